@@ -39,7 +39,11 @@ LAYOUTS: dict[str, tuple[str, ...]] = {
     "labels": ("long", "wide", "counts"),
     "scores": ("long", "wide", "counts"),
 }  # other kinds: long
-LISTED = {"wide": ("rater",), "counts": ("category", "label", "score"), "predictions": ("category",)}
+LISTED: dict[str, tuple[str, ...]] = {
+    "wide": ("rater",),
+    "counts": ("category", "label", "score"),
+    "predictions": ("category",),
+}
 
 # remedies of the containers -> the same on the command line
 OPTIONS = {

@@ -91,7 +91,7 @@ def worth_figures(row: Mapping[str, Any], measure: str) -> tuple[str, str]:
 
 FEW_RATERS = 8  # up to which pairs of raters fit on a page
 MATRICES = "confusion_matrices"
-MATRICES_DRAWN = {4: 8, 8: 4, np.inf: 2}  # by the largest number of categories
+MATRICES_DRAWN: dict[float, int] = {4: 8, 8: 4, np.inf: 2}  # by the largest number of categories
 RESAMPLES = 200
 OF_ITEMS = {"expected_difficulty": "difficulty", "expected_location": "location"}
 OF_RATERS = {"competence": "competence", "ability": "ability"}
