@@ -15,7 +15,7 @@ DELAY = 0.3  # seconds before a step is shown; shorter ones are not
 class Step:
     """A line of the display; without a terminal nothing is shown. Safe to use from any thread."""
 
-    def __init__(self, text: str, total: float | None, completed: float, shown: bool) -> None:
+    def __init__(self, text: str, total: float | None, completed: int, shown: bool) -> None:
         self._text, self.visible = text, shown and _display.available
         self._task = _display.open(text, total, completed) if self.visible else None
 
@@ -36,9 +36,7 @@ class Step:
 
 
 @contextmanager
-def step(
-    text: str, total: float | None = None, *, completed: float = 0, shown: bool = True
-) -> Iterator[Step]:
+def step(text: str, total: float | None = None, *, completed: int = 0, shown: bool = True) -> Iterator[Step]:
     """Context manager: show a step of the work; with a `total`, such as a number of draws, as a bar with a percentage."""
     own = Step(text, total, completed, shown)
     try:
@@ -47,20 +45,12 @@ def step(
         own.close()
 
 
-def counted[T](text: str, things: list[T]) -> Iterator[T]:
-    """Yield things, and show how many of them are done."""
-    with step(text, len(things)) as bar:
-        for thing in things:
-            yield thing
-            bar.advance()
-
-
 COMPILING = "Compiling the sampler, once on this machine"
 
 
 @contextmanager
 def compiled_step(
-    text: str, total: float | None = None, *, completed: float = 0, shown: bool = True
+    text: str, total: float | None = None, *, completed: int = 0, shown: bool = True
 ) -> Iterator[Step]:
     """Context manager: show a step; while numba compiles functions for it, which it then keeps, say so."""
     from numba.core.event import Event, Listener, install_listener
@@ -114,7 +104,7 @@ class _Display:
             self._progress = Progress(*columns, console=console, transient=True, redirect_stdout=False)
         return self._progress
 
-    def open(self, text: str, total: float | None, completed: float) -> "TaskID":
+    def open(self, text: str, total: float | None, completed: int) -> "TaskID":
         with self._lock:
             task = self.progress.add_task(text, total=total, completed=completed)
             self._open += 1

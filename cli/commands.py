@@ -14,9 +14,9 @@ from .options import (
     Anonymize,
     Bounds,
     CategoryOptions,
+    CleaningOptions,
     Columns,
     DataOptions,
-    DropDuplicates,
     DropMissing,
     Group,
     Keep,
@@ -26,7 +26,6 @@ from .options import (
     LargestComponent,
     Layout,
     LayoutOption,
-    MergeLookAlikes,
     Prob,
     RaterAttributes,
     SamplerOptions,
@@ -134,16 +133,14 @@ def report(
     threshold: Thresholds = None,
     keep: KeepOption = None,
     largest_component: LargestComponent = False,
-    drop_duplicates: DropDuplicates = False,
-    merge_look_alikes: MergeLookAlikes = False,
+    cleaning: CleaningOptions,
     anonymize: Anonymize = False,
     sampler: SamplerOptions,
 ) -> None:
     """Fit a model, evaluate it, and write an HTML report."""
     own = {"reliability": reliability, "group": group, "bounds": bounds, "threshold": threshold}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
-    own |= {"drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes}
-    settings = _settings(data, sampler, categories, votes, **own)
+    settings = _settings(data, sampler, categories, votes, cleaning, **own)
     _check_header(annotations, settings, column or [], predictions)
     from ..reports.settings import Sources
     from .reporting import make_report
@@ -168,8 +165,7 @@ def rank(
     drop_missing: DropMissing = False,
     own: VoteOptions,
     largest_component: LargestComponent = False,
-    drop_duplicates: DropDuplicates = False,
-    merge_look_alikes: MergeLookAlikes = False,
+    cleaning: CleaningOptions,
     sampler: SamplerOptions,
 ) -> None:
     """Rank items by pairwise votes.
@@ -177,8 +173,7 @@ def rank(
     The leaderboard has intervals and ties, followed by the reliability of the raters.
     """
     data = DataOptions(Kind.comparisons, drop_missing=drop_missing, model=model)
-    cleaned = {"drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes}
-    settings = _settings(data, sampler, own, largest_component=largest_component, **cleaned)
+    settings = _settings(data, sampler, own, cleaning, largest_component=largest_component)
     _check_header(votes, settings, column or [])
     from .rank import rank_votes
 
@@ -236,8 +231,7 @@ def fit(
     group: Group = None,
     bounds: Bounds = None,
     largest_component: LargestComponent = False,
-    drop_duplicates: DropDuplicates = False,
-    merge_look_alikes: MergeLookAlikes = False,
+    cleaning: CleaningOptions,
     anonymize: Anonymize = False,
     sampler: SamplerOptions,
     workers: Workers = None,
@@ -254,8 +248,7 @@ def fit(
         raise ValueError("name a table of annotations, and -o posterior.nc or posterior.zarr")
     own = {"reliability": reliability, "group": group, "bounds": bounds}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
-    own |= {"drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes}
-    settings = _settings(data, sampler, categories, votes, **own)
+    settings = _settings(data, sampler, categories, votes, cleaning, **own)
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
     if output.suffix == ".zarr" and keep not in (None, Keep.all):

@@ -12,13 +12,12 @@ from .options import (
     FORMATS,
     Categories,
     Chains,
+    CleaningOptions,
     Columns,
     Draws,
-    DropDuplicates,
     DropMissing,
     Layout,
     LayoutOption,
-    MergeLookAlikes,
     Seed,
 )
 
@@ -56,12 +55,12 @@ def equivalence(
     predictions: Annotated[
         Path, typer.Argument(help="Table: item, category, score (a probability) or rank[, classifier].")
     ],
+    *,
     layout: LayoutOption = Layout.long,
     drop_missing: DropMissing = False,
     column: Columns = None,
     categories: Categories = None,
-    drop_duplicates: DropDuplicates = False,
-    merge_look_alikes: MergeLookAlikes = False,
+    cleaning: CleaningOptions,
     combiner: Annotated[
         str | None, typer.Option(help=f"{', '.join(COMBINERS)}; default abc, for hard predictions plurality.")
     ] = None,
@@ -124,7 +123,7 @@ def equivalence(
         if value is not None and value not in allowed:
             raise ValueError(f"--{option} {value}: expected one of {', '.join(allowed)}")
     settings = settings_of(
-        "labels", MODEL, {"categories": categories, "drop_duplicates": drop_duplicates, "merge_look_alikes": merge_look_alikes},
+        "labels", MODEL, {"categories": categories, **vars(cleaning)},
         draws=draws, chains=chains, seed=seed, layout=layout, drop_missing=drop_missing,
     )  # fmt: skip
     check_header(labels, "labels", column or [], layout)

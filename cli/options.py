@@ -218,6 +218,14 @@ class VoteOptions:
 
 
 @dataclass
+class CleaningOptions:
+    """Treatment of repeated answers and of look-alikes."""
+
+    drop_duplicates: DropDuplicates = False
+    merge_look_alikes: MergeLookAlikes = False
+
+
+@dataclass
 class SamplerOptions:
     """Options of the sampler."""
 

@@ -169,7 +169,8 @@ class Container(ABC):
         Returns
         -------
         same container
-            XX, and of a category that a ranking then names twice the better rank stays.
+            One id of each group of look-alikes: without surplus spaces, else the most frequent. Of a category that a
+            ranking then names twice the better rank stays.
 
         Raises
         ------
