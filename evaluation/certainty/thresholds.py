@@ -94,7 +94,7 @@ OF_SCORES = "Models of scores, such as normal_scores, have them"
 
 
 @dataclass(frozen=True)
-class ScoreDraws:
+class ScoreParameters:
     """Posterior draws of the parameters of a model of scores."""
 
     location: xr.DataArray  # (..., item), sample dims first
@@ -103,7 +103,7 @@ class ScoreDraws:
     scale: np.ndarray  # standard deviations (sample, item), or (sample, rater) where there is a bias
 
     @classmethod
-    def of(cls, tree: xr.DataTree) -> "ScoreDraws":
+    def of(cls, tree: xr.DataTree) -> "ScoreParameters":
         """Read the draws of a posterior; raise without locations and scales of labelled items."""
         if not isinstance(tree, xr.DataTree):
             raise EvaluationError(f"expected a DataTree, found {type(tree).__name__}")
@@ -213,7 +213,7 @@ def thresholded(
     """
     if of not in get_args(Of):
         raise EvaluationError(f"of={of!r} is not one of {', '.join(map(repr, get_args(Of)))}")
-    draws, threshold = ScoreDraws.of(tree), _threshold(tree, threshold)
+    draws, threshold = ScoreParameters.of(tree), _threshold(tree, threshold)
     named = _names(names, threshold)
     if of == "score":
         values = _plausibilities(draws)
@@ -253,7 +253,7 @@ def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
     >>> sorted(evaluation.threshold_certainty(tree, 0.0).data_vars)
     ['above', 'annotation_certainty', 'location', 'threshold_probability']
     """
-    return _accumulate(ScoreDraws.of(tree), _threshold(tree, threshold), None)
+    return _accumulate(ScoreParameters.of(tree), _threshold(tree, threshold), None)
 
 
 def threshold_and_certainty(tree: xr.DataTree, threshold: float) -> tuple[xr.DataTree, xr.Dataset]:
@@ -261,7 +261,7 @@ def threshold_and_certainty(tree: xr.DataTree, threshold: float) -> tuple[xr.Dat
 
     Shapes: plausibility (chain, draw, item, category) of scores; certainty (item,).
     """
-    draws, threshold = ScoreDraws.of(tree), _threshold(tree, threshold)
+    draws, threshold = ScoreParameters.of(tree), _threshold(tree, threshold)
     values = _plausibilities(draws)
     certainty = _accumulate(draws, threshold, values)
     return _as_tree(tree, draws, values, _names(None, threshold)), certainty
@@ -297,12 +297,12 @@ def threshold_probability(tree: xr.DataTree, threshold: float) -> xr.DataArray:
     return threshold_certainty(tree, threshold)["threshold_probability"]
 
 
-def _plausibilities(draws: ScoreDraws) -> np.ndarray:
+def _plausibilities(draws: ScoreParameters) -> np.ndarray:
     """Allocate the plausibility of either side, shape (sample, item, 2)."""
     return np.empty((*draws.rows.shape, 2), np.result_type(draws.location.dtype, np.float32))
 
 
-def _accumulate(draws: ScoreDraws, threshold: float, plausibility: np.ndarray | None) -> xr.Dataset:
+def _accumulate(draws: ScoreParameters, threshold: float, plausibility: np.ndarray | None) -> xr.Dataset:
     """Return the certainty of the items, in one pass through the draws.
 
     `plausibility` (sample, item, 2) is overwritten with that of either side in each draw, unless it is None.
@@ -328,7 +328,7 @@ def _accumulate(draws: ScoreDraws, threshold: float, plausibility: np.ndarray | 
     return xr.Dataset({k: ("item", v) for k, v in found.items()}, items, {"threshold": threshold})
 
 
-def _as_tree(tree: xr.DataTree, draws: ScoreDraws, values: np.ndarray, names: list[str]) -> xr.DataTree:
+def _as_tree(tree: xr.DataTree, draws: ScoreParameters, values: np.ndarray, names: list[str]) -> xr.DataTree:
     """Return a posterior of plausibilities (sample, item, category) with the sample dims of the scores."""
     location = draws.location
     coords = {d: location[d] for d in location.dims if d in location.coords}

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from ..calls import EvaluationError, check_whole
 from ..surveys.item_states.equivalence import survey_summary
-from ..surveys.results import in_words as worth_in_words
+from ..surveys.results import equivalence_in_words
 from .canvas import Backend, canvas, legend, look_of
 from .panel import Panel
 from .style import COLOURS, INK, in_words, letters_wide, one_or_more, readings, shortened
@@ -180,7 +180,7 @@ def _drops(
         if "words" in one:
             words = str(one["words"].item())
         else:
-            words = worth_in_words(worth, int(at[-1]), None if ends is None else np.array(ends))
+            words = equivalence_in_words(worth, int(at[-1]), None if ends is None else np.array(ends))
         label = f"{of}{name}: {words}"
         if not low - room <= height[0] <= high + room:
             label += f" (score {float(one['score']):.3g})"

@@ -64,7 +64,7 @@ def interval_of(draws: np.ndarray, probability: float) -> np.ndarray:
     return bounds
 
 
-def in_words(equivalence: float, largest: int, interval: np.ndarray | None) -> str:
+def equivalence_in_words(equivalence: float, largest: int, interval: np.ndarray | None) -> str:
     """Return the equivalence as text, such as "2.3 raters (1.8 to 3.0)"; "no rater" below the score of no labels."""
     if np.isnan(equivalence):
         return "unknown"
@@ -151,7 +151,7 @@ class SurveyDataset:
         intervals = interval_of(drawn, self.probability) if self.resampled else None
         ends = [None] * len(drawn) if intervals is None else intervals
         pairs = zip(equivalence.tolist(), ends, strict=True)
-        words = [in_words(value, self.survey.largest, interval) for value, interval in pairs]
+        words = [equivalence_in_words(value, self.survey.largest, interval) for value, interval in pairs]
         return {
             "equivalence": (dim, inside),
             "integer_equivalence": (dim, np.ceil(inside)),

@@ -36,7 +36,7 @@ ItemWeights = Literal["bayesian", "counts"]
 FEW_TRUTHS, FEWEST = 20, 10
 
 
-class Resampling(NamedTuple):
+class BootstrapOptions(NamedTuple):
     """Options of the bootstrap: kind of weights, number of resamples of the items alone, and seed."""
 
     items: ItemWeights
@@ -54,7 +54,7 @@ class Resampled(NamedTuple):
     share: np.ndarray  # (classifier, group, sample)
 
 
-def _by_item(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resampled:
+def _by_item(scorer: Scorer, members: GroupWeights, how: BootstrapOptions) -> Resampled:
     """Sum scores and weights of items in blocks, for metrics that are means over items."""
     view = scorer.aligned.view
     weighing = _Weighing(how, len(view.items), view.n_samples)
@@ -91,7 +91,7 @@ def _by_item(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resample
     return Resampled(raters, weighted / weights, items, count / len(view.items))
 
 
-def _over_items(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resampled:
+def _over_items(scorer: Scorer, members: GroupWeights, how: BootstrapOptions) -> Resampled:
     """Score blocks of draws, with the weights of all items, for metrics of all items together."""
     if (function := scorer.called) is not None:
         function.check_weights()
@@ -124,7 +124,10 @@ def _over_items(scorer: Scorer, members: GroupWeights, how: Resampling) -> Resam
 
 
 def _items_alone(
-    score: Callable[[np.ndarray], np.ndarray], raters: np.ndarray, weighing: "_Weighing", how: Resampling
+    score: Callable[[np.ndarray], np.ndarray],
+    raters: np.ndarray,
+    weighing: "_Weighing",
+    how: BootstrapOptions,
 ) -> np.ndarray:
     """Average a score over few truths at every resample, centred on the mean over all draws.
 
@@ -176,7 +179,7 @@ def _spread_draws(n_samples: int, few: int) -> np.ndarray:
 class _Weighing:
     """Random weights of the items, different for each draw."""
 
-    def __init__(self, how: Resampling, n_items: int, n_samples: int) -> None:
+    def __init__(self, how: BootstrapOptions, n_items: int, n_samples: int) -> None:
         self.bayesian, self.n_items = how.items == "bayesian", n_items
         rng = np.random.default_rng([how.seed, 2])
         # counts of draws with replacement depend on all items: computed once, one byte each
@@ -274,7 +277,7 @@ def metric_draws(
     scorer, members = members_of(scorer, by)
     many = RESAMPLES_OF_MEANS if scorer.metric.over == "item" else RESAMPLES_OF_ALL_ITEMS
     seed = fixed_seed(random_seed, scorer.aligned.view.seed)
-    how = Resampling(items, many if resamples is None else resamples, seed, progressbar)
+    how = BootstrapOptions(items, many if resamples is None else resamples, seed, progressbar)
     if items not in get_args(ItemWeights):
         raise EvaluationError(f"items={items!r}: expected one of {get_args(ItemWeights)}")
     check_whole("resamples", how.resamples, 1)

@@ -10,7 +10,7 @@ from ...models.distributions.paired_comparisons_kernels import law_code
 from ..comparisons.averaged_link import Link
 from ..comparisons.kernels.information import answer_information
 from .label_information import AboutLabels, next_label_to_ask
-from .questions import codes_of, most_informative_first
+from .questions import most_informative_first, positions_of
 
 AboutPairs = Literal["quality", "ranks"]
 
@@ -124,7 +124,7 @@ def _next_pair(tree: xr.DataTree, candidates: Any, raters: Any, about: str, link
     law = law_code(_link(tree, link), "tie" in posterior)
     if "reliability" in posterior:
         ids, reliability = _drawn(posterior, "reliability", "rater")
-        chosen = np.arange(len(ids)) if raters is None else codes_of("raters", ids, np.asarray(raters))
+        chosen = np.arange(len(ids)) if raters is None else positions_of("raters", ids, np.asarray(raters))
         ids, reliability = ids[chosen], reliability[chosen]
     else:
         ids = np.array(["anyone"]) if raters is None else np.asarray(raters)
@@ -168,7 +168,7 @@ def _pairs(items: np.ndarray, candidates: Any) -> tuple[np.ndarray, np.ndarray]:
     pairs = np.asarray(candidates)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise ValueError(f"candidates has the shape {pairs.shape}; expected pairs of item ids, (pair, 2)")
-    left, right = (codes_of("candidates", items, pairs[:, side]) for side in (0, 1))
+    left, right = (positions_of("candidates", items, pairs[:, side]) for side in (0, 1))
     if len(same := left[left == right]):
         raise ValueError(f"candidates compares item {items[same[0]].item()!r} with itself; take two items")
     return left, right

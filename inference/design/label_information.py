@@ -36,7 +36,7 @@ import xarray as xr
 from scipy.special import xlogy
 
 from ..runs.trees import with_current_dims
-from .questions import codes_of, most_informative_first
+from .questions import most_informative_first, positions_of
 
 
 def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
@@ -208,7 +208,7 @@ def next_label_to_ask(
     blocks = _ItemBlocks.of(tree["posterior"].to_dataset()["plausibility"])
     chosen = np.arange(len(blocks.items))
     if items is not None:
-        chosen = codes_of("items", blocks.items, np.atleast_1d(items))
+        chosen = positions_of("items", blocks.items, np.atleast_1d(items))
     if blocks.array.attrs.get("truth") == "category":
         if about != "truth":
             raise ValueError(
@@ -265,7 +265,7 @@ def _confusion(tree: xr.DataTree, blocks: _ItemBlocks, raters: Any) -> tuple[np.
     elif _is_anyone(raters):
         confusion = confusion.mean("rater").expand_dims(rater=[ANYONE])
     elif raters is not None:
-        codes = codes_of("raters", confusion["rater"].to_numpy(), np.atleast_1d(raters))
+        codes = positions_of("raters", confusion["rater"].to_numpy(), np.atleast_1d(raters))
         confusion = confusion.isel(rater=codes)
     if confusion.isnull().any():
         raise ValueError("confusion is NaN: a draw failed; sample again")

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 
-def codes_of(argument: str, ids: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+def positions_of(argument: str, ids: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Positions of chosen ids among `ids`; raise a `ValueError` that names `argument` if one is unknown."""
     place = {name: code for code, name in enumerate(ids.tolist())}
     for name in chosen.tolist():

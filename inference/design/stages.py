@@ -91,7 +91,7 @@ def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | 
     return xr.Dataset(variables, attrs={"link": link})
 
 
-def answer_information(
+def fisher_information(
     distance: np.ndarray | float, reliability: np.ndarray | float, link: str
 ) -> np.ndarray:
     """Fisher information rho^2 I(rho d) about the distance d in one answer; the shapes of d and rho broadcast."""
@@ -129,7 +129,7 @@ def _assign_raters(
         full = free >= remaining
         spare = np.minimum(free, remaining).sum() - remaining * answers
         due = full & (spare < full.sum())
-        information = answer_information(d, reliability, link)
+        information = fisher_information(d, reliability, link)
         best = np.lexsort((-information, ~due, free == 0))[:answers]
         best = best[np.argsort(-information[best], kind="stable")]
         free[best] -= 1

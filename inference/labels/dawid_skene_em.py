@@ -22,8 +22,8 @@ from .votes import (
     UNIDENTIFIED,
     check_search,
     estimate_coords,
-    generator_of,
     patterns_of,
+    seeded_generator,
     unconverged,
     vote_starts,
 )
@@ -221,7 +221,7 @@ def dawid_skene_em(
         raise ValueError(f"start={start!r} is not 'vote'")
     if prior not in ("diagonal", None):
         raise ValueError(f"prior={prior!r} is neither 'diagonal' nor None")
-    generator_of(random_seed)
+    seeded_generator(random_seed)
     pseudo, stop = _pseudo_counts(labels, prior), (max_iterations, tolerance)
     with open_labels(labels, executor, shards, folder) as em_data:
         runs = list(em_data.runs(restarts, random_seed, pseudo, stop))

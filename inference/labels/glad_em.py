@@ -12,9 +12,9 @@ from .kernels.glad import answers_by_rater, e_step, m_step
 from .votes import (
     check_search,
     estimate_coords,
-    generator_of,
     patterns_of,
-    prevalence_prior,
+    prevalence_concentrations,
+    seeded_generator,
     vote_starts,
     warn_estimate,
 )
@@ -94,11 +94,11 @@ def glad_em(
     """
     check_search(labels, "glad_em", restarts, max_iterations, tolerance)
     n = len(labels.categories)
-    alpha = prevalence_prior(prevalence_concentration, n)
+    alpha = prevalence_concentrations(prevalence_concentration, n)
     priors = (*normal_prior("ability", ability), *log_normal_prior("easiness", easiness))
     search = _Search(len(labels.raters), alpha, priors, max_iterations, tolerance)
     patterns = patterns_of(labels)
-    starts = vote_starts(patterns, n, restarts, generator_of(random_seed))
+    starts = vote_starts(patterns, n, restarts, seeded_generator(random_seed))
     runs = [_run_em(patterns, start, search) for start in starts]
     ends = np.array([run.trace[-1] for run in runs])
     warn_estimate(labels, ends, [run.converged for run in runs])

@@ -14,9 +14,9 @@ from .kernels.em import AnswerPatterns
 from .votes import (
     check_search,
     estimate_coords,
-    generator_of,
     patterns_of,
-    prevalence_prior,
+    prevalence_concentrations,
+    seeded_generator,
     vote_starts,
     warn_estimate,
 )
@@ -112,14 +112,14 @@ def mace_em(
     n, n_raters = len(labels.categories), len(labels.raters)
     pair = positive_pair("competence_concentration", competence_concentration)
     prior = _Counts(
-        prevalence_prior(prevalence_concentration, n),
+        prevalence_concentrations(prevalence_concentration, n),
         np.tile(pair, (n_raters, 1)),
         positive_array("spam_concentration", spam_concentration, (n_raters, n)),
     )
     if variational:
         _check_logs(prior)
     patterns = patterns_of(labels)
-    starts = vote_starts(patterns, n, restarts, generator_of(random_seed))
+    starts = vote_starts(patterns, n, restarts, seeded_generator(random_seed))
     rule = (variational, max_iterations, tolerance)
     runs = [_run_em(patterns, start, prior, rule) for start in starts]
     ends = np.array([run.trace[-1] for run in runs])

@@ -73,14 +73,16 @@ def check_search(
         raise ValueError(f"tolerance={tolerance!r} must be a number; below zero every iteration is made")
 
 
-def prevalence_prior(concentration: Any | Literal["uniform"], n_categories: int) -> np.ndarray | None:
+def prevalence_concentrations(
+    concentration: Any | Literal["uniform"], n_categories: int
+) -> np.ndarray | None:
     """Return the Dirichlet concentrations (category,) of the prevalence; None if it is fixed as uniform."""
     if isinstance(concentration, str) and concentration == "uniform":
         return None
     return positive_array("prevalence_concentration", concentration, (n_categories,))
 
 
-def generator_of(random_seed: int | None) -> np.random.Generator:
+def seeded_generator(random_seed: int | None) -> np.random.Generator:
     """Return the random generator of a seed; raise unless it is a whole number from 0, or None."""
     whole = isinstance(random_seed, int | np.integer) and not isinstance(random_seed, bool)
     if random_seed is not None and (not whole or random_seed < 0):

@@ -104,7 +104,7 @@ Unranked = Literal["pooled", "single", "ignored"]
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class CandidateLayout:
     """Candidates of a model, with the shape of their Gamma prior and the coordinates of its dims."""
 
     rankings: PartialRankings
@@ -120,7 +120,7 @@ class Layout:
         concentration: Number | None,
         unranked: Unranked,
         candidates: Literal["ranked", "all"],
-    ) -> "Layout":
+    ) -> "CandidateLayout":
         """Validate the arguments that builders share and lay out the candidates."""
         require_container(rankings, PartialRankings)
         allowed("unranked", unranked, ("pooled", "single", "ignored"))
@@ -159,7 +159,7 @@ class Layout:
         return self.concentration * members
 
 
-def worth_prior(layout: Layout) -> TensorVariable:
+def worth_prior(layout: CandidateLayout) -> TensorVariable:
     """Register annotation data, ``worth`` and ``plausibility``; return the log worths by annotation.
 
     Shapes: result (annotation, place), the candidates of each annotation's item.
@@ -206,7 +206,9 @@ def register_other(candidates: Candidates, concentration: float) -> None:
     pm.Data("other_concentration", concentration)
 
 
-def observe_rankings(layout: Layout, log_worth: TensorVariable, power: np.ndarray | None) -> TensorVariable:
+def observe_rankings(
+    layout: CandidateLayout, log_worth: TensorVariable, power: np.ndarray | None
+) -> TensorVariable:
     """Register ``observed_ranking``, pointwise by annotation, and the power ``reliability`` if given.
 
     Shapes: log_worth and result (annotation, place); power () or (annotation,).

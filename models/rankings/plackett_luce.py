@@ -8,7 +8,7 @@ import pymc as pm
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model
 from ..data.rankings import PartialRankings
-from .observed import Layout, Unranked, annotation_reliability, observe_rankings, worth_prior
+from .observed import CandidateLayout, Unranked, annotation_reliability, observe_rankings, worth_prior
 
 __all__ = ["plackett_luce"]
 
@@ -85,7 +85,7 @@ def plackett_luce(
     Image Analysis, section 2.4 and appendix B, arXiv:2307.02191. Caron and Doucet (2012), Efficient Bayesian
     inference for generalized Bradley-Terry models, JCGS 21(1), doi:10.1080/10618600.2012.638220.
     """
-    layout = Layout.of(rankings, concentration, unranked, candidates)
+    layout = CandidateLayout.of(rankings, concentration, unranked, candidates)
     power = annotation_reliability(rankings, reliability)
     with annotation_model(layout.coords) as model:
         log_worth = worth_prior(layout)

@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, is_expression
 from ..data.rankings import PartialRankings
-from .observed import Layout, Unranked, annotation_reliability, observe_rankings, worth_prior
+from .observed import CandidateLayout, Unranked, annotation_reliability, observe_rankings, worth_prior
 
 __all__ = ["tempered_plackett_luce"]
 
@@ -80,7 +80,7 @@ def tempered_plackett_luce(
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
     Image Analysis, section 2.4 and appendix B, arXiv:2307.02191.
     """
-    layout = Layout.of(rankings, concentration, unranked, candidates)
+    layout = CandidateLayout.of(rankings, concentration, unranked, candidates)
     power = annotation_reliability(rankings, reliability, of_likelihood=False)
     with annotation_model(layout.coords) as model:
         log_worth = worth_prior(layout)

@@ -20,7 +20,7 @@ from ...models.data.coded_rows import ANONYMOUS
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
 from ..page import Row, Section, table_rows
 from ..wording import interval
-from .metrics import CONCORDANCE, shown_pairs, verdict
+from .metrics import CONCORDANCE, difference_sentence, shown_pairs
 
 SAMPLE = ("chain", "draw")
 NAMED = 6  # raters named in a sentence
@@ -31,7 +31,7 @@ def tie_certainty(prob: float) -> float:
     return (1 + prob) / 2
 
 
-def vote_counts(votes: Comparisons) -> dict[str, np.ndarray]:
+def votes_by_item(votes: Comparisons) -> dict[str, np.ndarray]:
     """Count the votes of every item: arrays (item,) of votes, won, lost, tied."""
     n = len(votes.items)
     on_left, on_right = (
@@ -63,7 +63,7 @@ def leaderboard_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list
         "quality from": board["quality_lower"],
         "quality to": board["quality_upper"],
         "P(best)": board["best"],
-        **vote_counts(votes),
+        **votes_by_item(votes),
     }
     return table_rows(columns, order)
 
@@ -421,6 +421,6 @@ def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:
 
 def comparison_section(pairs: list[dict[str, Any]]) -> Section:
     """Return the section that compares proposed rankings; `pairs` are rows of `order_pairs`."""
-    text = f"By concordance. {verdict(pairs[0])} All orders meet the same draws of the qualities."
+    text = f"By concordance. {difference_sentence(pairs[0])} All orders meet the same draws of the qualities."
     facts, shown = {"headline": "concordance"}, shown_pairs(pairs)
     return Section("Comparison", text, (), pairs, "comparison", "comparison", facts, shown=shown)

@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from ...evaluation import EvaluationError, plots, survey_equivalence, survey_summary
-from ...evaluation.surveys.results import in_words
+from ...evaluation.surveys.results import equivalence_in_words
 from ...evaluation.truth.matching import with_complement
 from ...models import Labels
 from ..page import Row, Section, table_rows
@@ -55,7 +55,7 @@ def curve_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     return table_rows(columns)
 
 
-def pair_rows(found: xr.Dataset) -> list[dict[str, Any]]:
+def equivalence_pair_rows(found: xr.Dataset) -> list[dict[str, Any]]:
     """Rows for each pair of classifiers, the one with the better score first."""
     if "versus" not in found.dims:
         return []
@@ -115,7 +115,7 @@ def shown_curve(rows: list[dict[str, Any]], level: float) -> list[dict[str, Any]
 
 
 def shown_pair(row: Row, level: float) -> dict[str, Any]:
-    """Display form of a row of `pair_rows`."""
+    """Display form of a row of `equivalence_pair_rows`."""
     own = {"better": row["classifier"], "than": row["other"], "by": row["score_difference"]}
     own |= _shown_interval(row, level, "score_difference") | {"raters more": _raters(row)}
     return own | ({"P(better)": percent(row["probability_better"])} if "probability_better" in row else {})
@@ -143,7 +143,7 @@ def shown_posterior(row: Row, longest: int) -> dict[str, Any]:
 def _worth(row: Row, longest: int) -> str:
     """Equivalence of a row in words."""
     ends = np.array([row["equivalence_lower"], row["equivalence_upper"]])
-    return in_words(row["equivalence"], longest, ends)
+    return equivalence_in_words(row["equivalence"], longest, ends)
 
 
 def _ratio(row: Row) -> str:
@@ -403,7 +403,7 @@ def equivalence_sections(found: xr.Dataset, figure: Figure | None = None) -> lis
     rows = classifier_rows(found)
     shown = [shown_classifier(row, level) for row in rows]
     worth = _section(TITLE, " ".join(text.split()), rows, "", shown, figure, facts=facts, part=False)
-    curve, pairs = curve_rows(found), pair_rows(found)
+    curve, pairs = curve_rows(found), equivalence_pair_rows(found)
     better = ", and P, the probability that a classifier is better" * ("score_lower" in curve[0])
     text = f"The score of k raters in predicting the label of a further one{better}."
     sections = [worth, _section("Survey power curve", text, curve, "curve", shown_curve(curve, level))]

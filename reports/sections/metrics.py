@@ -244,7 +244,8 @@ def comparison_sections(
     """
     pairs = pair_rows(found)
     main = [row for row in pairs if row["metric"] == headline]
-    text = f"By {headline}. {verdict(main[0])} All classifiers are scored on the same draws of the truth and the same items."
+    better = difference_sentence(main[0])
+    text = f"By {headline}. {better} All classifiers are scored on the same draws of the truth and the same items."
     best = best_rows(found)
     figures, facts = [figure] if figure else [], {"headline": headline, "order": order_of(found[headline])}
     wins: dict[str, dict[str, Any]] = {}
@@ -263,7 +264,7 @@ def comparison_sections(
     return sections
 
 
-def verdict(row: Mapping[str, Any]) -> str:
+def difference_sentence(row: Mapping[str, Any]) -> str:
     """Sentence with the probability that the first classifier of a row of `pair_rows` is better."""
     difference = with_interval(row["difference"], row["lower"], row["upper"])
     return (

@@ -8,8 +8,8 @@ from raterzoo.reports.sections.comparisons import (
     leaderboard_rows,
     rater_rows,
     raters_in_words,
-    vote_counts,
     votes_between_equals,
+    votes_by_item,
 )
 
 
@@ -24,7 +24,7 @@ def test_votes_of_each_item_are_counted_by_hand():
         rater=None,
         count="count",
     )
-    counts = {name: dict(zip("abc", own.tolist(), strict=True)) for name, own in vote_counts(pairs).items()}
+    counts = {name: dict(zip("abc", own.tolist(), strict=True)) for name, own in votes_by_item(pairs).items()}
     assert counts["won"] == {"a": 7, "b": 2, "c": 0}
     assert counts["lost"] == {"a": 2, "b": 3, "c": 4}
     assert counts["tied"] == {"a": 1, "b": 0, "c": 1}

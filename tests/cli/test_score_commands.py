@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, models
 from raterzoo.cli.tables import read_sides
-from raterzoo.evaluation.certainty.thresholds import ScoreDraws
+from raterzoo.evaluation.certainty.thresholds import ScoreParameters
 from raterzoo.reports.sections.scores import mean_score_plausibility
 
 from tests.support.command_line import read, run, said, write
@@ -99,8 +99,8 @@ def test_evaluate_scores_either_side_of_a_threshold(files, posterior, tmp_path):
 
 
 def test_report_cuts_scores_and_judges_predictions(files, posterior, tmp_path, monkeypatch):
-    walks, walk = [], ScoreDraws.map_blocks
-    monkeypatch.setattr(ScoreDraws, "map_blocks", lambda *own: walks.append(own) or walk(*own))
+    walks, walk = [], ScoreParameters.map_blocks
+    monkeypatch.setattr(ScoreParameters, "map_blocks", lambda *own: walks.append(own) or walk(*own))
     options = ("--kind", "scores", "--bounds", "-3,3", "--threshold", "0", "--threshold", "1")
     metrics = ("--metric", "accuracy", "--metric", "brier")
     result = run("report", files["long"], files["both"], *options, *metrics, "--out", tmp_path, *QUICK)

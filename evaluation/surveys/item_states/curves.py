@@ -258,11 +258,11 @@ def item_probabilities(states: ItemStates, place: np.ndarray, rng: np.random.Gen
     rho = np.take_along_axis(states.spread, state, 1)
     apart = rho > 0
     if apart.any():
-        q[apart] = dirichlet((1 / rho[apart] - 1)[:, None] * q[apart], rng)
+        q[apart] = dirichlet_draws((1 / rho[apart] - 1)[:, None] * q[apart], rng)
     return q
 
 
-def dirichlet(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def dirichlet_draws(size: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw from Dirichlet laws with concentrations (..., category)."""
     with np.errstate(divide="ignore"):
         # Gamma(a) = Gamma(a + 1) U ^ (1 / a); in logarithms, as small concentrations underflow

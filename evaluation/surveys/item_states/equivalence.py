@@ -30,7 +30,7 @@ from .checks import checked_ks, classifier_scores, observed_curve, replicated_cu
 from .curves import ItemStates, Score, asymptote, curve_at, n_count_vectors
 from .paths import drawn_curve
 
-Combiner = Literal["abc", "plurality"]
+CombinerName = Literal["abc", "plurality"]
 ScorerName = Literal["cross_entropy", "brier", "agreement"]
 MOST_VECTORS = 500  # largest number of count vectors to sum over; beyond it labels are simulated
 LONGEST = 50  # default largest k of the curve
@@ -101,7 +101,7 @@ def survey_summary(drawn: xr.Dataset, *, probability: float = 0.95) -> xr.Datase
 def posterior_power_curve(
     tree: xr.DataTree,
     *,
-    combiner: Combiner = "abc",
+    combiner: CombinerName = "abc",
     scorer: ScorerName = "cross_entropy",
     longest: int = LONGEST,
     base: float = 2,
@@ -190,7 +190,7 @@ def posterior_survey_equivalence(
     predictions: xr.DataArray,
     *,
     clip: float = 0.02,
-    combiner: Combiner = "abc",
+    combiner: CombinerName = "abc",
     scorer: ScorerName = "cross_entropy",
     longest: int = LONGEST,
     base: float = 2,

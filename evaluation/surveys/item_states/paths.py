@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...calls import in_threads
-from .curves import ItemStates, Score, best_labels, count_vectors, dirichlet, n_count_vectors, parts
+from .curves import ItemStates, Score, best_labels, count_vectors, dirichlet_draws, n_count_vectors, parts
 
 LABELS_TRIED = 300  # (item, next label) pairs at each k in each sample
 LEAST_ITEMS = 40
@@ -150,7 +150,7 @@ def _gap_to_asymptote(
     pi = np.repeat(states.probability[:, :, None], counts.shape[1], axis=2)
     if states.spread.any():
         concentration = 1 / np.maximum(states.spread, 1e-12) - 1
-        pi = dirichlet(concentration[..., None, None] * pi + counts[:, None], rng)
+        pi = dirichlet_draws(concentration[..., None, None] * pi + counts[:, None], rng)
     return (state * (score.self_expected(pi) - score.expected(q, pi))).sum(axis=1)
 
 

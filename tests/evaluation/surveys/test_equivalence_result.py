@@ -9,7 +9,7 @@ from raterzoo.evaluation.surveys.equivalence import (
     survey_equivalence,
     survey_power_curve,
 )
-from raterzoo.evaluation.surveys.results import crossing, in_words
+from raterzoo.evaluation.surveys.results import crossing, equivalence_in_words
 
 from tests.support.survey_enumeration import counts_of
 
@@ -40,12 +40,15 @@ class TestCrossing:
         assert crossing(np.full(2, -np.inf), np.full(2, -np.inf)) == np.inf
 
     def test_in_words(self):
-        assert in_words(3.42, 9, np.array([2.91, 4.12])) == "3.4 raters (2.9 to 4.1)"
-        assert in_words(np.inf, 9, np.array([np.inf, np.inf])) == "more than 9 raters"
-        assert in_words(np.inf, 9, np.array([8.12, np.inf])) == "more than 9 raters (8.1 to more than 9)"
-        assert in_words(-np.inf, 9, None) == "no rater"
-        assert in_words(0.8, 9, np.array([-np.inf, 2.0])) == "0.8 raters (none to 2.0)"
-        assert in_words(np.nan, 9, None) == "unknown"
+        assert equivalence_in_words(3.42, 9, np.array([2.91, 4.12])) == "3.4 raters (2.9 to 4.1)"
+        assert equivalence_in_words(np.inf, 9, np.array([np.inf, np.inf])) == "more than 9 raters"
+        assert (
+            equivalence_in_words(np.inf, 9, np.array([8.12, np.inf]))
+            == "more than 9 raters (8.1 to more than 9)"
+        )
+        assert equivalence_in_words(-np.inf, 9, None) == "no rater"
+        assert equivalence_in_words(0.8, 9, np.array([-np.inf, 2.0])) == "0.8 raters (none to 2.0)"
+        assert equivalence_in_words(np.nan, 9, None) == "unknown"
 
 
 class TestResult:

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, models
 from raterzoo.inference.comparisons.quite import quite
-from raterzoo.inference.design.stages import BEST_PRODUCT, answer_information, second_stage
+from raterzoo.inference.design.stages import BEST_PRODUCT, fisher_information, second_stage
 from raterzoo.inference.diagnostics import EstimateWarning
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
@@ -23,7 +23,7 @@ from tests.support.monte_carlo import assert_rejects_twin
 def test_best_reliability_maximises_the_information(link):
     for d in (0.05, -0.3, 1.0):
         best = minimize_scalar(
-            lambda rho, d=d: -float(answer_information(d, rho, link)), bounds=(0.01, 10 / abs(d)), method="bounded",
+            lambda rho, d=d: -float(fisher_information(d, rho, link)), bounds=(0.01, 10 / abs(d)), method="bounded",
             options={"xatol": 1e-9},
         )  # fmt: skip
         assert best.x * abs(d) == pytest.approx(BEST_PRODUCT[link], rel=1e-5)
@@ -35,9 +35,9 @@ def test_information_is_the_variance_of_the_score():
     d, rho = 0.2, 5.0
     p = ndtr(rho * d)
     exact = rho**2 * norm.pdf(rho * d) ** 2 * (1 / p + 1 / (1 - p))
-    assert answer_information(d, rho, "thurstone") == pytest.approx(exact, rel=1e-12)
-    assert answer_information(d, rho, "bradley_terry") == pytest.approx(25 * expit(1) * expit(-1), rel=1e-12)
-    assert 0 < answer_information(1.0, 37.0, "thurstone") < 1e-100  # no cancellation in the tail
+    assert fisher_information(d, rho, "thurstone") == pytest.approx(exact, rel=1e-12)
+    assert fisher_information(d, rho, "bradley_terry") == pytest.approx(25 * expit(1) * expit(-1), rel=1e-12)
+    assert 0 < fisher_information(1.0, 37.0, "thurstone") < 1e-100  # no cancellation in the tail
     assert quad(lambda x: norm.pdf(x), -1, 1)[0] > 0.68
 
 
@@ -71,7 +71,7 @@ def test_unlimited_raters_are_the_most_informative():
     plan = second_stage(first, pairs=20, answers=2, load=20)
     for pair in range(20):
         d = float(plan["distance"][pair])
-        best = np.sort(answer_information(d, first["reliability"].to_numpy(), "thurstone"))[-2:]
+        best = np.sort(fisher_information(d, first["reliability"].to_numpy(), "thurstone"))[-2:]
         np.testing.assert_allclose(np.sort(plan["information"][pair]), best)
 
 
