@@ -83,7 +83,9 @@ def _command(parent: typer.Typer = app, name: str | None = None) -> Callable[[Ca
 
 @_command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("raterzoo-demo"), seed: Seed = 1
+    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("raterzoo-demo"),
+    seed: Seed = 1,
+    keep: KeepOption = None,
 ) -> None:
     """Fit seven published cases.
 
@@ -91,7 +93,7 @@ def demo(
     """
     from .demo import demonstrate
 
-    demonstrate(out, seed)
+    demonstrate(out, seed, keep)
 
 
 @_command()
@@ -326,13 +328,20 @@ def check(
     rater_attribute: RaterAttributes = None,
     bounds: Bounds = None,
     drop_missing: DropMissing = False,
+    *,
+    cleaning: CleaningOptions,
 ) -> None:
     """Check a table: print a summary, or its first error."""
-    from .tables import read_container
+    from .tables import read_container, report_with_options
 
     known = {"layout": layout, "bounds": bounds_of(bounds), "rater_attributes": rater_attribute or []}
     known |= {"missing": "drop" if drop_missing else "error"}
-    print_text(read_container(annotations, kind, column or [], **known).report())
+    data = read_container(annotations, kind, column or [], **known)
+    if cleaning.merge_look_alikes:
+        data = data.with_look_alikes_merged()
+    if cleaning.drop_duplicates:
+        data = data.without_duplicates()
+    print_text(report_with_options(data))
 
 
 @_command(data_sets, "list")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from .. import evaluation, inference, models
-from ..inference.storage.posterior_files import write_posterior
 from ..reports import Section, write_report
+from ..reports.posterior_files import kept_posterior
 from ..reports.sections.certainty import certainty_section, strips_section
 from ..reports.sections.fit import citation_section, convergence_section, versions_of
 from ..reports.study import point_estimates
@@ -33,8 +33,8 @@ DRAWS = 100_000
 SETTINGS = 'plackett_luce with concentration=1, unranked="single", reliability=3; prirn with reliability=30, tie_weight="full"'
 
 
-def demonstrate(out: Path, seed: int) -> None:
-    """Fit the published cases, compare with the paper, and write the report to the folder `out`."""
+def demonstrate(out: Path, seed: int, keep: str | None = None) -> None:
+    """Fit the published cases, compare with the paper, and write report and kept draws to the folder `out`."""
     cases = models.published_ddx_cases()
     rows = compare_with_paper(seed)
     narrow = [{name: cell for name, cell in row.items() if name != "figure"} for row in rows]
@@ -50,15 +50,17 @@ def demonstrate(out: Path, seed: int) -> None:
         f"z = difference / sqrt(MCSE squared + p (1 - p) / {PRINTED_DRAWS} + .01 squared / 12): that error, that of "
         f"{PRINTED_DRAWS} printed draws if they were independent, and the rounding. {z_in_words(rows)}"
     )
+    kept = kept_posterior(tree, keep)
+    kept.write(tree, out / kept.name)
     sections = [
         Section("The paper's figures", text, rows=rows, file="published_accuracies", key="paper"),
         Section("Data", cases.report(), key="data"),
         convergence_section(tree),
         *certainty_section(tree, cases),
         strips_section(tree, cases, point_estimates(cases)),
+        Section("Posterior", kept.in_words(kept.name)),
         citation_section("plackett_luce"),
     ]
-    write_posterior(tree, out / "posterior.nc")
     summary = "Plackett-Luce with ties, reliability 3, the default prior; but the paper's figures with the paper's settings."
     facts = {"kind": "rankings", "versions": versions_of(tree)}
     page = write_report(out, "Seven differential diagnoses", summary, sections, facts=facts)

@@ -225,6 +225,25 @@ def _cleaned(data: Any, settings: Settings, *, counted: bool) -> Any:
     return data
 
 
+# findings of `report` -> the option that cleans them
+REPEATED = "repeated "
+CLEANING = {
+    REPEATED: "--drop-duplicates counts exact repeats once",
+    "look-alike ": "--merge-look-alikes takes them as one",
+    " that may be missing": "if so, empty these cells: --drop-missing leaves their rows out",
+}
+
+
+def report_with_options(data: Any) -> str:
+    """Summary of a container, with the option that cleans it in the line of each finding."""
+    lines, exact = [], len(data.without_duplicates()) < len(data)
+    for line in data.report().split("\n"):
+        heading, *_ = line.strip().split("  ")
+        options = [own for part, own in CLEANING.items() if part in heading and (exact or part != REPEATED)]
+        lines.append(" ".join([line, *(f"({own})" for own in options)]))
+    return "\n".join(lines)
+
+
 def read_container(
     path: Path, kind: str, columns: Sequence[str], *, layout: str = "long", **options: Any
 ) -> Any:

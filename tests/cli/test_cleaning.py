@@ -112,3 +112,26 @@ class TestContainers:
     def test_integers_have_no_look_alikes(self):
         labels = models.Labels.from_table({"item": [1, 2], "rater": [1, 2], "label": np.array([3, 4])})
         assert labels.with_look_alikes_merged() == labels
+
+
+class TestCheck:
+    """`raterzoo check` names the option that cleans a finding in the line of the finding."""
+
+    def lines(self, path, *options):
+        result = run("check", path, "--kind", "labels", *options)
+        assert result.exit_code == 0, result.output
+        return {line.strip().split("  ")[0]: line for line in result.output.splitlines()}
+
+    def test_each_finding_has_its_option(self, tmp_path):
+        rows = {**TABLE, "label": [*TABLE["label"][:-1], "n/a"]}
+        found = self.lines(write(tmp_path / "t.csv", rows))
+        assert "--drop-duplicates" in found["repeated answers"]
+        assert "--merge-look-alikes" in found["look-alike raters"]
+        assert "--merge-look-alikes" in found["look-alike categories"]
+        assert "--drop-missing" in found["categories that may be missing"]
+        assert not [name for name, line in found.items() if "--" in line and name in ("items", "answers")]
+
+    def test_the_options_clean(self, table):
+        found = self.lines(table, "--drop-duplicates", "--merge-look-alikes")
+        assert "look-alike raters" not in found and "look-alike categories" not in found
+        assert "--" not in found["repeated answers"]

@@ -53,3 +53,12 @@ def test_stores_have_all_draws(table, tmp_path, further):
     assert "--keep thinned: a .zarr store has all draws, written while sampling; name a .nc file" in said(
         result
     )
+
+
+def test_the_demo_takes_it_too(tmp_path, monkeypatch):
+    row = {"figure": "fig5", "item": "A", "printed": 0.5, "ours": 0.5, "difference": 0.0, "z": 0.0}
+    monkeypatch.setattr("raterzoo.cli.demo.compare_with_paper", lambda seed: [row])
+    result = run("demo", "--keep", "summary", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "posterior_summary.nc").exists() and not (tmp_path / "posterior.nc").exists()
+    assert "no draws, which would take" in (tmp_path / "report.html").read_text()
