@@ -192,6 +192,7 @@ def _read(
     labels: Path, predictions: Path, columns: list[str], settings: "Settings"
 ) -> "tuple[Labels, xr.DataArray, bool]":
     """Return labels, predictions (classifier, item, category), and whether these are hard."""
+    from ..evaluation.truth.matching import with_complement
     from ..reports.sections.equivalence import probabilities_of
     from ..reports.study import labels_of
     from ..reports.wording import first_names
@@ -205,6 +206,7 @@ def _read(
             f"{predictions}: {first_names(only_predicted)}: not used by any rater; the raters used {first_names(known)}; "
             "correct the spelling, or declare the closed set by --categories"
         )
+    predicted = with_complement(predicted, data.categories)
     return data, probabilities_of(predicted, data), "category" not in predicted.dims
 
 

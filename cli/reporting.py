@@ -62,7 +62,7 @@ def _of_votes(annotations: Path, sources: Sources, columns: Sequence[str], setti
         orders = read_orders(sources.predictions, [], votes.items, missing=settings.missing)
     model = build(votes, settings, 1.0)
     (tree,) = draw(lambda _: model, settings).values()
-    return comparison_report(tree, votes, settings, orders, model, step)
+    return comparison_report(tree, votes, settings, orders, model)
 
 
 def _of_scores(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:

@@ -451,6 +451,7 @@ def _best_permutation(confusion: xr.DataArray) -> np.ndarray:
     """Permutation (chain, draw, category) with the largest diagonal of confusion (chain, draw[, rater], category, answer)."""
     pooled = confusion.mean("rater") if "rater" in confusion.dims else confusion
     right = pooled.transpose("chain", "draw", "category", "answer").to_numpy().astype(float)
+    right = np.where(np.isfinite(right).all(axis=(-2, -1), keepdims=True), right, 0.0)  # no order is better
     n = right.shape[-1]
     if n <= ENUMERATED:
         orders = np.array(list(permutations(range(n))))

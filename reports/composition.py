@@ -1,7 +1,6 @@
 """Reports from Python: the sections of each kind of annotation, from posterior, annotations and predictions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -13,7 +12,7 @@ import xarray as xr
 from .. import models
 from ..evaluation import threshold_certainty
 from ..evaluation.certainty.thresholds import threshold_and_certainty
-from ..evaluation.truth.matching import match_items
+from ..evaluation.truth.matching import match_items, with_complement
 from ..models import Comparisons, Labels, PartialRankings, Scores, catalog
 from ..models._catalog import annotation_kinds
 from .page import Section, page_text, write_report
@@ -362,6 +361,7 @@ def make(
     else:
         if predictions is not None:
             match_items(annotations.items, predictions["item"].to_numpy())
+            predictions = with_complement(predictions, annotations.categories)
         known = None
         if groups is not None:
             known = Groups("groups", groups, values).of(annotations.categories.tolist())
@@ -503,11 +503,10 @@ def comparison_report(
     settings: Settings,
     orders: xr.DataArray | None = None,
     model: pm.Model | None = None,
-    status: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> Report:
     """Return the report on comparisons, with proposed rankings `orders`, shape (classifier, item).
 
-    Without the fitted model there is no posterior predictive check; `status` shows what is computed.
+    Without the fitted model there is no posterior predictive check.
     """
     kept = "\n\nOnly the largest component of the table is kept." * settings.largest_component
     counts = {"items": len(votes.items), "raters": len(votes.raters), "annotations": len(votes)}
@@ -515,7 +514,7 @@ def comparison_report(
     text = "Not checked: votes are simulated by the fitted model, which was not given."
     check = Section("Posterior predictive check", text, key="checks")
     if model is not None:
-        check = vote_check_section(model, tree, settings.seed, status)
+        check = vote_check_section(model, tree, settings.seed)
     sections = []
     if orders is not None:
         sections.append(concordance_section(tree, orders))

@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 
 from .. import evaluation, inference, models
-from ..evaluation.truth.matching import with_complement
 from ..models import Labels, PartialRankings
 from .settings import Groups, Settings
 
@@ -31,10 +30,6 @@ class Study:
     predicted: xr.DataArray | None = None
     metrics: tuple[str, ...] = ()  # classifiers are compared by the first
     groups: Groups | None = None  # of the categories, such as their risk
-
-    def __post_init__(self) -> None:
-        if self.predicted is not None:
-            object.__setattr__(self, "predicted", with_complement(self.predicted, self.data.categories))
 
     @property
     def tree(self) -> xr.DataTree:

@@ -23,7 +23,8 @@ def treatment_of_other(view: Plausibility, other: OtherAs | None) -> OtherAs:
     """Return the treatment of OTHER: as requested, or as the tree implies; raise if the two contradict.
 
     The default is "split" if the tree stores the size and concentration of OTHER, and "exclude" if it says
-    that OTHER has no members (``unranked="single"``, concentration NaN) or no item has OTHER.
+    that OTHER has no members (``unranked="single"``, concentration NaN), that its members have no fixed
+    concentration (a random one is NaN, too), or no item has OTHER.
     """
     if other is not None and other not in get_args(OtherAs):
         raise EvaluationError(f"other={other!r}: expected one of {get_args(OtherAs)} or None")
@@ -40,8 +41,8 @@ def treatment_of_other(view: Plausibility, other: OtherAs | None) -> OtherAs:
         return "split"
     if other == "split":
         raise EvaluationError(
-            f'other="split": the model has one pseudo-category {OTHER} (other_concentration is NaN), '
-            'which has no members; use other="exclude" or "label"'
+            f'other="split": {OTHER} cannot be divided (other_concentration is NaN): the model has it as one pseudo-category '
+            'without members, or the concentration of its members is random; use other="exclude" or "label"'
         )
     return "exclude"
 

@@ -13,12 +13,10 @@ from .kernels.mle import Races, maximise_worth, strong_components
 
 
 def by_candidate(values: np.ndarray, rankings: PartialRankings, pairs: RankedPairs) -> xr.DataArray:
-    """Label values (pair,) of ranked (item, category) pairs; integer categories as text with ``kind="integer"``."""
-    integer = np.issubdtype(rankings.categories.dtype, np.integer)
-    category = rankings.categories.astype(str)[pairs.category]
+    """Label values (pair,) of ranked (item, category) pairs."""
     coords = {
         "item": ("candidate", rankings.items[pairs.item]),
-        "category": ("candidate", category, {"kind": "integer" if integer else "text"}),
+        "category": ("candidate", rankings.categories[pairs.category]),
     }
     return xr.DataArray(values, coords, ("candidate",), name="plausibility")
 

@@ -1,8 +1,8 @@
 """Report sections on comparisons: leaderboard, qualities, raters, win probabilities, proposed rankings."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from scipy.special import expit, ndtr
 
 from ... import evaluation
+from ..._progress import step
 from ...evaluation import plots
 from ...models import Comparisons
 from ...models.data.coded_rows import ANONYMOUS
@@ -236,19 +237,14 @@ LEFT_SHARE = "left wins, of the decided votes"
 TIE_SPREAD = "ties, standard deviation over the raters"
 
 
-def vote_check_section(
-    model: pm.Model,
-    tree: xr.DataTree,
-    seed: int,
-    status: Callable[[str], AbstractContextManager[object]] = nullcontext,
-) -> Section:
+def vote_check_section(model: pm.Model, tree: xr.DataTree, seed: int) -> Section:
     """Return the section that compares shares of the votes with those simulated from the posterior.
 
     The table has the observed shares and the 95 % intervals of the simulated ones.
     """
     rater = tree["constant_data"]["annotation_rater"].to_numpy()
     given = tree["observed_data"]["observed_winner"].to_numpy()
-    with status("Simulating votes"):
+    with step("Simulating votes"):
         simulated = _simulated(model, tree, seed)
     observed, replicated = _shares(given[None], rater), _shares(simulated, rater)
     rows, outside = [], []

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 from ...evaluation import EvaluationError, plots, survey_equivalence, survey_summary
 from ...evaluation.surveys.results import equivalence_in_words
-from ...evaluation.truth.matching import with_complement
 from ...models import Labels
 from ..page import Row, Section, table_rows
 from ..study import Study
@@ -191,7 +190,6 @@ def probabilities_of(predicted: xr.DataArray, data: Labels) -> xr.DataArray:
 
     Items without labels are left out; the attribute ``unlabelled`` is their number.
     """
-    predicted = with_complement(predicted, data.categories)
     if "classifier" not in predicted.dims:
         predicted = predicted.drop_vars("classifier", errors="ignore")
         predicted = predicted.expand_dims(classifier=[ALONE])

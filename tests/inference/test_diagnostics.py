@@ -270,6 +270,16 @@ def test_draws_that_are_not_finite_are_neither_exact_nor_converged(value, where,
         warn_unless_converged(diagnosis)
 
 
+@pytest.mark.parametrize("n", [3, 7])  # all permutations are tried, or one is optimised
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_infinite_confusion_of_any_number_of_categories_is_said(n, value):
+    draws = np.random.default_rng(3).dirichlet(np.ones(n) + 9 * np.eye(n)[0], (2, 200, 2, n))
+    draws[0, 0, 1, 2, 0] = value
+    raters = xr.DataArray(draws, dims=("chain", "draw", "rater", "category", "answer"), name="confusion")
+    diagnosis = diagnose(tree_of(raters))
+    assert diagnosis.attrs["converged"] == 0 and "infinite or NaN" in diagnosis.attrs["verdict"]
+
+
 def test_one_chain_cannot_be_judged():
     diagnosis = diagnose(tree_of(plausibility("one chain").isel(chain=[0])))
     assert diagnosis.attrs["verdict"].startswith("NOT converged: one chain has no R-hat")
