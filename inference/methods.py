@@ -189,10 +189,7 @@ class Route:
 
 
 def route_of(model: pm.Model) -> Route:
-    """Recognise a model by its graph; return the fastest sampler whose draws are exact for its posterior.
-
-    Raises ValueError for a part of a model that depends on the rest.
-    """
+    """Return the fastest exact sampler of a model, by its graph; raise ValueError for a part of it that depends on the rest."""
     refuse_part(model)
     if prefixed := [rv.name for rv in model.free_RVs if "::" in str(rv.name)]:
         reason = (

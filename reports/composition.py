@@ -504,10 +504,7 @@ def comparison_report(
     orders: xr.DataArray | None = None,
     model: pm.Model | None = None,
 ) -> Report:
-    """Return the report on comparisons, with proposed rankings `orders`, shape (classifier, item).
-
-    Without the fitted model there is no posterior predictive check.
-    """
+    """Return the report on comparisons, with proposed rankings `orders` (classifier, item); without `model` there is no check."""
     kept = "\n\nOnly the largest component of the table is kept." * settings.largest_component
     counts = {"items": len(votes.items), "raters": len(votes.raters), "annotations": len(votes)}
     boards = vote_sections(tree, votes)

@@ -32,10 +32,7 @@ ElementTree.register_namespace("xlink", LINK)
 
 
 def figure_markup(figure: Figure, name: str, number: int) -> tuple[Markup, int]:
-    """Return a figure as an image with a title and a description, and its width in pixels.
-
-    matplotlib escapes the labels in it.
-    """
+    """Return a figure as an image with a title and a description, and its width in pixels; matplotlib escapes its labels."""
     buffer = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "raterzoo"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has more glyphs

@@ -94,10 +94,7 @@ def table_rows(columns: Mapping[str, ArrayLike], order: ArrayLike | None = None)
 
 
 def interval_columns(draws: xr.DataArray, name: str, whose: str = "") -> dict[str, np.ndarray]:
-    """Posterior means and 5 % and 95 % quantiles, from draws with one dim besides chain and draw.
-
-    `whose` is a prefix of the columns of the ends, to keep the names in one table distinct.
-    """
+    """Posterior means and 5 % and 95 % quantiles of draws with one more dim; `whose` is a prefix of the columns of the ends."""
     low, high = draws.quantile((0.05, 0.95), ("chain", "draw")).to_numpy()
     return {name: draws.mean(("chain", "draw")).to_numpy(), f"{whose}5 %": low, f"{whose}95 %": high}
 
@@ -256,10 +253,7 @@ def _linked(text: str) -> Markup:
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows with the same keys as CSV; an empty table has no columns.
-
-    Text that a spreadsheet would run as a formula gets a leading apostrophe; numbers do not.
-    """
+    """Write rows with the same keys as CSV, text that a spreadsheet would run as a formula after an apostrophe."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([_escape_formula(name) for name in rows[0]] if rows else [])

@@ -66,10 +66,7 @@ def annotations_by_item(data: RankingsOrLabels) -> np.ndarray:
 
 
 def best_guess(tree: xr.DataTree, seed: int) -> xr.DataArray:
-    """Return the most plausible label of every item, as predictions (item, position).
-
-    OTHER, the unranked categories together, is passed over; `seed` is for its members.
-    """
+    """Return the most plausible label but OTHER of every item as predictions (item, position); `seed` is for members of OTHER."""
     found = evaluation.plausible_labels(tree, top=1, random_seed=seed)
     label = found["label"].isel(position=0).to_numpy()
     first = (label != "OTHER").argmax(axis=1)  # alternatives are in order, the first best

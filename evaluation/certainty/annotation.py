@@ -275,10 +275,7 @@ def _largest_count(keys: np.ndarray) -> np.ndarray:
 
 
 def _alternatives(codes: np.ndarray, own: np.ndarray, n_codes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct sets of one item (set, position) and their counts (set,), most frequent first.
-
-    Labels of a set are in the order `own` of the item's cells, then OTHER, then none.
-    """
+    """Distinct sets (set, position) of one item, labels in the order `own`, OTHER and none last, and their counts, descending."""
     _, first, count = np.unique(_set_keys(codes), return_index=True, return_counts=True)
     order = np.argsort(-count, kind="stable")
     sets = codes[:, first[order]].T

@@ -257,10 +257,7 @@ def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
 
 
 def threshold_and_certainty(tree: xr.DataTree, threshold: float) -> tuple[xr.DataTree, xr.Dataset]:
-    """Return both `thresholded` and `threshold_certainty` from a single pass through the draws.
-
-    Shapes: plausibility (chain, draw, item, category) of scores; certainty (item,).
-    """
+    """Return both `thresholded` and `threshold_certainty` from a single pass through the draws."""
     draws, threshold = ScoreParameters.of(tree), _threshold(tree, threshold)
     values = _plausibilities(draws)
     certainty = _accumulate(draws, threshold, values)

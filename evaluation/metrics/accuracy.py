@@ -60,10 +60,7 @@ def set_accuracy(k: int) -> Metric:
 
 
 def hits(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    """Count the true labels that are predicted.
-
-    Shapes: truth (..., item, position); predictions (item, k); result (..., item).
-    """
+    """Count the true labels (..., item, position) that are among the predictions (item, k); result (..., item)."""
     count = np.zeros(truth.shape[:-1], np.int16, order="F")
     for position in range(truth.shape[-1]):
         count += _is_among(truth[..., position], predictions)

@@ -213,10 +213,7 @@ def _score(
     n_labels: int,
     function: Callable[[Counts], np.ndarray],
 ) -> np.ndarray:
-    """Apply a function of the counts to every draw, in blocks of draws if there are many labels.
-
-    Shapes: truth (sample, item); predictions (item, 1); weights (sample or 1, item); result (sample,).
-    """
+    """Apply a function of the counts to draws (sample, item) and predictions (item, 1), in blocks if there are many labels."""
     if weights is not None:
         weights = np.broadcast_to(weights, truth.shape)
     step, values = max(MOST_COUNTS // n_labels, 1), np.empty(len(truth))

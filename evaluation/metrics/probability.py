@@ -235,10 +235,7 @@ class _CalibrationError:
     def of_predicted(
         self, right: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None
     ) -> np.ndarray:
-        """Error of every draw (sample,).
-
-        `right` (sample, item): whether, or with which probability, the predicted label is true.
-        """
+        """Error of every draw (sample,); `right` (sample, item): whether, or how probably, the predicted label is true."""
         confidence = predictions.max(axis=-1)
         edges = np.linspace(0, 1, self.bins + 1)
         place = np.searchsorted(edges[1:-1], confidence, side="left")

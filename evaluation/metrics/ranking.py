@@ -209,10 +209,7 @@ def _ndcg(truth: Graded, ranks: np.ndarray, k: int | None) -> np.ndarray:
 
 
 def _cut(grade: np.ndarray, size: np.ndarray, k: int | None) -> np.ndarray:
-    """Lower all but the k largest grades to the largest of the others.
-
-    Shapes: grade (grade, sample); size (grade,) or (grade, sample), number of categories with the grade.
-    """
+    """Lower all but the k largest grades (grade, sample), of `size` categories each, to the largest of the others."""
     if k is None or k >= size.sum():
         return grade
     each = np.repeat(grade, np.minimum(size, k + 1), axis=0)

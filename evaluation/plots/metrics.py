@@ -121,10 +121,7 @@ def draw_interval(
     show: bool = True,
     named: bool = False,
 ) -> None:
-    """Draw mean and interval of every row that has them; with `lift` also as text, `lift` rows above.
-
-    `look` is (name, colour, line width, offset within the row).
-    """
+    """Draw mean and interval of every row, with `lift` also as text; `look` is (name, colour, line width, offset in the row)."""
     name, colour, width, beside = look
     mean = table["mean"].to_numpy()
     low, high = table["interval"].transpose("bound", "row").to_numpy()

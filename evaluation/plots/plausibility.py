@@ -15,10 +15,7 @@ from .style import COLOURS, GREY, INK, readings, shortened, some_items
 
 
 def draws_of_item(plausibility: xr.DataArray, item: str | int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the category names (category,) of an item and its plausibilities (sample, category).
-
-    `plausibility` is flat (..., candidate) or dense (..., item, category); a point estimate has one sample.
-    """
+    """Return categories and plausibilities (sample, category) of an item, from (..., candidate) or (..., item, category)."""
     if "candidate" in plausibility.dims:
         own = plausibility.isel(candidate=(plausibility["item"] == item).to_numpy())
         last = "candidate"

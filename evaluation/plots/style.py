@@ -73,10 +73,7 @@ def letters_wide(names: Iterable[object]) -> float:
 def limits_with_texts(
     drawn: tuple[float, float], middles: np.ndarray, letters: int, width: float
 ) -> tuple[float, float]:
-    """Return axis limits that contain the data and the texts centred at `middles`.
-
-    `drawn` is the range of the data, `width` that of the axis in inches, `letters` the longest text's length.
-    """
+    """Return limits of an axis `width` inches wide that hold the range `drawn` and texts of `letters` letters at `middles`."""
     left, right = low, high = drawn
     if not len(middles):
         return low - MARGIN * (high - low), high + MARGIN * (high - low)

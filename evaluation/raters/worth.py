@@ -37,10 +37,7 @@ ROUNDING = 1e-12  # rounding error of sums of probabilities; closer values are e
 
 
 def largest_panel(largest: int | None, labels: int) -> int:
-    """Return the number of answers of the largest panel; raise if not positive or too expensive.
-
-    By default 20, or fewer if more than 1,000 vectors of counts would have to be summed.
-    """
+    """Return the number of answers of the largest panel, by default 20 or as many as 1,000 vectors of counts allow, or raise."""
     if largest is None:
         sizes = range(1, MOST_ANSWERS + 1)
         return max((k for k in sizes if comb(k + labels - 1, k) <= MOST_COUNTS), default=1)
@@ -54,10 +51,7 @@ def largest_panel(largest: int | None, labels: int) -> int:
 
 
 def information_and_accuracy(joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Information in bits and accuracy of the best guess about the truth, from an observed variable.
-
-    Shapes: joint (..., truth, seen), probabilities; results (...).
-    """
+    """Information in bits and accuracy of the best guess about the truth, from joint probabilities (..., truth, seen)."""
     truth, seen = joint.sum(axis=-1), joint.sum(axis=-2)
     together = _entropy_terms(joint).sum(axis=(-2, -1))
     nats = _entropy_terms(truth).sum(axis=-1) + _entropy_terms(seen).sum(axis=-1) - together
@@ -228,10 +222,7 @@ def _known(name: str, there: list[str]) -> str:
 def _by_blocks(
     confusion: xr.DataArray, prevalence: xr.DataArray, members: np.ndarray, largest: int
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield, by blocks of draws, quality measures, worth, its censoring, and the panel curves.
-
-    Shapes: (quantity, sample, rater), (measure, sample, rater) twice, (measure, sample, answers).
-    """
+    """Yield quality and worth, its censoring (measure, sample, rater), and panel curves (measure, sample, answers), by blocks."""
     raters, categories, labels = confusion.shape[-3:]
     pi = confusion.to_numpy().reshape(-1, raters, categories, labels)
     p = prevalence.to_numpy().reshape(-1, categories)
@@ -259,10 +250,7 @@ def _by_blocks(
 
 
 def _worth(curve: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Interpolated k at which a curve first reaches each value, and whether it never does.
-
-    Shapes: curve (sample, answers), not decreasing; value and results (sample, rater).
-    """
+    """Interpolated k at which rising curves (sample, answers) reach each value (sample, rater), and whether they never do."""
     last = curve.shape[1] - 1
     step = np.stack([np.searchsorted(c[1:], v - ROUNDING) for c, v in zip(curve, value, strict=True)])
     below = np.take_along_axis(curve, np.minimum(step, last - 1), axis=1)

@@ -55,10 +55,7 @@ class Classifiers:
 
     @classmethod
     def aligned_to(cls, predictions: xr.DataArray, labels: LabelCounts) -> "Classifiers":
-        """Return predictions for the items of the labels, with the categories of the labels first.
-
-        Labels by rater have only the categories that occur; categories of the predictions alone come last.
-        """
+        """Return predictions for the items of the labels, the categories of the labels first, those of predictions alone last."""
         given, items = cls.of(with_complement(predictions, labels.categories))
         named, known = given.categories.tolist(), labels.categories.tolist()
         more = [name for name in named if name not in known]

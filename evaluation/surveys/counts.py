@@ -21,10 +21,7 @@ MOST = 2**31  # upper bound of a count
 
 
 def codes_of(given: xr.DataArray, items: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the names of the categories, and the code (item, rater) of each cell, -1 for a blank.
-
-    Raises EvaluationError if a cell is neither a label nor blank, or all are blank.
-    """
+    """Return names of categories, and codes (item, rater), -1 for a blank; raise if a cell is no label, or all are blank."""
     table = given.transpose("item", "rater")
     cells = table.to_numpy()
     if cells.dtype.kind not in "OUTSbiuf":

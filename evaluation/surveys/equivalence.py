@@ -283,10 +283,7 @@ def _has_item_states(counts: LabelSource) -> TypeGuard[xr.DataTree]:
 
 
 def _posterior_options(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
-    """Return the options of a posterior; raise if an option that applies to counts alone was given.
-
-    `more` names further options of the posterior function.
-    """
+    """Return the options of a posterior, `more` among them; raise if an option that applies to counts alone was given."""
     allowed = (*OPTIONS_OF_POSTERIOR, *more)
     for name, value in options.items():
         default = signature(survey_power_curve).parameters[name].default
@@ -312,10 +309,7 @@ def _scored_survey(
     random_seed: int,
     **options: Any,
 ) -> tuple[SurveyDataset, Classifiers]:
-    """Return the scores of raters and classifiers, and the classifiers, none without predictions.
-
-    `options`: those of `SurveyOptions`.
-    """
+    """Return scores of raters and classifiers by `options` of `SurveyOptions`, and the classifiers, none without predictions."""
     rules = SurveyOptions(**options)
     check_resampling(bootstrap, probability, random_seed)
     labels, other_labels = _read_counts(counts, against)

@@ -116,10 +116,7 @@ def _sampled(survey: Survey, probability: np.ndarray, weights: np.ndarray) -> Su
 
 
 def _relearned(survey: Survey, k: int, weights: np.ndarray) -> float:
-    """Return the score of k raters whose combiner learned from the resampled items, weights (item,).
-
-    All copies of an item are left out together when it is predicted.
-    """
+    """Return the score of k raters learned from items of weights (item,); to predict an item all its copies are left out."""
     patterns = survey.patterns
 
     def counted(own: np.ndarray) -> np.ndarray:

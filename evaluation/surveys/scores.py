@@ -131,10 +131,7 @@ def user_score(
 
 
 def joint_score(of_joint: Callable[[np.ndarray], np.ndarray], *, soft: bool = False) -> MeanScore:
-    """Return a score of the joint law (..., predicted, label) of the predicted label and the rater's.
-
-    Tied predictions share their chance equally; `soft`: use the probabilities instead.
-    """
+    """Return a score of the joint law of label and predicted label, shared by ties; if `soft`, of label and probabilities."""
 
     def statistic(probability: np.ndarray, reference: np.ndarray) -> np.ndarray:
         law = probability if soft else shared_top(probability)

@@ -77,10 +77,7 @@ class Subsets:
 
 
 def subsets_of(patterns: Patterns, k: int, reference: int = 1) -> Subsets:
-    """Enumerate the labels of k raters of every eligible pattern.
-
-    The predicted label is the plurality of `reference` further raters.
-    """
+    """Enumerate the labels of k raters of every eligible pattern, against the plurality of `reference` further raters."""
     rows = np.flatnonzero(patterns.eligible(k, reference))
     row, state, chance, drawn = _draws(patterns.counts[rows], k)
     if patterns.against is None:
@@ -92,10 +89,7 @@ def subsets_of(patterns: Patterns, k: int, reference: int = 1) -> Subsets:
 
 
 def further_label(counts: np.ndarray, reference: int = 1) -> np.ndarray:
-    """Return the law (row, category) of the plurality of `reference` raters, ties averaged.
-
-    Shapes: counts (row, category), the raters are drawn from.
-    """
+    """Return the law (row, category) of the plurality of `reference` raters drawn from counts (row, category), ties averaged."""
     if reference == 1:
         return counts / counts.sum(axis=1, keepdims=True)
     rows, of_row = np.unique(counts, axis=0, return_inverse=True)
@@ -194,10 +188,7 @@ class Predicted:
         return Predicted(self.row[entry], chance, self.reference[entry], label, np.eye(share.shape[1]))
 
     def sampled(self, of_item: np.ndarray, rng: np.random.Generator) -> "Predicted":
-        """Draw one entry and one label for every item; items whose row has no entry are dropped.
-
-        Shapes: of_item (item,), row of each item.
-        """
+        """Draw one entry and one label for every item, `of_item` (item,) its row; items whose row has no entry are dropped."""
         n_rows = int(max(self.row.max(initial=-1), of_item.max(initial=-1))) + 1
         order = np.argsort(self.row, kind="stable")
         upto = np.cumsum(self.chance[order])

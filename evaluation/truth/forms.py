@@ -13,10 +13,7 @@ from .top_labels import NO_LABEL, TopLabels
 
 
 def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> np.ndarray:
-    """Draw one label of every item from the plausibilities of every draw; codes (item, sample).
-
-    With OTHER excluded, the label is drawn from the other labels.
-    """
+    """Draw one label of every item from the plausibilities of every draw, OTHER left out if excluded; codes (item, sample)."""
     view, size = labels.view, labels.view.other_size
     codes = np.full((block.items.stop - block.items.start, block.draws.shape[1]), NO_LABEL, np.int32)
     for i, cells in item_cells(view, block):
@@ -89,10 +86,7 @@ class Graded(NamedTuple):
 
 
 def graded_plausibility(labels: TopLabels, block: Block, n_categories: int) -> Iterator[Graded]:
-    """Yield the graded relevance of the categories of every item of a block: their plausibilities.
-
-    Members of OTHER share its mass evenly, or get 0 if it is excluded.
-    """
+    """Yield the plausibilities of all categories of each item of a block; members of OTHER share its mass, or get 0."""
     view = labels.view
     for i, cells in item_cells(view, block):
         code, grade = view.code[block.cells][cells], block.draws[cells]

@@ -236,10 +236,7 @@ class Plausibility:
         yield from in_threads(apply, parts, generators, most=most_threads)
 
     def parts(self, width: int = 0) -> Iterator[tuple[slice, xr.DataArray]]:
-        """Yield all items by blocks of consecutive samples, in the order of storage.
-
-        `width`: numbers needed by draw, if more than the cells.
-        """
+        """Yield all items by blocks of consecutive samples; `width`: numbers needed by draw, if more than the cells."""
         if not self.sample_dims:
             yield slice(0, 1), self.array
             return

@@ -172,10 +172,7 @@ class TopLabels:
             code[where] = label
 
     def _unnamed_codes(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the codes that items do not name, and where each item's codes start.
-
-        Shapes: codes concatenated over items, ascending within each; start (item,).
-        """
+        """Return the codes that items do not name, ascending within each item, and where each item's codes start (item,)."""
         start, unnamed = self.view.start, np.ones((len(items), self.n_codes), bool)
         for row, item in zip(unnamed, items.tolist(), strict=True):
             code = self.view.code[start[item] : start[item + 1]]

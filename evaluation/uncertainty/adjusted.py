@@ -204,10 +204,7 @@ class Scorer:
         return view.map_draws(function, seed, width, most_threads=most_threads)
 
     def closed(self, seed: int) -> "Scorer":
-        """Return the scorer with codes only for labels that occur; raise if an item has no label.
-
-        Codes are in the order of the names. Metrics such as F1 need the same labels in every draw.
-        """
+        """Return the scorer with codes, in the order of the names, of labels that occur only; raise if an item has no label."""
         view, predicted = self.aligned.view, self.aligned.predicted
         n_names = len(view.categories)
         unnamed = self.labels.n_codes + 1 - n_names

@@ -52,10 +52,7 @@ def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
 
 
 def leader_information(leads: np.ndarray, p: np.ndarray, counted: float = 1.0) -> float:
-    """Return the expected information, in nats, of one answer about the top-1 label.
-
-    Shapes: leads (label, draw), the probability that a label is the top one; p (label, draw).
-    """
+    """Return the expected information, in nats, of one answer about the top-1 label, by leads and p (label, draw)."""
     answer, weight = _weights(p, counted)
     # q(c | l), up to its normalisation over c
     after = leads @ weight.T

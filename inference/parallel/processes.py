@@ -26,11 +26,7 @@ SUFFIX = ".result"
 
 
 class FileResult(NamedTuple):
-    """Result in a file: its arrays one after the other, then the pickle of the rest.
-
-    The pipe carries a message so short that it is written at once or not at all: if a process is killed while it
-    writes more, the driver waits forever for the other half.
-    """
+    """Result in a file, arrays before the pickle: a process killed while it writes to a pipe would leave the driver waiting."""
 
     file: str
     lengths: tuple[int, ...]  # bytes of each part

@@ -69,10 +69,7 @@ def shape_of(variable: TensorVariable) -> tuple[int, ...]:
 
 
 def constant_value(variable: Variable, what: str) -> np.ndarray:
-    """Return the value of a constant, a `pymc.Data`, or an expression of those; `what` names it in the message.
-
-    Raises NotConjugate if it depends on a random variable: evaluation would return an arbitrary draw.
-    """
+    """Return the value of a constant or `pymc.Data` expression `what`; raise NotConjugate if it depends on a random variable."""
     if isinstance(variable, Constant):
         return np.asarray(variable.data)
     for ancestor in ancestors([variable]):

@@ -33,10 +33,7 @@ def connected_components(n_items: int, left: np.ndarray, right: np.ndarray) -> n
 
 
 def components_in_words(items: np.ndarray, component: np.ndarray) -> str:
-    """Sizes and first members of the largest components, on one line of bounded length.
-
-    Shapes: items (item,); component (item,), numbered as by `connected_components`.
-    """
+    """Sizes and first members of the largest components (item,) of `connected_components`, on one line of bounded length."""
     sizes = np.bincount(component)
     named = []
     for number, size in enumerate(sizes[:NAMED_COMPONENTS].tolist()):

@@ -8,10 +8,7 @@ from .rankings import PartialRankings
 
 
 class RankedPairs(NamedTuple):
-    """Distinct ranked categories of each item, and the pair of every entry.
-
-    Pairs of item ``i`` are ``start[i]:start[i + 1]``, ordered by category code.
-    """
+    """Distinct ranked categories of items, ascending at ``start[i]:start[i + 1]`` of item ``i``, and the pair of every entry."""
 
     start: np.ndarray  # (item + 1,) int64
     item: np.ndarray  # (pair,) int32

@@ -206,10 +206,7 @@ class PartialRankings(Container):
 
     @classmethod
     def _of_rows(cls, rows: CodedRows, *, items: np.ndarray, raters: np.ndarray, **others: Any) -> Self:
-        """Build from entries, in any order: group them into blocks, and blocks into annotations.
-
-        No category may occur twice in an annotation. Raters are numbered by first appearance item by item.
-        """
+        """Group entries, in any order, into blocks and annotations; raters are numbered by first appearance item by item."""
         by_item = rows.where(np.argsort(rows["annotation_item"], kind="stable"))
         present, entries = by_item.renumbered(np.arange(len(by_item["rank"])), len(raters))
         keys = [entries[name] for name in ("annotation_item", "annotation_rater", "rank", "category_code")]

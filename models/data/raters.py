@@ -44,11 +44,7 @@ def read_attributes(
 
 
 def refuse_reserved_attributes(attributes: Mapping[str, np.ndarray], taken: Sequence[str]) -> None:
-    """Raise if an attribute has the name of a variable of the model.
-
-    Attributes are stored beside the variables as ``rater_...``; `taken` are names of variables without that
-    prefix.
-    """
+    """Raise if an attribute, stored as ``rater_...``, has a name in `taken`, variables of the model without that prefix."""
     for name in taken:
         if name in attributes:
             problem = f"the attribute {short_repr(name)} of the raters would stand as 'rater_{name}', "

@@ -62,10 +62,7 @@ def regular_graph(
 
 
 def compared_pairs(graph: Any, items: int) -> np.ndarray:
-    """Edges (pair, 2) of a graph on item codes, networkx.Graph or array (pair, 2): smaller code first, ascending.
-
-    Raises ValueError for unknown codes, duplicate pairs and pairs of an item with itself.
-    """
+    """Edges (pair, 2) of a graph on item codes, smaller first, ascending; raise for unknown codes, loops and repeated pairs."""
     edges: Any = np.asarray(list(graph.edges) if hasattr(graph, "edges") else graph)
     if edges.ndim != 2 or edges.shape[1] != 2 or not len(edges) or edges.dtype.kind not in "iu":
         raise ValueError(
@@ -87,10 +84,7 @@ def compared_pairs(graph: Any, items: int) -> np.ndarray:
 
 
 def allot_raters(n_pairs: int, raters: int, per_pair: int, rng: np.random.Generator) -> np.ndarray:
-    """Allot `per_pair` different raters to each pair at random, with loads that differ by at most one pair.
-
-    Pair by pair, the raters with the fewest pairs so far go first. Returns (pair, rater of the pair), ascending.
-    """
+    """Allot `per_pair` raters, the least loaded first, to each pair at random; return (pair, rater of the pair), ascending."""
     if per_pair == raters:
         return np.tile(np.arange(raters), (n_pairs, 1))
     allotted = np.empty((n_pairs, per_pair), np.int64)

@@ -117,11 +117,7 @@ def padded_sizes(block_sizes: Sequence[int] | Sequence[Sequence[int]]) -> np.nda
 def draw_rankings(
     log_worth: np.ndarray, item: np.ndarray, rater: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
 ) -> PartialRankings:
-    """Draw one partial ranking for each annotation.
-
-    Shapes: log_worth (item, category); item and rater (annotation,); sizes (annotation, block), zeros after
-    the last block.
-    """
+    """Draw a partial ranking per annotation (item, rater) by log_worth (item, category); block sizes end in zeros."""
     order = draw_order(log_worth[item], rng)
     annotation, category, rank = ranked_entries(order, sizes)
     table = {"item": item[annotation], "rater": rater[annotation], "category": category, "rank": rank}

@@ -134,10 +134,7 @@ def scores(
 
 
 def different_raters(rng: np.random.Generator, items: int, raters: int, answers: int) -> np.ndarray:
-    """Draw the raters of each item: different ones, and all of them again if there are too few.
-
-    Floyd's algorithm: draw one of the first j + 1 raters; if already chosen, take rater j; (item, answer).
-    """
+    """Draw different raters (item, answer) by Floyd's algorithm, or as many as possible and all of them again if too few."""
     rounds, rest = divmod(answers, raters)
     chosen = np.empty((items, rest), np.int64)
     for place in range(rest):

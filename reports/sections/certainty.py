@@ -29,11 +29,7 @@ def best_guess_scores(tree: xr.DataTree, seed: int) -> xr.Dataset:
 def certainty_in_words(
     tree: xr.DataTree, certainty: np.ndarray, seed: int, *, what: Literal["label", "side"] = "label"
 ) -> tuple[str, dict[str, object]]:
-    """Return a sentence on the certainty (item,) over all items, and its numbers.
-
-    `what` is certain: the label of an item, or its side of a threshold. `seed` is for the weights of the
-    items.
-    """
+    """Return a sentence on the certainty (item,) of each `what`, and its numbers; `seed` is for the weights of the items."""
     (best,) = metric_rows({"certainty": best_guess_scores(tree, seed)})
     below, total = int((certainty < NEARLY).sum()), len(certainty)
     lower, upper = share_interval(below, total)
@@ -50,10 +46,7 @@ def certainty_in_words(
 
 
 def certainty_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int = 1) -> list[Section]:
-    """Return the section on the certainty of the top labels, over all items and item by item.
-
-    `seed` is for the members of OTHER and the weights of the items.
-    """
+    """Return the section on the certainty of the top labels; `seed` is for the members of OTHER and the weights of the items."""
     tops = {f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)}
     labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
     first = tops["top 1"].to_numpy()

@@ -70,11 +70,7 @@ def leaderboard_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list
 
 
 def rater_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list[dict[str, Any]]:
-    """Return a table row per rater, the most reliable first; none if the raters are alike.
-
-    Columns: rater, attributes, votes, median and interval of the reliability. `prob` is that of the
-    intervals.
-    """
+    """Return a table row per rater, with an interval of probability `prob`, the most reliable first; none if raters are alike."""
     if "reliability" not in tree["posterior"]:
         return []
     reliability = tree["posterior"]["reliability"]
@@ -92,10 +88,7 @@ def rater_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list[dict[
 
 
 def votes_between_equals(tree: xr.DataTree, prob: float) -> dict[str, tuple[float, float, float]]:
-    """Return mean and interval of the outcome shares between items of equal quality.
-
-    "tie" is the share of ties, "left" the share of the left side among decided votes.
-    """
+    """Return mean and interval of the shares of ties, and of left among decided votes, between items of equal quality."""
     posterior = tree["posterior"].to_dataset()
     bias, tie = (posterior[name].to_numpy() if name in posterior else 0.0 for name in ("left_bias", "tie"))
     if tree.attrs["model"] == "bradley_terry":
@@ -136,10 +129,7 @@ def scale_in_words(tree: xr.DataTree) -> str:
 
 
 def raters_in_words(raters: list[dict[str, Any]], signed: bool, prob: float) -> str:
-    """Return one or two sentences on raters below the average and, if `signed`, with negative reliability.
-
-    `raters` are rows of `rater_rows`; `prob` is that of the intervals.
-    """
+    """Return one or two sentences on raters, rows of `rater_rows`, below the average and, if `signed`, below zero."""
     below = [row["rater"] for row in reversed(raters) if row["to"] < 1]
     above = sum(row["from"] > 1 for row in raters)
     text = (
@@ -183,11 +173,7 @@ def concordances(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]
 
 
 def order_pairs(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]]:
-    """Compare proposed rankings (classifier, item) pairwise, on the same draws.
-
-    A row per pair, the one with the better mean first: difference, 90 % interval, probability of being
-    better.
-    """
+    """Return a row per pair of proposed rankings (classifier, item), on the same draws, the one with the better mean first."""
     found = _by_order(_some_draws(tree), orders)
     names = sorted(found, key=lambda name: -found[name].mean())
     rows = []
@@ -238,10 +224,7 @@ TIE_SPREAD = "ties, standard deviation over the raters"
 
 
 def vote_check_section(model: pm.Model, tree: xr.DataTree, seed: int) -> Section:
-    """Return the section that compares shares of the votes with those simulated from the posterior.
-
-    The table has the observed shares and the 95 % intervals of the simulated ones.
-    """
+    """Return the section that compares observed shares of the votes with 95 % intervals of those simulated from the posterior."""
     rater = tree["constant_data"]["annotation_rater"].to_numpy()
     given = tree["observed_data"]["observed_winner"].to_numpy()
     with step("Simulating votes"):

@@ -186,10 +186,7 @@ def default_rules(hard: bool, combiner: str | None, scorer: str | None, learn: s
 
 
 def probabilities_of(predicted: xr.DataArray, data: Labels) -> xr.DataArray:
-    """Return predicted probabilities (classifier, item, category); 1 for the first of a ranking.
-
-    Items without labels are left out; the attribute ``unlabelled`` is their number.
-    """
+    """Return probabilities (classifier, item, category), 1 for the first of a ranking; ``unlabelled`` counts items left out."""
     if "classifier" not in predicted.dims:
         predicted = predicted.drop_vars("classifier", errors="ignore")
         predicted = predicted.expand_dims(classifier=[ALONE])
@@ -310,10 +307,7 @@ def scored_by(found: xr.Dataset) -> str:
 
 
 def equivalence_sentences(found: xr.Dataset) -> list[str]:
-    """Sentences with the equivalence of each classifier.
-
-    `found` is a result of `evaluation.survey_equivalence` with dim classifier.
-    """
+    """Sentences with the equivalence of each classifier in a result of `evaluation.survey_equivalence`."""
     said = []
     for name, own in by_classifier(found):
         side, words = str(own["censored"].to_numpy()), str(own["words"].to_numpy())
@@ -386,10 +380,7 @@ def _highest_before_a_fall(found: xr.Dataset) -> int:
 
 
 def equivalence_sections(found: xr.Dataset, figure: Figure | None = None) -> list[Section]:
-    """Sections with the equivalence of each classifier, the power curve, and differences between classifiers.
-
-    `found` is a result of `evaluation.survey_equivalence` with dim classifier.
-    """
+    """Sections on a result of `evaluation.survey_equivalence`: classifiers, power curve, and differences between classifiers."""
     level = found.attrs["probability"]
     hold = f"Intervals hold {100 * level:g} % of resamples of the items." * ("score_interval" in found)
     text = (

@@ -98,10 +98,7 @@ OF_RATERS = {"competence": "competence", "ability": "ability"}
 
 
 def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | None = None) -> list[Section]:
-    """Return the sections on the certainty of the true categories and, if the model has them, on the raters.
-
-    `seed` is for the weights of the items; `group` is the rater attribute that defines groups.
-    """
+    """Return the sections on true categories and raters; `seed` is for the weights of the items, `group` a rater attribute."""
     truth = evaluation.truth_certainty(tree)
     certainty = truth["certainty"].to_numpy()
     columns = {

@@ -81,10 +81,7 @@ class MetricError(ValueError):
 
 
 def metric_named(name: str) -> evaluation.Metric:
-    """Return a metric by its command-line name, such as ``top-3-accuracy`` or ``f1-weighted``.
-
-    Raises MetricError if there is no such metric.
-    """
+    """Return a metric by its command-line name, such as ``f1-weighted``; raise MetricError if there is no such metric."""
     if name in PLAIN:
         return PLAIN[name]()
     if top := re.fullmatch(r"top-([1-9]\d{0,5})-accuracy", name):

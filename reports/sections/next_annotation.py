@@ -61,10 +61,7 @@ MOST_ITEMS = 60  # up to which all pairs are considered
 
 
 def item_questions(study: Study) -> list[Section]:
-    """Return the section of items by expected information gain of one more annotation.
-
-    It is empty for a model of labels without confusion matrices, which has no law of the next answer.
-    """
+    """Return the section of items by expected information of one more annotation; none for labels without confusion matrices."""
     tree, data = study.tree, study.data
     if study.is_of_category and "confusion" not in tree["posterior"]:
         return []
@@ -120,10 +117,7 @@ def _whom_in_words(whom: dict[str, str]) -> str:
 
 
 def pair_questions(tree: xr.DataTree, best_first: list[Any]) -> Section:
-    """Return the section of pairs by expected information gain of one more vote about their order.
-
-    `best_first` are the items by rank.
-    """
+    """Return the section of pairs of items, `best_first` by rank, by expected information gain of one more vote."""
     n = len(best_first)
     reach = n if n <= MOST_ITEMS else NEIGHBOURS
     pairs = [(best_first[i], best_first[j]) for i in range(n) for j in range(i + 1, min(i + reach + 1, n))]

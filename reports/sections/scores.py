@@ -115,10 +115,7 @@ def metrics_of_sides(tree: xr.DataTree, predicted: xr.DataArray) -> tuple[str, .
 
 
 def mean_score_plausibility(scores: Scores, threshold: float) -> xr.DataArray:
-    """Return the plausibility (item, category) that takes the mean score of an item as certain.
-
-    It is 1 for the side of the mean score, and 0 for both sides of items without scores.
-    """
+    """Return the plausibility (item, category): 1 for the side of the mean score, 0 for both sides of items without scores."""
     mean = mean_scores(scores)
     values = np.stack([mean <= threshold, mean > threshold], axis=1).astype(float)
     return xr.DataArray(values, {"item": scores.items, "category": sides_of(threshold)}, ("item", "category"))

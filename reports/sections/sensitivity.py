@@ -32,10 +32,7 @@ class Step(NamedTuple):
 
 
 def reliability_section(steps: Mapping[float, Step], metric: str, figures: Sequence[Figure] = ()) -> Section:
-    """Section with certainty and a metric as functions of the reliability of the raters.
-
-    `steps` maps reliabilities to results; `metric` names the metric of the predictions.
-    """
+    """Section with certainty and `metric` as functions of the raters' reliability; `steps` maps reliabilities to results."""
     rows = [row for r in sorted(steps) for row in _rows(r, steps[r], metric)]
     shown = [
         {
@@ -182,10 +179,7 @@ def _prior_rows(found: xr.Dataset) -> list[dict[str, Any]]:
 
 
 def _total(name: str, found: xr.Dataset) -> dict[str, Any]:
-    """Change of the mean over items if the weight of the prior is doubled.
-
-    The interval is of its Monte-Carlo error.
-    """
+    """Change of the mean over items if the weight of the prior is doubled; the interval is of its Monte-Carlo error."""
     change = float(found["total_gradient"].sel(component="prior"))
     error = float(found["total_gradient_mcse"].sel(component="prior"))
     lower, upper = change - NORMAL_90 * error, change + NORMAL_90 * error
@@ -196,10 +190,7 @@ STEP = 1.5  # factor to the neighbouring reliabilities
 
 
 def sensitivity_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Section]:
-    """Return the sections on sensitivity to the reliability and the prior.
-
-    `found` holds the metrics of the posterior that is reported in full.
-    """
+    """Return the sections on sensitivity to reliability and prior; `found` holds metrics of the posterior reported in full."""
     text = "Sensitivity of the conclusions to the reliability of the raters and to the prior."
     if study.is_of_category:
         text += (
@@ -262,11 +253,7 @@ def _headline(study: Study, tree: xr.DataTree, found: dict[str, xr.Dataset], sam
 def prior_part(
     tree: xr.DataTree, seed: int, conclusions: Callable[[], dict[str, xr.DataArray]] = dict
 ) -> Section:
-    """Return the section on items that are sensitive to the prior.
-
-    `conclusions` returns further quantities by item, whose totals are reported; `seed` is for the members of
-    OTHER.
-    """
+    """Return the section on items sensitive to the prior, with the totals of `conclusions`, further quantities by item."""
     try:
         certainty = evaluation.prior_sensitivity(tree, random_seed=seed)
         totals = {

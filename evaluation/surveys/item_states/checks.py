@@ -125,11 +125,7 @@ def _distinct(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _row_of_counts(counts: np.ndarray) -> np.ndarray:
-    """Return the rows of counts in the table of all count vectors with as many labels.
-
-    Lexicographic order: vectors with a smaller m_1 come first; with equal m_1 those with a smaller m_2, and
-    so on.
-    """
+    """Return the rows of counts in the lexicographic table of all count vectors with as many labels."""
     n = counts.shape[1]
     left = counts[:, ::-1].cumsum(axis=1)[:, ::-1]
     ways = np.array([[comb(m + c, c) for c in range(n)] for m in range(int(left.max(initial=0)) + 1)])
@@ -147,10 +143,7 @@ def _with_one_more(k: int, categories: int) -> np.ndarray:
 def replicated_curves(
     states: ItemStates, counts: np.ndarray, ks: list[int], how: tuple[Score, str], rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the power curves (sample, k) of replicated labels, one replicate for each draw of the mixture.
-
-    Shapes: counts (item, category); replicates have as many labels for each item.
-    """
+    """Return power curves (sample, k) of replicates of counts (item, category), one replicate for each draw of the mixture."""
     total = counts.sum(axis=1)
     curves = np.empty((len(states.weight), len(ks)))
     for s in range(len(curves)):

@@ -182,10 +182,7 @@ class ItemStates:
         return (given + step * own) / (1 + step * counts.sum(axis=2)[:, None])
 
     def next_two(self, state: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return the joint law (sample, row, category, category) of the next two labels.
-
-        Shapes: state (sample, state, row), p(state | y); counts (sample, row, category), y.
-        """
+        """Return the joint law (sample, row, c, c) of the next two labels after counts (sample, row, c), given p(state | y)."""
         theta, (n_samples, n_states, n) = self.probability, self.probability.shape
         pairs = (theta[..., None] * theta[..., None, :]).reshape(n_samples, n_states, n * n)
         shape = (*counts.shape, n)
@@ -248,10 +245,7 @@ def parts(states: ItemStates, rows: int) -> Iterator[slice]:
 
 
 def item_probabilities(states: ItemStates, place: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw the label distributions (sample, row, category) of items from the mixture.
-
-    Shapes: place (sample, row), quantiles in [0, 1] that select the state of each item.
-    """
+    """Draw label distributions (sample, row, category) of items; `place` (sample, row) are quantiles that select their states."""
     ends = states.weight.cumsum(axis=1)[:, :-1]
     state = (place[..., None] > ends[:, None]).sum(axis=2)
     q = np.take_along_axis(states.probability, state[..., None], 1)

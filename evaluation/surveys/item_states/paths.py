@@ -55,10 +55,7 @@ class _Paths(NamedTuple):
 def drawn_curve(
     states: ItemStates, ks: range, limit: np.ndarray, how: tuple[Score, str], rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate power curves after the first k, at which they are summed over all count vectors.
-
-    Shapes: limit (sample,), asymptotes; curve and its Monte-Carlo error (sample, k), without the first k.
-    """
+    """Estimate power curves (sample, k) with asymptotes `limit` after the first of `ks`, and their Monte-Carlo error."""
     n = states.probability.shape[2]
     items = max(LEAST_ITEMS, LABELS_TRIED // n)
     rows = max(items * n**2, items * len(ks), n_count_vectors(ks[0], n))
@@ -142,10 +139,7 @@ def _variance(states: ItemStates, state: np.ndarray, counts: np.ndarray, q: np.n
 def _gap_to_asymptote(
     states: ItemStates, state: np.ndarray, counts: np.ndarray, score: Score, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the gap l (sample, item) between ABC and the omniscient rater, averaged over the states.
-
-    Shapes: state (sample, state, item), p(state | y); counts (sample, item, category). pi is drawn by state.
-    """
+    """Return the mean gap l (sample, item) of ABC to the omniscient rater, given p(state | y) (sample, state, item); draws pi."""
     q = states.next_two(state, counts).sum(axis=3)[:, None]
     pi = np.repeat(states.probability[:, :, None], counts.shape[1], axis=2)
     if states.spread.any():
