@@ -34,9 +34,10 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from statistics import NormalDist
 
+import numba as nb
 import numpy as np
 
-from ...models.distributions.compiling import cached_njit, inner_njit
+from ...models.distributions.compiling import cached_njit
 from ...models.distributions.vector_math import as_bits
 
 DIGIT_BITS, N_DIGITS = 11, 6  # of the radix sort
@@ -55,7 +56,7 @@ def normal_scores(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
     return scores.astype(dtype).astype(float)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def ascending_order(x):
     """Stable radix argsort, int64 (S,), of x float64 (S,) without NaN; digits that all numbers share are skipped."""
     sign = np.uint64(1) << np.uint64(63)
@@ -88,7 +89,7 @@ def ascending_order(x):
     return order
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def score_ranks(value, place, scores, chains):
     """Write scores of the ranks of value (S,), ascending, to their places (S,) in chains (chain, draw); ties share a rank."""
     n_draws = chains.shape[1]
@@ -102,7 +103,7 @@ def score_ranks(value, place, scores, chains):
         chains[place[i] // n_draws, place[i] % n_draws] = scores[first + last + 2]
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def folded(value, place, median, single, distance, origin):
     """Merge the two halves of a sorted sample by the distance from its median.
 
@@ -121,7 +122,7 @@ def folded(value, place, median, single, distance, origin):
             right += 1
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def quantile(ascending, probability, single):
     """Interpolate linearly between order statistics (type 7), from the nearer end.
 
@@ -137,7 +138,7 @@ def quantile(ascending, probability, single):
     return rounded(low + rounded(gap * rounded(weight, single), single), single)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def rounded(x, single):
     """Return `x`, in float32 precision if `single`."""
     return np.float64(np.float32(x)) if single else x
@@ -233,7 +234,7 @@ def _diagnose(values, known, places, options, scores, result):
         result[3, quantity] = math.sqrt(variance) / math.sqrt(ess_mean)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _scale_reduction(chains, means):
     """Return R-hat of chains (chain, draw); means (chain,) are overwritten."""
     n_chains, n_draws = chains.shape
@@ -245,7 +246,7 @@ def _scale_reduction(chains, means):
     return math.sqrt((n_draws * between / within + n_draws - 1) / n_draws)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _effective_size(chains, work):
     """Return the ESS of chains (chain, draw), which are centred in place; work (chain,) and (draw,) is overwritten."""
     means, rho = work
@@ -290,7 +291,7 @@ def _effective_size(chains, work):
     return n_chains * n_draws / max(tau, 1 / math.log10(n_chains * n_draws))
 
 
-@inner_njit(error_model="numpy", fastmath={"reassoc", "contract"})
+@nb.njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def _autocovariance(centred, lag):
     """Return the mean over chains of the autocovariance at `lag`, divided by the full length."""
     n_chains, n_draws = centred.shape
@@ -301,7 +302,7 @@ def _autocovariance(centred, lag):
     return total / (n_chains * n_draws)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _moments(x):
     """Return mean, relative to the first number so that it is exact if all are equal, and sum of squared deviations."""
     total, squares = 0.0, 0.0

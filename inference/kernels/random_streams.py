@@ -12,9 +12,10 @@ doi:10.1145/138351.138364.
 
 import math
 
+import numba as nb
 import numpy as np
 
-from ...models.distributions.compiling import cached_njit, inner_njit
+from ...models.distributions.compiling import cached_njit
 
 
 def stream(seed: np.random.SeedSequence | np.random.Generator) -> np.ndarray:
@@ -24,13 +25,13 @@ def stream(seed: np.random.SeedSequence | np.random.Generator) -> np.ndarray:
     return seed.integers(0, 2**64, size=4, dtype=np.uint64)
 
 
-@inner_njit(inline="always")
+@nb.njit(inline="always")
 def _rotate(word, by):
     """Rotate the bits of a word to the left."""
     return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
 
 
-@inner_njit()
+@nb.njit
 def _next_word(state):
     """Advance the state and return a word (xoshiro256++)."""
     word = _rotate(state[0] + state[3], 23) + state[0]
@@ -44,19 +45,19 @@ def _next_word(state):
     return word
 
 
-@inner_njit()
+@nb.njit
 def uniform(rng: np.ndarray) -> float:
     """Draw from the odd multiples of 2**-54 in (0, 1): never 0, never 1."""
     return (np.float64(_next_word(rng) >> np.uint64(11)) + 0.5) * 2.0**-53
 
 
-@inner_njit()
+@nb.njit
 def standard_exponential(rng: np.ndarray) -> float:
     """Draw an Exponential(1) variable; it is positive."""
     return -math.log(uniform(rng))
 
 
-@inner_njit()
+@nb.njit
 def standard_normal(rng: np.ndarray) -> float:
     """Draw a Normal(0, 1) variable as a ratio of uniforms, between Leva's two quadratic bounds."""
     while True:
@@ -87,21 +88,21 @@ def item_streams(keys: np.ndarray, words: np.ndarray) -> np.ndarray:
     return streams
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def load_stream(streams: np.ndarray, item: int, rng: np.ndarray) -> None:
     """Copy the stream of an item, streams (4, item), into rng (4,)."""
     for word in range(4):
         rng[word] = streams[word, item]
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def store_stream(streams: np.ndarray, item: int, rng: np.ndarray) -> None:
     """Copy rng (4,) back to the streams (4, item)."""
     for word in range(4):
         streams[word, item] = rng[word]
 
 
-@inner_njit(inline="always")
+@nb.njit(inline="always")
 def _splitmix(word):
     """Mix the bits of a word, one to one (SplitMix64)."""
     word = word + np.uint64(0x9E3779B97F4A7C15)
@@ -113,7 +114,7 @@ def _splitmix(word):
 # --- Gamma draws, their logs, and sums of exponentials, without underflow ---
 
 
-@inner_njit(error_model="numpy", forceinline=True)
+@nb.njit(error_model="numpy", forceinline=True)
 def standard_gamma(rng: np.ndarray, shape: float) -> float:
     """Draw a Gamma(shape, 1) variable, shape >= 1 (Marsaglia and Tsang 2000, doi:10.1145/358407.358414)."""
     if shape == 1.0:
@@ -135,7 +136,7 @@ def standard_gamma(rng: np.ndarray, shape: float) -> float:
     return centre * ratio
 
 
-@inner_njit(error_model="numpy", forceinline=True)
+@nb.njit(error_model="numpy", forceinline=True)
 def log_standard_gamma(rng: np.ndarray, shape: float) -> float:
     """Draw the log of a Gamma(shape, 1) variable, for any positive shape.
 
@@ -150,7 +151,7 @@ def log_standard_gamma(rng: np.ndarray, shape: float) -> float:
     return log_draw
 
 
-@inner_njit(error_model="numpy", forceinline=True)
+@nb.njit(error_model="numpy", forceinline=True)
 def log_add(a: float, b: float) -> float:
     """Return log(exp(a) + exp(b)); either may be -inf."""
     high, low = max(a, b), min(a, b)
@@ -159,7 +160,7 @@ def log_add(a: float, b: float) -> float:
     return high
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def exp_normalise(p: np.ndarray) -> None:
     """Replace log weights by the weights, divided by their sum."""
     largest, total = p[0], 0.0
@@ -172,7 +173,7 @@ def exp_normalise(p: np.ndarray) -> None:
         p[j] /= total
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def category_at(weight: np.ndarray, left: float) -> int:
     """Return the first category up to which the weights sum to more than `left`; the last, if none."""
     for j in range(len(weight)):
@@ -187,7 +188,7 @@ def category_at(weight: np.ndarray, left: float) -> int:
 DIRECT_TRIALS = 12  # largest number of trials that are drawn one by one
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def draw_binomial(rng: np.ndarray, trials: int, p: float) -> int:
     """Draw a Binomial(trials, p) variable, for trials from 0 and p from 0 to 1.
 
@@ -220,7 +221,7 @@ def draw_binomial(rng: np.ndarray, trials: int, p: float) -> int:
     return below
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def split_count(rng: np.ndarray, count: int, share: np.ndarray, parts: np.ndarray) -> None:
     """Draw the multinomial allocation of `count` to parts with shares (part,), by successive binomials; parts is overwritten."""
     left = 1.0

@@ -63,20 +63,3 @@ def cached_njit(**options: Any) -> Callable[[Callable], Any]:
         return compiled
 
     return decorate
-
-
-def inner_njit(**options: Any) -> Callable[[Callable], Any]:
-    """Return a decorator: `numba.njit` with these options, for functions that compiled code calls.
-
-    The wrappers for Python, a sixth of the time of compilation, are compiled only if Python calls the function itself.
-    """
-
-    def decorate(function: Callable) -> Any:
-        inner = cast(Any, nb.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function))
-        outer = cast(Any, nb.njit(**options)(function))
-        # numba looks up the compiled versions for calls from Python in a table, which stays empty
-        inner._insert = lambda *_: None
-        inner._compile_for_args = outer._compile_for_args
-        return inner
-
-    return decorate

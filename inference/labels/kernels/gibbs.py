@@ -22,14 +22,15 @@ doi:10.1080/01621459.1994.10476829. Hovy et al. (2013), Learning whom to trust w
 import math
 from typing import NamedTuple
 
+import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import cached_njit, inner_njit
+from ....models.distributions.compiling import cached_njit
 from ....models.distributions.marginal_labels_kernels import Answers, item_log_p, item_log_p_in_logs
 from ...kernels.random_streams import category_at, draw_binomial, exp_normalise, log_standard_gamma, uniform
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def draw_competence(
     rng: np.ndarray, concentration: np.ndarray, counts: np.ndarray, table: np.ndarray, first: int
 ) -> None:
@@ -113,7 +114,7 @@ class ConfusionPrior(NamedTuple):
     kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES or COMPETENCE
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def draw_prevalence(
     rng: np.ndarray, prior: ConfusionPrior, categories: np.ndarray, prevalence: np.ndarray
 ) -> None:
@@ -124,7 +125,7 @@ def draw_prevalence(
     exp_normalise(prevalence)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def draw_confusion(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table: np.ndarray) -> None:
     """Draw all confusion matrices given the number of each rater's labels by true category.
 
@@ -142,7 +143,7 @@ def draw_confusion(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, t
             _draw_abilities(rng, prior, counts, table, first)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _draw_row(rng, concentration, counts, table, place):
     """Draw one row of one rater's matrix, which is a piece of a column of the table."""
     first, j = place
@@ -153,7 +154,7 @@ def _draw_row(rng, concentration, counts, table, place):
     exp_normalise(table[first : first + n, j])
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _draw_abilities(rng, prior, counts, table, first):
     """Draw one rater's ability or abilities, and overwrite the matrix."""
     n = table.shape[1]
@@ -172,7 +173,7 @@ def _draw_abilities(rng, prior, counts, table, first):
         _draw_ability(rng, prior, (first, n - n), (right, wrong), table)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _draw_ability(rng, prior, place, answers, table):
     """Draw one ability; write it for the true category of `place`, or for all of ONE_ABILITY."""
     (first, category), (right, wrong) = place, answers
@@ -197,7 +198,7 @@ SMALL = 1e-200  # smaller weights are stored as logs
 Truth = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def recount(answers: Answers, truth: Truth) -> None:
     """Overwrite the counts of items, labels and answers by true category."""
     category, items, labels, totals = truth
@@ -208,7 +209,7 @@ def recount(answers: Answers, truth: Truth) -> None:
         _count(answers, i, truth, 1)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _count(answers, item, truth, by):
     """Add an item to the counts (by = 1), or remove it (by = -1)."""
     category, items, labels, totals = truth
@@ -221,7 +222,7 @@ def _count(answers, item, truth, by):
         totals[row // n, j] += by
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def draw_true_categories(
     rng: np.ndarray,
     answers: Answers,
@@ -247,7 +248,7 @@ def draw_true_categories(
     recount(answers, truth)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def draw_collapsed(
     rng: np.ndarray, answers: Answers, prior: ConfusionPrior, truth: Truth, row_total: np.ndarray
 ) -> None:
@@ -287,7 +288,7 @@ def draw_collapsed(
         _count(answers, i, truth, 1)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _combine_logs(p, log_p):
     """Multiply weights by the factors stored as logs, up to a common one."""
     lowest, largest = 0.0, -np.inf
@@ -301,7 +302,7 @@ def _combine_logs(p, log_p):
             p[j] = math.exp(log_p[j] - largest)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _draw(rng, p):
     """Draw a category from weights that need not sum to one."""
     total = 0.0
@@ -343,7 +344,7 @@ def begin_table(rng: np.ndarray, prior: ConfusionPrior, table: np.ndarray) -> No
     draw_confusion(rng, prior, np.zeros(table.shape, np.int64), table)
 
 
-@inner_njit(error_model="numpy")
+@nb.njit(error_model="numpy")
 def _store(draws, d, parameters, pointwise):
     """Copy parameters and pointwise quantities to the output arrays."""
     for j in range(len(parameters[0])):
