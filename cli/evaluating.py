@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import xarray as xr
 
 from .. import evaluation
@@ -85,7 +86,9 @@ def _score_orders(
     del seed
     if options.by is not None:
         raise ValueError("--by: groups are of rankings and labels, not of comparisons")
-    orders = read_orders(predictions, columns, tree["posterior"]["item"].to_numpy(), missing=options.missing)
+    items = tree["posterior"]["item"].to_numpy()
+    orders = read_orders(predictions, columns, items.astype(str), missing=options.missing)
+    orders = orders.assign_coords(item=items)
     if options.compare:
         _check_several(orders, predictions)
     return concordances(tree, orders), order_pairs(tree, orders) if options.compare else [], []
@@ -96,8 +99,9 @@ def _score_predictions(
 ) -> Found:
     """Score predictions of rankings or labels, or of the side of a threshold of scores."""
     if "plausibility" in tree["posterior"]:
+        predicted = read_predictions(predictions, columns, missing=options.missing)
         predicted = with_complement(
-            read_predictions(predictions, columns, missing=options.missing), Plausibility.of(tree).declared
+            _with_ids_of(tree, predicted, predictions), Plausibility.of(tree).declared
         )
         metrics = options.metrics or default_metrics(tree, predicted)
     else:
@@ -109,6 +113,7 @@ def _score_predictions(
             )
         tree = evaluation.thresholded(tree, thresholds[0])
         predicted = read_sides(predictions, columns, thresholds[0], missing=options.missing)
+        predicted = _with_ids_of(tree, predicted, predictions)
         check_side_metrics(options.metrics, predicted)
         metrics = options.metrics or metrics_of_sides(tree, predicted)
     if options.compare:
@@ -116,12 +121,28 @@ def _score_predictions(
     by = None
     if options.by is not None:
         groups = read_item_groups(options.by)
-        by = groups.of(_categories(tree)).group if isinstance(groups, Groups) else groups
+        if isinstance(groups, Groups):
+            by = groups.of(_categories(tree)).group
+        else:
+            by = _with_ids_of(tree, groups, options.by)
     found = scored(tree, predicted, metrics, seed, by=by)
     if not options.compare:
         return metric_rows(found), [], []
     compared = found if by is None else scored(tree, predicted, metrics, seed)
     return metric_rows(found), pair_rows(compared), best_rows(compared)
+
+
+def _with_ids_of(tree: xr.DataTree, read: xr.DataArray, path: Path) -> xr.DataArray:
+    """Ids of items of a file, which are text, as integers if those of a posterior made in Python are integers."""
+    if tree["posterior"]["item"].dtype.kind not in "iu":
+        return read
+    ids = read["item"].to_numpy().tolist()
+    if odd := [item for item in ids if not item.removeprefix("-").isdecimal()]:
+        raise ValueError(
+            f"{path}: the items of the posterior are integers, and {odd[0]!r} is none; write their numbers, or fit a table "
+            "whose items have these names"
+        )
+    return read.assign_coords(item=np.array(ids).astype(np.int64))
 
 
 def _check_several(predicted: xr.DataArray, path: Path) -> None:

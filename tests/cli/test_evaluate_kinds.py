@@ -61,3 +61,44 @@ def test_predictions_are_scored_without_a_threshold_or_a_metric(posteriors, tmp_
     result = run("evaluate", posteriors[kind], ranks)
     assert result.exit_code == 0 and "accuracy" in result.output, result.output
     assert "top-3-accuracy" not in result.output  # of two and of three categories it is 1
+
+
+class TestIntegerItems:
+    """A posterior made in Python may have integer items, and a file has text."""
+
+    def posterior(self, kind, folder):
+        number = {"a": 10, "b": 9, "c": 11}
+        table = {
+            name: [number[cell] for cell in cells] if name in ("item", "left", "right") else cells
+            for name, cells in TABLES[kind].items()
+        }
+        build = {
+            "labels": lambda: models.dirichlet(models.Labels.from_table(table)),
+            "scores": lambda: models.normal_scores(models.Scores.from_table(table)),
+            "rankings": lambda: models.plackett_luce(models.PartialRankings.from_table(table)),
+            "comparisons": lambda: models.bradley_terry(models.Comparisons.from_table(table)),
+        }[kind]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+            tree = inference.sample(build(), draws=50, chains=2, random_seed=1, progressbar=False)
+        write_posterior(tree, folder / "p.nc")
+        return folder / "p.nc"
+
+    @pytest.mark.parametrize("kind", ["labels", "rankings", "scores", "comparisons"])
+    def test_their_numbers_are_found(self, tmp_path, kind):
+        table = {"item": [9, 10, 11], "category": [*"xxy"], "rank": [1, 1, 1]}
+        options = ()
+        if kind == "scores":
+            table, options = {"item": [9, 10, 11], "score": [2.5, 1.5, 3.5]}, ("--threshold", 2)
+        elif kind == "comparisons":
+            table = {"item": [9, 10, 11], "score": [0.5, 0.1, 0.9]}
+        else:
+            groups = write(tmp_path / "groups.csv", {"item": [9, 10, 11], "group": [*"uuv"]})
+            options = ("--by", groups)
+        result = run("evaluate", self.posterior(kind, tmp_path), write(tmp_path / "t.csv", table), *options)
+        assert result.exit_code == 0, result.output
+
+    def test_a_name_is_refused_with_a_remedy(self, tmp_path):
+        table = {"item": [9, 10, "b"], "category": [*"xxy"], "rank": [1, 1, 1]}
+        result = run("evaluate", self.posterior("labels", tmp_path), write(tmp_path / "t.csv", table))
+        assert result.exit_code == 2 and "are integers, and 'b' is none; write their numbers" in said(result)
