@@ -1,6 +1,7 @@
 """Readers of annotation and prediction files; the headers are read before any slow import."""
 
 import shlex
+from collections import ChainMap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
@@ -292,10 +293,11 @@ def _renamed(table: TableFile, header: _Header, numbers: Sequence[str]) -> Any:
     notes = [f"reading {note}" for note in (table.note, header.said) if note]
     frame = table.columns
     if header.others:
-        frame = {header.others.get(name, name): cells for name, cells in _cells(frame, table.names).items()}
+        whole: Any = frame if isinstance(frame, Mapping) else _cells(frame, table.names)
+        frame = ChainMap({role: whole[name] for name, role in header.others.items()}, whole)
     for name in (header.found.get(role, role) for role in numbers):
         if table.may_have_commas and name in table.names and (points := decimal_points(frame[name])):
-            frame = {**frame, name: points}
+            frame = ChainMap({name: points}, frame)
             notes.append(f"reading decimal commas as points in column {short_repr(name)}")
     for note in notes:
         print_note(f"{header.path.name}: {note}")

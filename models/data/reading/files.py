@@ -7,7 +7,6 @@ import csv
 import json
 import re
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -21,8 +20,9 @@ from zlib import error as ZlibError
 
 import narwhals as nw
 
-from ...._messages import short_repr
-from ..errors import DataError
+from ...._messages import first_reprs, short_repr
+from ..errors import BUILDERS, DataError, DataWarning
+from .frames import NamedCells
 
 MAX_LINE = 1_000_000
 
@@ -95,8 +95,8 @@ def _delimiter_of(header: str, usual: str) -> str:
 def read_delimited(path: Path, usual: str) -> TableFile:
     """Read a delimited UTF-8 file with a header, cells quoted or not, into columns of text.
 
-    The delimiter is that of the header. Refuses a header with a repeated name, no row, a blank row, a row of
-    another width, and an unclosed quote; the error names the row.
+    The delimiter is that of the header. Refuses no row, a blank row, a row of another width, and an unclosed
+    quote; the error names the row. Columns that share a name are refused when they are taken.
     """
     lines = text_lines(path)
     first = next(lines)
@@ -109,7 +109,7 @@ def read_delimited(path: Path, usual: str) -> TableFile:
     return TableFile(columns, may_have_commas=delimiter != ",")
 
 
-def _delimited_columns(lines: Iterator[str], path: Path, delimiter: str) -> dict[str, list[str]]:
+def _delimited_columns(lines: Iterator[str], path: Path, delimiter: str) -> Mapping[str, list[Any]]:
     """Columns of the lines of a delimited file, but those without a name."""
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
@@ -136,24 +136,27 @@ def _delimited_columns(lines: Iterator[str], path: Path, delimiter: str) -> dict
             remedy = "quote cells that hold the delimiter" if cells else "leave blank lines out"
             where = f"{path.name}, row {row:,}"
             raise DataError(problem, row=row, value=len(cells), remedy=remedy, where=where)
-    columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
-    columns.pop("", None)
-    return columns
+    return _named(header, [*map(list, zip(*rows, strict=True))], path)
 
 
 def _header(names: list[str], path: Path, delimiter: str) -> list[str]:
-    """Validate the header: unique names, but blank ones, and at least two."""
-    twice = [name for name, times in Counter(names).items() if times > 1 and name]
-    if twice:
-        problem = f"the header names column {short_repr(twice[0])} twice"
-        remedy = "rename or drop one of them"
-        raise DataError(problem, column=twice[0], value=twice[0], remedy=remedy, where=path.name)
+    """Validate the header: at least two names."""
     if len(names) < 2:
         problem = f"the header has no {delimiter!r}: {short_repr(''.join(names))}"
         allowed = "a header line of names with commas, semicolons, tabs or | between them"
         remedy = "write a header line"
         raise DataError(problem, value="".join(names), allowed=allowed, remedy=remedy, where=path.name)
     return names
+
+
+def _named(header: Sequence[str], columns: Sequence[list[Any]], path: Path) -> Mapping[str, list[Any]]:
+    """Columns by name, but those without one; of those that share a name, none can be taken."""
+    named = NamedCells(header, columns, path.name)
+    return (
+        named
+        if named.repeated
+        else {name: cells for name, cells in zip(header, columns, strict=True) if name}
+    )
 
 
 def read_json_lines(path: Path) -> TableFile:
@@ -284,10 +287,7 @@ def read_excel(path: Path) -> TableFile:
     if len(rows) < 2:
         raise DataError("the first sheet has no rows under a header", remedy="check it", where=path.name)
     names = ["" if name is None else str(name) for name in rows[0]]
-    _header([*names, ""], path, ",")
-    columns = {
-        name: list(cells) for name, cells in zip(names, zip(*rows[1:], strict=True), strict=True) if name
-    }
+    columns = _named(names, [*map(list, zip(*rows[1:], strict=True))], path)
     several = f"the first of {len(book.worksheets)} sheets, {short_repr(sheet.title)}"
     return TableFile(columns, several if len(book.worksheets) > 1 else "")
 
@@ -340,6 +340,13 @@ def read_table(path: str | PathLike[str], *, rename: Mapping[str, str] | None = 
     """
     path = Path(path)
     columns = read_file(path).columns
+    if isinstance(columns, NamedCells):
+        warnings.warn(
+            f"{path.name}: left out, for two columns of one name: {first_reprs(sorted(columns.repeated))}",
+            DataWarning,
+            skip_file_prefixes=BUILDERS,
+        )
+        columns = {name: columns[name] for name in columns if name not in columns.repeated}
     if isinstance(columns, Mapping):
         try:
             columns = nw.from_dict(columns, backend="pandas").to_native()
@@ -393,7 +400,8 @@ def read_names(path: Path) -> list[str]:
         return read_file(path).names
     _refuse_unreadable(path)
     first = next(text_lines(path))
-    return [name for name in next(csv.reader([first], delimiter=_delimiter_of(first, usual)), []) if name]
+    names = next(csv.reader([first], delimiter=_delimiter_of(first, usual)), [])
+    return list(dict.fromkeys(filter(None, names)))
 
 
 def _refuse_unreadable(path: Path) -> None:

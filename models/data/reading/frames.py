@@ -1,7 +1,9 @@
 """Tables as plain columns: a frame of any library, or a mapping of columns."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import narwhals as nw
@@ -75,7 +77,7 @@ def named_columns(table: Any, roles: Mapping[str, str]) -> Columns:
 
 
 def column_names(table: Any) -> list[str]:
-    """Names of the columns of a table, in their order; raises if it is no table or a name is repeated."""
+    """Names of the columns of a table, in their order, each once; raises if it is no table."""
     return list(_open(table)[0])
 
 
@@ -94,6 +96,39 @@ def listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
     return list(values)
 
 
+@dataclass(frozen=True)
+class NamedCells(Mapping[str, list[Any]]):
+    """Columns by name, of which those that share a name cannot be taken; columns without a name are left out."""
+
+    header: Sequence[str]
+    columns: Sequence[list[Any]]  # in the order of the header
+    where: str = "the table"
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name == "" or name not in self.header:
+            raise KeyError(name)
+        if name in self.repeated:
+            places = [str(place) for place, other in enumerate(self.header, start=1) if other == name]
+            raise DataError(
+                f"the header names {short_repr(name)} {len(places)} times, as columns {', '.join(places[:-1])} and {places[-1]}",
+                column=name,
+                remedy="rename or drop all but one of them",
+                where=self.where,
+            )
+        return self.columns[self.header.index(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(name for name in self.header if name != ""))
+
+    def __len__(self) -> int:
+        return len(set(self.header) - {""})
+
+    @cached_property
+    def repeated(self) -> set[str]:
+        """Names of more than one column."""
+        return {name for name, times in Counter(self.header).items() if times > 1 and name != ""}
+
+
 _Opened = tuple[Sequence[str], Callable[[str], Column]]
 
 
@@ -107,7 +142,7 @@ def _open(table: Any) -> _Opened:
 def _row_count(table: Any, names: Sequence[str]) -> int:
     """Count the rows; raises if columns that are read are none, or of different lengths."""
     if not isinstance(table, Mapping):
-        return len(nw.from_native(table, eager_only=True))
+        return len(table)
     lengths = {}
     for name in names:
         values = table[name]
@@ -135,11 +170,19 @@ def _open_frame(table: Any) -> _Opened:
         allowed = "a pandas, polars or pyarrow table, or a mapping of column names to cells"
         remedy = "call .collect() first" if lazy else "convert it to a data frame"
         raise DataError(problem, value=table, allowed=allowed, remedy=remedy) from None
-    except nw.exceptions.DuplicateError as error:
-        raise DataError(
-            f"two columns have one name ({' '.join(str(error).split())})", remedy="rename or drop one of them"
-        ) from None
+    except nw.exceptions.DuplicateError:
+        return _open_repeated(table)
     return frame.columns, lambda name: _frame_column(name, frame.get_column(name))
+
+
+def _open_repeated(table: Any) -> _Opened:
+    """Names and accessor of the columns of a frame of pandas or pyarrow in which some share a name."""
+    header = list(getattr(table, "column_names", table.columns))
+    named = NamedCells(header, [[]] * len(header))
+    once = [place for place, name in enumerate(header) if name not in named.repeated]
+    taken = table.select(once) if hasattr(table, "column_names") else table.iloc[:, once]
+    _, column = _open_frame(taken)
+    return list(named), lambda name: column(name) if name not in named.repeated else Column(name, named[name])
 
 
 def _frame_column(name: str, series: nw.Series[Any]) -> Column:
