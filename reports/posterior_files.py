@@ -116,11 +116,7 @@ def _thinned(tree: xr.DataTree, step: int) -> xr.DataTree:
 
 
 def summary_of(tree: xr.DataTree) -> xr.DataTree:
-    """Return the posterior with a dim ``statistic`` in place of its draws, in the group ``posterior_summary``.
-
-    The statistics are mean, standard deviation, quantiles, R-hat, bulk and tail ESS and the Monte-Carlo error of the
-    mean.
-    """
+    """Return the posterior's mean, sd, quantiles, R-hat, ESS and MCSE, along a dim ``statistic``, in place of its draws."""
     posterior = tree["posterior"].to_dataset()
     summarised = {name: _statistics(array) for name, array in posterior.data_vars.items()}
     nodes: dict[str, Any] = {SUMMARY: xr.Dataset(summarised)}

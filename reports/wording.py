@@ -32,10 +32,7 @@ def percent(probability: float) -> str:
 
 
 def share_interval(count: int, total: int, probability: float = 0.9) -> tuple[float, float]:
-    """Jeffreys interval of a population share after `count` of `total`, by Monte Carlo.
-
-    The lower end is 0 if none is counted, the upper end 1 if all are.
-    """
+    """Jeffreys interval of a share after `count` of `total`, by Monte Carlo; from 0 if none are counted, to 1 if all are."""
     import numpy as np  # costs a second, which --help should not wait for
 
     law = np.random.default_rng(0).beta(count + 0.5, total - count + 0.5, SHARES)

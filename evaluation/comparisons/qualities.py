@@ -90,11 +90,7 @@ def _check_finite(values: np.ndarray, array: xr.DataArray, what: str) -> None:
 
 @dataclass(frozen=True)
 class RankDraws:
-    """Ranks of all items in all draws, from 1 (the best) to the number of items.
-
-    Items of equal quality in a draw share a range of ranks: two tied for the top have best rank 1, worst rank
-    2.
-    """
+    """Ranks of all items in all draws, from 1 (the best); items of equal quality share a range, from `best` to `worst`."""
 
     quality: np.ndarray  # (sample, item)
     best: np.ndarray  # (item, sample), int32

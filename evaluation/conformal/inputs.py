@@ -72,10 +72,7 @@ class LabelMass:
         return dense / total[:, None]
 
     def of_sets(self, weight: np.ndarray) -> np.ndarray:
-        """Mass of sets in every draw, summed over items.
-
-        Shapes: weight (set, item, column), 0 for labels not in the set; result (set, sample).
-        """
+        """Mass (set, sample) of sets in every draw, summed over items; weight (set, item, column) is 0 outside a set."""
         named = self.column >= 0
         of_cell = np.zeros((len(weight), len(self.column)))
         of_cell[:, named] = weight[:, self._item()[named], self.column[named]]

@@ -229,10 +229,7 @@ def _overlap(truth: np.ndarray, predictions: np.ndarray, depth: int) -> np.ndarr
 
 
 def weighted_overlap(truth: np.ndarray, predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sum over d = 1, 2, ... of weights[d - 1] times the overlap of the first d labels.
-
-    Shapes: truth (..., item, position); predictions (item, position); result (..., item).
-    """
+    """Sum over d of weights[d - 1] times the overlap of the first d labels (..., item, position); result (..., item)."""
     # a label at places p of one and q of the other is shared from d = max(p, q) + 1 on
     each = weights / np.arange(1, len(weights) + 1)
     from_place = np.cumsum(each[::-1])[::-1].astype(np.float32)

@@ -134,11 +134,7 @@ def prior_sensitivity(
 def _component(
     view: Plausibility, density: np.ndarray, values: np.ndarray, distance: Distance, tied: float
 ) -> xr.Dataset:
-    """Return the effect of power scaling one density on a quantity, as a Dataset over items.
-
-    Shapes: density (item, sample), logarithms; values (item, sample). `tied` is Pareto k of a tail of equal
-    weights: inf if the stored density was cut off there, -inf if the ratio is bounded.
-    """
+    """Return the effect on values (item, sample) of power scaling a log density (item, sample); `tied`: `pareto_smoothed`."""
     relative_ess = relative_tail_ess(density)
     scaled = [pareto_smoothed((alpha - 1) * density, relative_ess, tied=tied) for alpha in SCALED]
     means = [np.einsum("is,is->i", weights, values) for weights, _ in scaled]

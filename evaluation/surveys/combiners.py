@@ -60,10 +60,7 @@ class Frequency:
 
 @dataclass(frozen=True)
 class Function:
-    """User's function of counts (row, category) that returns probabilities, such as a fitted model.
-
-    A function with an attribute ``categories`` gets the counts in the order of its own categories.
-    """
+    """User's function of counts (row, category), in the order of its ``categories`` if it has any, that returns probabilities."""
 
     function: Callable[[np.ndarray], object]
     categories: np.ndarray  # (category,), of the labels
@@ -147,10 +144,7 @@ def _of_others(subsets: Subsets, weights: np.ndarray, copies: int) -> np.ndarray
 
 
 def _of_other_folds(subsets: Subsets, joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights (bin, category) of the next label in other folds, and the bin (entry,) of entries.
-
-    A bin is a fold and a state that occurs in it. A fold that outweighs all others is left out of the sum.
-    """
+    """Return the weights (bin, category) of the next label in other folds, and the bin, a fold and a state, of each entry."""
     n_states = len(subsets.drawn)
     bins, of_entry = np.unique(subsets.fold * n_states + subsets.state, return_inverse=True)
     state = bins % n_states

@@ -84,10 +84,7 @@ class LabelCounts:
 
     @classmethod
     def of(cls, given: object, what: str = "counts") -> "LabelCounts":
-        """Read counts (item, category), a table (item, rater) of labels, Labels or a tree.
-
-        Raises EvaluationError if there are no labels, an item twice, or negative, fractional or NaN counts.
-        """
+        """Read labels from any `LabelSource`; raise if there are none, an item twice, or negative, fractional or NaN counts."""
         if isinstance(given, xr.DataTree):
             return _of_tree(given)
         if isinstance(given, Labels):

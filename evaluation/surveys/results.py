@@ -139,10 +139,7 @@ class SurveyDataset:
     def _equivalences(
         self, equivalence: np.ndarray, drawn: np.ndarray, dim: str
     ) -> dict[str, tuple[str, np.ndarray]]:
-        """Return the variables of equivalences (classifier,), NaN where censored, and their text.
-
-        Shapes: equivalence (classifier,), infinite where censored; drawn (classifier, resample).
-        """
+        """Return the variables of equivalences (classifier,), infinite where censored, and of drawn ones, and their text."""
         inside = np.where(np.isinf(equivalence), np.nan, equivalence)
         below, above = np.isneginf(equivalence), np.isposinf(equivalence)
         intervals = interval_of(drawn, self.probability) if self.resampled else None

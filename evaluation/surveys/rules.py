@@ -166,10 +166,7 @@ class SurveyOptions:
         return names.index(str(self.positive))
 
     def _ranks(self, names: list[str], positive: int, n_given: int) -> np.ndarray:
-        """Return the values (category,) whose mean orders predictions for the AUC.
-
-        The first `n_given` categories are those of the labels.
-        """
+        """Return values (category,) whose mean orders predictions for the AUC; the labels have the first `n_given` categories."""
         if self.combiner != "mean":
             return np.eye(len(names))[positive]
         values = self._values(names)

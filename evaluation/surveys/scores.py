@@ -173,10 +173,7 @@ def matthews(joint: np.ndarray) -> np.ndarray:
 
 
 def determinant(joint: np.ndarray, n_given: int) -> np.ndarray:
-    """Return the determinant mutual information |det J|, over the categories that raters can give.
-
-    Further categories have no labels; their rows would only add columns of zeros.
-    """
+    """Return |det J|, the determinant mutual information, over the categories that raters can give: others only add zeros."""
     return np.abs(np.linalg.det(joint[..., :n_given, :n_given]))
 
 

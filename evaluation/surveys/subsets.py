@@ -100,10 +100,7 @@ def further_label(counts: np.ndarray, reference: int = 1) -> np.ndarray:
 
 
 def shared_top(values: np.ndarray) -> np.ndarray:
-    """Return the indicator (row, category) of the largest value of each row, shared equally between ties.
-
-    Values must not be negative. Values that agree up to rounding, such as sums in another order, tie.
-    """
+    """Return the indicator (row, category) of each row's largest value, none negative, shared by ties up to rounding."""
     top = values >= values.max(axis=1, keepdims=True) * (1 - ROUNDING)
     return top / top.sum(axis=1, keepdims=True)
 

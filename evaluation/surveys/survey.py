@@ -134,10 +134,7 @@ class Survey:
             yield predicted.sampled(self.patterns.of_item, rng)
 
     def _identified_samples(self, k: int, rng: np.random.Generator) -> Iterator[Predicted]:
-        """Yield samples of predictions from k identified raters and of a reference label for every item.
-
-        The combiner gets codes (item, rater) of the k labels, -1 elsewhere, for the items with enough labels.
-        """
+        """Yield predictions and a reference label of every item; the combiner gets codes (item, rater) of k labels, else -1."""
         combiner, r, codes = self.rules.combiner, self.rules.reference, self.labels.labels
         if codes is None or not callable(combiner):
             raise EvaluationError(

@@ -22,10 +22,7 @@ def ids_of(values: np.ndarray) -> np.ndarray:
 def places_of(
     ids: np.ndarray, known: np.ndarray, what: tuple[str, str], *, complete: bool = True
 ) -> np.ndarray:
-    """Position of each id among the known ids, -1 if unknown; raise if `complete` and one is unknown.
-
-    `what` names the owners of the ids in messages. Raises if some are text and the others integers.
-    """
+    """Position of each id among known ids of the same kind, -1 if unknown, or raise if `complete`; `what` names the owners."""
     if len(ids) and len(known) and (ids.dtype.kind == "U") != (known.dtype.kind == "U"):
         raise EvaluationError(
             f"items of {what[0]} are {_kind(ids)} ({ids.tolist()[0]!r}), of {what[1]} {_kind(known)} "
@@ -45,10 +42,7 @@ def _kind(values: np.ndarray) -> str:
 
 
 def match_items(items: np.ndarray, ids: np.ndarray, what: str = "prediction") -> np.ndarray:
-    """Position of each item of a posterior among ids, in any order.
-
-    Raises if an id is missing, unknown, duplicated or of another kind; `what` names an element in messages.
-    """
+    """Position of each item of a posterior among ids; raise if one is missing, unknown, repeated or of another kind."""
     ids = ids_of(ids)
     places = places_of(items, ids, ("the posterior", f"the {what}s"), complete=False)
     check_distinct(ids, "item", what)

@@ -44,10 +44,7 @@ def largest_members(
 
 
 def distinct_members(top: int, size: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield `top` vectors of members (draw,), uniform on 0 ... size - 1 without replacement.
-
-    A vector after the last member contains numbers >= size, which belong to no positive plausibility.
-    """
+    """Yield `top` members (draw,), uniform on 0 ... size - 1 without replacement; after the last, numbers from size on."""
     earlier: list[np.ndarray] = []
     for i in range(top):
         member = rng.integers(0, np.maximum(size - i, 1))
@@ -115,10 +112,7 @@ def _all_gammas(
 
 
 def insert(best: np.ndarray, value: np.ndarray, codes: np.ndarray | None = None, code: object = None) -> None:
-    """Insert one value by draw into descending columns, in place, after equal values.
-
-    Shapes: best and its labels codes (top, ...), both overwritten; value and its label code (...).
-    """
+    """Insert a value by draw (...) into the descending columns `best` (top, ...), in place, after equal ones; its code too."""
     above = value > best[-1]
     for q in range(len(best) - 1, -1, -1):
         np.copyto(best[q], value, where=above)

@@ -123,11 +123,7 @@ class TopLabels:
         return best, codes
 
     def _first(self, values: list[np.ndarray], start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest of the values and its code, both (item, sample).
-
-        Shapes: values, a list over categories of (item, sample); start (item,), first cell of each item. Free
-        of branches, and therefore faster than `insert`.
-        """
+        """Return the largest of the values, a list of (item, sample), and its code, (item, sample) each; faster than `insert`."""
         best = values[0].copy()
         for value in values[1:]:
             np.maximum(best, value, out=best)

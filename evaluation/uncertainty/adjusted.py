@@ -144,10 +144,7 @@ class Scorer:
         return found
 
     def over_items(self, truth: np.ndarray, weights: np.ndarray | None, samples: np.ndarray) -> np.ndarray:
-        """Return the scores (classifier, sample) of metrics that need all items together.
-
-        Shapes: truth (sample, item[, ...]); weights (sample, item) or None; samples (sample,), draw numbers.
-        """
+        """Return scores (classifier, sample) of metrics of all items together; weights (sample, item), samples: draw numbers."""
         assert self.renumbered is not None
         new, n_labels = self.renumbered, int(self.renumbered.max()) + 1
         if self.metric.truth != "plausibility":

@@ -139,10 +139,7 @@ def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:
 
 
 def _best_places(array: xr.DataArray, top: int, ordered: bool) -> np.ndarray:
-    """Positions of the best scores along category, or of the members of a set.
-
-    Shapes: array (category, classifier, item); result (classifier, item, position), -2 after the last.
-    """
+    """Positions (classifier, item, position) of the best scores along category, or of the members of a set; -2 after the last."""
     if array.dtype.kind == "b":
         size = int(array.to_numpy().sum(axis=0).max(initial=0))
         if size > (1 if ordered else top):

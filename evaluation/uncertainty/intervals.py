@@ -140,11 +140,7 @@ def _items_alone(
 
 
 def _group_scores(scorer: Scorer, truth: np.ndarray, weights: np.ndarray, samples: np.ndarray) -> np.ndarray:
-    """Score the groups one by one, NaN in draws without members.
-
-    Shapes: truth (sample, item[, position]); weights (classifier or 1, group, sample, item); result (...,
-    sample).
-    """
+    """Score the groups one by one (..., sample), NaN in draws without members; weights (classifier or 1, group, sample, item)."""
     n_classifiers = len(scorer.aligned.predicted)
     found = np.full((n_classifiers, weights.shape[1], len(samples)), np.nan)
     for w, g in np.ndindex(weights.shape[:2]):

@@ -43,10 +43,7 @@ class GroupWeights:
 
 
 def members_of(scorer: Scorer, by: By | None) -> tuple[Scorer, GroupWeights]:
-    """Return the groups, and the scorer extended by the labels of a mapping; None is one group of all items.
-
-    Groups are in order of appearance or, from an array, ascending.
-    """
+    """Return groups, by appearance or ascending from an array, and the scorer with a mapping's labels; None is one group."""
     if by is None:
         return scorer, GroupWeights(np.array(["all"]), lambda _: np.ones((1, 1, 1, 1)))
     if isinstance(by, Mapping):

@@ -138,11 +138,7 @@ def pilot(
     first: np.ndarray | tuple[int, ...] = (0,),
     most: int = LARGEST_THINNING,
 ) -> np.ndarray:
-    """Return the number of sweeps per kept draw that each group of quantities needs, by a pilot run.
-
-    4 chains after the warm-up of the plan, in double precision. `draw` returns their quantities (chain, draw,
-    quantity). The other arguments are those of `sweeps_for_each_draw`.
-    """
+    """Return sweeps per kept draw by group, by `sweeps_for_each_draw` of a pilot run of 4 chains in double precision."""
     chains = replace(plan, chains=PILOT_CHAINS, draws=draws, seed=plan.seed + 1, dtype="float64", thin=1)
     kept = plan.chains * plan.draws
     return sweeps_for_each_draw(draw(chains), kept, plan.threads, first, most)

@@ -70,12 +70,10 @@ _WORDS = ", ".join(map(short_repr, OUTCOMES))
 
 
 def code_outcomes(column: Column, items: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Code outcomes as places in `OUTCOMES`, shape (row,).
-
-    Cells are "left", "right", "tie" or another word for these, or the id of one of the row's two items; words
-    may occur among integer ids. Refuses missing cells, and cells that name neither an outcome nor one of the two items.
+    """Code outcomes, words or the id of one of the row's two items, as places in `OUTCOMES` (row,); refuse other cells.
 
     Shapes: left, right (row,); items (item,), none of them one of the words.
+
     """
     kinds_of(column)  # refuses missing cells
     code_of = outcome_words(column.values, items)

@@ -56,11 +56,7 @@ def refuse_reserved_attributes(attributes: Mapping[str, np.ndarray], taken: Sequ
 def rater_groups(
     raters: np.ndarray, attributes: Mapping[str, np.ndarray], group: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Factorise a rater attribute; returns group names (group,) and codes (rater,).
-
-    Groups come in order of first appearance. Raises if there is no such attribute, or a rater has no value of
-    it.
-    """
+    """Factorise a rater attribute: names in order of appearance, and codes (rater,); raise if it or a value is missing."""
     if not isinstance(group, str) or group not in attributes:
         known = np.array(list(attributes), np.str_)
         problem = f"group={short_repr(group)} is not one of the attributes of the raters"

@@ -18,10 +18,7 @@ def range_of(counts: np.ndarray) -> str:
 
 
 def suspicious_ids(indexes: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Report lines on ids to check: look-alikes, and words that often mean a missing cell.
-
-    `indexes` maps the kind of the ids, such as "items", to the ids; returns heading -> ids concerned.
-    """
+    """Return look-alikes, and words that often mean a missing cell, by heading; `indexes` maps kinds such as "items" to ids."""
     lines = {}
     for what, index in indexes.items():
         if alike := look_alikes(index):

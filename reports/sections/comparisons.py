@@ -45,12 +45,7 @@ def votes_by_item(votes: Comparisons) -> dict[str, np.ndarray]:
 
 
 def leaderboard_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list[dict[str, Any]]:
-    """Return a table row per item, the best first.
-
-    Columns: rank, shared by items that cannot be separated from the first of their group; item; interval of
-    the rank; mean and interval of the quality; probability of being the best; votes. `prob` is that of the
-    intervals.
-    """
+    """Return a table row per item, the best first; rank is that of the first item of a group that cannot be separated."""
     board = evaluation.rank_intervals(tree, prob)
     group = evaluation.tied_groups(tree, tie_certainty(prob)).to_numpy()
     order = np.lexsort((board["mean_rank"], board["median_rank"]))
@@ -156,11 +151,7 @@ MOST_DRAWS = 1000  # more would hardly change the intervals, and the cost is lin
 
 
 def concordances(tree: xr.DataTree, orders: xr.DataArray) -> list[dict[str, Any]]:
-    """Return Kendall's tau-b of proposed rankings (classifier, item) with every draw of the qualities.
-
-    A row per classifier: mean, 90 % interval, standard deviation, Monte-Carlo error; the last row is the
-    posterior mean order of the votes themselves.
-    """
+    """Return rows of Kendall's tau-b of rankings (classifier, item), last the posterior mean, with draws of the qualities."""
     some = _some_draws(tree)
     guess = some.mean(("chain", "draw")).expand_dims(classifier=[BEST_GUESS])
     rows = []

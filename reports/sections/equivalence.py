@@ -260,10 +260,7 @@ def _notes(data: Labels, law: xr.DataArray) -> list[str]:
 def posterior_equivalence(
     data: Labels, law: xr.DataArray, rules: dict[str, Any], sampler: tuple[int, int]
 ) -> tuple[xr.Dataset, bool, str]:
-    """Fit item states; return the posterior equivalences, whether they converged, and the verdict.
-
-    `rules` are those of the curve; `sampler` holds draws and chains.
-    """
+    """Fit item states, `sampler` draws and chains; return equivalences by `rules`, whether they converged, and the verdict."""
     from ... import inference, models
 
     chosen = {name: rules[name] for name in ("combiner", "scorer", "clip", "base", "random_seed")}

@@ -23,10 +23,7 @@ TAIL = 0.05
 
 
 def worth_section(tree: xr.DataTree, group: str | None) -> Section:
-    """Return the section on the worth of each rater in typical raters, and of each group of raters.
-
-    `group` is the attribute that defines groups; typical is then a rater of the largest group.
-    """
+    """Return the section on the worth of raters, and groups by attribute `group`, in typical raters of the largest group."""
     reference, of_group = None, ""
     if group is not None:
         names, sizes = np.unique(tree["posterior"][group].to_numpy(), return_counts=True)

@@ -234,11 +234,7 @@ def optimism_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
 def comparison_sections(
     found: Mapping[str, xr.Dataset], headline: str, figure: Figure | None = None
 ) -> list[Section]:
-    """Sections with pairwise comparisons, probabilities of being the best, and optimism.
-
-    Optimism is that of point estimates of the truth. `found` maps metrics to results of `evaluation.compare`;
-    the page shows the metric `headline`, the tables have all.
-    """
+    """Sections with pairwise comparisons by `headline`, probabilities of being the best, and optimism of point estimates."""
     pairs = pair_rows(found)
     main = [row for row in pairs if row["metric"] == headline]
     better = difference_sentence(main[0])
@@ -356,10 +352,7 @@ def metrics_section(
     figure: Figure | None = None,
     note: str = "",
 ) -> Section:
-    """Section with the metrics of all classifiers.
-
-    `found` as in `metric_rows`; `directions` tells of each metric whether larger is better; `note` ends the text.
-    """
+    """Section with the metrics of all classifiers; `directions`: whether larger is better, by metric; `note` ends the text."""
     rows = metric_rows(found)
     smaller = [name for name, larger in directions.items() if not larger]
     way = f" Smaller is better for {', '.join(smaller)}, larger for the others." if smaller else ""
@@ -382,12 +375,7 @@ def scored(
     points: Mapping[str, xr.DataArray] | None = None,
     by: Mapping[object, object] | xr.DataArray | None = None,
 ) -> dict[str, xr.Dataset]:
-    """Score every classifier by every metric; several classifiers are compared, unless there are groups `by`.
-
-    `points` are point estimates of the plausibilities, for metrics of labels; `seed` is for the weights of
-    the items and the members of OTHER. The values are those of `evaluation.compare` or, for one classifier or
-    with groups, `evaluation.metric_intervals`.
-    """
+    """Score classifiers by every metric: several by `compare`, with `points`; one, or with groups `by`, by `metric_intervals`."""
     found = {}
     for name in metrics:
         metric = metric_named(name)

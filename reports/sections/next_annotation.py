@@ -28,12 +28,7 @@ DISPLAYED = {
 def question_section(
     rows: Sequence[Mapping[str, Any]], names: Sequence[str], whom: str = "", asked: str = ABOUT
 ) -> Section:
-    """Section with the questions to ask next.
-
-    `rows` has a row for each question, the most informative first, with ``bits``, the information expected
-    from one more answer; `names` are the questions in words, `whom` a sentence on whom to ask, `asked` the
-    task of the rater.
-    """
+    """Section with the questions to ask next, the most informative first; `names` are they in words, `whom` says whom to ask."""
     worth = sum(row["bits"] > 0 for row in rows)
     first = first_names(names[:NAMED], joint=", " if asked == ABOUT else "; ")
     text = (

@@ -25,12 +25,7 @@ def risk_sections(
     within: Mapping[str, xr.Dataset],
     figures: Sequence[Figure],
 ) -> list[Section]:
-    """Sections with the risk of the items and, if `within` has metrics by group, metrics within risk groups.
-
-    Shapes: certainty (item,), with the coordinate ``group`` that it is of; masses (chain, draw, item, category),
-    plausibilities summed over groups; expected (chain, draw, item) or None. Figures: of the risk, then of the
-    metrics.
-    """
+    """Sections with the risk of the items, by plausibilities summed over groups (`masses`), and metrics `within` groups."""
     rows = _item_rows(certainty, masses, expected)
     sure = certainty.to_numpy()
     below = int((sure < NEARLY).sum())

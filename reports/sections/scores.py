@@ -23,11 +23,7 @@ ITEMS_SHOWN = 10
 def cut_sections(
     tree: xr.DataTree, cut: xr.DataTree, certainties: Sequence[xr.Dataset], seed: int
 ) -> list[Section]:
-    """Return the sections on the certainty of the sides of each threshold.
-
-    `cut` is the tree `thresholded` at the first threshold; `certainties` holds `threshold_certainty` at each
-    threshold, of which the first is reported in full; `seed` is for the weights of the items.
-    """
+    """Return the sections on the sides of each threshold, from `threshold_certainty`; the first, of the tree `cut`, in full."""
     found = {f"{own.attrs['threshold']:.12g}": own for own in certainties}
     rows = {name: _rows(own) for name, own in found.items()}
     first, *others = found
@@ -226,11 +222,7 @@ def scale_rows(
     given: dict[str, np.ndarray],
     attributes: Mapping[str, np.ndarray],
 ) -> list[dict[str, Any]]:
-    """Return a table row per rater, the largest of the first variable first.
-
-    `variables` maps a variable to its column name; `given` holds counts of annotations by column name,
-    (rater,); `attributes` further attributes, prefixed by "attribute" if they collide with another column.
-    """
+    """Return a table row per rater, the largest of the first of `variables` first; attributes that clash get a prefix."""
     columns: dict[str, np.ndarray] = {}
     for place, (variable, name) in enumerate(variables.items()):
         columns |= interval_columns(posterior[variable], name, f"{name} " if place else "")

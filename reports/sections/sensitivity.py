@@ -133,11 +133,7 @@ def _weights_in_words(steps: Mapping[float, Step]) -> str:
 def prior_section(
     found: xr.Dataset, totals: Mapping[str, xr.Dataset], figures: Sequence[Figure] = ()
 ) -> Section:
-    """Section on prior sensitivity: a row for each item, the most sensitive first.
-
-    `found` is a result of `evaluation.prior_sensitivity` for the certainty; `totals` maps other quantities to
-    such results, of which only the totals are reported.
-    """
+    """Section on prior sensitivity: certainty by item (`found`), the most sensitive first, and the totals of other quantities."""
     rows = _prior_rows(found)
     threshold = found.attrs["threshold"]
     leans = [row["item"] for row in rows if row["prior"] >= threshold]

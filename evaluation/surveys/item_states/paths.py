@@ -186,10 +186,7 @@ def _slope_of_others(values: np.ndarray, off: np.ndarray) -> np.ndarray:
 
 
 def _regressed_on_first(values: np.ndarray, expected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return means (k, sample) of non-negative values by regression on the first, and residuals by item.
-
-    Shapes: values (k, sample, item); expected (sample,), known expectation of the first.
-    """
+    """Return means (k, sample) of values (k, sample, item) by regression on the first, of mean `expected`, and residuals."""
     centred = values - values.mean(axis=2, keepdims=True)
     variance = (centred[0] ** 2).sum(axis=1)
     slope = (centred * centred[0]).sum(axis=2) / np.where(variance > 0, variance, np.inf)
