@@ -2,15 +2,18 @@
 
 import re
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import xarray as xr
 
+from ..._column_names import columns_alike, renamed_in_words
 from ..._messages import first_reprs, short_repr
 from ..calls import EvaluationError
 
+SYNONYMS = {"score": "confidence"}  # role -> another row of the names of the trade
 MAX_SCORES = 1_000_000_000  # of a dense array
 LARGEST = sys.float_info.max
 UNSAFE = re.compile(r"[\0\ud800-\udfff]")  # NUL truncates numpy text, surrogates cannot be encoded
@@ -40,7 +43,8 @@ def predictions_from_table(
     frame : pandas, polars or pyarrow frame, or mapping of columns
         Table.
     item, category : str
-        Columns of the ids and the labels.
+        Columns of the ids and the labels. Where a column has the name of its role, such as "item", and is
+        not in the table, a usual synonym such as "task" is taken, with a warning; so also of the others.
     score, rank : str
         Column of the scores, larger = better, or of the ranks, 1 = best. Exactly one of them.
     classifier : str, optional
@@ -67,8 +71,10 @@ def predictions_from_table(
     """
     if (score is None) == (rank is None):
         raise EvaluationError("predictions: pass either score= or rank=, the column that orders labels")
-    value_column = score if score is not None else str(rank)
-    columns = [item, category] if classifier is None else [item, category, classifier]
+    asked = {"item": item, "category": category, "classifier": classifier, "score": score, "rank": rank}
+    found = _resolved(frame, {role: name for role, name in asked.items() if name is not None})
+    item, category, *of_classifier, value_column = found.values()
+    columns = [item, category, *of_classifier]
     ids = [_ids(frame, column) for column in columns]
     value = _numbers(frame, value_column)
     for column, values in zip([*columns[1:], value_column], [*ids[1:], value], strict=True):
@@ -95,10 +101,13 @@ def predictions_from_table(
         if len(wrong):
             row = wrong[0]
             raise EvaluationError(
-                f"predictions: row {row + 1}, column {rank!r}: {value[row]:g} is no rank; number the labels of an item 1, 2, ..."
+                f"predictions: row {row + 1}, column {value_column!r}: {value[row]:g} is no rank; number the "
+                "labels of an item 1, 2, ..."
             )
         place = np.unique(value, return_inverse=True)[1]
-        _check_distinct(group * (int(place.max()) + 1) + place, f"{rank} {{}} of item {{}}", (value, ids[0]))
+        _check_distinct(
+            group * (int(place.max()) + 1) + place, f"{value_column} {{}} of item {{}}", (value, ids[0])
+        )
         order = np.lexsort((value, group))
         count = np.bincount(group, minlength=len(names) * len(items))
         position = np.arange(len(group)) - (np.cumsum(count) - count)[group[order]]
@@ -114,12 +123,43 @@ def predictions_from_table(
     return array.assign_coords(classifier=names) if classifier else array.isel(classifier=0)
 
 
-def _column(frame: Frame, column: str) -> np.ndarray:
-    """Read a column as an array (row,) of its own dtype or of objects, or raise."""
+def _names(frame: Frame) -> list[str] | None:
+    """Names of the columns of a table, None if it does not tell."""
     names = frame if isinstance(frame, Mapping) else getattr(frame, "column_names", None)
     names = getattr(frame, "columns", None) if names is None else names
-    if names is not None and column not in list(names):
-        raise EvaluationError(f"predictions: no column {column!r}; the columns are {first_reprs(names)}")
+    return None if names is None else list(names)
+
+
+def _resolved(frame: Frame, asked: Mapping[str, str]) -> dict[str, str]:
+    """Columns by role: as asked, or said synonyms where the name of the role itself is not there."""
+    names, found = _names(frame), dict(asked)
+    if names is None:
+        return found
+    for role, name in asked.items():
+        if name in names:
+            continue
+        alike = columns_alike(role, names, found.values(), SYNONYMS.get(role)) if name == role else []
+        if len(alike) != 1:
+            problem = (
+                f"columns {first_reprs(alike)} could each be the {role}" if alike else f"no column {name!r}"
+            )
+            raise EvaluationError(
+                f"predictions: {problem}; the columns are {first_reprs(names)}; name the column: {role}=..."
+            )
+        found[role] = alike[0]
+    synonyms = {role: name for role, name in found.items() if name != asked[role]}
+    if said := renamed_in_words(synonyms):
+        arguments = ", ".join(f"{role}={short_repr(name)}" for role, name in synonyms.items())
+        warnings.warn(
+            f"predictions: reading {said}; {arguments} says so without this warning",
+            UserWarning,
+            stacklevel=3,
+        )
+    return found
+
+
+def _column(frame: Frame, column: str) -> np.ndarray:
+    """Read a column as an array (row,) of its own dtype or of objects, or raise."""
     try:
         values: Any = frame[column]
     except (TypeError, LookupError, ValueError):

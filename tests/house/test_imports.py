@@ -15,9 +15,10 @@ FAMILIES = ("rankings", "labels", "comparisons", "scores")
 LAWS = {"models.data", "models.distributions"}
 GROUND = {
     "lazy_loader",
+    "_column_names",
     "_messages",
     "_progress",
-}  # names, quoted text and progress, on which everything may stand
+}  # names, columns, quoted text and progress, on which everything may stand
 
 # package -> what it may import, besides the standard library, the ground and itself
 MODELS = {

@@ -13,10 +13,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ...._column_names import renamed_in_words
 from ...._messages import short_repr
 from ..errors import BUILDERS, DataError, DataWarning
 from .frames import MAX_CHARACTERS, Column, Columns, column_names, named_columns
-from .names import PYTHON, renamed_in_words, resolved_names
+from .names import PYTHON, resolved_names
 
 Missing = Literal["error", "drop"]  # treatment of rows with an empty cell
 ANONYMOUS_KINDS = ("comparisons", "scores")  # whose tables need no column of raters

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from ...._column_names import folded
 from ...._messages import short_repr
 from ..errors import DataError
 from .columns import code_ids, refused_cell, refused_value
 from .frames import Column
 from .matching import distinct_ids, match_ids, nearest
-from .names import folded
 
 OUTCOMES = ("left", "right", "tie")  # outcomes of a comparison; their codes are their places
 LEFT, RIGHT, TIE = range(len(OUTCOMES))

@@ -1,51 +1,12 @@
-"""Names of columns by role: the names of the trade, and errors about columns that are missing."""
+"""Columns of annotations by role, and errors about columns that are missing."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
+from ...._column_names import TRADE, columns_alike, folded
 from ...._messages import short_repr
 from ..errors import DataError
-
-_ITEM = (
-    "item task document doc example question sample instance unit image case record hit sentence post tweet comment "
-    "prompt patient"
-)
-_RATER = (
-    "rater annotator worker coder judge user labeler labeller reviewer expert assessor evaluator grader respondent "
-    "participant reader observer voter"
-)
-_SIDE = "{0} model{1} item{1} {1} option{1} candidate{1} response{1} system{1} player{1} {0}item {0}model"
-_LABEL = "label category choice answer annotation class response verdict judgment judgement vote"
-
-
-def _with_ids(words: str) -> str:
-    """Words, and each with the suffix "id"."""
-    return " ".join(f"{word} {word}id" for word in words.split())
-
-
-# role -> names of columns that stand for it, without case, spaces, hyphens and underscores
-TRADE: dict[str, frozenset[str]] = {
-    role: frozenset(words.split())
-    for role, words in {
-        "item": _with_ids(_ITEM) + " id",
-        "rater": _with_ids(_RATER),
-        "label": _LABEL,
-        "category": _LABEL + " condition diagnosis candidate prediction predicted predictedlabel",
-        "rank": "rank position place",
-        "score": "score rating value stars",
-        "left": _with_ids(_SIDE.format("left", "a")),
-        "right": _with_ids(_SIDE.format("right", "b")),
-        "winner": "winner label preference preferred choice vote verdict outcome result",
-        "classifier": "classifier classifiername model modelname system method predictor",
-        "compared": _with_ids(_ITEM + " model system candidate player") + " id",  # in a ranking of the items
-        "confidence": "score probability prob proba confidence p",  # of a predicted category
-        "probability": "probability prob proba p",
-    }.items()
-}
-
-# names of crowd-kit and of the roles themselves are documented defaults, and need no message
-_SILENT = {"task", "worker", "label"}
 
 
 class _Kind(NamedTuple):
@@ -78,14 +39,6 @@ PYTHON = Wording(
 )
 
 
-def folded(name: object) -> str:
-    """Name without case, spaces, hyphens and underscores; empty unless it is text."""
-    return name.casefold().translate(_IGNORED) if isinstance(name, str) else ""
-
-
-_IGNORED = dict.fromkeys(map(ord, " -_\t\ufeff"))
-
-
 def resolved_names(
     names: Sequence[str],
     roles: Mapping[str, str],
@@ -104,9 +57,7 @@ def resolved_names(
     found, missing = {}, {}
     for role, name in roles.items():
         if name not in names and name == role:
-            own = TRADE.get((synonyms or {}).get(role, role), frozenset())
-            alike = [other for other in names if other not in used and folded(other) in {*own, folded(role)}]
-            alike = [other for other in alike if folded(other) == folded(role)] or alike
+            alike = columns_alike(role, names, used, (synonyms or {}).get(role))
             if len(alike) > 1:
                 raise _ambiguous(role, alike, words)
             name = alike[0] if alike else name
@@ -175,13 +126,3 @@ def _looks_like(kind: str, names: Sequence[str]) -> str | None:
     texts = {folded(name) for name in names}
     others = {other: own.roles for other, own in KINDS.items() if other != kind}
     return next((k for k, roles in others.items() if all(TRADE[r] & texts for r in roles)), None)
-
-
-def renamed_in_words(found: Mapping[str, str]) -> str:
-    """Phrase with the columns that were found by a synonym; empty if there are none."""
-    told = {
-        role: name
-        for role, name in found.items()
-        if role in TRADE and folded(name) != role and folded(name) not in _SILENT
-    }
-    return ", ".join(f"{short_repr(name)} as {role}" for role, name in told.items())

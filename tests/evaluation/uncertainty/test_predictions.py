@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import xarray as xr
 from raterzoo import evaluation
 
 TABLE = {
@@ -91,3 +92,39 @@ REFUSED = [
 def test_refused(table, arguments, message):
     with pytest.raises(evaluation.EvaluationError, match=message):
         evaluation.predictions_from_table(table, **arguments)
+
+
+NAMED = {"task": ["a", "a", "b"], "prediction": ["x", "y", "y"], "prob": [0.7, 0.3, 0.9]}
+PLAIN = {"item": NAMED["task"], "category": NAMED["prediction"], "score": NAMED["prob"]}
+
+
+class TestNamesOfTheTrade:
+    """Columns are found by the names of the tables of annotations, and said."""
+
+    def test_synonyms_are_understood_and_said(self):
+        with pytest.warns(UserWarning, match="'prediction' as category, 'prob' as score") as said:
+            found = evaluation.predictions_from_table(NAMED, score="score")
+        assert said[0].filename == __file__
+        xr.testing.assert_identical(found, evaluation.predictions_from_table(PLAIN, score="score"))
+
+    def test_named_columns_need_no_words(self):
+        evaluation.predictions_from_table(NAMED, item="task", category="prediction", score="prob")
+
+    def test_a_classifier_may_be_a_model(self):
+        with pytest.warns(UserWarning, match="'model' as classifier"):
+            found = evaluation.predictions_from_table(
+                {**PLAIN, "model": [*"uuu"]}, score="score", classifier="classifier"
+            )
+        assert found["classifier"].values.tolist() == ["u"]
+
+    def test_two_synonyms_are_refused(self):
+        table = {**PLAIN, "doc": [1, 2, 3], "task": [1, 2, 3]}
+        del table["item"]
+        with pytest.raises(
+            evaluation.EvaluationError, match=r"'doc', 'task' could each be the item.*item=\.\.\."
+        ):
+            evaluation.predictions_from_table(table, score="score")
+
+    def test_a_column_that_was_named_is_not_guessed(self):
+        with pytest.raises(evaluation.EvaluationError, match=r"no column 'itme'.*item=\.\.\."):
+            evaluation.predictions_from_table(PLAIN, item="itme", score="score")
