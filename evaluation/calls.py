@@ -1,8 +1,9 @@
 """Errors, checks of arguments and seeds, and a map over threads: shared by all functions of the evaluation."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from difflib import get_close_matches
 from hashlib import blake2b
 from typing import Any
 
@@ -27,6 +28,15 @@ class EvaluationError(ValueError):
 
     def __str__(self) -> str:
         return printable_line(super().__str__())
+
+
+def refuse_unknown(function: str, options: Iterable[str], known: Collection[str]) -> None:
+    """Raise at an option that is not known but has the nearest name to one that is."""
+    for name in options:
+        if name not in known:
+            near = ["random_seed"] if name == "seed" else get_close_matches(name, known, 1)
+            if near:
+                raise EvaluationError(f"{function} has no option {name!r}; did you mean {near[0]!r}?")
 
 
 def check_probability(name: str, value: object) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from inspect import signature
 from time import perf_counter
 from typing import Any, Literal
 
@@ -253,6 +254,8 @@ def sweep(
     ------
     ValueError
         If no reliability is given, or one is given twice.
+    TypeError
+        If the name of an option is misspelt.
 
     Examples
     --------
@@ -266,6 +269,7 @@ def sweep(
     1 0.2
     10 0.1
     """
+    check_nuts_options({*options} - {*signature(sample).parameters})
     powers = list(reliabilities)
     if not powers or len(set(powers)) < len(powers):
         raise ValueError(f"reliabilities={powers} must be at least one number, each once")

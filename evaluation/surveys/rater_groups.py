@@ -1,12 +1,13 @@
 """Rater equivalence of two groups: the number of experts, or people, that k amateurs or models are worth."""
 
 from dataclasses import fields, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError
+from ..calls import EvaluationError, refuse_unknown
 from .counts import LabelCounts, LabelSource
 from .resampling import Resampling, SurveyScores, check_resampling, survey_scores
 from .results import SurveyDataset
@@ -77,6 +78,8 @@ def rater_equivalence(
             f"{fixed[0]}: not an option here, as all scores are over the same items; pass max_experts and max_amateurs"
         )
     allowed = sorted({rule.name for rule in fields(SurveyOptions)} - FIXED)
+    own = {*signature(rater_equivalence).parameters} - {"rules"}
+    refuse_unknown("rater_equivalence", set(rules) - {*allowed}, own | {*allowed})
     if unknown := [name for name in rules if name not in allowed]:
         raise EvaluationError(
             f"{unknown[0]}={rules[unknown[0]]!r}: no such option; expected {', '.join(allowed)}"

@@ -12,7 +12,7 @@ import xarray as xr
 
 from ..._progress import step
 from ..calls import MOST_THREADS, EvaluationError, fixed_seed, in_threads
-from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_from_callable
+from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, check_arguments, metric_from_callable
 from ..metrics.metric import Metric, OneHotScore, Response, Truth
 from ..truth import forms
 from ..truth.forms import DrawnBlock
@@ -329,6 +329,7 @@ def uncertainty_adjusted(
     """
     if reduce not in ("item", None):
         raise EvaluationError(f'reduce={reduce!r}: expected "item" or None')
+    check_arguments(uncertainty_adjusted, arguments, metric)
     scorer = Scorer.of(
         metric, tree, predictions, arguments, truth=truth, response=response, top=top, other=other
     )

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError, check_probability, fixed_seed
-from ..metrics.callables import ByDraw, has_known_direction, name_of
+from ..metrics.callables import ByDraw, check_arguments, has_known_direction, name_of
 from ..metrics.metric import Metric
 from ..truth.plausibility import Plausibility
 from ..truth.top_labels import OtherAs
@@ -74,6 +74,8 @@ def compare(
     >>> found["probability_better"].sel(source="raters", classifier="good", other="bad").item()
     0.75
     """
+    check_arguments(compare, options, metric, metric_draws)
+    check_probability("probability", probability)
     if isinstance(predictions, xr.DataArray) and predictions.sizes.get("classifier", 0) < 2:
         raise EvaluationError(
             f"compare needs predictions of at least two classifiers along the dim classifier; found dims {predictions.dims}"
@@ -209,6 +211,7 @@ def reliability_sweep(
     >>> found["mean"].values
     array([0.75, 0.75])
     """
+    check_arguments(reliability_sweep, arguments, metric, uncertainty_adjusted)
     if isinstance(trees, xr.DataTree) or not isinstance(trees, Mapping):  # a DataTree is a Mapping
         raise EvaluationError(
             f"a {type(trees).__name__} does not say which reliability its trees have: pass {{reliability: tree}}"

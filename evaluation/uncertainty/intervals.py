@@ -23,7 +23,7 @@ import xarray as xr
 from arviz_stats.base.array import array_stats
 
 from ..calls import EvaluationError, check_probability, check_whole, fixed_seed
-from ..metrics.callables import ByDraw
+from ..metrics.callables import ByDraw, check_arguments
 from ..metrics.metric import Metric, Response, Truth
 from ..truth.plausibility import Block
 from ..truth.top_labels import OtherAs
@@ -262,6 +262,7 @@ def metric_draws(
     >>> found["raters"].values, dict(found.sizes)
     (array([[0.5, 1. ]]), {'chain': 1, 'draw': 2, 'resample': 5})
     """
+    check_arguments(metric_draws, arguments, metric)
     scorer = Scorer.of(
         metric, tree, predictions, arguments, truth=truth, response=response, top=top, other=other
     )
@@ -344,6 +345,8 @@ def metric_intervals(
     >>> found["mean"].sel(source="raters").item(), found["interval"].dims
     (0.75, ('source', 'bound'))
     """
+    check_arguments(metric_intervals, options, metric, metric_draws)
+    check_probability("probability", probability)
     drawn = metric_draws(metric, tree, predictions, **options)
     return summary_of_draws(drawn, probability)
 

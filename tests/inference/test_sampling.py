@@ -205,6 +205,10 @@ def test_wrong_options_are_named(options, message):
 def test_misspelt_options_name_the_nearest(option, meant):
     with pytest.raises(TypeError, match=f"no option '{option}'; did you mean '{meant}'"):
         inference.sample(models.plackett_luce(SMALL), **QUIET, **{option: 1})
+    built = []  # a sweep refuses it before the first model
+    with pytest.raises(TypeError, match=f"no option '{option}'; did you mean '{meant}'"):
+        inference.sweep(built.append, [1, 2], **{option: 1})
+    assert not built
 
 
 def test_short_run_warns_which_items():
