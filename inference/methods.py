@@ -79,13 +79,8 @@ def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str
     return {name: groups[name] for name in groups if name not in ("constant_data", "observed_data")}
 
 
-OWN_OPTIONS = {
-    "method",
-    "thin",
-    "dtype",
-    "store",
-    "log_likelihood",
-}  # of `sample`, besides those of `pymc.sample`
+# of `sample`, besides those of `pymc.sample`
+OWN_OPTIONS = {"method", "thin", "dtype", "store", "log_likelihood"}
 NUTS_OPTIONS = {
     "nuts",
     "target_accept",

@@ -53,7 +53,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
         "certainty": _certainty,
         "metrics": lambda own: _metric(own, by_key.get("comparison")),
         "comparison.optimism": _optimism,
-        "equivalence": _worth,
+        "equivalence": lambda own: worths_in_words(own.rows) if own.rows else "",
         "worth": _worth_of_raters,
         "raters": _raters_apart,
         "risk": lambda own: (
@@ -112,10 +112,6 @@ def _optimism(section: Section) -> str:
     too = "too good" if row["optimism"] > 0 else "worse than it is"
     figure = with_interval(abs(row["optimism"]), *sorted((abs(row["lower"]), abs(row["upper"]))))
     return f"Taking {estimate} for the certain truth would make {row['classifier']} look {too}: by {figure}."
-
-
-def _worth(section: Section) -> str:
-    return worths_in_words(section.rows) if section.rows else ""
 
 
 def _worth_of_raters(section: Section) -> str:

@@ -284,49 +284,7 @@ def _cell(value: object) -> str:
 
 
 def json_document(heading: Mapping[str, object], sections: Sequence[Section]) -> dict[str, Any]:
-    """Nest the sections that have a key in one JSON object, below the heading.
-
-    ====================  =====================================================================================
-    key                   content
-    ====================  =====================================================================================
-    schema                version of this layout; it changes where a key changes its meaning
-    title, summary        text, and the sentences on top of the page
-    kind                  rankings, labels, scores or comparisons
-    versions              of the software that drew the posterior
-    data                  counts of items, raters, annotations, categories; for scores bounds, null where there are none
-    model                 name, method, seed, draws, chains, reliability, priors
-    convergence           converged (true or false), verdict, and a row for each item
-    certainty             mean with its interval; rows: a row for each item; agreement: with the raters; for scores the rows
-                          are for each threshold and item, and thresholds has a row for each: threshold, items_above and the
-                          means of annotation_certainty and threshold_probability; mean is that of the first threshold
-    locations             for scores; rows: location of each item with its interval, mean score, number of scores
-    raters                rows: estimates for each rater, for scores bias and scale with intervals
-    rater_groups          for scores; rows: bias and usual scale of each group; differences: difference, lower, upper and
-                          probability_higher of every pair
-    prevalence            for labels; rows: frequency of each true category, with its interval
-    worth                 for labels; rows: number of answers of a typical rater that one answer of each judge is worth;
-                          group, reference, and groups: averages over the raters of each group
-    label_thresholds      for labels with an order; rows: position on the scale of the items where one label gives way to
-                          the next
-    metrics               rows: mean, lower, upper (90 %, raters and items together), the same of either source alone
-                          (raters_lower ...), sd_raters, sd_items, mcse
-    comparison            rows: difference, lower, upper and probability_better of every pair; best, optimism
-    equivalence           for labels: combiner and scorer; baseline, the score without labels; rows: score, gain,
-                          equivalence (in raters) with intervals, censored ("below", "above" or ""), words; curve: a row for
-                          each number of raters, probability_above_... that a classifier is better; differences of every pair;
-                          of the command with --posterior also posterior: asymptote, performance_ratio, check_p, converged,
-                          and its curve: the posterior of each number of raters, and the observed score
-    sensitivity           reliability and prior
-    risk                  rows: certainty and expected value of each item; metrics: within risk groups
-    ask_next              rows: suggested further annotations, the most informative first
-    cite                  references
-    ====================  =====================================================================================
-
-    Every section is an object with ``title``, ``text`` and ``rows``; a part of a section lies inside it. The rows
-    have the columns of the CSV file of the same table. Ids are text. There is no NaN and no infinity: null where
-    a number is undefined or infinite. Sections that a report does not have are absent; comparisons have
-    ``leaderboard``, ``raters``, ``wins`` and ``checks``.
-    """
+    """Nest the sections that have a key in one JSON object, below the heading; docs/report.md describes the keys."""
     found: dict[str, Any] = {"schema": SCHEMA, **heading}
     for section in sections:
         if not section.key:

@@ -21,25 +21,13 @@ PARTS = ("all", "thinned", "summary")
 
 @dataclass(frozen=True)
 class KeptPosterior:
-    """Part of a posterior that is written to a file.
+    """Part of a posterior that is written to a file."""
 
-    Attributes
-    ----------
-    keep : {"all", "thinned", "summary"}
-        Part that is kept.
-    step : int
-        Every so many draws of each chain one is kept.
-    draws, kept : int
-        Draws of each chain, and those that are kept.
-    bytes, bytes_kept : float
-        Size of all draws, and of the kept part.
-    """
-
-    keep: str
-    step: int
-    draws: int
-    kept: int
-    bytes: float
+    keep: str  # one of `PARTS`
+    step: int  # one of every so many draws of each chain is kept
+    draws: int  # of each chain
+    kept: int  # of each chain
+    bytes: float  # of all draws
     bytes_kept: float
 
     @property

@@ -53,22 +53,16 @@ def canvas(
     ratios: Sequence[float] | None = None,
     log_x: bool = False,
 ) -> Canvas:
-    """Return an empty figure.
+    """Return an empty figure; raise EvaluationError if the backend is unknown, not installed, or not that of `ax`.
 
-    `size` is in inches, `shape` rows and columns of panels, of which one must be 1; `ratios` are the relative
-    heights of the rows or widths of the columns. The backend defaults to ArviZ's
-    ``rcParams["plot.backend"]``, with `ax` to matplotlib. Raises EvaluationError if it is unknown, not
-    installed, or not that of `ax`.
+    `size` is in inches, `shape` rows and columns of panels, of which one must be 1, `ratios` the relative heights or widths.
     """
     name = _backend(backend, ax)
     if ax is not None:
         return Canvas((Panel(name, tidy(ax)),), ax.figure)
     rows, columns = shape
-    share: dict[str, Any] = {
-        "height_ratios" if columns == 1 else "width_ratios": [1.0] * max(shape)
-        if ratios is None
-        else list(ratios)
-    }
+    sizes = [1.0] * max(shape) if ratios is None else list(ratios)
+    share: dict[str, Any] = {"height_ratios" if columns == 1 else "width_ratios": sizes}
     if name == "matplotlib":
         figure = Picture(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.1))
         axes = figure.subplots(rows, columns, squeeze=False, **share).ravel()
@@ -90,7 +84,7 @@ def canvas(
     else:
         if figure is not None:
             figure.toolbar.logo = None
-        _style_bokeh(targets, dots, np.asarray(next(iter(share.values()))), columns == 1)
+        _style_bokeh(targets, dots, np.asarray(sizes), columns == 1)
     return Canvas(tuple(Panel(name, target) for target in targets.ravel()), figure)
 
 

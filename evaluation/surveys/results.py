@@ -48,7 +48,7 @@ def probability_above(value: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def interval_of(draws: np.ndarray, probability: float) -> np.ndarray:
-    """Return the equal-tailed interval (..., 2) of draws (..., draw) but NaN; with infinite draws the bounds are draws."""
+    """Return the equal-tailed interval (..., 2) of draws (..., draw), NaN ignored; with infinite draws the bounds are draws."""
     tails = [(1 - probability) / 2, (1 + probability) / 2]
     if np.isfinite(draws).all():
         return np.moveaxis(np.quantile(draws, tails, axis=-1), 0, -1)

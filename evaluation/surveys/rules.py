@@ -138,7 +138,8 @@ class SurveyOptions:
             return scores.additive_score(partial(scores.user_score, function=self.scorer, clip=self.clip))
         if self.scorer == "auc":
             positive = self._positive(given.tolist())
-            return scores.area_under_curve(positive, self._ranks(names, positive, len(given)))
+            of_masses = partial(scores.area_under_curve, positive=positive)
+            return scores.RankScore(self._ranks(names, positive, len(given)), of_masses)
         if self.scorer in OF_POSITIVE:
             of_joint = partial(OF_POSITIVE[self.scorer], positive=self._positive(given.tolist()))
             return scores.joint_score(of_joint)

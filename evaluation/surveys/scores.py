@@ -197,11 +197,6 @@ def spearman(values: np.ndarray) -> RankScore:
     return RankScore(values, partial(_rank_correlation, values=values))
 
 
-def area_under_curve(positive: int, values: np.ndarray) -> RankScore:
-    """Return the probability that a positive label is predicted above another, ties counted half."""
-    return RankScore(values, partial(_area_under_curve, positive=positive))
-
-
 def _rank_correlation(mass: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return the correlation (...) of the mid-ranks in masses (..., value, category)."""
     mass = mass / mass.sum(axis=(-2, -1), keepdims=True)
@@ -219,8 +214,8 @@ def _rank_correlation(mass: np.ndarray, values: np.ndarray) -> np.ndarray:
     return _correlation(covariance, (spread_x, np.ones_like(spread_x)), (spread_y, np.ones_like(spread_y)))
 
 
-def _area_under_curve(mass: np.ndarray, positive: int) -> np.ndarray:
-    """Return the AUC (...) of masses (..., value, category)."""
+def area_under_curve(mass: np.ndarray, positive: int) -> np.ndarray:
+    """Return the probability (...) that a positive label has a larger value than another, ties half: (..., value, category)."""
     own = mass[..., positive]
     other = mass.sum(axis=-1) - own
     below = np.cumsum(other, axis=-1) - other / 2

@@ -9,9 +9,8 @@ import xarray as xr
 
 from ..calls import EvaluationError
 
-ROUNDING = (
-    1e-4  # deviation from one of a sum of probabilities, printed with few digits or in single precision
-)
+# deviation from one of a sum of probabilities, printed with few digits or in single precision
+ROUNDING = 1e-4
 
 
 def ids_of(values: np.ndarray) -> np.ndarray:

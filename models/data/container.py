@@ -195,7 +195,13 @@ class Container(ABC):
             name = "label_code" if "label_code" in rows else "category_code"
             categories = _merging(others["categories"], rows, name)
             codes[name], others["categories"] = categories.new, categories.ids
-            _require_two(categories.ids)
+            if len(categories.ids) < 2:
+                only = short_repr(categories.ids[0].item())
+                raise DataError(
+                    f"{only} is the only category that is no look-alike: there is nothing to choose from",
+                    allowed="two or more categories",
+                    remedy="do not merge look-alikes, or declare the other categories",
+                )
             if "gold" in others:
                 gold = self._others(np.arange(len(self.items)))["gold"]
                 others["gold"] = np.full(len(items.ids), -1, np.int32)
@@ -352,16 +358,6 @@ def _merging(ids: np.ndarray, rows: CodedRows, *columns: str) -> Recoding:
         target[[place[text] for text in group]] = place[best]
     old = np.flatnonzero(target == np.arange(len(ids)))
     return Recoding(ids[old], old, np.append(np.searchsorted(old, target), -1))
-
-
-def _require_two(categories: np.ndarray) -> None:
-    """Raise unless there are two categories or more."""
-    if len(categories) < 2:
-        raise DataError(
-            f"{short_repr(categories[0].item())} is the only category that is no look-alike: there is nothing to choose from",
-            allowed="two or more categories",
-            remedy="do not merge look-alikes, or declare the other categories",
-        )
 
 
 def require_container(data: object, kind: type[Container]) -> None:

@@ -18,7 +18,7 @@ from .metrics import metric_rows, scored
 MOST_STRIPS = 6
 NEARLY = 0.99
 ITEMS_SHOWN = 10
-NORMAL_90 = 1.6449
+NORMAL_90 = 1.6449  # normal quantile of 90 % intervals from standard errors
 
 
 def best_guess_scores(tree: xr.DataTree, seed: int) -> xr.Dataset:

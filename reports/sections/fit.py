@@ -32,19 +32,17 @@ def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> S
         f"{tree.attrs['method']} in {tree.attrs['seconds']:.1f} seconds, seed {tree.attrs['seed']}."
     )
     sizes = tree["posterior"].sizes
-    known = settings.has_reliability
     facts = {
         "name": settings.model,
         "priors": settings.priors,
-        "reliability": settings.reliabilities[0] if known else None,
-        "reliabilities": list(settings.reliabilities) if known else [],
-    }
-    facts |= {
+        "reliability": settings.reliabilities[0] if settings.has_reliability else None,
+        "reliabilities": list(settings.reliabilities) if settings.has_reliability else [],
         "method": tree.attrs["method"],
         "seconds": float(tree.attrs["seconds"]),
         "seed": int(settings.seed),
+        "chains": sizes["chain"],
+        "draws": sizes["draw"],
     }
-    facts |= {"chains": sizes["chain"], "draws": sizes["draw"]}
     return Section("Model", text, key="model", facts=facts)
 
 

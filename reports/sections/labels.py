@@ -15,10 +15,8 @@ from ...models import Labels, catalog
 from ..page import Section, interval_columns, table_rows
 from ..wording import first_names, interval
 from .certainty import certainty_in_words
-from .scores import scale_rows
+from .scores import GROUPS, SAMPLE, scale_rows
 
-SAMPLE = ("chain", "draw")
-GROUPS = "group_of_raters"
 TAIL = 0.05
 
 

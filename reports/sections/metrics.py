@@ -23,7 +23,7 @@ CONCORDANCE = "concordance"
 FEW_CATEGORIES = 4
 ROUNDING = 1e-4
 
-PLAIN: dict[str, Callable[[], evaluation.Metric]] = {
+PLAIN: dict[str, Callable[..., evaluation.Metric]] = {
     "accuracy": partial(evaluation.top_k_accuracy, 1),
     "balanced-accuracy": evaluation.balanced_accuracy,
     "precision": evaluation.precision,
@@ -42,11 +42,7 @@ PLAIN: dict[str, Callable[[], evaluation.Metric]] = {
     "ndcg": evaluation.ndcg,
 }
 
-AVERAGED: dict[str, Callable[..., evaluation.Metric]] = {
-    "precision": evaluation.precision,
-    "recall": evaluation.recall,
-    "f1": evaluation.f1,
-}
+AVERAGED = {name: PLAIN[name] for name in ("precision", "recall", "f1")}
 
 AT: dict[str, Callable[[int], evaluation.Metric]] = {
     "set-accuracy": evaluation.set_accuracy,

@@ -14,11 +14,10 @@ from ...evaluation.sensitivity.reweighting import MAX_PARETO_K, MODELS, Reweight
 from ..page import Section, table_rows
 from ..study import Study
 from ..wording import first_names, interval, percent, share_interval, share_with_interval, with_interval
-from .certainty import best_guess_scores
+from .certainty import NORMAL_90, best_guess_scores
 from .metrics import metric_named, metric_rows, order_of, scored
 
 CERTAINTY = "certainty"
-NORMAL_90 = 1.6449  # normal quantile of 90 % intervals from Monte-Carlo errors
 ITEMS_SHOWN = 10
 
 
