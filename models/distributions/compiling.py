@@ -1,6 +1,14 @@
-"""Disk cache of numba functions, invalidated when any source file they may contain changes.
+"""Numba functions that are compiled once, inside what Python calls, and a disk cache that notices changed sources.
 
-numba itself checks only the function's own file, and would keep an old version of imported functions.
+By itself numba optimises every function and translates it into machine code, and does both again inside every
+caller, every caller of a caller, and so on. Here a function that compiled code calls is only lowered to LLVM's
+language, and becomes a part of the function that Python calls, which alone is optimised: half the time.
+
+It also makes results independent of what ran before. Machine code is linked by name, so a caller may run the copy
+of a function that another caller brought, optimised otherwise, with other rounding errors. A part has no machine
+code that could stand in for another's.
+
+numba's own cache checks only the function's own file, and would keep an old version of imported functions.
 """
 
 import re
@@ -11,7 +19,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import numba as nb
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
+PARTS: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}  # nothing that Python could call
 IMPORT = re.compile(r"^from (\.*)([\w.]+) import", re.MULTILINE)
 
 
@@ -41,6 +55,64 @@ def _imported(source: Path) -> frozenset[Path]:
     return frozenset(path for path in found if path.is_file())
 
 
+class _NoMachineCode:
+    """Code generator of a part: nothing of it is placed in memory."""
+
+    def __init__(self, codegen: Any):
+        self._codegen = codegen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Leave the environment unset: the function that Python calls has one of its own."""
+
+
+class _Part(JITCodeLibrary):
+    """A function in LLVM's language, to be linked into its callers: neither optimised nor translated into machine code."""
+
+    @property
+    def codegen(self) -> Any:
+        return _NoMachineCode(self._codegen)
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+
+class _PartCompiler(Compiler):
+    """numba's compiler, which leaves a `_Part`."""
+
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any):
+        if library is None:
+            library = _Part(targetctx.codegen(), "part")
+            library.enable_object_caching()
+        super().__init__(typingctx, targetctx, library, *rest)
+
+
+def _as_part_of_callers(compiled: Any, options: dict[str, Any]) -> Any:
+    """Let compiled callers of a numba function see a `_Part` of it; Python calls the function itself."""
+
+    @cache
+    def part() -> Any:
+        return nb.njit(pipeline_class=_PartCompiler, **PARTS, **options)(compiled.py_func)
+
+    compiled.get_call_template = lambda args, kws: part().get_call_template(args, kws)
+    compiled.get_overload = lambda signature: part().get_overload(signature)
+    return compiled
+
+
+def inner_njit(**options: Any) -> Callable[[Callable], Any]:
+    """Return a decorator: `numba.njit` with these options, of a function that compiled code calls."""
+    return lambda function: _as_part_of_callers(nb.njit(**options)(function), options)
+
+
 def cached_njit(**options: Any) -> Callable[[Callable], Any]:
     """Return a decorator: `numba.njit` with these options, compiled at the first call and cached on disk."""
 
@@ -60,6 +132,6 @@ def cached_njit(**options: Any) -> Callable[[Callable], Any]:
                 return {}
 
         index._load_index = load_index
-        return compiled
+        return _as_part_of_callers(compiled, options)
 
     return decorate

@@ -3,7 +3,6 @@
 from importlib.util import find_spec
 from typing import Any, cast
 
-import numba as nb
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
@@ -17,7 +16,7 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
-from .compiling import cached_njit, source_digest
+from .compiling import cached_njit, inner_njit, source_digest
 from .marginal_labels_kernels import ANY_NUMBER, Answers, answer_sweeps
 
 
@@ -73,7 +72,7 @@ def draw_labels(
             label[a] = _draw(rng, confusion[rater[a], truth])
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _draw(rng, p):
     """Draw from a categorical distribution."""
     left = rng.random()

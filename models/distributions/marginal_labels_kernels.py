@@ -24,7 +24,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .compiling import cached_njit
+from .compiling import cached_njit, inner_njit
 
 carray: Any = nb.carray  # pyright: ignore[reportPrivateImportUsage]
 
@@ -169,7 +169,7 @@ def answer_sweeps(n_categories: int = ANY_NUMBER, nodes: int = 1) -> AnswerSweep
     return AnswerSweeps(log_p, counts, log_p_and_counts)
 
 
-@nb.njit(error_model="numpy", inline="always")
+@inner_njit(error_model="numpy", inline="always")
 def item_log_p(prevalence, table, code, span, gold_category, p, n, nodes=1):
     """Return log p of one item's answers and overwrite p with p(true category | answers).
 
@@ -182,7 +182,7 @@ def item_log_p(prevalence, table, code, span, gold_category, p, n, nodes=1):
     return math.log(mass) + shift
 
 
-@nb.njit(error_model="numpy", inline="always")
+@inner_njit(error_model="numpy", inline="always")
 def _item_probability(prevalence, table, code, span, gold_category, p, n, nodes):
     """Return p(answers) of one item as a factor and the log of a second; overwrite p as `item_log_p` does."""
     shift, total, lost = 0.0, 0.0, False
@@ -216,7 +216,7 @@ def _item_probability(prevalence, table, code, span, gold_category, p, n, nodes)
     return total, shift
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def item_log_p_in_logs(prevalence, table, code, span, gold_category, p, nodes=1):
     """Compute `item_log_p` in logs; p is NaN and log p is -inf where no category explains the answers."""
     n = len(p)
@@ -237,7 +237,7 @@ def item_log_p_in_logs(prevalence, table, code, span, gold_category, p, nodes=1)
     return largest + math.log(total) if largest > -np.inf else -np.inf
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _repeat_in_logs(prevalence, table, answers, log_p, plausibility, nodes):
     """Recompute in logs the items whose products left the range of doubles (log p is NaN)."""
     start, code, gold_category = answers
@@ -248,7 +248,7 @@ def _repeat_in_logs(prevalence, table, answers, log_p, plausibility, nodes):
             log_p[i] = item_log_p_in_logs(prevalence, table, code, span, gold_category[i], p, nodes)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _log_p_and_counts_in_logs(prevalence, table, answers, weight, expected, nodes):
     """Compute the pass `log_p_and_counts` in logs."""
     start, code, gold_category = answers

@@ -27,14 +27,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Literal, NamedTuple
 
-import numba as nb
 import numpy as np
 
-from .compiling import cached_njit
+from .compiling import cached_njit, inner_njit
 from .vector_math import EXACT, erfcx, exp, log
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def _logistic_parts(x):
     """Return F(x), F(-x) and e^-|x|."""
     t = exp(-abs(x))
@@ -43,7 +42,7 @@ def _logistic_parts(x):
     return (likely if x > 0.0 else unlikely), (unlikely if x > 0.0 else likely), t
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def logistic_counts(x, a, b, c, tie):
     """Bradley-Terry: log likelihood of counts and its slopes."""
     p, q, t = _logistic_parts(x)
@@ -51,7 +50,7 @@ def logistic_counts(x, a, b, c, tie):
     return a * min(x, 0.0) - b * max(x, 0.0) - (a + b) * log_1p(t), a * q - b * p, 0.0
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def log_1p(t):
     """Return log(1 + t) for 0 <= t <= 1 as 2 artanh(t / (2 + t)); exact for the smallest t."""
     s = t / (2.0 + t)
@@ -75,14 +74,14 @@ def log_1p(t):
     return 2.0 * s * p
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def logistic_information(x, tie):
     """Bradley-Terry: Fisher information F(x) F(-x)."""
     p, q, _ = _logistic_parts(x)
     return p * q, 0.0, 0.0
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def logistic_score(x, a, b):
     """Bradley-Terry: derivative, minus second derivative and Fisher information of a log F(x) + b log F(-x).
 
@@ -93,7 +92,7 @@ def logistic_score(x, a, b):
     return a * q - b * p, information, information
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def _davidson_parts(x, tie):
     """Return p(first), p(second), p(tie) / nu, and D e^(-|x| / 2)."""
     e = exp(-0.5 * abs(x))
@@ -102,7 +101,7 @@ def _davidson_parts(x, tie):
     return (likely if x > 0.0 else unlikely), (unlikely if x > 0.0 else likely), e / d, d
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def davidson_counts(x, a, b, c, tie):
     """Davidson: log likelihood of counts and its slopes."""
     p, q, share, d = _davidson_parts(x, tie)
@@ -113,7 +112,7 @@ def davidson_counts(x, a, b, c, tie):
     return linear - n * log(d), slope, c / tie - n * share
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def davidson_information(x, tie):
     """Davidson: Fisher information in x and nu.
 
@@ -128,7 +127,7 @@ def davidson_information(x, tie):
 SQRT_HALF, DENSITY_AT_0 = 0.7071067811865476, 0.3989422804014327
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def _normal_parts(x):
     """Return Phi(-|x|) e^(x^2 / 2), Phi(|x|), and the slopes phi / Phi at -|x| and at |x|."""
     u = abs(x)
@@ -138,7 +137,7 @@ def _normal_parts(x):
     return tail, body, DENSITY_AT_0 / tail, DENSITY_AT_0 * bell / body
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def normal_counts(x, a, b, c, tie):
     """Thurstone: log likelihood of counts and its slopes."""
     tail, body, steep, flat = _normal_parts(x)
@@ -149,14 +148,14 @@ def normal_counts(x, a, b, c, tie):
     return log_p, (slope if x > 0.0 else -slope), 0.0
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def normal_information(x, tie):
     """Thurstone: Fisher information phi^2 / (Phi (1 - Phi)), the product of the two slopes."""
     _, _, steep, flat = _normal_parts(x)
     return steep * flat, 0.0, 0.0
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def normal_score(x, a, b):
     """Thurstone: derivative, minus second derivative and information of a log Phi(x) + b log Phi(-x)."""
     _, _, steep, flat = _normal_parts(x)
@@ -168,7 +167,7 @@ def normal_score(x, a, b):
     return (slope if x > 0.0 else -slope), observed, (a + b) * steep * flat
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def _threshold_parts(x, t):
     """Return the quantities that the three outcomes share at u = |x|, with scale factors taken out.
 
@@ -195,7 +194,7 @@ def _threshold_parts(x, t):
     return far, bell, near, middle, tail, ratio, gap
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def _threshold_slopes(x, t, a, b, c):
     """Return the slopes in x and t, and the counts of the favourite and of the other side."""
     far, bell, near, middle, tail, ratio, gap = _threshold_parts(x, t)
@@ -208,7 +207,7 @@ def _threshold_slopes(x, t, a, b, c):
     return (slope if x > 0.0 else -slope), weight * (1.0 + ratio) - rise - fall, likely, unlikely
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def threshold_counts(x, a, b, c, tie):
     """Threshold ties: log likelihood of counts and its slopes."""
     far, _, near, middle, tail, _, _ = _threshold_parts(x, tie)
@@ -219,7 +218,7 @@ def threshold_counts(x, a, b, c, tie):
     return linear + likely * log(near) + c * log(middle) + unlikely * log(tail), slope, tie_slope
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def threshold_information(x, tie):
     """Threshold ties: Fisher information in x and t.
 
@@ -301,7 +300,7 @@ class PairSweeps(NamedTuple):
     draw: Callable
 
 
-@nb.njit(error_model="numpy", inline="always")
+@inner_njit(error_model="numpy", inline="always")
 def _counts_log_p(law, x, a, b, c, tie):
     """Return the log likelihood of a answers left, b right and c ties, and its slopes in x and tie."""
     if law == BRADLEY_TERRY:

@@ -4,10 +4,9 @@ A row whose log worths span less than ``MODERATE`` is computed in worths relativ
 spans more in logs throughout.
 """
 
-import numba as nb
 import numpy as np
 
-from .compiling import cached_njit
+from .compiling import cached_njit, inner_njit
 from .vector_math import copy_into
 
 LARGEST_RECURSION = 8  # beyond, the race is faster
@@ -17,14 +16,14 @@ NEGLIGIBLE = -38.0  # log of a negligible term, relative to the largest
 TINY = -37.0  # log a below which 1 - exp(-a) is a
 
 
-@nb.njit(error_model="numpy", inline="always")
+@inner_njit(error_model="numpy", inline="always")
 def single(w, z):
     """Return p of a block of one, w / (w + z), and d log p / dw, d log p / dz."""
     inverse = 1.0 / (z + w)
     return w * inverse, 1.0 / w - inverse, -inverse
 
 
-@nb.njit(error_model="numpy", inline="always")
+@inner_njit(error_model="numpy", inline="always")
 def pair(v, w, z):
     """Return p of a block of two, both orders summed, and d log p / dv, / dw, / dz."""
     iv, iw, both = 1.0 / (z + v), 1.0 / (z + w), 1.0 / (z + v + w)
@@ -34,7 +33,7 @@ def pair(v, w, z):
     return v * w * either * both, dv, dw, -(iv * iv + iw * iw) / either - both
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def recursion(w, z, table, d_w):
     r"""Return log p of a block and d log p / dz by recursion over subsets; overwrite `d_w` with d log p / dw.
 
@@ -74,7 +73,7 @@ def recursion(w, z, table, d_w):
     return np.log(p[full]), d_z
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def race(log_ratio, slope, mean_slope):
     """Return log p of a block by an integral over the next arrival; overwrite `mean_slope` with the gradient.
 
@@ -112,7 +111,7 @@ def race(log_ratio, slope, mean_slope):
     return peak + np.log(step * total) + below
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _log_integrand(x, log_ratio, slope):
     """Return the log integrand at x = log(Z t) minus the negative log ratios, and its `slope`.
 
@@ -134,7 +133,7 @@ def _log_integrand(x, log_ratio, slope):
     return height
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _mode(log_ratio):
     """Return the mode of the log integrand and its curvature there, by bracketed Newton steps."""
     low, high = 0.0, np.log(len(log_ratio) + 1.0)
@@ -209,7 +208,7 @@ def rankings_log_p(log_worth, block, log_p, gradient):
             log_p[row] = _row_in_logs(log_worth[row], order[:n], start[: n_blocks + 1], work, gradient[row])
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _sort_by_block(block, order, start):
     """Sort the places by block; return the numbers of ranked places, ranked blocks and candidates."""
     n, last = len(block), -1
@@ -228,7 +227,7 @@ def _sort_by_block(block, order, start):
     return start[last], last, n
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
     """Compute one row in worths relative to its largest."""
     n, n_ranked = len(order), start[-1]
@@ -276,7 +275,7 @@ def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
     return log_p
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _log_range(w, z):
     """Return the log ratio of largest to smallest among the block's worths and the rest."""
     smallest, largest = z, z
@@ -286,7 +285,7 @@ def _log_range(w, z):
     return np.log(largest / smallest)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _row_in_logs(log_worth, order, start, work, gradient):
     """Compute one row in logs."""
     n = len(order)

@@ -6,10 +6,11 @@ double, and ``log`` takes positive normal numbers only.
 
 from typing import Any
 
-import numba as nb
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+from .compiling import inner_njit
 
 # Options for loops: sums may be reordered; NaN and infinities are kept.
 FAST: dict[str, Any] = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy"}
@@ -41,14 +42,14 @@ as_bits: Any = intrinsic(_bits)
 _as_double: Any = intrinsic(_double)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def copy_into(target, source):
     """Copy an array (n,): the assignment of arrays would compile NumPy's message about their shapes, for two seconds."""
     for i in range(len(source)):
         target[i] = source[i]
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def mean_of(x):
     """Return the mean of an array (n,), summed in order."""
     total = 0.0
@@ -57,7 +58,7 @@ def mean_of(x):
     return total / len(x)
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def exp(x):
     """Return e^x as 2**n * e**r with |r| <= log(2) / 2 and the Taylor series of e**r."""
     x = min(max(x, LEAST), MOST)
@@ -81,7 +82,7 @@ def exp(x):
     return p * _as_double((as_bits(shifted) << 52) + ONE_BITS)
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def log(x):
     """Return log x for x = 2**n * m with m within sqrt(2) of one: n log(2) + 2 artanh((m - 1) / (m + 1))."""
     bits = as_bits(x)
@@ -106,7 +107,7 @@ def log(x):
     return n * LOG_2 + 2.0 * s * p
 
 
-@nb.njit(**EXACT)
+@inner_njit(**EXACT)
 def erfcx(y):
     """Return exp(y**2) erfc(y) for y >= 0; (1 + 2 y) times it is a polynomial in (y - 3.75) / (y + 3.75)."""
     t = 1.0 - 7.5 / (y + 3.75)

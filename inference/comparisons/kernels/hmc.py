@@ -19,10 +19,9 @@ Shahbaba, Lan, Johnson and Neal (2014), Split Hamiltonian Monte Carlo, Statistic
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.vector_math import FAST, copy_into, mean_of
 from ...kernels.random_streams import standard_normal, uniform
 from .likelihood import PairCells
@@ -32,7 +31,7 @@ BISECTIONS = 60
 MARGIN = 1e-12  # margin, as a share of the box: closer to the walls coordinates lose digits; no move
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _mass(g, reach, power, unit):
     """Return the antiderivative of g^power (1 - reach / g), over unit^power."""
     ratio = math.log(g / unit)
@@ -43,7 +42,7 @@ def _mass(g, reach, power, unit):
     return g * math.exp(power * ratio) / (power + 1) - reach * math.exp(power * ratio) / power
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def draw_scale(rng, reach, span, power):
     """Draw g from the density g^power (1 - reach / g) on `span`, by bisection of its distribution function."""
     low, high = span
@@ -59,7 +58,7 @@ def draw_scale(rng, reach, span, power):
     return 0.5 * (low + high)
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def draw_units(rng, prior, theta):
     """Redraw scale and shift of theta (coordinate,) under a BOX prior, in place; return whether theta has changed.
 
@@ -115,7 +114,7 @@ def mirror(prior, theta, image):
             image[i] = 2.0 * mean - theta[i]
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def draw_mirrored(rng, cells, prior, theta, log_p, work):
     """Propose the mirror image in place; return whether it was accepted, and log p.
 
@@ -140,7 +139,7 @@ def draw_mirrored(rng, cells, prior, theta, log_p, work):
 LEAST_SIZE, MOST_SIZE = 0.03, 1.5
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def draw_scales(rng, cells, prior, theta, log_p, work):
     """Propose one move of each scale in place; return whether any was accepted, and log p.
 
@@ -207,7 +206,7 @@ class PairState(NamedTuple):
     numbers: np.ndarray  # (2,): log p, sum of acceptance probabilities over stored draws
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _spread(laplace, z, theta):
     """Write theta = centre + L^-T z."""
     copy_into(theta, laplace.centre)
@@ -217,7 +216,7 @@ def _spread(laplace, z, theta):
             theta[i] += by * row[i]
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _whiten(laplace, theta, z):
     """Write z = L' (theta - centre)."""
     z[:] = 0.0
@@ -227,7 +226,7 @@ def _whiten(laplace, theta, z):
             z[i] += by * row[i]
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _force(laplace, z, gradient, force):
     """Write f = L^-1 gradient + z."""
     for j in range(len(z)):
@@ -237,7 +236,7 @@ def _force(laplace, z, gradient, force):
         force[j] = total
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _density(laplace, cells, prior, z, work):
     """Return log p at z; overwrite theta, gradient and force, the arrays of `work`."""
     theta, gradient, force = work
@@ -247,7 +246,7 @@ def _density(laplace, cells, prior, z, work):
     return log_p
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _transition(rng, laplace, cells, prior, steps, state, trial):
     """Run one transition in place; return its acceptance probability and log p."""
     (z, theta, gradient, force, p), log_p = state

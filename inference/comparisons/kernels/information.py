@@ -8,10 +8,9 @@ of two items, it is H[E p] - sum over o of P(o) H[E(p | o)].
 
 import math
 
-import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.paired_comparisons_kernels import (
     BRADLEY_TERRY,
     DAVIDSON,
@@ -57,7 +56,7 @@ def answer_information(law, distance, reliability, tie, bias):
     return found
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _entropy(first, tied):
     """Return the entropy of the outcomes first, tie and second, in nats."""
     total = 0.0

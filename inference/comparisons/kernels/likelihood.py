@@ -9,10 +9,9 @@ A sparse table lists the raters of each pair. Either is read in blocks of cells,
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.paired_comparisons_kernels import (
     BRADLEY_TERRY,
     DAVIDSON,
@@ -34,7 +33,7 @@ from ....models.distributions.vector_math import FAST
 def _loop_over(counts: Callable) -> Any:
     """Compile the loop over answers of one law, given its function of counts."""
 
-    @nb.njit(**FAST)
+    @inner_njit(**FAST)
     def loop(x, tie, answers, low, slope):
         a, b, c = answers
         total, of_bias, of_tie = 0.0, 0.0, 0.0
@@ -54,7 +53,7 @@ _logistic, _davidson = _loop_over(logistic_counts), _loop_over(davidson_counts)
 _normal, _threshold = _loop_over(normal_counts), _loop_over(threshold_counts)
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def answers_of_block(law, x, tie, answers, low, slope):
     """Return log p and its slopes in a shift of all x and in the tie parameter; overwrite the slopes in each x.
 
@@ -158,7 +157,7 @@ def pair_cells(
     return PairCells(law, tile, first, second, start, rater.astype(np.int32), *answers)
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _see(cells, parameters, bias, span, x):
     """Write x = rho d + bias for the cells of a block; return the pair in which the next block begins."""
     quality, rho = parameters
@@ -179,7 +178,7 @@ def _see(cells, parameters, bias, span, x):
     return e
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _add_slopes(cells, parameters, span, slope, sums):
     """Add the slopes of a block in x to those in quality and reliability."""
     (quality, rho), (of_quality, of_rho) = parameters, sums
@@ -237,7 +236,7 @@ def pair_log_p(
     return total, of_bias, of_tie
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _information(law, x, tie):
     """Return the Fisher information of one answer in x and the tie parameter: xx, xt, tt."""
     if law == BRADLEY_TERRY:
@@ -249,7 +248,7 @@ def _information(law, x, tie):
     return threshold_information(x, tie)
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _slope(law, x, a, b, c, tie):
     """Return the slope of log p in x."""
     if law == BRADLEY_TERRY:

@@ -19,11 +19,10 @@ problem, arXiv:2310.02016, eq. 29 and 31-38.
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.paired_comparisons_kernels import logistic_score, normal_score
 from ....models.distributions.vector_math import FAST, exp
 
@@ -56,7 +55,7 @@ class Search(NamedTuple):
     tolerance: float  # stop at a shorter step
 
 
-@nb.njit(inline="always", error_model="numpy")
+@inner_njit(inline="always", error_model="numpy")
 def next_point(y, slope, curvature, bracket, search):
     """Return the next safeguarded Newton point, and the bracket updated by the slope at y.
 
@@ -226,7 +225,7 @@ def complete_modes(linear, each, shared, prior, search):
     return mode, information
 
 
-@nb.njit(inline="always", **FAST)
+@inner_njit(inline="always", **FAST)
 def _values(shared, y):
     """Return p and q at y by Clenshaw's recursion."""
     scaled = y / shared.reach

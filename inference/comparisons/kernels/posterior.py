@@ -21,10 +21,9 @@ tie parameter follow, if any.
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.vector_math import FAST, copy_into, mean_of
 from .likelihood import PairCells, add_information, pair_log_p
 
@@ -48,12 +47,12 @@ class PairPrior(NamedTuple):
     high: float  # reliabilities in a box
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _logistic(x):
     return 1.0 / (1.0 + math.exp(-x))
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _log_logistic_density(x):
     """Return the log density of the standard logistic law, log F'(x)."""
     return -abs(x) - 2.0 * math.log1p(math.exp(-abs(x)))
@@ -86,7 +85,7 @@ def to_natural(
     return bias, math.exp(theta[prior.at[3]]) if prior.at[3] != NONE else 1.0
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _normal_prior(theta, gradient, place, law):
     """Add the gradient of a Normal log density at one coordinate; return the density up to a constant."""
     if place == NONE:
@@ -96,7 +95,7 @@ def _normal_prior(theta, gradient, place, law):
     return -0.5 * z * z
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _zero_sum_prior(theta, gradient, span, scale):
     """Add the gradient of a ZeroSumNormal on deviations and a Normal on their mean; return the log density.
 

@@ -22,12 +22,11 @@ arXiv:2307.02191.
 import math
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import log_add, log_standard_gamma
 from .race import (
@@ -75,7 +74,7 @@ def _without_owner(context, builder, kind, value):
 # --- Move of the common factor of all worths but the leader's ---
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def draw_leader_factor(
     rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
@@ -123,7 +122,7 @@ def draw_leader_factor(
             log_worth[k] += shift
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _log_density(y, waits):
     """Return the log density of the log factor y, up to a constant, and its derivatives."""
     power, offset, count = waits
@@ -142,7 +141,7 @@ def _log_density(y, waits):
 _draw_log_factor = log_concave_sampler(_log_density)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _list_waits(rng, item, posterior, lead, track):
     """List the waits with the leader from slot 1 on, first waits merged there; return slots in use, waits after the leader."""
     block_start, member_start = posterior.block_start, posterior.member_start
@@ -178,7 +177,7 @@ def _list_waits(rng, item, posterior, lead, track):
     return n_waits, left_behind
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _tied_waits(rng, block, race, n_waits, track):
     """Draw the orders of a tied block and append its waits with the leader; return as `_list_waits`, for this block."""
     others, leads, lead, leader, copies = race
@@ -215,7 +214,7 @@ def _tied_waits(rng, block, race, n_waits, track):
     return n_waits, left_behind
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _tied_waits_by_arrival(rng, block, race, n_waits, track):
     """Do the same as `_tied_waits` for a block of any size and a leader of any worth."""
     others, leads, lead, leader, copies = race
@@ -256,7 +255,7 @@ class Schedule(NamedTuple):
     thin: int  # sweeps per stored draw
 
 
-@nb.njit(error_model="numpy", forceinline=True)
+@inner_njit(error_model="numpy", forceinline=True)
 def update_worth(
     rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
@@ -274,7 +273,7 @@ def update_worth(
     _draw_total(rng, first, posterior, log_worth)
 
 
-@nb.njit(error_model="numpy", forceinline=True)
+@inner_njit(error_model="numpy", forceinline=True)
 def _draw_total(rng, first, posterior, log_worth):
     """Redraw the common factor of all worths of an item, on which the likelihood does not depend."""
     shape, rate = posterior.shape, posterior.rate

@@ -20,10 +20,9 @@ span more than exp(80), or are that far from one, sums and reciprocals are taken
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import (
     log_add,
@@ -62,7 +61,7 @@ class WorthPosterior(NamedTuple):
     rate: np.ndarray  # (candidate,)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def draw_orders(rng: np.ndarray, worth: np.ndarray, rest: float, copies: int, table: OrderTable) -> None:
     """Draw the orders of arrival in a small block, for `copies` identical annotations at once.
 
@@ -95,7 +94,7 @@ def draw_orders(rng: np.ndarray, worth: np.ndarray, rest: float, copies: int, ta
             _draw_departures(rng, members, recursion, racing, visits)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _draw_departures(rng, members, recursion, racing, visits):
     """Move every copy in the state `members` to the state without the member that arrives next."""
     ways = recursion[members] * racing[members]
@@ -114,7 +113,7 @@ def _draw_departures(rng, members, recursion, racing, visits):
         visits[members ^ chosen] += 1
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def draw_log_arrivals(
     rng: np.ndarray, log_worth: np.ndarray, log_rest: float, log_arrival: np.ndarray
 ) -> float:
@@ -141,7 +140,7 @@ def draw_log_arrivals(
     return last
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _log_density(x, parameters):
     """Return the log density of x = log t, up to a constant, and its first two derivatives."""
     log_worth, log_rest = parameters
@@ -220,7 +219,7 @@ def race_track(posterior: WorthPosterior, first: int, last: int) -> RaceTrack:
 SAFE_LOG_RANGE = 80.0  # log range of worths within which R of `MAX_ORDERED` tied candidates stays in range
 
 
-@nb.njit(error_model="numpy", forceinline=True)
+@inner_njit(error_model="numpy", forceinline=True)
 def draw_log_rates(
     rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
@@ -249,7 +248,7 @@ def draw_log_rates(
             log_rate[k] = log_add(math.log(rate[first + k]), exposure[k])
 
 
-@nb.njit(error_model="numpy", forceinline=True)
+@inner_njit(error_model="numpy", forceinline=True)
 def smallest_racing(log_worth: np.ndarray, wins: np.ndarray, first: int, apart: int) -> float:
     """Return the smallest log worth that a sum over racing candidates can consist of.
 
@@ -268,7 +267,7 @@ def smallest_racing(log_worth: np.ndarray, wins: np.ndarray, first: int, apart: 
     return ranked
 
 
-@nb.njit(error_model="numpy", forceinline=True)
+@inner_njit(error_model="numpy", forceinline=True)
 def _race(rng, item, posterior, track):
     """Add the exposures under the relative worths ``track.worth``."""
     block_start, member_start = posterior.block_start, posterior.member_start
@@ -298,7 +297,7 @@ def _race(rng, item, posterior, track):
             exposure[member[q]] += elapsed
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _race_tied(rng, block, rest, copies, track):
     """Draw the arrivals of a tied block, add the members' exposures, and return the duration."""
     n = len(block)
@@ -327,7 +326,7 @@ def _race_tied(rng, block, rest, copies, track):
     return duration
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _race_in_logs(rng, item, posterior, log_worth, track):
     """Add the exposures, as logs, under worths of any range."""
     block_start, member_start = posterior.block_start, posterior.member_start
@@ -358,7 +357,7 @@ def _race_in_logs(rng, item, posterior, log_worth, track):
             exposure[member[q]] = log_add(exposure[member[q]], elapsed)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _race_tied_in_logs(rng, block, log_rest, copies, track):
     """Draw the arrivals of a tied block by its horizon, add the log exposures, and return the log duration."""
     n = len(block)
