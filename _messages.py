@@ -1,9 +1,14 @@
 """Untrusted text in messages: bounded length, one line, no terminal control characters."""
 
+import os
 import reprlib
 from collections.abc import Iterable
 from itertools import islice
 
+# frames that a warning skips, so that it names the line of the user
+_ROOT = os.path.dirname(__file__)
+_PACKAGES = ("models", "inference", "evaluation", "reports")
+OUR_FILES = (os.path.join(_ROOT, "_"), *(os.path.join(_ROOT, package, "") for package in _PACKAGES))
 MAX_LENGTH = 1_500
 JOINERS = "\u200c\u200d"  # of letters in Persian, of people in families
 

@@ -1,5 +1,5 @@
 """Evaluation of posteriors: certainty, uncertainty-adjusted metrics, risk, rater quality and agreement."""
 
-import lazy_loader
+from .._exports import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

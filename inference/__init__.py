@@ -1,5 +1,5 @@
 """Posterior inference: samplers, PyMC steps, convergence diagnostics, point estimates, study design."""
 
-import lazy_loader
+from .._exports import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

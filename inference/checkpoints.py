@@ -249,7 +249,7 @@ def resume(
         with DrawStore.open(path) as store:
             note, arrays = store.read_journal("run")
             model = _same_model(store.path, model, note, arrays)
-            tell_versions(store.path, note["attributes"], stacklevel=3)
+            tell_versions(store.path, note["attributes"])
             plan = Draws(**note["plan"] | {"cores": cores, "progressbar": progressbar})
             if note["attributes"]["method"] == "nuts":
                 resume_nuts(store, model, plan, note)

@@ -4,6 +4,6 @@ Inside ``with pymc.Model():`` prior arguments may be random variables, or expres
 allowed; the exceptions say why they are. ``docs/change_a_model.md`` has examples.
 """
 
-import lazy_loader
+from .._exports import attach_stub
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -10,6 +10,7 @@ from itertools import chain
 import numpy as np
 import xarray as xr
 
+from ..._messages import OUR_FILES
 from ..calls import EvaluationError, check_whole
 from ..truth.groups import group_by_code
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of
@@ -148,7 +149,7 @@ def annotation_certainty(
     if groups is None and view.is_of_category and top == 1:
         return truth_certainty(tree)["certainty"].rename("annotation_certainty")
     if view.n_samples == 1:
-        warnings.warn(POINT_ESTIMATE, UserWarning, stacklevel=2)
+        warnings.warn(POINT_ESTIMATE, UserWarning, skip_file_prefixes=OUR_FILES)
     note = {"note": POINT_ESTIMATE} if view.n_samples == 1 else {}
     if groups is not None:
         return _certainty_of_groups(view, groups, other, random_seed).assign_attrs(note)

@@ -22,6 +22,7 @@ import numpy as np
 import xarray as xr
 from arviz_stats.base.array import array_stats
 
+from ..._messages import OUR_FILES
 from ..calls import EvaluationError
 from ..truth.plausibility import Block, Plausibility
 from .densities import check_independent, likelihood_of_items, owner_of_places, reliability_of
@@ -246,7 +247,7 @@ def _warn_unreliable(view: Plausibility, k: np.ndarray, reliability: float, befo
             f"from reliability {before:g} to {reliability:g} is too far down for any item: importance weights have infinite "
             "variance if the power of the likelihood falls below half, whatever their k. Refit",
             ReweightingWarning,
-            stacklevel=3,
+            skip_file_prefixes=OUR_FILES,
         )
         return
     bad = np.flatnonzero(k > MAX_PARETO_K)
@@ -256,5 +257,5 @@ def _warn_unreliable(view: Plausibility, k: np.ndarray, reliability: float, befo
             f"{len(bad)} of {len(k)} items have Pareto k above {MAX_PARETO_K} on the way to reliability {reliability} "
             f"(first: {first}): refit those; sample_stats pareto_k lists them",
             ReweightingWarning,
-            stacklevel=3,
+            skip_file_prefixes=OUR_FILES,
         )

@@ -6,6 +6,7 @@ from typing import NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
+from ..._messages import OUR_FILES
 from ...models.data.comparisons import Comparisons, require_connected
 from ...models.data.container import require_container
 from ..diagnostics import EstimateWarning
@@ -102,13 +103,13 @@ def alternating_gradient(
     n = len(found.changes)
     if found.diverged:
         problem = f"led to numbers that are not finite in iteration {n}; take a smaller step"
-        warnings.warn(f"steps of {length:g} {problem}", EstimateWarning, stacklevel=2)
+        warnings.warn(f"steps of {length:g} {problem}", EstimateWarning, skip_file_prefixes=OUR_FILES)
     elif not found.converged:
         warnings.warn(
             f"the qualities still move by {found.changes[-1]:.1e} after {n} steps of {length:g}; take a smaller step if they "
             "oscillate (see the variable change), or raise max_iterations",
             EstimateWarning,
-            stacklevel=2,
+            skip_file_prefixes=OUR_FILES,
         )
     raters = pairs.raters if len(pairs.raters) else np.array(["anonymous"])
     estimates = {"quality": ("item", found.quality), "reliability": ("rater", found.reliability)}

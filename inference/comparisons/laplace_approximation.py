@@ -8,6 +8,7 @@ import xarray as xr
 from arviz_stats.base.array import array_stats
 from threadpoolctl import threadpool_limits
 
+from ..._messages import OUR_FILES
 from ..diagnostics import ConvergenceWarning
 from ..runs.trees import CodeNames, constant_groups, label
 from .hmc import comparison_posterior
@@ -155,7 +156,7 @@ def laplace_sample(
         wrong.append("raters contradict each other, and the posterior has a second mode")
     if wrong:
         remedy = "the posterior is far from normal; use inference.sample"
-        warnings.warn(f"{'; '.join(wrong)}: {remedy}", ConvergenceWarning, stacklevel=2)
+        warnings.warn(f"{'; '.join(wrong)}: {remedy}", ConvergenceWarning, skip_file_prefixes=OUR_FILES)
     places = (np.arange(draws * chains) + rng.random()) / (draws * chains)
     chosen = np.searchsorted(np.cumsum(weight), places).clip(max=len(weight) - 1)
     kept = rng.permutation(theta[chosen]).reshape(chains, draws, -1)

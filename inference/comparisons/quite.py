@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import xarray as xr
 
+from ..._messages import OUR_FILES
 from ...models.data.comparisons import Comparisons, require_connected
 from ...models.data.container import require_container
 from ..diagnostics import EstimateWarning
@@ -239,7 +240,7 @@ def quite(
     if not found.converged:
         moving = f"the qualities still move by {found.changes[-1]:.1e} after {max_iterations} iterations"
         problem = f"{moving}, tolerance={tolerance:.0e}; raise max_iterations"
-        warnings.warn(problem, EstimateWarning, stacklevel=2)
+        warnings.warn(problem, EstimateWarning, skip_file_prefixes=OUR_FILES)
     spread = graph.variances(found.precision, np.random.default_rng(random_seed))
     return _dataset(pairs, table, found, spread, {"link": link, "variance": variance, "prior": prior})
 

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
+from ..._messages import OUR_FILES
 from ...models.data.labels import Labels
 from ...models.data.prior_arguments import confusion_concentrations
 from ...models.distributions.marginal_labels_kernels import answer_sweeps
@@ -307,4 +308,4 @@ def _warn(labels: Labels, prior: str | None, result: xr.Dataset, runs: list[EmRe
         )
     reasons += unconverged([run.converged for run in runs])
     if reasons:
-        warnings.warn("; ".join(reasons), EstimateWarning, stacklevel=3)
+        warnings.warn("; ".join(reasons), EstimateWarning, skip_file_prefixes=OUR_FILES)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
+from ..._messages import OUR_FILES
 from ...models.data.container import require_container
 from ...models.data.labels import Labels, expand_answers, require_answers
 from ...models.data.prior_arguments import positive_array
@@ -122,7 +123,7 @@ def warn_estimate(labels: Labels, objectives: np.ndarray, converged: list[bool])
         reasons.append(f"{lower} of {len(objectives)} starts ended at a lower optimum; see start_objective")
     reasons += unconverged(converged)
     if reasons:
-        warnings.warn("; ".join(reasons), EstimateWarning, stacklevel=3)
+        warnings.warn("; ".join(reasons), EstimateWarning, skip_file_prefixes=OUR_FILES)
 
 
 def unconverged(converged: list[bool]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._messages import OUR_FILES
 from .trees import SCHEMA_VERSION, versions_of_now
 
 
@@ -40,12 +41,12 @@ def other_versions(attrs: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {begun[name]} (now {now.get(name, 'none')})" for name in differ)
 
 
-def tell_versions(path: Path, attrs: Mapping[str, Any], *, stacklevel: int) -> None:
+def tell_versions(path: Path, attrs: Mapping[str, Any]) -> None:
     """Warn with a `ResumeWarning` if the run at `path` was begun with other versions of packages."""
     if differ := other_versions(attrs):
         warnings.warn(
             f"{path} was begun with {differ}: the draws are of the same posterior, but their last digits may be others than "
             "those of an uninterrupted run",
             ResumeWarning,
-            stacklevel=stacklevel,
+            skip_file_prefixes=OUR_FILES,
         )

@@ -18,6 +18,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
+from ..._messages import OUR_FILES
 from ..._progress import step
 from ..diagnostics import ConvergenceWarning
 from ..methods import Route, route_of
@@ -200,7 +201,7 @@ class ShardWriter:
             warnings.warn(
                 f"{self._warned['warned']} shards failed a convergence check; the first: {self._warned['first']}",
                 ConvergenceWarning,
-                stacklevel=3,
+                skip_file_prefixes=OUR_FILES,
             )
 
 

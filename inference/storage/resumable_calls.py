@@ -63,7 +63,7 @@ def record_of_call(path: Path, arguments: Mapping[str, Any], seed: int | None) -
                     "ask for the same to go on with it, or name another store"
                 )
         if WRITTEN in attrs:
-            tell_versions(path, attrs, stacklevel=4)
+            tell_versions(path, attrs)
         seed = int(begun[SEED])
     elif seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])

@@ -1,13 +1,11 @@
 """Errors and warnings of containers and readers: place, value found, values allowed, remedy."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
-from ..._messages import printable_line, short_repr
+from ..._messages import OUR_FILES, printable_line, short_repr
 
-# frames that a warning skips, so that it names the caller of a builder
-BUILDERS = (str(Path(__file__).parents[1]),)
+BUILDERS = OUR_FILES
 
 
 class DataWarning(UserWarning):

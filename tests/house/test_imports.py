@@ -16,6 +16,7 @@ LAWS = {"models.data", "models.distributions"}
 GROUND = {
     "lazy_loader",
     "_column_names",
+    "_exports",
     "_messages",
     "_progress",
 }  # names, columns, quoted text and progress, on which everything may stand

@@ -1,0 +1,46 @@
+"""Lazy exports of a package, whose functions answer a seed under the wrong name with the right one."""
+
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import lazy_loader
+
+SEEDS = {"seed", "random_seed"}
+
+
+def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package, from its stub."""
+    load, names, public = lazy_loader.attach_stub(package, file)
+
+    def load_checked(name: str) -> Any:
+        found = load(name)
+        if isinstance(found, FunctionType):
+            found = vars(sys.modules[package])[name] = _with_seed_check(found)
+        return found
+
+    return load_checked, names, public
+
+
+def _with_seed_check(function: FunctionType) -> Callable[..., Any]:
+    """Refuse `seed` where a function takes `random_seed`, or the reverse; return other functions as they are."""
+    from functools import wraps
+    from inspect import Parameter, signature
+
+    parameters = signature(function).parameters
+    taken = SEEDS & {*parameters}
+    # functions that pass options on refuse them themselves
+    if not taken or any(own.kind is Parameter.VAR_KEYWORD for own in parameters.values()):
+        return function
+    (right,), (wrong,) = taken, SEEDS - taken
+
+    @wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        if wrong in options:
+            raise TypeError(f"{function.__name__} has no option {wrong!r}; did you mean {right!r}?")
+        return function(*args, **options)
+
+    # pickled by reference to its module
+    setattr(sys.modules[function.__module__], function.__name__, checked)
+    return checked
