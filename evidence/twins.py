@@ -101,18 +101,13 @@ def _normal(bug: str, link: Link) -> Twin:
     return Twin(bug, "normal_scores", "exact", "closed form", (link,))
 
 
-SWEEP = (
-    "            draw_prevalence(rng, prior, items, parameters[0])\n"
-    "            draw_confusion(rng, prior, labels, parameters[1])\n"
-)
-LAST = "            draw_true_categories(rng, answers, parameters, truth, pointwise)\n        _store(draws"
 RATERS = "for a in range(len(scores.score)):\n        k = scores.rater[a]\n        residual"
 
 OF_LABELS = (
     _labels("rows have an answer too many", "dawid_skene", "joint",
             ("_draw_row", ("concentration[row, j] + counts[row, j]", "concentration[row, j] + counts[row, j] + 1.0"))),
     _labels("an item is not taken out of the counts", "dawid_skene", "invariance",
-            ("draw_collapsed", ("        _count(answers, i, truth, -1)\n", ""))),
+            ("draw_collapsed", ("        _count(answers, i, truth, REMOVED)\n", ""))),
     _labels("totals of answers are stale", "dawid_skene", "invariance",
             ("_count", ("totals[row // n, j] += by", "totals[row // n, j] += 0"))),
     _labels("the last answer of an item is off by one", "dawid_skene", "joint",
@@ -127,8 +122,8 @@ OF_LABELS = (
     _labels("counts of one category are carried to the next", "class_conditional", "invariance",
             ("_draw_abilities", ("if prior.kind == ABILITIES:\n            right, wrong = 0, 0",
                              "if prior.kind == COMPETENCE:\n            right, wrong = 0, 0"))),
-    _labels("two draws from the same random numbers", "multinomial", "invariance",
-            ("sample_labels", (SWEEP + LAST, SWEEP.replace("rng", "rng.copy()", 1) + LAST))),
+    Twin("two draws from the same random numbers", "multinomial", "gibbs", "invariance",
+         (("_chain_of", ("draw_prevalence(rng, prior", "draw_prevalence(rng.copy(), prior")), ("sample_rows",))),
     _labels("every true answer is the competence's", "mace", "invariance",
             ("draw_competence", ("(table[row, label] - table[row, other]) / table[row, label]", "1.0"))),
     _labels("spam keeps the answers that were true", "mace", "joint",

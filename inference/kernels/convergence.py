@@ -34,10 +34,9 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from statistics import NormalDist
 
-import numba as nb
 import numpy as np
 
-from ...models.distributions.compiling import cached_njit
+from ...models.distributions.compiling import cached_njit, inner_njit
 from ...models.distributions.vector_math import as_bits
 
 DIGIT_BITS, N_DIGITS = 11, 6  # of the radix sort
@@ -56,7 +55,7 @@ def normal_scores(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
     return scores.astype(dtype).astype(float)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def ascending_order(x):
     """Stable radix argsort, int64 (S,), of x float64 (S,) without NaN; digits that all numbers share are skipped."""
     sign = np.uint64(1) << np.uint64(63)
@@ -89,7 +88,7 @@ def ascending_order(x):
     return order
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def score_ranks(value, place, scores, chains):
     """Write scores of the ranks of value (S,), ascending, to their places (S,) in chains (chain, draw); ties share a rank."""
     n_draws = chains.shape[1]
@@ -103,7 +102,7 @@ def score_ranks(value, place, scores, chains):
         chains[place[i] // n_draws, place[i] % n_draws] = scores[first + last + 2]
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def folded(value, place, median, single, distance, origin):
     """Merge the two halves of a sorted sample by the distance from its median.
 
@@ -122,7 +121,7 @@ def folded(value, place, median, single, distance, origin):
             right += 1
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def quantile(ascending, probability, single):
     """Interpolate linearly between order statistics (type 7), from the nearer end.
 
@@ -138,7 +137,7 @@ def quantile(ascending, probability, single):
     return rounded(low + rounded(gap * rounded(weight, single), single), single)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def rounded(x, single):
     """Return `x`, in float32 precision if `single`."""
     return np.float64(np.float32(x)) if single else x
@@ -234,7 +233,7 @@ def _diagnose(values, known, places, options, scores, result):
         result[3, quantity] = math.sqrt(variance) / math.sqrt(ess_mean)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _scale_reduction(chains, means):
     """Return R-hat of chains (chain, draw); means (chain,) are overwritten."""
     n_chains, n_draws = chains.shape
@@ -246,7 +245,7 @@ def _scale_reduction(chains, means):
     return math.sqrt((n_draws * between / within + n_draws - 1) / n_draws)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _effective_size(chains, work):
     """Return the ESS of chains (chain, draw), which are centred in place; work (chain,) and (draw,) is overwritten."""
     means, rho = work
@@ -260,22 +259,22 @@ def _effective_size(chains, work):
     if highest - lowest < 1e-15:
         return float(n_chains * n_draws)
     variance = _moments(means)[1] / (n_chains - 1)
-    within = _autocovariance(chains, 0) * n_draws / (n_draws - 1)
+    lag = np.int64(0)  # functions are compiled for each literal of Python
+    within = _autocovariance(chains, lag) * n_draws / (n_draws - 1)
     total = within * (n_draws - 1) / n_draws + variance  # var+
 
     for t in range(n_draws):
         rho[t] = 0.0
-    even, odd = 1.0, 1 - (within - _autocovariance(chains, 1)) / total
-    rho[0], rho[1] = even, odd
-    lag = 1
+    even, odd = 1.0, np.nan
     # initial positive sequence (Geyer 1992)
-    while lag < n_draws - 3 and even + odd > 0:
-        even = 1 - (within - _autocovariance(chains, lag + 1)) / total
-        odd = 1 - (within - _autocovariance(chains, lag + 2)) / total
-        if even + odd >= 0:
-            rho[lag + 1], rho[lag + 2] = even, odd
+    while lag == 0 or (lag < n_draws - 2 and even + odd > 0):
+        if lag > 0:
+            even = 1 - (within - _autocovariance(chains, lag)) / total
+        odd = 1 - (within - _autocovariance(chains, lag + 1)) / total
+        if lag == 0 or even + odd >= 0:
+            rho[lag], rho[lag + 1] = even, odd
         lag += 2
-    last = lag - 2
+    last = lag - 3
     if even > 0:
         rho[last + 1] = even
     # initial monotone sequence
@@ -291,7 +290,7 @@ def _effective_size(chains, work):
     return n_chains * n_draws / max(tau, 1 / math.log10(n_chains * n_draws))
 
 
-@nb.njit(error_model="numpy", fastmath={"reassoc", "contract"})
+@inner_njit(error_model="numpy", fastmath={"reassoc", "contract"})
 def _autocovariance(centred, lag):
     """Return the mean over chains of the autocovariance at `lag`, divided by the full length."""
     n_chains, n_draws = centred.shape
@@ -302,7 +301,7 @@ def _autocovariance(centred, lag):
     return total / (n_chains * n_draws)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _moments(x):
     """Return mean, relative to the first number so that it is exact if all are equal, and sum of squared deviations."""
     total, squares = 0.0, 0.0

@@ -7,9 +7,9 @@ either side of the mode, cut off at a cap; the draw is exact whatever the points
 import math
 from collections.abc import Callable
 
-import numba as nb
 import numpy as np
 
+from ...models.distributions.compiling import inner_njit
 from .random_streams import standard_exponential, uniform
 
 # Slope below which x is a mode, and longest first step from the mode: a log density may have a plateau
@@ -24,7 +24,7 @@ def log_concave_sampler(density: Callable) -> Callable:
     The result is ``draw(rng, parameters, start) -> float``, compiled, which searches the mode from `start`.
     """
 
-    @nb.njit(error_model="numpy")
+    @inner_njit(error_model="numpy")
     def near_mode(parameters, x):
         """Return a point within a tenth of a standard deviation of the mode, and the density."""
         low, high, reach = -np.inf, np.inf, 2.0
@@ -44,7 +44,7 @@ def log_concave_sampler(density: Callable) -> Callable:
             value, slope, curvature = density(x, parameters)
         return x, value, slope, curvature
 
-    @nb.njit(error_model="numpy")
+    @inner_njit(error_model="numpy")
     def contact(parameters, x, distance, ceiling):
         """Return a point on one side of x where the density is below the ceiling, and the density there."""
         value, slope, _ = density(x + distance, parameters)
@@ -53,7 +53,7 @@ def log_concave_sampler(density: Callable) -> Callable:
             value, slope, _ = density(x + distance, parameters)
         return x + distance, value, slope
 
-    @nb.njit(error_model="numpy")
+    @inner_njit(error_model="numpy")
     def draw(rng, parameters, start):
         """Draw one variable."""
         x, value, slope, curvature = near_mode(parameters, start)
@@ -76,7 +76,7 @@ def log_concave_sampler(density: Callable) -> Callable:
     return draw
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _propose(rng, rise, fall, left_mass, right_mass):
     """Draw from the envelope; return the point and the depth of the envelope below its cap there."""
     u = uniform(rng) * (left_mass + (fall - rise) + right_mass)

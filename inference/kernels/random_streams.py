@@ -12,10 +12,9 @@ doi:10.1145/138351.138364.
 
 import math
 
-import numba as nb
 import numpy as np
 
-from ...models.distributions.compiling import cached_njit
+from ...models.distributions.compiling import cached_njit, inner_njit
 
 
 def stream(seed: np.random.SeedSequence | np.random.Generator) -> np.ndarray:
@@ -25,13 +24,13 @@ def stream(seed: np.random.SeedSequence | np.random.Generator) -> np.ndarray:
     return seed.integers(0, 2**64, size=4, dtype=np.uint64)
 
 
-@nb.njit(inline="always")
+@inner_njit(inline="always")
 def _rotate(word, by):
     """Rotate the bits of a word to the left."""
     return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
 
 
-@nb.njit
+@inner_njit(inline="always")
 def _next_word(state):
     """Advance the state and return a word (xoshiro256++)."""
     word = _rotate(state[0] + state[3], 23) + state[0]
@@ -45,19 +44,19 @@ def _next_word(state):
     return word
 
 
-@nb.njit
+@inner_njit()
 def uniform(rng: np.ndarray) -> float:
     """Draw from the odd multiples of 2**-54 in (0, 1): never 0, never 1."""
     return (np.float64(_next_word(rng) >> np.uint64(11)) + 0.5) * 2.0**-53
 
 
-@nb.njit
+@inner_njit()
 def standard_exponential(rng: np.ndarray) -> float:
     """Draw an Exponential(1) variable; it is positive."""
     return -math.log(uniform(rng))
 
 
-@nb.njit
+@inner_njit()
 def standard_normal(rng: np.ndarray) -> float:
     """Draw a Normal(0, 1) variable as a ratio of uniforms, between Leva's two quadratic bounds."""
     while True:
@@ -88,21 +87,21 @@ def item_streams(keys: np.ndarray, words: np.ndarray) -> np.ndarray:
     return streams
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def load_stream(streams: np.ndarray, item: int, rng: np.ndarray) -> None:
     """Copy the stream of an item, streams (4, item), into rng (4,)."""
     for word in range(4):
         rng[word] = streams[word, item]
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def store_stream(streams: np.ndarray, item: int, rng: np.ndarray) -> None:
     """Copy rng (4,) back to the streams (4, item)."""
     for word in range(4):
         streams[word, item] = rng[word]
 
 
-@nb.njit(inline="always")
+@inner_njit(inline="always")
 def _splitmix(word):
     """Mix the bits of a word, one to one (SplitMix64)."""
     word = word + np.uint64(0x9E3779B97F4A7C15)
@@ -114,7 +113,7 @@ def _splitmix(word):
 # --- Gamma draws, their logs, and sums of exponentials, without underflow ---
 
 
-@nb.njit(error_model="numpy", forceinline=True)
+@inner_njit(error_model="numpy", forceinline=True)
 def standard_gamma(rng: np.ndarray, shape: float) -> float:
     """Draw a Gamma(shape, 1) variable, shape >= 1 (Marsaglia and Tsang 2000, doi:10.1145/358407.358414)."""
     if shape == 1.0:
@@ -136,22 +135,20 @@ def standard_gamma(rng: np.ndarray, shape: float) -> float:
     return centre * ratio
 
 
-@nb.njit(error_model="numpy", forceinline=True)
+@inner_njit(error_model="numpy", forceinline=True)
 def log_standard_gamma(rng: np.ndarray, shape: float) -> float:
     """Draw the log of a Gamma(shape, 1) variable, for any positive shape.
 
     Up to shape one the draw is log Gamma(shape + 1) + log(U) / shape: at shape 1/419 every sixth
     Gamma variable is smaller than any positive double, while its log is finite.
     """
-    if shape > 1.0:
-        log_draw = math.log(standard_gamma(rng, shape))
-    else:
-        log_boosted = math.log(standard_gamma(rng, shape + 1.0))
-        log_draw = log_boosted - standard_exponential(rng) / shape
+    log_draw = math.log(standard_gamma(rng, shape if shape > 1.0 else shape + 1.0))
+    if not shape > 1.0:
+        log_draw -= standard_exponential(rng) / shape
     return log_draw
 
 
-@nb.njit(error_model="numpy", forceinline=True)
+@inner_njit(error_model="numpy", forceinline=True)
 def log_add(a: float, b: float) -> float:
     """Return log(exp(a) + exp(b)); either may be -inf."""
     high, low = max(a, b), min(a, b)
@@ -160,7 +157,7 @@ def log_add(a: float, b: float) -> float:
     return high
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def exp_normalise(p: np.ndarray) -> None:
     """Replace log weights by the weights, divided by their sum."""
     largest, total = p[0], 0.0
@@ -173,7 +170,7 @@ def exp_normalise(p: np.ndarray) -> None:
         p[j] /= total
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def category_at(weight: np.ndarray, left: float) -> int:
     """Return the first category up to which the weights sum to more than `left`; the last, if none."""
     for j in range(len(weight)):
@@ -188,7 +185,7 @@ def category_at(weight: np.ndarray, left: float) -> int:
 DIRECT_TRIALS = 12  # largest number of trials that are drawn one by one
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def draw_binomial(rng: np.ndarray, trials: int, p: float) -> int:
     """Draw a Binomial(trials, p) variable, for trials from 0 and p from 0 to 1.
 
@@ -221,7 +218,7 @@ def draw_binomial(rng: np.ndarray, trials: int, p: float) -> int:
     return below
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def split_count(rng: np.ndarray, count: int, share: np.ndarray, parts: np.ndarray) -> None:
     """Draw the multinomial allocation of `count` to parts with shares (part,), by successive binomials; parts is overwritten."""
     left = 1.0

@@ -20,17 +20,17 @@ doi:10.1080/01621459.1994.10476829. Hovy et al. (2013), Learning whom to trust w
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.marginal_labels_kernels import Answers, item_log_p, item_log_p_in_logs
 from ...kernels.random_streams import category_at, draw_binomial, exp_normalise, log_standard_gamma, uniform
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def draw_competence(
     rng: np.ndarray, concentration: np.ndarray, counts: np.ndarray, table: np.ndarray, first: int
 ) -> None:
@@ -114,7 +114,7 @@ class ConfusionPrior(NamedTuple):
     kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES or COMPETENCE
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def draw_prevalence(
     rng: np.ndarray, prior: ConfusionPrior, categories: np.ndarray, prevalence: np.ndarray
 ) -> None:
@@ -125,25 +125,45 @@ def draw_prevalence(
     exp_normalise(prevalence)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def draw_confusion(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table: np.ndarray) -> None:
     """Draw all confusion matrices given the number of each rater's labels by true category.
 
     Shapes: counts int64, table (rater * label, category). `table` is overwritten with
     p(label | rater, true category); COMPETENCE first reads the previous draw from it.
     """
+    if prior.kind == FREE_ROWS:
+        draw_rows(rng, prior, counts, table)
+    elif prior.kind == COMPETENCE:
+        draw_competences(rng, prior, counts, table)
+    else:
+        draw_abilities(rng, prior, counts, table)
+
+
+@inner_njit(error_model="numpy")
+def draw_rows(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table: np.ndarray) -> None:
+    """Draw the confusion matrices of FREE_ROWS, as `draw_confusion` does."""
     n = table.shape[1]
     for first in range(0, len(table), n):
-        if prior.kind == FREE_ROWS:
-            for j in range(n):
-                _draw_row(rng, prior.confusion, counts, table, (first, j))
-        elif prior.kind == COMPETENCE:
-            draw_competence(rng, prior.confusion, counts, table, first)
-        else:
-            _draw_abilities(rng, prior, counts, table, first)
+        for j in range(n):
+            _draw_row(rng, prior.confusion, counts, table, (first, j))
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
+def draw_competences(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table: np.ndarray) -> None:
+    """Draw the confusion matrices of COMPETENCE, as `draw_confusion` does."""
+    for first in range(0, len(table), table.shape[1]):
+        draw_competence(rng, prior.confusion, counts, table, first)
+
+
+@inner_njit(error_model="numpy")
+def draw_abilities(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table: np.ndarray) -> None:
+    """Draw the confusion matrices of ABILITIES or ONE_ABILITY, as `draw_confusion` does."""
+    for first in range(0, len(table), table.shape[1]):
+        _draw_abilities(rng, prior, counts, table, first)
+
+
+@inner_njit(error_model="numpy", inline="always")
 def _draw_row(rng, concentration, counts, table, place):
     """Draw one row of one rater's matrix, which is a piece of a column of the table."""
     first, j = place
@@ -154,7 +174,7 @@ def _draw_row(rng, concentration, counts, table, place):
     exp_normalise(table[first : first + n, j])
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def _draw_abilities(rng, prior, counts, table, first):
     """Draw one rater's ability or abilities, and overwrite the matrix."""
     n = table.shape[1]
@@ -167,24 +187,22 @@ def _draw_abilities(rng, prior, counts, table, first):
                 right += counts[row, j]
             else:
                 wrong += counts[row, j]
-        if prior.kind == ABILITIES:
+        if prior.kind == ABILITIES or j == n - 1:
             _draw_ability(rng, prior, (first, j), (right, wrong), table)
-    if prior.kind == ONE_ABILITY:
-        _draw_ability(rng, prior, (first, n - n), (right, wrong), table)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def _draw_ability(rng, prior, place, answers, table):
-    """Draw one ability; write it for the true category of `place`, or for all of ONE_ABILITY."""
-    (first, category), (right, wrong) = place, answers
-    end = category + 1 if prior.kind == ABILITIES else table.shape[1]
+    """Draw one ability; write it for the true category of `place`, or for all up to it of ONE_ABILITY."""
+    (first, last), (right, wrong) = place, answers
+    category = last if prior.kind == ABILITIES else 0
     # ability ~ Beta(a + right, b + wrong)
     log_right = log_standard_gamma(rng, prior.confusion[first, category] + right)
     log_wrong = log_standard_gamma(rng, prior.confusion[first + 1, category] + wrong)
     ability = 1.0 / (1.0 + math.exp(log_wrong - log_right))
     # (1 - ability) / (n - 1)
     other = 1.0 / (1.0 + math.exp(log_right - log_wrong)) / (table.shape[1] - 1)
-    for j in range(category, end):
+    for j in range(category, last + 1):
         for row in range(first, first + table.shape[1]):
             table[row, j] = ability if row - first == j else other
 
@@ -192,13 +210,14 @@ def _draw_ability(rng, prior, place, answers, table):
 # --- Conditionals of the true categories ---
 
 SMALL = 1e-200  # smaller weights are stored as logs
+ADDED, REMOVED = np.int64(1), np.int64(-1)  # functions are compiled for each literal of Python, not for these
 
 # true categories int64 (item,), and their counts: items (category,), labels (rater * label, category),
 # answers (rater, category)
 Truth = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def recount(answers: Answers, truth: Truth) -> None:
     """Overwrite the counts of items, labels and answers by true category."""
     category, items, labels, totals = truth
@@ -206,12 +225,12 @@ def recount(answers: Answers, truth: Truth) -> None:
     labels[:] = 0
     totals[:] = 0
     for i in range(len(category)):
-        _count(answers, i, truth, 1)
+        _count(answers, i, truth, ADDED)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _count(answers, item, truth, by):
-    """Add an item to the counts (by = 1), or remove it (by = -1)."""
+    """Add an item to the counts (by = ADDED), or remove it (by = REMOVED)."""
     category, items, labels, totals = truth
     j = category[item]
     n = len(items)
@@ -222,7 +241,7 @@ def _count(answers, item, truth, by):
         totals[row // n, j] += by
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def draw_true_categories(
     rng: np.ndarray,
     answers: Answers,
@@ -248,7 +267,7 @@ def draw_true_categories(
     recount(answers, truth)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def draw_collapsed(
     rng: np.ndarray, answers: Answers, prior: ConfusionPrior, truth: Truth, row_total: np.ndarray
 ) -> None:
@@ -264,7 +283,7 @@ def draw_collapsed(
     for i in range(len(category)):
         if known[i] >= 0:
             continue
-        _count(answers, i, truth, -1)
+        _count(answers, i, truth, REMOVED)
         for j in range(n):
             p[j] = prior.prevalence[j] + items[j]
             log_p[j] = 0.0
@@ -285,10 +304,10 @@ def draw_collapsed(
             same += 1
         _combine_logs(p, log_p)
         category[i] = _draw(rng, p)
-        _count(answers, i, truth, 1)
+        _count(answers, i, truth, ADDED)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def _combine_logs(p, log_p):
     """Multiply weights by the factors stored as logs, up to a common one."""
     lowest, largest = 0.0, -np.inf
@@ -302,7 +321,7 @@ def _combine_logs(p, log_p):
             p[j] = math.exp(log_p[j] - largest)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _draw(rng, p):
     """Draw a category from weights that need not sum to one."""
     total = 0.0
@@ -340,11 +359,11 @@ class LabelDraws(NamedTuple):
 
 @cached_njit(nogil=True, error_model="numpy")
 def begin_table(rng: np.ndarray, prior: ConfusionPrior, table: np.ndarray) -> None:
-    """Overwrite the table (rater * label, category), which is one everywhere, by a prior draw."""
-    draw_confusion(rng, prior, np.zeros(table.shape, np.int64), table)
+    """Overwrite the table (rater * label, category) of COMPETENCE, which is one everywhere, by a prior draw."""
+    draw_competences(rng, prior, np.zeros(table.shape, np.int64), table)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def _store(draws, d, parameters, pointwise):
     """Copy parameters and pointwise quantities to the output arrays."""
     for j in range(len(parameters[0])):
@@ -357,7 +376,6 @@ def _store(draws, d, parameters, pointwise):
         draws.log_p[d, i] = pointwise[0][i]
 
 
-@cached_njit(nogil=True, error_model="numpy")
 def sample_labels(
     rng: np.ndarray,
     answers: Answers,
@@ -366,35 +384,57 @@ def sample_labels(
     state_and_draws: tuple[LabelState, LabelDraws],
 ) -> None:
     """Run one chain on from its state, in place; a rater's answers to an item are adjacent, only FREE_ROWS collapse."""
-    (category, table), draws = state_and_draws
-    n_rows, n = prior.confusion.shape
-    items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
-    truth = (category, items, labels, np.zeros((n_rows // n, n), np.int64))
-    recount(answers, truth)
-    row_total = np.zeros((n_rows // n, n))
-    for row in range(n_rows):
-        for j in range(n):
-            row_total[row // n, j] += prior.confusion[row, j]
-    parameters = (np.empty(n), table)
-    pointwise = (np.empty(len(category)), np.empty((len(category), n)))
-    collapsed = schedule.collapsed and prior.kind == FREE_ROWS
-    sweeps = schedule.tune
-    for d in range(len(draws.prevalence)):
-        sweeps += schedule.thin
-        for _ in range(sweeps):
-            if collapsed:
-                draw_collapsed(rng, answers, prior, truth, row_total)
-            else:
+    if prior.kind == FREE_ROWS:
+        sample_rows(rng, answers, prior, schedule, state_and_draws)
+    elif prior.kind == COMPETENCE:
+        sample_competences(rng, answers, prior, schedule, state_and_draws)
+    else:
+        sample_abilities(rng, answers, prior, schedule, state_and_draws)
+
+
+def _chain_of(kind: int) -> Callable:
+    """Return the compiled chain of one kind, without the code of the others."""
+
+    @cached_njit(nogil=True, error_model="numpy")
+    def sample(rng, answers, prior, schedule, state_and_draws):
+        (category, table), draws = state_and_draws
+        n_rows, n = prior.confusion.shape
+        items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
+        truth = (category, items, labels, np.zeros((n_rows // n, n), np.int64))
+        recount(answers, truth)
+        row_total = np.zeros((n_rows // n, n))
+        for row in range(n_rows):
+            for j in range(n):
+                row_total[row // n, j] += prior.confusion[row, j]
+        parameters = (np.empty(n), table)
+        pointwise = (np.empty(len(category)), np.empty((len(category), n)))
+        sweeps = schedule.tune
+        for d in range(len(draws.prevalence)):
+            sweeps += schedule.thin
+            # collapsed sweeps; then prevalence, confusion | T, for the stored draw
+            collapsed = sweeps if kind == FREE_ROWS and schedule.collapsed else 0
+            for sweep in range(max(sweeps, collapsed + 1)):
+                if kind == FREE_ROWS:
+                    if sweep < collapsed:
+                        draw_collapsed(rng, answers, prior, truth, row_total)
+                        continue
                 draw_prevalence(rng, prior, items, parameters[0])
-                draw_confusion(rng, prior, labels, parameters[1])
+                if kind == FREE_ROWS:
+                    draw_rows(rng, prior, labels, table)
+                elif kind == COMPETENCE:
+                    draw_competences(rng, prior, labels, table)
+                else:
+                    draw_abilities(rng, prior, labels, table)
                 draw_true_categories(rng, answers, parameters, truth, pointwise)
-        sweeps = 0
-        # prevalence, confusion | T, for the stored draw
-        if collapsed:
-            draw_prevalence(rng, prior, items, parameters[0])
-            draw_confusion(rng, prior, labels, parameters[1])
-            draw_true_categories(rng, answers, parameters, truth, pointwise)
-        _store(draws, d, parameters, pointwise)
+            sweeps = 0
+            _store(draws, d, parameters, pointwise)
+
+    return sample
+
+
+sample_rows = _chain_of(FREE_ROWS)
+sample_abilities = _chain_of(ABILITIES)  # and of ONE_ABILITY
+sample_competences = _chain_of(COMPETENCE)
 
 
 @cached_njit(error_model="numpy")

@@ -17,10 +17,9 @@ Whitehill et al. (2009), Whose vote should count more, NIPS 22, section 3 and eq
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.marginal_labels_kernels import Answers
 
 NEWTON_STEPS, MOST_HALVINGS = 2, 40
@@ -121,7 +120,7 @@ def m_step(
         ability[k] = _newton_increase(ability[k], False, terms, (priors[0], priors[1]))
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _newton_increase(x, in_logs, terms, prior):
     """Take Newton steps; return a skill of higher expected log density, or the same one at its maximum."""
     value, slope, information = _log_density(x, in_logs, terms, prior)
@@ -139,7 +138,7 @@ def _newton_increase(x, in_logs, terms, prior):
     return x
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _log_density(x, in_logs, terms, prior):
     """Return the expected log density of a skill, its slope and its expected information.
 

@@ -18,10 +18,9 @@ doi:10.1111/j.2517-6161.1994.tb01985.x.
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.vector_math import copy_into
 from ...kernels.random_streams import (
     exp_normalise,
@@ -127,7 +126,7 @@ def draw_item_plausibility(
                 plausibility[d, i, c] = own[c]
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _tabulate(probability, spread, named, given):
     """Tabulate sums over u = 0, 1, ... of log(theta + u t) and log(1 + u t), for t = rho / (1 - rho).
 
@@ -145,7 +144,7 @@ def _tabulate(probability, spread, named, given):
                 named[j, c, u + 1] = named[j, c, u] + rise
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _reach_states(patterns, size, weight, tables, reached):
     """Overwrite `reached` (pattern, state) with the cumulative state probabilities given the counts; size (pattern,)."""
     named, given = tables
@@ -162,7 +161,7 @@ def _reach_states(patterns, size, weight, tables, reached):
             share[j] += share[j - 1]
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _draw_within(rng, spread, counts, own):
     """Draw an item's probabilities from Dirichlet((1 / rho - 1) theta + n) into own (category,), which holds theta."""
     size = 1.0 / spread - 1.0
@@ -232,7 +231,7 @@ def continue_item_states(
                 draws.probability[d, place, c] = math.exp(log_probability[j, c])
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _allocate(rng, patterns, states, allocated):
     """Draw a_p for every pattern; overwrite the items (state,) and labels (state, category) of the states."""
     log_weight, log_probability = states
@@ -255,7 +254,7 @@ def _allocate(rng, patterns, states, allocated):
                 labels[j, c] += parts[j] * patterns.counts[p, c]
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _draw_states(rng, prior, allocated, states):
     """Draw log weights and log probabilities of the states given their items and labels."""
     log_weight, log_probability = states
@@ -265,7 +264,7 @@ def _draw_states(rng, prior, allocated, states):
         _draw_log_dirichlet(rng, prior.probability[j], labels[j], log_probability[j])
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _draw_log_dirichlet(rng, prior, counts, log_p):
     """Draw log Dirichlet variables; concentrations near zero give tiny probabilities, not 0 / 0."""
     largest = -np.inf

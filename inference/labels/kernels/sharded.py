@@ -10,7 +10,7 @@ from ....models.distributions.compiling import cached_njit
 from ....models.distributions.vector_math import copy_into
 from ...kernels.random_streams import category_at, exp_normalise, load_stream, log_standard_gamma, uniform
 from .em import VOTE_JITTER, VOTE_WEIGHT
-from .gibbs import ConfusionPrior, draw_confusion, draw_prevalence
+from .gibbs import ConfusionPrior, draw_prevalence, draw_rows
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -66,6 +66,6 @@ def draw_parameters(
     labels: np.ndarray,
     parameters: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Overwrite prevalence (category,) and table (rater * label, category) by draws given int64 counts of the same shapes."""
+    """Overwrite prevalence (category,) and table (rater * label, category) by draws given int64 counts; the prior is of FREE_ROWS."""
     draw_prevalence(rng, prior, items, parameters[0])
-    draw_confusion(rng, prior, labels, parameters[1])
+    draw_rows(rng, prior, labels, parameters[1])

@@ -18,10 +18,9 @@ by turns: the collapsed sampler of Papaspiliopoulos, Roberts and Zanella (2020),
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.vector_math import FAST, copy_into, log
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import standard_exponential, standard_gamma, standard_normal, uniform
@@ -31,7 +30,7 @@ SCORINGS = 4
 DOUBLINGS, SHRINKS = 64, 300  # reached only if a density is NaN
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def digamma(x: float) -> float:
     """Return the derivative of log Gamma at a positive number."""
     below = 0.0
@@ -43,7 +42,7 @@ def digamma(x: float) -> float:
     return below + math.log(x) - 0.5 / x - y * series
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def trigamma(x: float) -> float:
     """Return the second derivative of log Gamma at a positive number."""
     below = 0.0
@@ -55,7 +54,7 @@ def trigamma(x: float) -> float:
     return below + 1.0 / x + 0.5 * y + y / x * series
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def spread_log_p(spread: float, weight: np.ndarray, away: np.ndarray, narrow: float) -> float:
     """Return the log density of a spread, up to a constant; the sign of the spread does not matter.
 
@@ -76,7 +75,7 @@ def spread_log_p(spread: float, weight: np.ndarray, away: np.ndarray, narrow: fl
     return -0.5 * (narrow * between + total)
 
 
-@nb.njit(**FAST)
+@inner_njit(**FAST)
 def _slice_width(weight, away, narrow):
     """Return about three standard deviations of a spread, by Fisher scoring of its square."""
     widest = 3.0 / math.sqrt(narrow)
@@ -94,7 +93,7 @@ def _slice_width(weight, away, narrow):
     return min(math.sqrt(square + reach) - math.sqrt(max(square - reach, 0.0)), widest)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def draw_spread(rng: np.ndarray, weight: np.ndarray, away: np.ndarray, narrow: float, spread: float) -> float:
     """Slice-sample a spread by doubling and shrinkage, as in `spread_log_p`; the present one stays where the density is NaN.
 
@@ -129,7 +128,7 @@ def draw_spread(rng: np.ndarray, weight: np.ndarray, away: np.ndarray, narrow: f
     return spread
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _leads_back(y, spread, whole, slice_, law):
     """Run the acceptance test of doubling: could y have led to the same interval? (Neal 2003, figure 6)."""
     left, right = whole
@@ -149,7 +148,7 @@ def _leads_back(y, spread, whole, slice_, law):
     return True
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _shape_density(x, parameters):
     """Return the log density of a log shape, with slope and curvature; parameters n, L - d, c.
 
@@ -172,7 +171,7 @@ def _shape_density(x, parameters):
 draw_log_shape = log_concave_sampler(_shape_density)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _mode_density(x, parameters):
     """Return the log density of a log mode, with slope and curvature; parameters n a - c, (a + 1) T, d.
 
@@ -228,7 +227,7 @@ class ScoreState(NamedTuple):
 MEAN, LOCATION_SPREAD, BIAS_SPREAD, SHAPE = range(4)  # places in `population`
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def draw_items(rng, scores, hyper, state):
     """Draw mean and spread of the population of items with the locations integrated out, then the locations."""
     weight, total = np.zeros(len(state.location)), np.zeros(len(state.location))
@@ -260,14 +259,14 @@ def draw_items(rng, scores, hyper, state):
     state.population[LOCATION_SPREAD] = spread
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _deviation(rng, weight, away, spread):
     """Draw a member's deviation from the mean of its population, given a noisy one; the spread may be tiny."""
     free = spread * spread / (1.0 + weight * spread * spread)
     return weight * away * free + standard_normal(rng) * math.sqrt(free)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def draw_raters(rng, scores, hyper, state):
     """Draw mean, group biases and bias spread with the biases integrated out; then biases; then variances."""
     n_raters = len(state.bias)
@@ -302,7 +301,7 @@ def draw_raters(rng, scores, hyper, state):
         state.variance[k] = rate / _gamma(rng, nu + 0.5 * count[k])
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _draw_group_biases(rng, group, hyper, state, residuals):
     """Draw the mean of the population and the biases of the groups, whose sum is zero."""
     count, first = residuals
@@ -339,7 +338,7 @@ def _draw_group_biases(rng, group, hyper, state, residuals):
     state.population[MEAN] = mean
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def draw_populations(rng, scores, hyper, state):
     """Draw the usual variances, and the shape of the law of the variances."""
     n_raters, n_groups = len(state.bias), len(state.usual)
@@ -365,7 +364,7 @@ def draw_populations(rng, scores, hyper, state):
     state.population[SHAPE] = math.exp(draw_log_shape(rng, given, math.log(nu)))
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _gamma(rng, shape):
     """Draw a Gamma(shape, 1) variable, for any positive shape."""
     if shape < 1.0:

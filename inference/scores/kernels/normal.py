@@ -23,10 +23,9 @@ Lea and Flood (2014), Fast splittable pseudorandom number generators, doi:10.114
 import math
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from ....models.distributions.compiling import cached_njit
+from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.vector_math import log
 from ...kernels.random_streams import load_stream, standard_exponential, standard_gamma, store_stream
 
@@ -133,13 +132,13 @@ def draw_normal_items(
             _densities((location, variance), prior, moments, logs, own)
 
 
-@nb.njit(inline="always")
+@inner_njit(inline="always")
 def _rotated(word, by):
     """Rotate the bits of a word to the left."""
     return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _advance(streams, words):
     """Take three words of each xoshiro256++ stream: streams (4, item), words (3, item), overwritten."""
     for i in range(streams.shape[1]):
@@ -156,13 +155,13 @@ def _advance(streams, words):
         streams[0, i], streams[1, i], streams[2, i], streams[3, i] = s0, s1, s2, s3
 
 
-@nb.njit(inline="always")
+@inner_njit(inline="always")
 def _uniform(word):
     """Map a word to an odd multiple of 2**-54 in (0, 1)."""
     return (np.float64(np.int64(word >> np.uint64(11))) + 0.5) * 2.0**-53
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _propose(words, constants, variables, at_once):
     """Propose a Gamma and a normal variable for every item; mask the proposals inside the squeeze."""
     centre, spread, _ = constants
@@ -180,7 +179,7 @@ def _propose(words, constants, variables, at_once):
         at_once[i] = (_uniform(words[2, i]) < 1.0 - 1.5 * centre[i] * square * square) & (y > -0.5)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _is_accepted(word, y, centre):
     """Run the full acceptance test, for proposals outside the squeeze."""
     if y <= -1.0:
@@ -191,7 +190,7 @@ def _is_accepted(word, y, centre):
     return math.log(_uniform(word)) < q
 
 
-@nb.njit(inline="always")
+@inner_njit(inline="always")
 def _on_circle(word):
     """Return a point of the unit circle: upper bits choose the angle in a quarter, lowest two the quarter."""
     t = 0.5 * math.pi * (_uniform(word) - 0.5)
@@ -217,7 +216,7 @@ def _on_circle(word):
     return sign * (sine if swapped else cosine), sign * (cosine if swapped else sine)
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _drawn_again(streams, i, shape):
     """Draw a Gamma variable of one item from its stream, after a rejection."""
     rng = np.empty(4, np.uint64)
@@ -227,7 +226,7 @@ def _drawn_again(streams, i, shape):
     return gamma
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _boost(streams, i, shape):
     """Draw U ** (1 / shape), which turns Gamma(shape + 1) into Gamma(shape)."""
     rng = np.empty(4, np.uint64)
@@ -237,7 +236,7 @@ def _boost(streams, i, shape):
     return power
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _to_items(posterior, constants, values):
     """Turn normal and Gamma variables into locations, variances and standard deviations, in place."""
     location, variance, scale = values
@@ -251,7 +250,7 @@ def _to_items(posterior, constants, values):
         scale[i] = sigma
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _log_constants(prior):
     """Return the terms of the log prior densities of location and variance that do not depend on the draw."""
     of_location, of_variance = np.empty(len(prior.mean)), np.empty(len(prior.mean))
@@ -261,7 +260,7 @@ def _log_constants(prior):
     return of_location, of_variance
 
 
-@nb.njit(error_model="numpy")
+@inner_njit(error_model="numpy")
 def _densities(values, prior, moments, constants, out):
     """Write the log likelihood of each item, and the log prior densities of its location and variance."""
     location, variance = values
