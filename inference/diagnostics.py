@@ -117,14 +117,12 @@ def diagnose(
 REMEDY = "Try more draws (draws=, thin=) or warm-up (tune=); inference.diagnose(tree) has every quantity"
 
 
-def warn_unless_converged(
-    tree: xr.DataTree | xr.Dataset, *, listed: int = 3, stacklevel: int = 3
-) -> xr.Dataset:
-    """Warn of the `listed` worst items and others unless draws are exact or converged; return the diagnosis."""
+def warn_unless_converged(tree: xr.DataTree | xr.Dataset) -> xr.Dataset:
+    """Warn of the three worst items and others unless draws are exact or converged; return the diagnosis."""
     diagnosis = tree if isinstance(tree, xr.Dataset) else diagnose(tree)
-    converged, sentence = verdict(diagnosis, listed=listed)
+    converged, sentence = verdict(diagnosis, listed=3)
     if not converged:
-        warnings.warn(f"{sentence}\n{REMEDY}", ConvergenceWarning, stacklevel=stacklevel)
+        warnings.warn(f"{sentence}\n{REMEDY}", ConvergenceWarning, stacklevel=3)
     return diagnosis
 
 

@@ -31,12 +31,12 @@ def percent(probability: float) -> str:
     return f"{probability:.1%}"
 
 
-def share_interval(count: int, total: int, probability: float = 0.9) -> tuple[float, float]:
-    """Jeffreys interval of a share after `count` of `total`, by Monte Carlo; from 0 if none are counted, to 1 if all are."""
+def share_interval(count: int, total: int) -> tuple[float, float]:
+    """Jeffreys 90 % interval of a share after `count` of `total`, by Monte Carlo; from 0 if none are counted, to 1 if all are."""
     import numpy as np  # costs a second, which --help should not wait for
 
     law = np.random.default_rng(0).beta(count + 0.5, total - count + 0.5, SHARES)
-    lower, upper = np.quantile(law, [(1 - probability) / 2, (1 + probability) / 2]).tolist()
+    lower, upper = np.quantile(law, [0.05, 0.95]).tolist()
     return (0.0 if count == 0 else lower), (1.0 if count == total else upper)
 
 

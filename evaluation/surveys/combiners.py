@@ -76,7 +76,7 @@ class Function:
                 "to labels of the same categories, or add the missing ones to the counts, with 0"
             )
         to = np.array([given.index(name) for name in own])
-        law = checked_law(self.function(subsets.drawn[:, to]), subsets.drawn.shape, "combiner")
+        law = checked_law(self.function(subsets.drawn[:, to]), subsets.drawn.shape)
         return _predicted(subsets, law[:, np.argsort(to)])
 
 
@@ -107,17 +107,17 @@ class AnonymousBayesian:
 Combiner = Plurality | Frequency | Function | AnonymousBayesian
 
 
-def checked_law(found: object, shape: tuple[int, ...], what: str) -> np.ndarray:
+def checked_law(found: object, shape: tuple[int, ...]) -> np.ndarray:
     """Return the probabilities that a user's function returned; raise if they are invalid."""
     law = np.asarray(found, float)
     if law.shape != shape:
         raise EvaluationError(
-            f"{what}: it returned shape {law.shape} for counts of shape {shape}; expected the same"
+            f"combiner: it returned shape {law.shape} for counts of shape {shape}; expected the same"
         )
     wrong = ~np.isfinite(law).all(axis=1) | (law < 0).any(axis=1) | (abs(law.sum(axis=1) - 1) > 1e-6)
     if wrong.any():
         raise EvaluationError(
-            f"{what}: it returned {law[wrong][0].tolist()}; expected probabilities, which sum to 1"
+            f"combiner: it returned {law[wrong][0].tolist()}; expected probabilities, which sum to 1"
         )
     return law
 

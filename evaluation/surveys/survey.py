@@ -145,7 +145,7 @@ class Survey:
         for _ in range(self.rules.samples):
             # random order of each item's raters, blanks last
             order = np.where(codes == BLANK, 2.0, rng.random(codes.shape)).argsort(axis=1)
-            law = checked_law(combiner(np.where(order.argsort(axis=1) < k, codes, BLANK)), shape, "combiner")
+            law = checked_law(combiner(np.where(order.argsort(axis=1) < k, codes, BLANK)), shape)
             if self.against is None:
                 further = np.take_along_axis(codes, order[:, k : k + r], axis=1)
                 counts = (further[:, :, None] == np.arange(shape[1])).sum(axis=1)

@@ -48,20 +48,20 @@ def match_items(items: np.ndarray, ids: np.ndarray, what: str = "prediction") ->
     missing = items[places < 0].tolist()
     if missing:
         raise EvaluationError(
-            f"no {what} for {_some('item', missing)}; every item needs one, or fit only the items that have one"
+            f"no {what} for {_some_items(missing)}; every item needs one, or fit only the items that have one"
         )
     unknown = np.delete(ids, places).tolist()
     if unknown:
         raise EvaluationError(
-            f"{what}s name {_some('item', unknown)}, not in the posterior; leave them out, or correct the spelling"
+            f"{what}s name {_some_items(unknown)}, not in the posterior; leave them out, or correct the spelling"
         )
     return places
 
 
-def _some(what: str, values: Sequence[object]) -> str:
-    """First of several values, and the number of the others, for an error message."""
-    more = f" and {len(values) - 1} more" if len(values) > 1 else ""
-    return f"{what} {values[0]!r}{more}"
+def _some_items(items: Sequence[object]) -> str:
+    """First of several items, and the number of the others, for an error message."""
+    more = f" and {len(items) - 1} more" if len(items) > 1 else ""
+    return f"item {items[0]!r}{more}"
 
 
 def check_distinct(values: np.ndarray, dim: str, what: str = "prediction") -> None:

@@ -125,7 +125,7 @@ class Workers:
 
 
 @contextmanager
-def workers_of(executor: AnyExecutor, most_tries: int = MOST_TRIES) -> Iterator[Workers]:
+def workers_of(executor: AnyExecutor) -> Iterator[Workers]:
     """Context manager: workers of an executor with ``submit``, or of a number of processes (one for each core), ended after."""
     if executor is None or (isinstance(executor, int) and not isinstance(executor, bool)):
         count = os.cpu_count() or 1 if executor is None else executor
@@ -133,7 +133,7 @@ def workers_of(executor: AnyExecutor, most_tries: int = MOST_TRIES) -> Iterator[
             raise ValueError(f"executor={executor!r}: a number of processes is at least one")
         own = Processes(count)
         try:
-            yield Workers(own, count, most_tries=most_tries)
+            yield Workers(own, count)
         finally:
             own.shutdown(cancel_futures=True)
         return
@@ -146,10 +146,10 @@ def workers_of(executor: AnyExecutor, most_tries: int = MOST_TRIES) -> Iterator[
     if callable(threads_of_dask):
         counts = threads_of_dask()
         threads = sum(counts.values()) if isinstance(counts, dict) else 1
-        yield Workers(executor, max(threads, 1), of_dask=True, most_tries=most_tries)
+        yield Workers(executor, max(threads, 1), of_dask=True)
     else:
         count = getattr(executor, "count", None) or getattr(executor, "_max_workers", None)
-        yield Workers(executor, count or os.cpu_count() or 1, most_tries=most_tries)
+        yield Workers(executor, count or os.cpu_count() or 1)
 
 
 def is_of_processes(executor: AnyExecutor) -> bool:

@@ -73,7 +73,6 @@ def code_outcomes(column: Column, items: np.ndarray, left: np.ndarray, right: np
     """Code outcomes, words or the id of one of the row's two items, as places in `OUTCOMES` (row,); refuse other cells.
 
     Shapes: left, right (row,); items (item,), none of them one of the words.
-
     """
     kinds_of(column)  # refuses missing cells
     code_of = outcome_words(column.values, items)

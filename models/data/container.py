@@ -188,7 +188,7 @@ class Container(ABC):
         items = _merging(self.items, rows, "annotation_item", "left", "right")
         raters = _merging(self.raters, rows, "annotation_rater")
         others = self._others(items.old)
-        codes = {name: items.new for name in ("annotation_item", "left", "right")} | {
+        codes = dict.fromkeys(("annotation_item", "left", "right"), items.new) | {
             "annotation_rater": raters.new
         }
         if "categories" in others:

@@ -227,22 +227,20 @@ def optimism_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
     return rows
 
 
-def comparison_sections(
-    found: Mapping[str, xr.Dataset], headline: str, figure: Figure | None = None
-) -> list[Section]:
+def comparison_sections(found: Mapping[str, xr.Dataset], headline: str, figure: Figure) -> list[Section]:
     """Sections with pairwise comparisons by `headline`, probabilities of being the best, and optimism of point estimates."""
     pairs = pair_rows(found)
     main = [row for row in pairs if row["metric"] == headline]
     better = difference_sentence(main[0])
     text = f"By {headline}. {better} All classifiers are scored on the same draws of the truth and the same items."
     best = best_rows(found)
-    figures, facts = [figure] if figure else [], {"headline": headline, "order": order_of(found[headline])}
+    facts = {"headline": headline, "order": order_of(found[headline])}
     wins: dict[str, dict[str, Any]] = {}
     for row in best:
         own = wins.setdefault(row["classifier"], {"classifier": row["classifier"]})
         own[row["metric"]] = percent(row["probability_best"])
     shown = shown_pairs(main)
-    sections = [Section("Comparison", text, figures, pairs, "comparison", "comparison", facts, shown=shown)]
+    sections = [Section("Comparison", text, [figure], pairs, "comparison", "comparison", facts, shown=shown)]
     text = (
         "The probability of being the best by each metric, from raters and items together; ties are shared."
     )
@@ -343,10 +341,7 @@ def _shown(row: Row) -> dict[str, Any]:
 
 
 def metrics_section(
-    found: Mapping[str, xr.Dataset],
-    directions: Mapping[str, bool],
-    figure: Figure | None = None,
-    note: str = "",
+    found: Mapping[str, xr.Dataset], directions: Mapping[str, bool], figure: Figure, note: str
 ) -> Section:
     """Section with the metrics of all classifiers; `directions`: whether larger is better, by metric; `note` ends the text."""
     rows = metric_rows(found)
@@ -358,8 +353,7 @@ def metrics_section(
         f"raters make the first smaller, more items the second; the last column is the raters' part of the variance.{way}{note}"
     )
     facts = {"probability": 0.9, "larger_is_better": dict(directions)}
-    figures = [figure] if figure else []
-    return Section("Metrics", text, figures, rows, "metrics", "metrics", facts, shown=shown_metrics(rows))
+    return Section("Metrics", text, [figure], rows, "metrics", "metrics", facts, shown=shown_metrics(rows))
 
 
 def scored(
