@@ -243,7 +243,7 @@ class PairChains(Chains):
     def told(self, answers: np.ndarray) -> Any:
         """Return the answers as the kernel reads them."""
         prior, oriented = self.law.prior, "left_bias" in self.law.variables
-        return pair_cells(self.law.cells.law, self.codes, answers, prior.n_raters, oriented)
+        return pair_cells(self.law.cells.law.code, self.codes, answers, prior.n_raters, oriented)
 
     def named(self, theta: np.ndarray) -> Values:
         """Return draws by the names of the free variables."""

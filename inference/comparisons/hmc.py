@@ -15,7 +15,7 @@ from ..runs.model_graph import constant_value
 from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads
 from ..runs.trees import as_dataset
 from .kernels.centre import LaplaceFit, fit_laplace
-from .kernels.hmc import HmcSchedule, Laplace, PairState, begin_pairs, continue_pairs
+from .kernels.hmc import HmcSchedule, Laplace, PairState, continue_pairs
 from .kernels.likelihood import PairCells
 from .kernels.posterior import BOX, InformationKind, PairPrior
 from .recognition import PairStructure, values_of
@@ -83,7 +83,9 @@ def begin_comparisons(
             axis=0
         )  # reproducible: no BLAS
         streams[chain] = stream(rng)
-        begin_pairs(model, laplace, _state_of(state, chain))
+        fresh = HmcSchedule(0, steps=0, move_scales=False, mirror=False, fresh=True)
+        own = _state_of(state, chain)
+        continue_pairs(streams[chain], model, laplace, fresh, (own, np.empty((0, n))))
     return {"stream": streams} | state
 
 

@@ -68,7 +68,7 @@ def hmc_ranks(model, simulations, seed, sampler=laplace_hmc, spoil=None):
     rng, ranks = np.random.default_rng(seed), []
     for s in range(simulations):
         told = (codes, answers[s]) if spoil is None else spoil(codes, answers[s])
-        cells = pair_cells(structure.cells.law, *told, prior.n_raters, oriented)
+        cells = pair_cells(structure.cells.law.code, *told, prior.n_raters, oriented)
         centre = fit_laplace(cells, prior)
         laplace = centre.laplace
         start = laplace.centre + rng.standard_normal(len(laplace.centre)) @ laplace.inverse
@@ -77,7 +77,7 @@ def hmc_ranks(model, simulations, seed, sampler=laplace_hmc, spoil=None):
         sampler.sample_pairs(stream(rng), (cells, prior), laplace, schedule, (start, draws))
         values = values_of(draws[THIN - 1 :: THIN], prior)
         own = {role: truth[rv.name].to_numpy()[0, s] for role, rv in structure.variables.items()}
-        cells = pair_cells(structure.cells.law, codes, answers[s], prior.n_raters, oriented)
+        cells = pair_cells(structure.cells.law.code, codes, answers[s], prior.n_raters, oriented)
         drawn = [values[role].reshape(KEPT, -1) for role in ROLES if role in own]
         drawn.append(np.array([log_likelihood(values, cells, d) for d in range(KEPT)])[:, None])
         true = {role: np.asarray(value)[None] for role, value in own.items()}

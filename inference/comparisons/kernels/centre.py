@@ -94,7 +94,7 @@ def _start(cells: PairCells, prior: PairPrior) -> np.ndarray:
         for x in (cells.wins, cells.losses)
     )
     weight = wins * losses / (wins + losses)
-    normal = cells.law in (THURSTONE, THRESHOLD)
+    normal = cells.law.code in (THURSTONE, THRESHOLD)
     # inverse-variance weights; normal equations (laplacian) q = pull
     logit = np.log(wins / losses) / (PROBIT if normal else 1.0)
     n = prior.n_items

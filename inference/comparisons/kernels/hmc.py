@@ -194,6 +194,7 @@ class HmcSchedule(NamedTuple):
     steps: int  # of a transition
     move_scales: bool  # also run `draw_scales`
     mirror: bool  # also run `draw_mirrored`
+    fresh: bool = False  # first compute the state from its theta
 
 
 class PairState(NamedTuple):
@@ -284,7 +285,6 @@ def _transition(rng, laplace, cells, prior, steps, state, trial):
     return accept, log_p
 
 
-@cached_njit(nogil=True, **FAST)
 def sample_pairs(
     rng: np.ndarray,
     model: tuple[PairCells, PairPrior],
@@ -299,18 +299,8 @@ def sample_pairs(
     theta, draws = start_and_draws
     n = len(theta)
     state = PairState(theta, np.empty(n), np.empty(n), np.empty(n), np.empty(2))
-    begin_pairs(model, laplace, state)
-    continue_pairs(rng, model, laplace, schedule, (state, draws))
+    continue_pairs(rng, model, laplace, schedule._replace(fresh=True), (state, draws))
     return state.numbers[1] / max(1, len(draws))
-
-
-@cached_njit(nogil=True, **FAST)
-def begin_pairs(model: tuple[PairCells, PairPrior], laplace: Laplace, state: PairState) -> None:
-    """Compute the state of a chain from its ``theta``; all other fields are overwritten."""
-    theta, z, gradient, force, numbers = state
-    _whiten(laplace, theta, z)
-    numbers[0] = _density(laplace, model[0], model[1], z, (theta, gradient, force))
-    numbers[1] = 0.0
 
 
 @cached_njit(nogil=True, **FAST)
@@ -325,6 +315,10 @@ def continue_pairs(
     (cells, prior), (own, draws) = model, state_and_draws
     theta, z, gradient, force, numbers = own
     n = len(theta)
+    if schedule.fresh:
+        _whiten(laplace, theta, z)
+        numbers[0] = _density(laplace, cells, prior, z, (theta, gradient, force))
+        numbers[1] = 0.0
     p, trial = np.empty(n), (np.empty(n), np.empty(n), np.empty(n), np.empty(n))
     log_p, accepted, finer = numbers[0], numbers[1], WARM_UP_FACTOR
     for t in range(schedule.tune + len(draws)):

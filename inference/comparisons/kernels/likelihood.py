@@ -3,18 +3,20 @@
     dl/dd_e = sum_k rho_k l'(x_ek),     dl/drho_k = sum_e d_e l'(x_ek),     x_ek = rho_k d_e + bias,     d_e = q_first - q_second
 
 A tile has a cell for every rater and pair, empty if the rater did not answer, so that no rater is looked up.
-A sparse table lists the raters of each pair. Either is read in blocks of cells, around one loop over the laws.
+A sparse table lists the raters of each pair. Either is read in blocks of cells. Every law is a type of its own, so that
+functions of the law at hand alone are compiled.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.paired_comparisons_kernels import (
     BRADLEY_TERRY,
     DAVIDSON,
+    THRESHOLD,
     THURSTONE,
     davidson_counts,
     davidson_information,
@@ -30,43 +32,78 @@ from ....models.distributions.paired_comparisons_kernels import (
 from ....models.distributions.vector_math import FAST
 
 
-def _loop_over(counts: Callable) -> Any:
-    """Compile the loop over answers of one law, given its function of counts."""
+class BradleyTerry(NamedTuple):
+    """Bradley-Terry law, without ties."""
 
-    @inner_njit(**FAST)
-    def loop(x, tie, answers, low, slope):
-        a, b, c = answers
-        total, of_bias, of_tie = 0.0, 0.0, 0.0
-        for m in range(len(x)):
-            own = (float(a[low + m]), float(b[low + m]), float(c[low + m]))
-            log_p, of_x, of_t = counts(x[m], *own, tie)
-            total += log_p
-            slope[m] = of_x
-            of_bias += of_x
-            of_tie += of_t
-        return total, of_bias, of_tie
-
-    return loop
+    code: int = BRADLEY_TERRY
 
 
-_logistic, _davidson = _loop_over(logistic_counts), _loop_over(davidson_counts)
-_normal, _threshold = _loop_over(normal_counts), _loop_over(threshold_counts)
+class Thurstone(NamedTuple):
+    """Thurstone's law, without ties."""
+
+    code: int = THURSTONE
+
+
+class Davidson(NamedTuple):
+    """Bradley-Terry law with Davidson's ties."""
+
+    code: int = DAVIDSON
+
+
+class Threshold(NamedTuple):
+    """Thurstone's law with ties below a threshold."""
+
+    code: int = THRESHOLD
+
+
+Law = BradleyTerry | Thurstone | Davidson | Threshold
+LAWS = (BradleyTerry(), Thurstone(), Davidson(), Threshold())  # by `law_code`
+FUNCTIONS = {
+    BradleyTerry: (logistic_counts, logistic_information),
+    Thurstone: (normal_counts, normal_information),
+    Davidson: (davidson_counts, davidson_information),
+    Threshold: (threshold_counts, threshold_information),
+}
+
+
+def _counts(law: Law, x: float, a: float, b: float, c: float, tie: float) -> tuple[float, float, float]:
+    """Return log p of counts and its slopes in x and the tie parameter."""
+    return FUNCTIONS[type(law)][0](x, a, b, c, tie)
+
+
+def _information(law: Law, x: float, tie: float) -> tuple[float, float, float]:
+    """Return the Fisher information of one answer in x and the tie parameter: xx, xt, tt."""
+    return FUNCTIONS[type(law)][1](x, tie)
+
+
+@overload(_counts, inline="always")
+def _compiled_counts(law, x, a, b, c, tie):
+    counts = FUNCTIONS[law.instance_class][0]
+    return lambda law, x, a, b, c, tie: counts(x, a, b, c, tie)
+
+
+@overload(_information, inline="always")
+def _compiled_information(law, x, tie):
+    information = FUNCTIONS[law.instance_class][1]
+    return lambda law, x, tie: information(x, tie)
 
 
 @inner_njit(**FAST)
 def answers_of_block(law, x, tie, answers, low, slope):
     """Return log p and its slopes in a shift of all x and in the tie parameter; overwrite the slopes in each x.
 
-    Shapes: x, slope (cell of the block,); answers: wins, losses, ties, float32 (cell,). `law` is a
-    `law_code`; x = rho (q_first - q_second) + bias; `low` is the first cell of the block.
+    Shapes: x, slope (cell of the block,); answers: wins, losses, ties, float32 (cell,).
+    x = rho (q_first - q_second) + bias; `low` is the first cell of the block.
     """
-    if law == BRADLEY_TERRY:
-        return _logistic(x, tie, answers, low, slope)
-    if law == THURSTONE:
-        return _normal(x, tie, answers, low, slope)
-    if law == DAVIDSON:
-        return _davidson(x, tie, answers, low, slope)
-    return _threshold(x, tie, answers, low, slope)
+    a, b, c = answers
+    total, of_bias, of_tie = 0.0, 0.0, 0.0
+    for m in range(len(x)):
+        log_p, of_x, of_t = _counts(law, x[m], float(a[low + m]), float(b[low + m]), float(c[low + m]), tie)
+        total += log_p
+        slope[m] = of_x
+        of_bias += of_x
+        of_tie += of_t
+    return total, of_bias, of_tie
 
 
 # --- Gradient of the log likelihood of comparisons in all distances of pairs and all reliabilities ---
@@ -108,7 +145,7 @@ BLOCK = 256  # cells
 class PairCells(NamedTuple):
     """Answers by pair and rater, in arrays for compiled code."""
 
-    law: int  # value of `law_code`
+    law: Law
     tile: bool  # whether every pair has a cell for every rater
     first: np.ndarray  # int64 (pair,), item
     second: np.ndarray  # int64 (pair,), item
@@ -154,7 +191,7 @@ def pair_cells(
         start = np.arange(len(distinct) + 1) * n_raters
         rater, answers = np.tile(np.arange(n_raters), len(distinct)), full
     first, second = np.divmod(distinct, n_items)
-    return PairCells(law, tile, first, second, start, rater.astype(np.int32), *answers)
+    return PairCells(LAWS[law], tile, first, second, start, rater.astype(np.int32), *answers)
 
 
 @inner_njit(**FAST)
@@ -223,7 +260,7 @@ def pair_log_p(
     sums[0][:] = 0.0
     sums[1][:] = 0.0
     x, slope = np.empty(BLOCK), np.empty(BLOCK)
-    e, n_cells = 0, cells.start[-1]
+    e, n_cells = cells.start[0], cells.start[-1]  # not the literal 0: functions are compiled for each literal
     for low in range(0, n_cells, BLOCK):
         high = min(low + BLOCK, n_cells)
         span, own = (e, low, high), x[: high - low]
@@ -237,30 +274,6 @@ def pair_log_p(
 
 
 @inner_njit(**FAST)
-def _information(law, x, tie):
-    """Return the Fisher information of one answer in x and the tie parameter: xx, xt, tt."""
-    if law == BRADLEY_TERRY:
-        return logistic_information(x, tie)
-    if law == THURSTONE:
-        return normal_information(x, tie)
-    if law == DAVIDSON:
-        return davidson_information(x, tie)
-    return threshold_information(x, tie)
-
-
-@inner_njit(**FAST)
-def _slope(law, x, a, b, c, tie):
-    """Return the slope of log p in x."""
-    if law == BRADLEY_TERRY:
-        return logistic_counts(x, a, b, c, tie)[1]
-    if law == THURSTONE:
-        return normal_counts(x, a, b, c, tie)[1]
-    if law == DAVIDSON:
-        return davidson_counts(x, a, b, c, tie)[1]
-    return threshold_counts(x, a, b, c, tie)[1]
-
-
-@cached_njit(nogil=True, **FAST)
 def add_information(
     cells: PairCells,
     parameters: tuple[np.ndarray, np.ndarray],
@@ -294,7 +307,7 @@ def add_information(
             # -d2l / dd drho = rho d I_xx, less l'(x) if observed
             cross = xx * rho[k] * d
             if observed:
-                cross -= _slope(cells.law, x, a, b, c, tie)
+                cross -= _counts(cells.law, x, a, b, c, tie)[1]
             of_dd += rho[k] * rho[k] * xx  # sum_k rho_k^2 I_xx
             of_db += rho[k] * xx
             of_dt += rho[k] * xt

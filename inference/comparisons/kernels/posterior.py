@@ -137,7 +137,7 @@ def anchored_log_p(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradie
             log_p += _log_logistic_density(theta[n + r])
     else:
         copy_into(gradient, of_quality)  # sums to zero: the mean drops out
-        log_p += _zero_sum_prior(theta, gradient, (0, n), (prior.at[0], prior.quality_scale[0]))
+        log_p += _zero_sum_prior(theta, gradient, (np.int64(0), n), (prior.at[0], prior.quality_scale[0]))
         if prior.form != SHARED:
             if prior.form == LOG:
                 # d / dr = rho d / drho
@@ -178,6 +178,28 @@ def n_coordinates(prior: PairPrior) -> int:
     return prior.n_items + n_rater_coordinates(prior) + sum(place != NONE for place in prior.at)
 
 
+@cached_njit(nogil=True, **FAST)
+def natural_information(
+    theta: np.ndarray,
+    cells: PairCells,
+    prior: PairPrior,
+    observed: bool,
+    natural: tuple[np.ndarray, np.ndarray],
+    slopes: tuple[np.ndarray, np.ndarray],
+    information: np.ndarray,
+) -> float:
+    """Add the information in the answers about what is natural, see `add_information`; return the tie parameter.
+
+    Shapes: `natural` and, if `observed`, `slopes` are overwritten with quality (item,) and reliability (rater,), and with
+    the slopes of the log likelihood in these.
+    """
+    shared = to_natural(theta, prior, natural)
+    if observed:
+        pair_log_p(cells, natural, shared, slopes)
+    add_information(cells, natural, shared, observed, information)
+    return shared[1]
+
+
 def anchored_information(
     theta: np.ndarray,
     cells: PairCells,
@@ -192,12 +214,9 @@ def anchored_information(
     """
     n, k = prior.n_items, prior.n_raters
     natural, slopes = (np.empty(n), np.empty(k)), (np.zeros(n), np.zeros(k))
-    bias, tie = to_natural(theta, prior, natural)
-    # slopes enter the observed information alone: their expectation is zero
-    if kind.observed:
-        pair_log_p(cells, natural, (bias, tie), slopes)
     raw = np.zeros((n + k + 2, n + k + 2))
-    add_information(cells, natural, (bias, tie), kind.observed, raw)
+    # slopes enter the observed information alone: their expectation is zero
+    tie = natural_information(theta, cells, prior, kind.observed, natural, slopes, raw)
     # indices of the free coordinates: in theta (own), and in the raw matrix (there)
     own = np.r_[np.arange(n + n_rater_coordinates(prior)), [p for p in prior.at[2:] if p != NONE]].astype(int)
     there = np.r_[: n + n_rater_coordinates(prior), [n + k + m for m in (0, 1) if prior.at[2 + m] != NONE]]
