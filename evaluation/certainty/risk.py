@@ -103,7 +103,10 @@ def expected_value(tree: xr.DataTree | xr.DataArray, values: Mapping[object, flo
 
 
 def _weighted(view: Plausibility, table: Mapping[str, np.ndarray], argument: str) -> np.ndarray:
-    """Sum plausibilities times category weights: (item, weight, sample); members of OTHER have the mean of unnamed ones."""
+    """Sum plausibilities times the weights of their categories: (item, weight, sample).
+
+    A member of OTHER is equally any category that the item does not name: its weight is the mean over them.
+    """
     extended = with_mapping(view, table, argument, complete=True)
     if view.has_other.any() and view.declared_count() is None:
         raise EvaluationError(

@@ -64,7 +64,10 @@ def planck_information() -> float:
 
 
 def difference_density(u: np.ndarray) -> np.ndarray:
-    """Density at u in (0, 1) of |x - y| for independent x, y of the Planck taper; panels end where a factor changes form."""
+    """Density of |x - y| at u in (0, 1), for independent x and y with the Planck taper on [0, 1].
+
+    The integral of f(x) f(x + u) is split into panels where one of the factors changes its formula.
+    """
     corners = np.array([0.0, TAPER, 1 - TAPER, 1.0])
     both = np.concatenate([np.tile(corners, (len(u), 1)), corners - u[:, None]], axis=1)
     edges = np.sort(np.clip(both, 0, 1 - u[:, None]), axis=1)

@@ -237,7 +237,10 @@ def error_rate(
 
 
 def _epsilon_failures(x: np.ndarray, q: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-    """Mask (..., epsilon) of estimates x (..., item) of q (item,) with an item not above the best of those epsilon below it."""
+    """Mask of failures (..., epsilon): an item is not above the best of those truly more than epsilon below it.
+
+    Shapes: x (..., item), estimates; q (item,), truth; epsilon (epsilon,).
+    """
     order = np.argsort(q, kind="stable")
     true, rows = q[order], x.reshape(-1, len(q))
     failed = np.empty((len(rows), len(epsilon)), bool)

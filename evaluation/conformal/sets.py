@@ -51,7 +51,10 @@ def miss_rate(coverage: float) -> Fraction:
 
 
 def threshold_of(scores: np.ndarray, count: np.ndarray, alpha: Fraction) -> float:
-    """Return the k-th smallest of scores (item, category), each `count` (item, category) of m times, k as in (2), or -inf."""
+    """Return the k-th smallest score of the drawn labels, k as in (2); -inf if there are too few items.
+
+    Shapes: scores (item, category); count (item, category), number of its m labels in this category.
+    """
     n = len(count)
     m = int(count[0].sum())
     k = floor(alpha * m * (n + 1)) - m + 1  # (2)

@@ -134,7 +134,7 @@ def prior_sensitivity(
 def _component(
     view: Plausibility, density: np.ndarray, values: np.ndarray, distance: Distance, tied: float
 ) -> xr.Dataset:
-    """Return the effect on values (item, sample) of power scaling a log density (item, sample); `tied`: `pareto_smoothed`."""
+    """Return the effect on values (item, sample) of power scaling log densities; `tied` as in `pareto_smoothed`."""
     relative_ess = relative_tail_ess(density)
     scaled = [pareto_smoothed((alpha - 1) * density, relative_ess, tied=tied) for alpha in SCALED]
     means = [np.einsum("is,is->i", weights, values) for weights, _ in scaled]

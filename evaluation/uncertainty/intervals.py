@@ -129,7 +129,10 @@ def _items_alone(
     weighing: "_Weighing",
     how: BootstrapOptions,
 ) -> np.ndarray:
-    """Average score(weight (item,)) (classifier, group, few) at every resample, centred on the mean of raters (..., sample)."""
+    """Average a score over few truths at every resample, centred on the mean over all draws.
+
+    Shapes: score(weight (item,)) (classifier, group, few); raters (..., sample); result (..., resample).
+    """
     rng = np.random.default_rng([how.seed, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a group without members

@@ -188,9 +188,8 @@ class Container(ABC):
         items = _merging(self.items, rows, "annotation_item", "left", "right")
         raters = _merging(self.raters, rows, "annotation_rater")
         others = self._others(items.old)
-        codes = dict.fromkeys(("annotation_item", "left", "right"), items.new) | {
-            "annotation_rater": raters.new
-        }
+        codes: dict[str, np.ndarray] = dict.fromkeys(("annotation_item", "left", "right"), items.new)
+        codes["annotation_rater"] = raters.new
         if "categories" in others:
             name = "label_code" if "label_code" in rows else "category_code"
             categories = _merging(others["categories"], rows, name)

@@ -40,7 +40,10 @@ def positive_array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def positive_pair(name: str, value: Any) -> tuple[float, float]:
-    """Validate the positive, finite concentrations of a Beta prior, in double precision: PyTensor makes short floats single."""
+    """Validate the two concentrations of a Beta prior: positive and finite.
+
+    Returned in double precision: PyTensor would take a short Python float for single precision.
+    """
     if (pair := _pair(value)) is None:
         raise ValueError(
             f"{name}={value!r} must be a pair of numbers: the pseudo-counts of answers for and against"

@@ -28,7 +28,7 @@ DISPLAYED = {
 def question_section(
     rows: Sequence[Mapping[str, Any]], names: Sequence[str], whom: str = "", asked: str = ABOUT
 ) -> Section:
-    """Section with the questions to ask next, the most informative first; `names` are they in words, `whom` says whom to ask."""
+    """Section with the questions to ask next, the most informative first; `names` put them in words, `whom` says whom to ask."""
     worth = sum(row["bits"] > 0 for row in rows)
     first = first_names(names[:NAMED], joint=", " if asked == ABOUT else "; ")
     text = (
