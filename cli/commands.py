@@ -35,6 +35,7 @@ from .options import (
     VoteOptions,
     Workers,
     bounds_of,
+    check_output,
     expand_options,
     settings_of,
 )
@@ -91,6 +92,7 @@ def demo(
 
     Their accuracies are compared with those printed in the paper.
     """
+    check_output("--out", out, folder=True)
     from .demo import demonstrate
 
     demonstrate(out, seed, keep)
@@ -140,6 +142,7 @@ def report(
     sampler: SamplerOptions,
 ) -> None:
     """Fit a model, evaluate it, and write an HTML report."""
+    check_output("--out", out, folder=True)
     own = {"reliability": reliability, "group": group, "bounds": bounds, "threshold": threshold}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
     settings = _settings(data, sampler, categories, votes, cleaning, **own)
@@ -174,6 +177,8 @@ def rank(
 
     The leaderboard has intervals and ties, followed by the reliability of the raters.
     """
+    if out is not None:
+        check_output("--out", out)
     data = DataOptions(Kind.comparisons, drop_missing=drop_missing, model=model)
     settings = _settings(data, sampler, own, cleaning, largest_component=largest_component)
     _check_header(votes, settings, column or [])
@@ -248,6 +253,7 @@ def fit(
         return resume_fit(resume)
     if annotations is None or output is None:
         raise ValueError("name a table of annotations, and -o posterior.nc or posterior.zarr")
+    check_output("-o", output)
     own = {"reliability": reliability, "group": group, "bounds": bounds}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
     settings = _settings(data, sampler, categories, votes, cleaning, **own)
@@ -299,6 +305,8 @@ def evaluate(
     seed: Seed = 1,
 ) -> None:
     """Score predictions against a posterior, with intervals."""
+    if out is not None:
+        check_output("--out", out)
     from .evaluating import EvaluationOptions, score_file
 
     missing = "drop" if drop_missing else "error"

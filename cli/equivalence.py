@@ -19,6 +19,7 @@ from .options import (
     Layout,
     LayoutOption,
     Seed,
+    check_output,
 )
 
 if TYPE_CHECKING:
@@ -144,13 +145,8 @@ def _check_files(plot: Path | None, out: Path | None) -> None:
     if out is not None and out.suffix.lower() not in (".csv", ".json", ""):
         raise ValueError(f"--out {out}: name a .csv or a .json file, or a folder for a page")
     for option, path in (("plot", plot), ("out", out)):
-        if path is None:
-            continue
-        if path.suffix and path.is_dir():
-            raise ValueError(f"--{option} {path}: that is a folder; name a file in it")
-        folders = [path, *path.parents] if not path.suffix else path.parents
-        if blocked := [str(folder) for folder in folders if folder.is_file()]:
-            raise ValueError(f"--{option} {path}: {blocked[0]} is a file, not a folder; name another place")
+        if path is not None:
+            check_output(f"--{option}", path, folder=not path.suffix)
 
 
 def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None:

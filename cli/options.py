@@ -263,6 +263,16 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
 
 # --- Options of a fit, validated ---
 
+
+def check_output(option: str, path: Path, *, folder: bool = False) -> None:
+    """Raise, before anything is computed, if a file is named where a folder is needed, or the reverse."""
+    if not folder and path.suffix != ".zarr" and path.is_dir():
+        raise ValueError(f"{option} {path}: that is a folder; name a file in it")
+    folders = [path, *path.parents] if folder else path.parents
+    if blocked := [str(own) for own in folders if own.is_file()]:
+        raise ValueError(f"{option} {path}: {blocked[0]} is a file, not a folder; name another place")
+
+
 RATERS = ("hierarchical", "per-rater", "shared")
 
 

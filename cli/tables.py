@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import models
-from .._column_names import folded, renamed_in_words
+from .._column_names import columns_alike, folded, renamed_in_words
 from .._messages import first_reprs, short_repr
 from ..models._catalog import annotation_kinds
 from ..models.data.errors import DataError
@@ -488,7 +488,14 @@ def _prediction_columns(
     header = _header(
         path, table.names, columns, ("item", *optional), optional, several="predictions", synonyms=synonyms
     )
-    return _renamed(table, header, ["score", "probability", *header.free()]), header
+    read = _renamed(table, header, ["score", "probability", *header.free()])
+    taken = header.found.values()
+    if "classifier" not in header.found and (raters := columns_alike("rater", table.names, taken)):
+        option = _words(path).column("classifier", raters[0])
+        print_note(
+            f"{path.name}: column {short_repr(raters[0])} is not read; {option} if it names the classifiers"
+        )
+    return read, header
 
 
 def _asked(path: Path, table: Any, header: _Header, missing: Missing) -> dict[str, Any]:

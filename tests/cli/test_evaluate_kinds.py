@@ -102,3 +102,10 @@ class TestIntegerItems:
         table = {"item": [9, 10, "b"], "category": [*"xxy"], "rank": [1, 1, 1]}
         result = run("evaluate", self.posterior("labels", tmp_path), write(tmp_path / "t.csv", table))
         assert result.exit_code == 2 and "are integers, and 'b' is none; write their numbers" in said(result)
+
+
+def test_annotations_in_place_of_predictions_are_noticed(posteriors, tmp_path):
+    answers = write(tmp_path / "answers.csv", TABLES["labels"])
+    result = run("evaluate", posteriors["labels"], answers)
+    assert result.exit_code == 2
+    assert "column 'rater' is not read; --column classifier=rater if it names the classifiers" in said(result)

@@ -144,3 +144,9 @@ def test_nothing_left_and_unknown_treatments_are_refused():
         Labels.from_table(LABELS | {"rater": [""] * 3}, missing="drop")
     with pytest.raises(DataError, match="missing='ignore'"):
         Labels.from_table(LABELS, missing="ignore")
+
+
+def test_one_column_is_not_suggested_twice():
+    with pytest.raises(DataError) as refused:
+        Comparisons.from_table({"item": ["a"], "rater": ["r"], "label": ["x"]})
+    assert "left=..., right=..." in str(refused.value)

@@ -1,5 +1,6 @@
 """Columns of annotations by role, and errors about columns that are missing."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -97,6 +98,10 @@ def missing_columns(
     """
     known = {folded(name): name for name in names if folded(name) and name not in taken}
     near = {role: _nearest(role, name, known) for role, name in missing.items()}
+    times = Counter(near.values())
+    near = {
+        role: found if times[found] == 1 else "" for role, found in near.items()
+    }  # one column is one role
     there = ", ".join(map(short_repr, names[:20])) + (", ..." if len(names) > 20 else "")
     listed = [short_repr(name) for name in missing.values()]
     remedies = [words.column(role, known.get(found, "...")) for role, found in near.items()]
