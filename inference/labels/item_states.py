@@ -149,10 +149,13 @@ def begin_item_states_gibbs(
     counts, prior = law
     distinct, pattern, items = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
     patterns = CountPatterns(distinct.astype(np.float64), items.astype(np.int64))
+    compiled_prior = StatePrior(
+        *map(np.ascontiguousarray, prior)
+    )  # kernels are compiled for each memory layout
     chains = plan.chain(SWEEPS_BEFORE)
 
     def parameters(trial: ChainPlan) -> np.ndarray:
-        draws = draw_states(patterns, prior, trial)
+        draws = draw_states(patterns, compiled_prior, trial)
         return np.concatenate([array.reshape(trial.chains, trial.draws, -1) for array in draws], axis=2)
 
     if found is None:
@@ -161,11 +164,11 @@ def begin_item_states_gibbs(
             thin = int(pilot(parameters, chains, PILOT_DRAWS, most=LARGEST_THINNING)[0])
         found = {"thinning": np.array(int(thin))}
     chains = replace(chains, thin=int(found["thinning"]))
-    state, streams = begin_states(prior, chains), streams_of_drawn_items(model, plan)
+    state, streams = begin_states(compiled_prior, chains), streams_of_drawn_items(model, plan)
     stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
-        draws = continue_states(patterns, prior, chains.part(drawn, n), state)
+        draws = continue_states(patterns, compiled_prior, chains.part(drawn, n), state)
         groups = _groups(model, (patterns, pattern, prior), draws, plan)
         groups["posterior"] = with_items_drawn(model, groups["posterior"], plan, streams)
         return groups | {"sample_stats": stats}

@@ -15,6 +15,7 @@ from .normal import SAMPLE, SWEEPS_BEFORE
 from .precision import LARGEST, is_representable
 from .recognition import RaterScoresModel
 
+NUMBERS_AT_ONCE = 2**20  # numbers of the draws that a chain makes at once
 OVERFLOW_MESSAGE = (
     "the draws are beyond double precision: nearly all scores agree exactly, or the numbers of the prior are of another size "
     "than the scores; models.normal_scores takes scores that all agree"
@@ -51,11 +52,19 @@ def continue_hierarchy(
     """Run all chains on from their state, in place; return `ScoreDraws` (chain, draw, ...), whose range is not checked."""
     shapes = [(plan.chains, plan.draws, size) for size in (*_sizes(scores), 4)]
     draws = ScoreDraws(*(np.empty(shape, plan.dtype) for shape in shapes))
+    block = max(1, NUMBERS_AT_ONCE // sum(size for *_, size in shapes))
 
     def run(chain: int) -> None:
         own = ScoreState(*(state[name][chain] for name in ScoreState._fields))
-        own_draws = ScoreDraws(*(array[chain] for array in draws))
-        sample_scores(state["stream"][chain], scores, hyper, (plan.tune, plan.thin), (own, own_draws))
+        # in double precision, rounded block by block to that of storage
+        for first in range(0, plan.draws, block):
+            places = [array[chain, first : first + block] for array in draws]
+            buffer = ScoreDraws(*(np.empty(place.shape) for place in places))
+            schedule = (0 if first else plan.tune, plan.thin)
+            sample_scores(state["stream"][chain], scores, hyper, schedule, (own, buffer))
+            with np.errstate(over="ignore"):
+                for place, array in zip(places, buffer, strict=True):
+                    place[...] = array
 
     in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws

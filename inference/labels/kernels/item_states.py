@@ -126,7 +126,7 @@ def draw_item_plausibility(
                 plausibility[d, i, c] = own[c]
 
 
-@inner_njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def _tabulate(probability, spread, named, given):
     """Tabulate sums over u = 0, 1, ... of log(theta + u t) and log(1 + u t), for t = rho / (1 - rho).
 
@@ -144,7 +144,7 @@ def _tabulate(probability, spread, named, given):
                 named[j, c, u + 1] = named[j, c, u] + rise
 
 
-@inner_njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def _reach_states(patterns, size, weight, tables, reached):
     """Overwrite `reached` (pattern, state) with the cumulative state probabilities given the counts; size (pattern,)."""
     named, given = tables
@@ -161,7 +161,7 @@ def _reach_states(patterns, size, weight, tables, reached):
             share[j] += share[j - 1]
 
 
-@inner_njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def _draw_within(rng, spread, counts, own):
     """Draw an item's probabilities from Dirichlet((1 / rho - 1) theta + n) into own (category,), which holds theta."""
     size = 1.0 / spread - 1.0
@@ -194,11 +194,12 @@ class StateDraws(NamedTuple):
     probability: np.ndarray  # (draw, state, category)
 
 
-@cached_njit(nogil=True, error_model="numpy")
 def begin_item_states(rng: np.ndarray, prior: StatePrior, state: tuple[np.ndarray, np.ndarray]) -> None:
-    """Draw log weights (state,) and log probabilities (state, category) from their prior, in place."""
-    items, labels = np.zeros(prior.weight.shape), np.zeros(prior.probability.shape)
-    _draw_states(rng, prior, (items, labels), state)
+    """Draw log weights (state,) and log probabilities (state, category) from their prior, in place: a sweep without items."""
+    shape = prior.probability.shape
+    none = CountPatterns(np.empty((0, shape[1])), np.empty(0, np.int64))
+    draws = StateDraws(np.empty((1, shape[0])), np.empty((1, *shape)))
+    continue_item_states(rng, none, prior, (0, 1), (state, draws))
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -231,7 +232,7 @@ def continue_item_states(
                 draws.probability[d, place, c] = math.exp(log_probability[j, c])
 
 
-@inner_njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def _allocate(rng, patterns, states, allocated):
     """Draw a_p for every pattern; overwrite the items (state,) and labels (state, category) of the states."""
     log_weight, log_probability = states
@@ -254,7 +255,7 @@ def _allocate(rng, patterns, states, allocated):
                 labels[j, c] += parts[j] * patterns.counts[p, c]
 
 
-@inner_njit(error_model="numpy")
+@inner_njit(error_model="numpy", inline="always")
 def _draw_states(rng, prior, allocated, states):
     """Draw log weights and log probabilities of the states given their items and labels."""
     log_weight, log_probability = states

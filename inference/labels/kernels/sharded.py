@@ -66,6 +66,6 @@ def draw_parameters(
     labels: np.ndarray,
     parameters: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Overwrite prevalence (category,) and table (rater * label, category) by draws given int64 counts; the prior is of FREE_ROWS."""
+    """Overwrite prevalence (category,) and table (rater * label, category) by draws given int64 counts, for FREE_ROWS."""
     draw_prevalence(rng, prior, items, parameters[0])
     draw_rows(rng, prior, labels, parameters[1])
