@@ -148,11 +148,11 @@ def _list_waits(rng, item, posterior, lead, track):
     member, leader = posterior.member, posterior.leader[item]
     left_behind = 0
     track.offset[1], track.count[1] = 0.0, 0.0
-    n_waits = 2
+    n_waits, no = np.int64(2), np.bool_(False)  # not literals: functions are compiled for each
     for a in range(posterior.annotation_start[item], posterior.annotation_start[item + 1]):
         first, last = block_start[a], block_start[a + 1] - 1
         copies = posterior.multiplicity[a]
-        others, leads = 0.0, False  # racing worth apart from the leader's; whether it races
+        others, leads = 0.0, no  # racing worth apart from the leader's; whether it races
         for b in range(last, first - 1, -1):
             block = member[member_start[b] : member_start[b + 1]]
             if b < last and len(block) > 1:
@@ -311,13 +311,12 @@ def continue_item(
     state, draws = state_and_draws
     track = race_track(posterior, item, item + 1)
     rng, posterior, lent_track, log_worth = without_refcount((rng, posterior, track, state))
-    for _ in range(schedule.tune):
+    for sweep in range(1, schedule.tune + draws.shape[0] * schedule.thin + 1):
         update_worth(rng, item, posterior, log_worth, lent_track)
-    for d in range(draws.shape[0]):
-        for _ in range(schedule.thin):
-            update_worth(rng, item, posterior, log_worth, lent_track)
-        for k in range(len(log_worth)):
-            draws[d, k] = log_worth[k]
+        d, left = divmod(sweep - schedule.tune, schedule.thin)
+        if left == 0 and d > 0:
+            for k in range(len(log_worth)):
+                draws[d - 1, k] = log_worth[k]
     track.worth[0] = state[0]  # keeps the arrays alive until here
 
 
