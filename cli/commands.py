@@ -13,6 +13,7 @@ from .options import (
     Annotations,
     Anonymize,
     Bounds,
+    Categories,
     CategoryOptions,
     CleaningOptions,
     Columns,
@@ -334,16 +335,18 @@ def check(
     layout: LayoutOption = Layout.long,
     column: Columns = None,
     rater_attribute: RaterAttributes = None,
+    categories: Categories = None,
     bounds: Bounds = None,
     drop_missing: DropMissing = False,
     *,
     cleaning: CleaningOptions,
 ) -> None:
     """Check a table: print a summary, or its first error."""
-    from .tables import read_container, report_with_options
+    from .tables import declared_categories, read_container, report_with_options
 
     known = {"layout": layout, "bounds": bounds_of(bounds), "rater_attributes": rater_attribute or []}
     known |= {"missing": "drop" if drop_missing else "error"}
+    known |= {"categories": None if categories is None else declared_categories(categories)}
     data = read_container(annotations, kind, column or [], **known)
     if cleaning.merge_look_alikes:
         data = data.with_look_alikes_merged()

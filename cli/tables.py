@@ -164,7 +164,7 @@ def read_annotations(
     if so requested. Raises ValueError also if a threshold has all scores on one side.
     """
     options: dict[str, Any] = {
-        "categories": None if settings.categories is None else _declared(settings.categories),
+        "categories": None if settings.categories is None else declared_categories(settings.categories),
         "bounds": settings.bounds,
         "rater_attributes": settings.rater_attributes,
         "missing": settings.missing,
@@ -261,6 +261,8 @@ def read_container(
     """
     if options.get("bounds") is not None and kind != "scores":
         raise ValueError(f"--bounds is an option of scores, not of {kind}")
+    if options.get("categories") is not None and kind not in ("rankings", "labels"):
+        raise ValueError(f"--categories is an option of rankings and labels, not of {kind}")
     if options.get("rater_attributes") and kind == "rankings":
         raise ValueError("--rater-attribute is an option of labels, scores and comparisons")
     table = _read_layout(path, kind, columns, layout, options.get("rater_attributes") or ())
@@ -377,7 +379,7 @@ def _check_attributes(path: Path, names: Sequence[str], attributes: Sequence[str
         )
 
 
-def _declared(categories: str) -> list[str]:
+def declared_categories(categories: str) -> list[str]:
     """Return the categories of a text file, or of a comma-separated list."""
     if isfile(categories):  # Path.is_file raises in Python 3.12 if the text is too long for a name
         return [line for text in text_lines(Path(categories)) if (line := text.rstrip("\r\n"))]

@@ -130,3 +130,30 @@ def test_python_names_the_remedy(mistake):
     with pytest.raises((ValueError, TypeError)) as refused:
         call(tree)
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "message"),
+    [
+        (
+            "t.csv",
+            "a,r1,x\nb,r1,y\n",
+            (),
+            "write these names above the first row, if the table has no header",
+        ),
+        ("t.csv", "item,rater,label\na,r1\n", (), "write a delimiter for each cell, also for an empty one"),
+        ("t.csv.gz", "", (), "remedy: decompress the file"),
+        ("t.csv", "item,rater,label\na,r1,x\n", ("--kind", "scores", "--categories", "x,y"), "not of scores"),
+    ],
+)
+def test_files_that_are_odd(tmp_path, name, text, options, message):
+    (tmp_path / name).write_text(text)
+    result = run("check", tmp_path / name, *(options or ("--kind", "labels")))
+    assert result.exit_code == 2 and message in said(result), result.output
+
+
+def test_check_takes_the_categories_that_its_remedy_names(tmp_path):
+    (tmp_path / "t.csv").write_text("item,rater,label\na,r1,x\nb,r1,x\n")
+    assert "--categories" in said(run("check", tmp_path / "t.csv", "--kind", "labels"))
+    result = run("check", tmp_path / "t.csv", "--kind", "labels", "--categories", "x,y")
+    assert result.exit_code == 0 and "2 declared, 1 given" in result.output, result.output

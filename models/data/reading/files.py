@@ -134,6 +134,8 @@ def _delimited_columns(lines: Iterator[str], path: Path, delimiter: str) -> Mapp
         if len(cells) != len(header):
             problem = f"{len(cells)} cells under a header of {len(header)}" if cells else "the row is blank"
             remedy = "quote cells that hold the delimiter" if cells else "leave blank lines out"
+            if 0 < len(cells) < len(header):
+                remedy = "write a delimiter for each cell, also for an empty one"
             where = f"{path.name}, row {row:,}"
             raise DataError(problem, row=row, value=len(cells), remedy=remedy, where=where)
     return _named(header, [*map(list, zip(*rows, strict=True))], path)
@@ -317,6 +319,7 @@ def _excel_cell(cell: Any) -> Any:
     return str(int(cell)) if whole else cell
 
 
+COMPRESSED = (".gz", ".zip", ".bz2", ".xz", ".zst", ".7z")
 MAX_BYTES = 2**30
 MAX_CELLS = 200_000_000
 MAX_SPARSE = 20_000_000  # cells of records whose keys differ
@@ -377,7 +380,7 @@ def read_file(path: Path) -> TableFile:
             f"the suffix {path.suffix!r} is not a supported format",
             value=path.suffix,
             allowed=", ".join(_READERS),
-            remedy="export the table to one of them",
+            remedy="decompress the file" if suffix in COMPRESSED else "export the table to one of them",
             where=path.name,
         )
     try:

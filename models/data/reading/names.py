@@ -110,6 +110,8 @@ def missing_columns(
         remedy += ", or pass rater=None if the raters are not told apart"
     if (other := kind and _looks_like(kind, names)) is not None:
         remedy += f"; {words.kind(other)}"
+    elif not taken and not any(near.values()) and len(missing) > 1:
+        remedy += "; or write these names above the first row, if the table has no header"
     return DataError(
         f"there is no column {' or '.join(filter(None, [', '.join(listed[:-1]), listed[-1]]))}",
         column=next(iter(missing.values())),
