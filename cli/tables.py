@@ -319,6 +319,8 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
     except DataError as error:
         for python, option in OPTIONS.items():
             error.remedy = error.remedy.replace(python, option)
+        if error.row is not None:  # of which table, as commands read two
+            error.where = f"{header.path.name}, {error.where}"
         raise
 
 

@@ -142,6 +142,7 @@ def test_python_names_the_remedy(mistake):
             "write these names above the first row, if the table has no header",
         ),
         ("t.csv", "item,rater,label\na,r1\n", (), "write a delimiter for each cell, also for an empty one"),
+        ("t.csv", "item,rater,label\na,r1,\n", (), "raterzoo: t.csv, row 1, column 'label': '' is empty"),
         ("t.csv.gz", "", (), "remedy: decompress the file"),
         ("t.csv", "item,rater,label\na,r1,x\n", ("--kind", "scores", "--categories", "x,y"), "not of scores"),
     ],
