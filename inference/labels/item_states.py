@@ -149,9 +149,8 @@ def begin_item_states_gibbs(
     counts, prior = law
     distinct, pattern, items = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
     patterns = CountPatterns(distinct.astype(np.float64), items.astype(np.int64))
-    compiled_prior = StatePrior(
-        *map(np.ascontiguousarray, prior)
-    )  # kernels are compiled for each memory layout
+    # kernels are compiled for each memory layout
+    compiled_prior = StatePrior(*map(np.ascontiguousarray, prior))
     chains = plan.chain(SWEEPS_BEFORE)
 
     def parameters(trial: ChainPlan) -> np.ndarray:
