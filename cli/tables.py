@@ -455,7 +455,7 @@ def _wide_predictions(path: Path, table: Any, header: _Header, classifier: str |
     return predictions_from_table(own, item=item, category="category ", score="score ", classifier=classifier)
 
 
-def read_scores(path: Path, columns: Sequence[str], *, missing: Missing = "error") -> "xr.DataArray":
+def read_order_scores(path: Path, columns: Sequence[str], *, missing: Missing = "error") -> "xr.DataArray":
     """Read rankings of the items (classifier, item) from a column score or rank, and perhaps classifier.
 
     Larger scores are better; ranks are negated. A missing row is -inf. One classifier without a name is
@@ -550,7 +550,7 @@ def read_orders(
     """
     from ..reports.sections.comparisons import and_more
 
-    orders = read_scores(path, columns, missing=missing)
+    orders = read_order_scores(path, columns, missing=missing)
     voted = items.tolist()
     if strange := [item for item in orders["item"].to_numpy().tolist() if item not in set(voted)]:
         raise ValueError(

@@ -42,7 +42,7 @@ from ...models.distributions.vector_math import as_bits
 DIGIT_BITS, N_DIGITS = 11, 6  # of the radix sort
 
 
-def normal_scores(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
+def normal_scores_of_ranks(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
     """Return the normal score of every rank and half rank among the draws of the halved chains.
 
     Shapes: result float64 (2 S + 1,), the score of rank r at place 2 r, none at places 0 and 1. `n_chains`
@@ -103,7 +103,7 @@ def score_ranks(value, place, scores, chains):
 
 
 @inner_njit(error_model="numpy", inline="always")
-def folded(value, place, median, single, distance, origin):
+def fold_about_median(value, place, median, single, distance, origin):
     """Merge the two halves of a sorted sample by the distance from its median.
 
     Shapes: value, ascending, and place (S,), S even; overwritten: distance, ascending, and its place, origin
@@ -154,7 +154,7 @@ def measure_mixing(
 ) -> np.ndarray:
     """Diagnose the quantities from `first` to before `last`.
 
-    Shapes: draws float32 or float64 (chain, draw, quantity); scores, `normal_scores` of the numbers of chains
+    Shapes: draws float32 or float64 (chain, draw, quantity); scores, `normal_scores_of_ranks` of the numbers of chains
     and draws; result (4, last - first): R-hat (NaN for a single chain), bulk ESS, tail ESS (of the quantiles
     `tail` and 1 - `tail`), standard error of the mean; all NaN where a draw is NaN, and for chains of fewer
     than four draws.
@@ -212,7 +212,7 @@ def _diagnose(values, known, places, options, scores, result):
         result[1, quantity] = _effective_size(chains, work)
         median = rounded(rounded(value[size // 2 - 1] + value[size // 2], single) / 2, single)
         if n_chains > 1 and math.isfinite(median):
-            folded(value, place, median, single, distance, origin)
+            fold_about_median(value, place, median, single, distance, origin)
             score_ranks(distance, origin, scores, chains)
             fold = _scale_reduction(chains, work[0])
             if fold > r_hat:  # false for a NaN on either side
@@ -324,7 +324,7 @@ def mixing_of(draws: np.ndarray, threads: int | None) -> np.ndarray:
     Shapes: draws (chain, draw, quantity); returns (4, quantity).
     """
     n_chains, n_draws, n_quantities = draws.shape
-    scores = normal_scores(n_chains, n_draws, draws.dtype)
+    scores = normal_scores_of_ranks(n_chains, n_draws, draws.dtype)
 
     def part(first: int) -> np.ndarray:
         return measure_mixing(draws, scores, first, min(first + QUANTITIES_PER_TASK, n_quantities))

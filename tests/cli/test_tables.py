@@ -8,9 +8,9 @@ import pytest
 from raterzoo.cli.tables import (
     check_header,
     read_container,
+    read_order_scores,
     read_orders,
     read_predictions,
-    read_scores,
     read_sides,
 )
 from raterzoo.models import Comparisons, DataError, Labels, Scores
@@ -166,7 +166,7 @@ def test_predictions_of_items_and_of_sides(file, capsys):
     orders = read_orders(
         file("model,score,note\na,2,x\nb,1,\n"),
         [],
-        read_scores(file("item,rank\na,1\nb,2\n", "r.csv"), [])["item"].values,
+        read_order_scores(file("item,rank\na,1\nb,2\n", "r.csv"), [])["item"].values,
     )
     assert orders.values.tolist() == [[2, 1]]
     sides = read_sides(file("item,score,probability\na,9,0.75\nb,9,0.5\n"), [], 1)

@@ -21,8 +21,8 @@ from raterzoo.cli.tables import (
     read_container,
     read_groups,
     read_item_groups,
+    read_order_scores,
     read_predictions,
-    read_scores,
     read_sides,
 )
 from raterzoo.evaluation import predictions_from_table
@@ -315,7 +315,7 @@ FILE_DOORS = {
     "levels": lambda p: check_scores(read_container(p, "scores", [], layout="counts")),
     "ranked": lambda p: _check_predictions(read_predictions(p, [])),
     "scored": lambda p: _check_predictions(read_predictions(p, [])),
-    "orders": lambda p: _check_predictions(read_scores(p, []).rename(classifier="category")),
+    "orders": lambda p: _check_predictions(read_order_scores(p, []).rename(classifier="category")),
     "sides": lambda p: _check_predictions(read_sides(p, [], 0.5)),
     "groups": lambda p: _check_groups(read_groups(p)),
     "item_groups": lambda p: _check_groups(read_item_groups(p)),

@@ -7,7 +7,7 @@ A sparse table lists the raters of each pair. Either is read in blocks of cells.
 functions of the law at hand alone are compiled.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
@@ -66,12 +66,12 @@ FUNCTIONS = {
 }
 
 
-def _counts(law: Law, x: float, a: float, b: float, c: float, tie: float) -> tuple[float, float, float]:
+def _counts(law: Law, x: Any, a: float, b: float, c: float, tie: float) -> tuple[float, float, float]:
     """Return log p of counts and its slopes in x and the tie parameter."""
     return FUNCTIONS[type(law)][0](x, a, b, c, tie)
 
 
-def _information(law: Law, x: float, tie: float) -> tuple[float, float, float]:
+def _information(law: Law, x: Any, tie: float) -> tuple[float, float, float]:
     """Return the Fisher information of one answer in x and the tie parameter: xx, xt, tt."""
     return FUNCTIONS[type(law)][1](x, tie)
 

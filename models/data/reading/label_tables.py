@@ -10,7 +10,7 @@ from ...._messages import short_repr
 from ..errors import DataError
 from .columns import code_ids, is_empty, whole_cells
 from .frames import Column, column_names, named_columns
-from .matching import distinct_ids, distinct_items, match_ids, nearest
+from .matching import distinct_ids, distinct_item_ids, match_ids, nearest
 from .numbers import read_counts
 
 MAX_ITEMS = 10_000_000
@@ -83,7 +83,7 @@ def wide_columns(
             raise DataError(problem, column=count, value=int(repeats.sum()), allowed=allowed, remedy=remedy)
     items = np.arange(len(repeats))
     if item is not None:
-        items = distinct_items(columns["item"], _ANSWER_ROWS)
+        items = distinct_item_ids(columns["item"], _ANSWER_ROWS)
     if count is not None:
         pairs = zip(items.tolist(), repeats.tolist(), strict=True)
         items = np.array([f"{name}.{k}" for name, n in pairs for k in range(1, n + 1)], np.str_)
@@ -153,7 +153,7 @@ def counted_columns(
     keys = [labels[k] for k in place]
     columns = named_columns(frame, {"item": item} | {f"categories {k}": k for k in keys})
     table = np.stack([read_counts(columns[f"categories {k}"]) for k in keys], axis=1)
-    return distinct_items(columns["item"], _ANSWER_ROWS), names, table
+    return distinct_item_ids(columns["item"], _ANSWER_ROWS), names, table
 
 
 def _array_columns(counts: Any, item: str) -> tuple[dict[str, Any], list[Any]]:

@@ -78,7 +78,7 @@ def distinct_ids(argument: str, ids: Sequence[Any] | np.ndarray, reserved: Seque
     return index
 
 
-def distinct_items(column: Column, remedy: str) -> np.ndarray:
+def distinct_item_ids(column: Column, remedy: str) -> np.ndarray:
     """Validate a column with one row for each item; returns the ids, shape (row,)."""
     items, code = code_ids(column)
     if (place := first_repeat(code)) is not None:

@@ -10,7 +10,7 @@ from ..coded_rows import ANONYMOUS
 from ..errors import DataError
 from .columns import first_repeat
 from .frames import Column, column_names, named_columns
-from .matching import distinct_items
+from .matching import distinct_item_ids
 from .numbers import Bounds, read_counts, read_scores
 
 
@@ -25,7 +25,7 @@ def counted_scores(counts: Any, item: str, bounds: Bounds | None) -> tuple[np.nd
     level = _levels(names, bounds)
     columns = named_columns(frame, {"item": item} | {f"level {name}": name for name in names})
     table = np.stack([read_counts(columns[f"level {name}"]) for name in names], axis=1)
-    items = distinct_items(columns["item"], "if each row is one score, read the table by from_table")
+    items = distinct_item_ids(columns["item"], "if each row is one score, read the table by from_table")
     at, place = np.nonzero(table)
     return items, at, np.full(len(at), ANONYMOUS), level[place], table[at, place]
 

@@ -7,7 +7,12 @@ import pytest
 import scipy
 from arviz_stats.base import array_stats
 from packaging.version import Version
-from raterzoo.inference.kernels.convergence import TAIL, ascending_order, measure_mixing, normal_scores
+from raterzoo.inference.kernels.convergence import (
+    TAIL,
+    ascending_order,
+    measure_mixing,
+    normal_scores_of_ranks,
+)
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
@@ -27,7 +32,7 @@ def autoregressive(name, n_chains, n_draws, coefficients=COEFFICIENTS):
 
 
 def measured(draws):
-    scores = normal_scores(*draws.shape[:2], draws.dtype)
+    scores = normal_scores_of_ranks(*draws.shape[:2], draws.dtype)
     return measure_mixing(np.ascontiguousarray(draws), scores, 0, draws.shape[2])
 
 
@@ -130,7 +135,7 @@ def test_stuck_chains_fail():
 
 def test_any_part_is_that_part_of_the_whole():
     draws = autoregressive("parts", 2, 100, np.linspace(0, 0.9, 37))
-    scores = normal_scores(2, 100, draws.dtype)
+    scores = normal_scores_of_ranks(2, 100, draws.dtype)
     parts = [measure_mixing(draws, scores, a, b) for a, b in ((0, 5), (5, 22), (22, 22), (22, 37))]
     np.testing.assert_array_equal(np.concatenate(parts, axis=1), measured(draws))
 
@@ -187,7 +192,7 @@ def test_tails_of_the_reference_are_told_apart():
         np.testing.assert_allclose(ess_tail, of_arviz(draws)[2], rtol=1e-3)
 
     assert_rejects_twin(equals_arviz, array_stats.ess(draws, **AXES, method="tail", prob=0.95))
-    scores = normal_scores(4, 1000, draws.dtype)
+    scores = normal_scores_of_ranks(4, 1000, draws.dtype)
     ess_tail = measure_mixing(draws, scores, 0, draws.shape[2], 0.95)[2]
     expected = array_stats.ess(draws, **AXES, method="tail", prob=0.95)
     np.testing.assert_allclose(ess_tail, expected, rtol=1e-10)

@@ -4,7 +4,9 @@ import os
 import subprocess
 import sys
 
-from raterzoo.models.distributions.compiling import _imported, cached_njit, source_digest
+import numba as nb
+import pytest
+from raterzoo.models.distributions.compiling import _imported, cached_njit, inner_njit, source_digest
 
 HELPER = "import numba as nb\n\n@nb.njit\ndef helper(x):\n    return x + {}\n"
 ENTRY = """
@@ -34,6 +36,58 @@ def test_an_edited_helper_is_compiled_anew(tmp_path):
     assert run(tmp_path) == (1, 1)
     (tmp_path / "helper.py").write_text(HELPER.format(2))
     assert run(tmp_path) == (2, 0)
+
+
+PARTS = """
+import sys
+import numpy as np
+from numba.core.codegen import JITCodeLibrary
+from raterzoo.models.distributions.compiling import cached_njit, inner_njit
+
+translated = []
+finalize = JITCodeLibrary._finalize_specific
+JITCodeLibrary._finalize_specific = lambda self: (translated.append(self.name), finalize(self))
+
+@{decorator}()
+def inner(x):
+    return x + 1
+
+@cached_njit()
+def middle(x):
+    return 2 * inner(x)
+
+@cached_njit()
+def entry(x):
+    return middle(x) + inner(x)
+
+print(entry(1), *translated)
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "parts"), [("inner_njit", True), ("cached_njit", True), ("nb.njit", False)]
+)
+def test_only_what_python_calls_becomes_machine_code(tmp_path, decorator, parts):
+    """numba alone translates each function that the entry calls; ours are parts of the entry."""
+    script = tmp_path / "parts.py"
+    script.write_text(PARTS.replace("import sys", "import numba as nb").format(decorator=decorator))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    value, *translated = done.stdout.split()
+    assert value == "6" and "entry" in translated and "middle" not in translated
+    assert ("inner" not in translated) == parts
+
+
+def test_a_part_is_called_from_python_too():
+    @inner_njit()
+    def inner(x):
+        return x + 1
+
+    @nb.njit
+    def outer(x):
+        return inner(x)
+
+    assert outer(1) == inner(1) == 2
+    assert inner(1.5) == outer(1.5) == 2.5
 
 
 def digest_of(path):
