@@ -185,7 +185,11 @@ def begin_hmc(structure: PairStructure, model: pm.Model, plan: Draws, tuning: Tu
 def _exceeds_storage(model: pm.Model, plan: Draws) -> bool:
     """Whether the pointwise log likelihood has too many entries to be stored; warns if so."""
     annotations = model.named_vars_to_dims[str(model.observed_RVs[0].name)][0]
-    wanted = plan.chains * plan.draws * int(np.asarray(model.dim_lengths[annotations].eval()))
+    wanted = (
+        plan.chains
+        * plan.draws
+        * int(constant_value(model.dim_lengths[annotations], "the number of annotations"))
+    )
     if wanted > MOST_DENSITIES:
         warnings.warn(
             f"the log likelihood of every annotation would be {wanted:,} numbers, and is left out; pass log_likelihood=False, "

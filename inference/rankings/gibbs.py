@@ -14,7 +14,7 @@ from ..kernels.random_streams import draw_log_gammas, stream
 from ..runs.model_graph import shape_of
 from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, item_keys, pilot, streams_of_items
 from ..runs.trees import as_dataset
-from .kernels.gibbs import Schedule, begin_item, continue_item
+from .kernels.gibbs import Schedule, continue_item
 from .kernels.race import WorthPosterior
 from .recognition import RankingLikelihood, distinct_annotations, worth_posterior
 
@@ -86,7 +86,9 @@ def begin_worths(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -
     for chain, item in np.ndindex(streams.shape[:2]):
         seed = np.random.SeedSequence(plan.seed, spawn_key=(chain, int(keys[item])))
         streams[chain, item] = stream(seed)
-        begin_item(streams[chain, item], item, posterior, log_worth[chain, start[item] : start[item + 1]])
+        own = log_worth[chain, start[item] : start[item + 1]]
+        fresh = Schedule(0, thin=1, fresh=True)
+        continue_item(streams[chain, item], item, posterior, fresh, (own, np.empty((0, len(own)))))
     return {"stream": streams, "log_worth": log_worth}
 
 

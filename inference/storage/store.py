@@ -17,14 +17,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Self, cast
 
+import lazy_loader
 import numpy as np
 import xarray as xr
-import zarr
 
 from ..runs.trees import with_current_dims
 from ..runs.versions import check_schema
 from .journal import JournalEntries, check_run, check_state, read_journal, write_journal
 from .untrusted_files import WRITTEN, check_zarr
+
+zarr: Any = lazy_loader.load("zarr")  # most fits store nothing
 
 
 def read_draws(path: str | os.PathLike[str]) -> xr.DataTree:
@@ -195,7 +197,7 @@ class DrawStore:
                 arrays = zarr.open_group(self.path, path=name, mode="r+")
                 for variable, block in group.data_vars.items():
                     place = tuple(region.get(str(dim), slice(None)) for dim in block.dims)
-                    cast(zarr.Array, arrays[str(variable)])[place or ...] = block.to_numpy()
+                    cast(Any, arrays[str(variable)])[place or ...] = block.to_numpy()
 
     def mark(self, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], written: int) -> None:
         """Record in the journal that all writes count, with the writer's `note` and `arrays`; readers may use `written` draws."""

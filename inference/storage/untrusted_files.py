@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import h5py
+import lazy_loader
 
 from ..._messages import short_repr
 from ...models.data.errors import DataError
+
+h5py: Any = lazy_loader.load("h5py")  # only netCDF files need it
 
 WRITTEN = "draws_written"  # attribute of an unfinished store: number of its draws that are read
 MAX_NODES = 10_000
@@ -211,7 +213,7 @@ def _refused_zarr(path: Path, name: str, problem: str, allowed: str) -> DataErro
 
 MAX_DEPTH = 16
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-FILTERS = {h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32}
+FILTERS = {1, 2, 3}  # of HDF5: deflate, shuffle, Fletcher-32
 # errors that h5py and xarray raise for damaged files
 DAMAGED = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
 DAMAGED += (AssertionError, struct.error)

@@ -16,14 +16,14 @@ NEGLIGIBLE = -38.0  # log of a negligible term, relative to the largest
 TINY = -37.0  # log a below which 1 - exp(-a) is a
 
 
-@inner_njit(error_model="numpy", inline="always")
+@inner_njit(error_model="numpy")
 def single(w, z):
     """Return p of a block of one, w / (w + z), and d log p / dw, d log p / dz."""
     inverse = 1.0 / (z + w)
     return w * inverse, 1.0 / w - inverse, -inverse
 
 
-@inner_njit(error_model="numpy", inline="always")
+@inner_njit(error_model="numpy")
 def pair(v, w, z):
     """Return p of a block of two, both orders summed, and d log p / dv, / dw, / dz."""
     iv, iw, both = 1.0 / (z + v), 1.0 / (z + w), 1.0 / (z + v + w)

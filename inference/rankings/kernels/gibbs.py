@@ -253,6 +253,7 @@ class Schedule(NamedTuple):
 
     tune: int  # sweeps before the first stored draw
     thin: int  # sweeps per stored draw
+    fresh: bool = False  # first draw the state from the prior
 
 
 @inner_njit(error_model="numpy", forceinline=True)
@@ -290,10 +291,9 @@ def _draw_total(rng, first, posterior, log_worth):
         log_worth[k] += shift
 
 
-@cached_njit(nogil=True, error_model="numpy")
-def begin_item(rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray) -> None:
+@inner_njit(error_model="numpy")
+def _draw_prior(rng, first, posterior, log_worth):
     """Draw the log worths of an item, (candidate of the item,), overwritten, from their prior."""
-    first = posterior.candidate_start[item]
     for k in range(len(log_worth)):
         log_draw = log_standard_gamma(rng, float(posterior.shape[first + k]))
         log_worth[k] = log_draw - math.log(posterior.rate[first + k])
@@ -311,6 +311,8 @@ def continue_item(
     state, draws = state_and_draws
     track = race_track(posterior, item, item + 1)
     rng, posterior, lent_track, log_worth = without_refcount((rng, posterior, track, state))
+    if schedule.fresh:
+        _draw_prior(rng, posterior.candidate_start[item], posterior, log_worth)
     for sweep in range(1, schedule.tune + draws.shape[0] * schedule.thin + 1):
         update_worth(rng, item, posterior, log_worth, lent_track)
         d, left = divmod(sweep - schedule.tune, schedule.thin)

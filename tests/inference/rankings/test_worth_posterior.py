@@ -5,7 +5,7 @@ from itertools import pairwise, permutations, product
 import numpy as np
 import pytest
 from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.rankings.kernels.gibbs import Schedule, begin_item, continue_item
+from raterzoo.inference.rankings.kernels.gibbs import Schedule, continue_item
 from raterzoo.inference.rankings.recognition import distinct_annotations, worth_posterior
 from scipy.special import digamma, logsumexp
 
@@ -111,8 +111,7 @@ def exact():
 def sample_item(rng, item, posterior, schedule, draws):
     """Run one chain of one item from a draw of its prior."""
     log_worth = np.empty(draws.shape[1])
-    begin_item(rng, item, posterior, log_worth)
-    continue_item(rng, item, posterior, schedule, (log_worth, draws))
+    continue_item(rng, item, posterior, schedule._replace(fresh=True), (log_worth, draws))
 
 
 def log_plausibilities(name, posterior, schedule, n_draws):
