@@ -15,13 +15,13 @@ from .. import models
 from .._column_names import columns_alike, folded, renamed_in_words
 from .._messages import first_reprs, short_repr
 from ..models._catalog import annotation_kinds
+from ..models.data.container import look_alikes
 from ..models.data.errors import DataError
 from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_empty
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
 from ..models.data.reading.frames import MAX_CHARACTERS, named_columns
 from ..models.data.reading.names import KINDS, Wording, missing_columns, resolved_names
 from ..models.data.reading.numbers import decimal_points, is_number
-from ..models.data.summary import look_alikes
 from ..reports.settings import Groups, Settings
 from .terminal import print_note, print_text
 

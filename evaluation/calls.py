@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
 from hashlib import blake2b
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,25 @@ def refuse_unknown(function: str, options: Iterable[str], known: Collection[str]
             near = ["random_seed"] if name == "seed" else get_close_matches(name, known, 1)
             if near:
                 raise EvaluationError(f"{function} has no option {name!r}; did you mean {near[0]!r}?")
+
+
+def check_arguments(
+    function: Callable[..., Any], arguments: Iterable[str], metric: object, *passed_to: Callable[..., Any]
+) -> None:
+    """Raise at an argument that neither the metric takes nor an evaluation function, or those it is passed on to.
+
+    A `Metric` takes none. Where no name is near, or a metric takes any name, the metric itself decides.
+    """
+    known: set[str] = set()
+    for own in (function, *passed_to, *([metric] if callable(metric) else [])):
+        try:
+            parameters = signature(own).parameters.values()
+        except (TypeError, ValueError):
+            return
+        if own is metric and any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
+            return
+        known |= {p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD}
+    refuse_unknown(function.__name__, arguments, known)
 
 
 def check_probability(name: str, value: object) -> None:

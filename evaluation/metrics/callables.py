@@ -4,15 +4,14 @@ For scikit-learn's metrics the form of truth and predictions follows from the na
 caller's arguments. The default is one true and one predicted label for every item.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import Parameter, signature
-from typing import Any
 
 import numpy as np
 
-from ..calls import EvaluationError, refuse_unknown
+from ..calls import EvaluationError
 from .metric import Metric, Response, Truth
 
 ByDraw = Callable[..., object]
@@ -138,25 +137,6 @@ def metric_from_callable(
     if larger_is_better is None:
         larger_is_better = not name.endswith(LOSSES)
     return Metric(name, truth, score, top, response, "items", larger_is_better)
-
-
-def check_arguments(
-    function: Callable[..., Any], arguments: Iterable[str], metric: object, *passed_to: Callable[..., Any]
-) -> None:
-    """Raise at an argument that neither the metric takes nor an evaluation function, or those it is passed on to.
-
-    A `Metric` takes none. Where no name is near, or a metric takes any name, the metric itself decides.
-    """
-    known: set[str] = set()
-    for own in (function, *passed_to, *([metric] if callable(metric) else [])):
-        try:
-            parameters = signature(own).parameters.values()
-        except (TypeError, ValueError):
-            return
-        if own is metric and any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
-            return
-        known |= {p.name for p in parameters if p.kind is not Parameter.VAR_KEYWORD}
-    refuse_unknown(function.__name__, arguments, known)
 
 
 def refuse_factory(function: ByDraw) -> None:

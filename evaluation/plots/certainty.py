@@ -8,8 +8,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from ..calls import EvaluationError
-from .canvas import Backend, Look, canvas, legend, look_of
-from .panel import Panel
+from .canvas import Backend, Look, Panel, canvas, legend, look_of
 from .style import COLOURS, GREY, INK, needs, readings, some_items
 
 

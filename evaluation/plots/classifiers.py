@@ -8,10 +8,9 @@ import xarray as xr
 from matplotlib import colormaps
 
 from ..calls import EvaluationError
-from .canvas import Backend, Look, canvas, legend, look_of
+from .canvas import MATRIX, Backend, Look, Panel, canvas, legend, look_of
 from .certainty import draw_band, mark_at_end
 from .metrics import draw_interval, fit_rows
-from .panel import MATRIX, Panel
 from .style import COLOURS, INK, ON_DARK, ON_LIGHT, in_words, ink_on, letters_wide, needs, readings, shortened
 
 FEW = 4  # up to so many classifiers all pairs are drawn

@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from .canvas import legend
-from .panel import Panel
+from .canvas import Panel, legend
 from .style import BAND, COLOURS, INK, Picture, ink_on, plain, shortened, tidy
 
 LONGEST = 40  # letters, of a label

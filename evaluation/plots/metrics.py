@@ -7,8 +7,7 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError
-from .canvas import Backend, canvas, legend
-from .panel import Panel
+from .canvas import Backend, Panel, canvas, legend
 from .style import (
     COLOURS,
     GREY,

@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 
 from ..calls import EvaluationError
 from ..truth.plausibility import plausibility_of
-from .canvas import Backend, canvas, legend
-from .panel import Panel
+from .canvas import Backend, Panel, canvas, legend
 from .style import COLOURS, GREY, INK, readings, shortened, some_items
 
 

@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from ..calls import EvaluationError, check_whole
 from ..surveys.item_states.equivalence import survey_summary
 from ..surveys.results import equivalence_in_words
-from .canvas import Backend, canvas, legend, look_of
-from .panel import Panel
+from .canvas import Backend, Panel, canvas, legend, look_of
 from .style import COLOURS, INK, in_words, letters_wide, one_or_more, readings, shortened
 
 FEW = 12  # up to so many raters each has a tick

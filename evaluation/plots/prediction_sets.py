@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from .canvas import Backend, canvas, legend
-from .panel import Panel
+from .canvas import Backend, Panel, canvas, legend
 from .style import COLOURS, GREY, INK, letters_wide, limits_with_texts, one_or_more, shortened
 
 PROB = 0.9

@@ -6,9 +6,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from .canvas import Backend, canvas, legend
+from .canvas import Backend, Panel, canvas, legend
 from .certainty import names_of
-from .panel import Panel
 from .style import COLOURS, GREY, INK, in_words, needs, readings, shortened
 
 UNRELIABLE = 0.7  # Pareto k above which importance weights are unreliable

@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from ..calls import EvaluationError, check_probability
-from .canvas import Backend, canvas, legend
+from .canvas import Backend, Panel, canvas, legend
 from .certainty import names_of
-from .panel import Panel
 from .style import COLOURS, GREY, INK, Picture, ink_on, needs, new_axes, plain, readings, shortened, tidy
 
 MOST_RATERS = 40

@@ -7,9 +7,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from .canvas import Backend, canvas, legend, look_of
+from .canvas import Backend, Panel, canvas, legend, look_of
 from .certainty import names_of
-from .panel import Panel
 from .style import COLOURS, INK, one_or_more, readings
 
 QUANTITIES = {

@@ -15,9 +15,8 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError
-from .classifiers import Classifiers
 from .combiners import Learn
-from .counts import LabelCounts, LabelSource
+from .counts import Classifiers, LabelCounts, LabelSource
 from .item_states.equivalence import posterior_power_curve, posterior_survey_equivalence
 from .resampling import Resampling, check_resampling, survey_scores
 from .results import SurveyDataset

@@ -4,8 +4,7 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError, check_whole
-from .classifiers import Classifiers
-from .counts import LabelCounts, LabelSource
+from .counts import Classifiers, LabelCounts, LabelSource
 
 
 def calibrated(

@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from ..._progress import step
-from ..calls import MOST_THREADS, EvaluationError, fixed_seed, in_threads
-from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, check_arguments, metric_from_callable
+from ..calls import MOST_THREADS, EvaluationError, check_arguments, fixed_seed, in_threads
+from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_from_callable
 from ..metrics.metric import Metric, OneHotScore, Response, Truth
 from ..truth import forms
 from ..truth.forms import DrawnBlock

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError, check_probability, fixed_seed
-from ..metrics.callables import ByDraw, check_arguments, has_known_direction, name_of
+from ..calls import EvaluationError, check_arguments, check_probability, fixed_seed
+from ..metrics.callables import ByDraw, has_known_direction, name_of
 from ..metrics.metric import Metric
 from ..truth.plausibility import Plausibility
 from ..truth.top_labels import OtherAs

@@ -22,8 +22,8 @@ import numpy as np
 import xarray as xr
 from arviz_stats.base.array import array_stats
 
-from ..calls import EvaluationError, check_probability, check_whole, fixed_seed
-from ..metrics.callables import ByDraw, check_arguments
+from ..calls import EvaluationError, check_arguments, check_probability, check_whole, fixed_seed
+from ..metrics.callables import ByDraw
 from ..metrics.metric import Metric, Response, Truth
 from ..truth.plausibility import Block
 from ..truth.top_labels import OtherAs

@@ -9,8 +9,7 @@ import xarray as xr
 from ...models.distributions.paired_comparisons_kernels import law_code
 from ..comparisons.averaged_link import Link
 from ..comparisons.kernels.information import answer_information
-from .label_information import AboutLabels, next_label_to_ask
-from .questions import most_informative_first, positions_of
+from .label_information import AboutLabels, most_informative_first, next_label_to_ask, positions_of
 
 AboutPairs = Literal["quality", "ranks"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..._messages import short_repr
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .connectivity import components_in_words, connected_components
-from .container import Container
+from .container import Container, range_of
 from .errors import DataError
 from .raters import read_attributes
 from .reading.columns import Missing, annotation_columns, code_ids, first_place, kinds_of, refused_cell
@@ -17,7 +17,6 @@ from .reading.comparison_tables import LEFT, OUTCOMES, RIGHT, TIE, code_items, i
 from .reading.frames import Column, is_listed
 from .reading.matching import match_ids
 from .reading.numbers import read_counts, split_counts
-from .summary import range_of
 
 EVALICA = {"X": "left", "Y": "right", "Draw": "tie"}
 _NAMES = "evalica's Winner.X, Winner.Y and Winner.Draw, or 'X', 'Y' and 'Draw'"

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._messages import short_repr
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
-from .container import Container
+from .container import Container, range_of
 from .errors import DataError
 from .raters import read_attributes
 from .reading.columns import Missing, annotation_columns, code_ids
@@ -22,7 +22,6 @@ from .reading.label_tables import (
 )
 from .reading.matching import code_categories
 from .reading.numbers import read_counts, split_counts
-from .summary import range_of
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category
 MAX_ANSWERS = 200_000_000

@@ -8,13 +8,12 @@ import numpy as np
 
 from ..._messages import short_repr
 from .coded_rows import CodedRows
-from .container import Container
+from .container import Container, range_of
 from .errors import DataError
 from .reading.columns import Missing, annotation_columns, code_ids
 from .reading.frames import Column, nested_columns
 from .reading.matching import code_categories, distinct_ids
 from .reading.numbers import read_ranks
-from .summary import range_of
 
 _ENTRY = ("annotation_item", "annotation_rater", "category_code", "rank")
 

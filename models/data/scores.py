@@ -7,13 +7,12 @@ from typing import Any, Self
 import numpy as np
 
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
-from .container import Container
+from .container import Container, range_of
 from .raters import read_attributes
 from .reading.columns import Missing, annotation_columns, code_ids
 from .reading.label_tables import at_wide_cells, wide_columns
 from .reading.numbers import Bounds, read_bounds, read_counts, read_scores, split_counts
 from .reading.score_tables import counted_scores
-from .summary import range_of
 
 MANY_LEVELS = 20
 

@@ -22,8 +22,7 @@ import numpy as np
 import xarray as xr
 
 from ...calls import EvaluationError, check_probability, check_whole, fixed_seed, generator_of, in_threads
-from ..classifiers import Classifiers
-from ..counts import LabelCounts
+from ..counts import Classifiers, LabelCounts
 from ..results import crossing, interval_of
 from ..scores import clipped
 from .checks import checked_ks, classifier_scores, observed_curve, replicated_curves

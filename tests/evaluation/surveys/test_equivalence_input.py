@@ -7,7 +7,7 @@ import xarray as xr
 from raterzoo import inference, models
 from raterzoo.evaluation import EvaluationError
 from raterzoo.evaluation.surveys import subsets
-from raterzoo.evaluation.surveys.classifiers import Classifiers
+from raterzoo.evaluation.surveys.counts import Classifiers
 from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
 from raterzoo.evaluation.surveys.subsets import Patterns, subsets_of
 
