@@ -65,24 +65,28 @@ class _NoMachineCode:
         return getattr(self._codegen, name)
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Leave the environment unset: the function that Python calls has one of its own."""
+        """Leave the environment unset, which numba would write to memory: what Python calls has one of its own."""
 
 
 class _Part(JITCodeLibrary):
     """A function in LLVM's language, to be linked into its callers: neither optimised nor translated into machine code."""
+
+    # numba calls these four when a function has been lowered
 
     @property
     def codegen(self) -> Any:
         return _NoMachineCode(self._codegen)
 
     def _optimize_final_module(self) -> None:
-        pass
+        """Leave this to the function of which it becomes a part."""
 
     def _finalize_final_module(self) -> None:
+        """Let callers link it, as numba does, but do not hand it to the machine."""
         self._finalize_dynamic_globals()
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
+        """Address for Python, null as for a function that a library does not have: nobody calls it, see `_as_part_of_callers`."""
         return 0
 
 
@@ -99,7 +103,7 @@ class _PartCompiler(Compiler):
 def _as_part_of_callers(compiled: Any, options: dict[str, Any]) -> Any:
     """Let compiled callers of a numba function see a `_Part` of it; Python calls the function itself."""
 
-    @cache
+    @cache  # numba holds its lock of the process whenever it asks for a part
     def part() -> Any:
         return nb.njit(pipeline_class=_PartCompiler, **PARTS, **options)(compiled.py_func)
 

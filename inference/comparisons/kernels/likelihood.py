@@ -76,6 +76,9 @@ def _information(law: Law, x: Any, tie: float) -> tuple[float, float, float]:
     return FUNCTIONS[type(law)][1](x, tie)
 
 
+# numba chooses the functions of a law by its type, whose Python class is `instance_class`
+
+
 @overload(_counts, inline="always")
 def _compiled_counts(law, x, a, b, c, tie):
     counts = FUNCTIONS[law.instance_class][0]
