@@ -15,7 +15,15 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable
     load, names, public = lazy_loader.attach_stub(package, file)
 
     def load_checked(name: str) -> Any:
-        found = load(name)
+        try:
+            found = load(name)
+        except AttributeError as error:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, public, 1)
+            if not near or name in public or name.startswith("_"):
+                raise
+            raise AttributeError(f"{error}; did you mean {near[0]!r}?", name=name) from None
         if isinstance(found, FunctionType):
             found = vars(sys.modules[package])[name] = _with_seed_check(found)
         return found

@@ -24,7 +24,7 @@ class KeptPosterior:
     """Part of a posterior that is written to a file."""
 
     keep: str  # one of `PARTS`
-    step: int  # one of every so many draws of each chain is kept
+    step: int  # every step-th draw of each chain is kept
     draws: int  # of each chain
     kept: int  # of each chain
     bytes: float  # of all draws

@@ -40,7 +40,7 @@ class PerDraw:
     names: np.ndarray  # (code,), label of every code, ascending except for a last OTHER
 
     def named(self, names: np.ndarray) -> "PerDraw":
-        """Return a copy for these labels, passed to the function if it has an argument ``labels``."""
+        """Return a copy with the labels (code,) of the codes; a function with an argument ``labels`` receives them."""
         arguments, average = dict(self.arguments), self._average()
         if average == "binary" and "pos_label" not in arguments and 1 not in names.tolist():
             raise EvaluationError(
@@ -114,6 +114,10 @@ def metric_from_callable(
     deviance.
     """
     refuse_factory(function)
+    if isinstance(function, str):
+        raise EvaluationError(
+            f"metric={function!r}: expected a Metric, or a function, not text; pass for example evaluation.f1()"
+        )
     if not callable(function):
         raise EvaluationError(
             f"metric={function!r}: expected a Metric, or a function of true and predicted labels"

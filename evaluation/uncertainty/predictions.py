@@ -70,7 +70,12 @@ def predictions_from_table(
     [['y', 'x'], ['y', '']]
     """
     if (score is None) == (rank is None):
-        raise EvaluationError("predictions: pass either score= or rank=, the column that orders labels")
+        roles = {"score": "score", "probability": "score", "rank": "rank"}
+        likely = [f'{role}="{name}"' for name, role in roles.items() if name in (_names(frame) or ())]
+        such = f", such as {' or '.join(likely)}" if likely else ""
+        raise EvaluationError(
+            f"predictions: pass either score= or rank=, the column that orders labels{such}"
+        )
     asked = {"item": item, "category": category, "classifier": classifier, "score": score, "rank": rank}
     found = _resolved(frame, {role: name for role, name in asked.items() if name is not None})
     item, category, *of_classifier, value_column = found.values()

@@ -56,6 +56,9 @@ def test_unknown_name_is_an_attribute_error(package):
     module = importlib.import_module(package)
     with pytest.raises(AttributeError, match="nonsense"):
         _ = module.nonsense
+    if package == "raterzoo.models":
+        with pytest.raises(AttributeError, match="did you mean 'dawid_skene'"):
+            _ = module.dawid_skeen
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -45,6 +45,12 @@ def test_the_nearest_name_is_said(name, metric, option, meant):
 
 
 def test_options_passed_on_are_known():
+    with pytest.raises(evaluation.EvaluationError, match=r"metric='f1': .* pass .* evaluation\.f1\(\)"):
+        CALLS["uncertainty_adjusted"]("f1")
+    with pytest.raises(
+        evaluation.EvaluationError, match=r"order is uncertainty_adjusted\(metric, tree, pred"
+    ):
+        evaluation.uncertainty_adjusted(LAW, evaluation.f1(), PREDICTED)
     with pytest.raises(
         evaluation.EvaluationError, match="compare has no option 'resample'; did you mean 'resamples'"
     ):

@@ -55,7 +55,7 @@ def changed(**columns):
 
 
 REFUSED = [
-    (TABLE, {}, "either score= or rank="),
+    (TABLE, {}, "either score= or rank=.*, such as (score|rank)="),
     (TABLE, {"score": "score", "rank": "rank"}, "either score= or rank="),
     (TABLE, {"score": "p"}, "no column 'p'; the columns are .item., .category., .score., .rank., .model."),
     (pl.DataFrame(TABLE), {"score": "p"}, "no column 'p'"),
