@@ -308,6 +308,10 @@ def evaluate(
     """Score predictions against a posterior, with intervals."""
     if out is not None:
         check_output("--out", out)
+    from .tables import check_prediction_header, has_categories
+
+    if posterior.suffix in (".nc", ".zarr") and has_categories(posterior):
+        check_prediction_header(predictions, "labels", column or [])
     from .evaluating import EvaluationOptions, score_file
 
     missing = "drop" if drop_missing else "error"

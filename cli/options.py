@@ -61,7 +61,20 @@ KeepOption = Annotated[
         "Default all, above 200 MB thinned.",
     ),
 ]
-KindOption = Annotated[Kind, typer.Option("--kind", help="Kind of annotation.")]
+
+
+def _kind_named(name: str) -> Kind:
+    """Return a kind of annotation by its name."""
+    if name in list(Kind):
+        return Kind(name)
+    near = "".join(f"; did you mean {own!r}?" for own in get_close_matches(name, list(map(str, Kind)), n=1))
+    raise typer.BadParameter(f"{name!r} is not one of {', '.join(repr(str(own)) for own in Kind)}{near}")
+
+
+KindOption = Annotated[
+    Kind,
+    typer.Option("--kind", help="Kind of annotation.", parser=_kind_named, metavar=f"<{'|'.join(Kind)}>"),
+]
 LayoutOption = Annotated[
     Layout,
     typer.Option(

@@ -34,6 +34,7 @@ LAYOUTS: dict[str, tuple[str, ...]] = {
     "labels": ("long", "wide", "counts"),
     "scores": ("long", "wide", "counts"),
 }  # other kinds: long
+PREDICTED = ("category", "score", "rank")  # roles of a long table of predicted categories
 LISTED: dict[str, tuple[str, ...]] = {
     "wide": ("rater",),
     "counts": ("category", "label", "score"),
@@ -54,6 +55,7 @@ def _words(path: Path) -> Wording:
     return Wording(
         lambda role, name: f"--column {role}={name if name == '...' else shlex.quote(name)}",
         lambda kind: f"these look like {kind}, which --kind {kind} of fit, report and check reads",
+        lambda kind: f"read {kind} with --layout wide",
         " ",
         path.name,
     )
@@ -150,9 +152,28 @@ def check_header(
 
 
 def check_prediction_header(path: Path, kind: str, columns: Sequence[str] = ()) -> None:
-    """Raise, before any slow import, if a table of predictions has no item."""
+    """Raise, before any slow import, if a table of predictions has no item or, of a kind with them, no categories."""
     synonyms = {"item": "compared"} if kind == "comparisons" else {}
-    _header(path, read_names(path), columns, ("item",), (), several="predictions", synonyms=synonyms)
+    roles: tuple[str, ...] = ("item",)
+    if kind in ("rankings", "labels"):
+        roles, synonyms = ("item", *PREDICTED, "classifier"), {"score": "confidence"}
+    names = read_names(path)
+    header = _header(path, names, columns, roles, roles[1:], several="predictions", synonyms=synonyms)
+    if len(roles) > 1 and "category" not in header.found:
+        _check_wide_predictions(header)
+
+
+def has_categories(posterior: Path) -> bool:
+    """Whether a stored posterior is of categories; told without a slow import, and False if it cannot be read."""
+    if posterior.is_dir():
+        return (posterior / "posterior" / "plausibility").is_dir()
+    import h5py
+
+    try:
+        with h5py.File(posterior) as file:
+            return "posterior/plausibility" in file
+    except OSError:
+        return False
 
 
 def read_annotations(
@@ -398,7 +419,7 @@ def read_predictions(path: Path, columns: Sequence[str], *, missing: Missing = "
     Without a column of categories, every other column of numbers is a category, and holds its scores.
     `columns` are renamings of columns that the file has. Returns as `evaluation.predictions_from_table`.
     """
-    table, header = _prediction_columns(path, columns, ("category", "score", "rank"), {"score": "confidence"})
+    table, header = _prediction_columns(path, columns, PREDICTED, {"score": "confidence"})
     found, classifier = header.found, header.found.get("classifier")
     order = _order(header)
     if "category" not in found:
@@ -431,16 +452,38 @@ def _order(header: _Header) -> str | None:
     return order
 
 
+def _check_wide_predictions(header: _Header) -> Sequence[str]:
+    """Columns that may be categories; raises unless there are two, and none that orders the categories of rows."""
+    own = [header.found.get(role) for role in ("item", "classifier")]
+    free = header.listed or [name for name in header.names if name not in own]
+    ordered = not header.listed and {"rank", "score"} & {folded(name) for name in header.names}
+    if ordered or len(free) < 2:
+        raise _no_category(header)
+    return free
+
+
+def _no_category(header: _Header) -> DataError:
+    """Error about predictions without a column of categories; one that could hold them is suggested."""
+    if set(header.names) - {*header.found.values()}:
+        return missing_columns({"category": "category"}, header.names, words=_words(header.path))
+    return DataError(
+        "there is no column 'category'",
+        column="category",
+        allowed=f"the columns that are there: {first_reprs(header.names)}",
+        remedy="add a column 'category' that names the category of the prediction, or write the probabilities of each "
+        "category in a column of its name (item,no,yes)",
+        where=header.path.name,
+    )
+
+
 def _wide_predictions(path: Path, table: Any, header: _Header, classifier: str | None) -> "xr.DataArray":
     """Read scores from a column for each category; an empty cell is no prediction."""
     item = header.found["item"]
-    if not header.listed and {"rank", "score"} & {folded(name) for name in header.names}:
-        raise missing_columns({"category": "category"}, header.names, words=_words(path))
-    free = header.listed or [name for name in header.names if name not in (item, classifier)]
+    free = _check_wide_predictions(header)
     cells = _cells(table, free)
     names = list(header.listed) or [name for name in free if any(map(is_number, cells[name]))]
     if len(names) < 2:
-        raise missing_columns({"category": "category"}, header.names, words=_words(path))
+        raise _no_category(header)
     print_note(f"{path.name}: reading the scores of the categories {first_reprs(names)}")
     ids = _cells(table, [name for name in (item, classifier) if name])
     rows = [(row, name) for row in range(len(ids[item])) for name in names if not is_empty(cells[name][row])]

@@ -22,6 +22,8 @@ TABLES = {
     "votes.csv": VOTES | {"winner": ["left", "right", "lft"]},
     "scores.csv": {"item": ["a", "b"], "rater": ["r", "r"], "score": ["1", "two"]},
     "high.csv": {"item": ["a", "b"], "rater": ["r", "r"], "score": ["1", "11"]},
+    "wide.csv": {"item": ["a", "b"], "Ann": ["1", "2"], "Bob": ["2", "2"]},
+    "probabilities.csv": {"item": ["a", "b"], "probability": ["0.2", "0.7"]},
     "predictions.csv": {"item": ["a", "b"], "category": ["x", "y"], "rank": [1, 1]},
     "header.csv": {name: [] for name in LABELS},
 }
@@ -66,7 +68,20 @@ COMMANDS = {  # arguments, and words of the message
     ),
     "option mistyped": ((*FIT, "--sed", "3"), "--seed"),
     "command mistyped": (("fti", "labels.csv"), "Did you mean 'fit'?"),
-    "kind mistyped": ((*FIT, "--kind", "label"), "'rankings', 'labels', 'comparisons', 'scores'"),
+    "kind mistyped": (
+        (*FIT, "--kind", "label"),
+        "for '--kind': 'label' is not one of 'rankings', 'labels', 'comparisons', 'scores'; did you mean 'labels'?",
+    ),
+    "kind of other columns": (
+        ("fit", "labels.csv", "--kind", "rankings", "-o", "p.nc"),
+        "remedy: these look like labels, which --kind labels",
+    ),
+    "wide scores": (("check", "wide.csv", "--kind", "scores"), "read scores with --layout wide"),
+    "wide labels": (("check", "wide.csv", "--kind", "labels"), "read labels with --layout wide"),
+    "probabilities of no category": (
+        ("report", "labels.csv", "probabilities.csv", "--kind", "labels"),
+        "add a column 'category' that names the category",
+    ),
     "resume with data": (("fit", "labels.csv", "--resume", "p.zarr"), "leave out"),
 }
 
@@ -93,6 +108,7 @@ def test_what_is_no_error_is_said(table, option, tables):
     assert result.exit_code == 0 and option in said(result)
 
 
+WIDE = {"item": ["a", "b"], "Ann": [1, 2], "Bob": [2, 2]}
 LABELLED = models.Labels.from_table(LABELS)
 CALLS = {
     "seed": (lambda tree: inference.sample(models.dawid_skene(LABELLED), seed=1), "random_seed"),
@@ -106,6 +122,8 @@ CALLS = {
         lambda tree: models.Labels.from_table({"task": ["a"], "who": ["r"], "label": ["x"]}),
         "rater=...",
     ),
+    "wide scores": (lambda tree: models.Scores.from_table(WIDE), "read it by models.Scores.from_wide"),
+    "wide labels": (lambda tree: models.Labels.from_table(WIDE), "read it by models.Labels.from_wide"),
     "prior": (lambda tree: models.dawid_skene(LABELLED, prevalence_concentration=-1), "must be positive"),
     "metric without parentheses": (
         lambda tree: evaluation.uncertainty_adjusted(evaluation.f1, tree, PREDICTIONS),
@@ -158,3 +176,13 @@ def test_check_takes_the_categories_that_its_remedy_names(tmp_path):
     assert "--categories" in said(run("check", tmp_path / "t.csv", "--kind", "labels"))
     result = run("check", tmp_path / "t.csv", "--kind", "labels", "--categories", "x,y")
     assert result.exit_code == 0 and "2 declared, 1 given" in result.output, result.output
+
+
+@pytest.mark.parametrize("suffix", ["nc", "zarr"])
+def test_predictions_without_categories_are_refused_before_the_posterior_is_read(suffix, tables, monkeypatch):
+    path = f"p.{suffix}"
+    options = ("--kind", "labels", "--model", "dirichlet", "--draws", 10, "--chains", 2)
+    assert run("fit", "labels.csv", "-o", path, *options).exit_code == 0
+    monkeypatch.setattr("raterzoo.cli.evaluating.read_posterior", None)
+    result = run("evaluate", path, "probabilities.csv")
+    assert result.exit_code == 2 and "add a column 'category' that names" in said(result)

@@ -30,6 +30,7 @@ class Wording(NamedTuple):
 
     column: Callable[[str, str], str]  # role, name of the column or "..."
     kind: Callable[[str], str]
+    wide: Callable[[str], str]
     separator: str = ", "
     where: str = "the table"
 
@@ -37,6 +38,7 @@ class Wording(NamedTuple):
 PYTHON = Wording(
     lambda role, name: f"{role}={name if name == '...' else short_repr(name)}",
     lambda kind: f"these look like {kind}, which models.{KINDS[kind].container}.from_table reads",
+    lambda kind: f"read it by models.{KINDS[kind].container}.from_wide",
 )
 
 
@@ -109,7 +111,9 @@ def missing_columns(
     if words is PYTHON and "rater" in missing and kind in ("comparisons", "scores"):
         remedy += ", or pass rater=None if the raters are not told apart"
     if (other := kind and _looks_like(kind, names)) is not None:
-        remedy += f"; {words.kind(other)}"
+        remedy = f"{words.kind(other)}; or {remedy}"
+    elif kind and _looks_wide(kind, missing, near, [name for name in names if name not in taken]):
+        remedy = f"if each rater has a column, {words.wide(kind)}; or {remedy}"
     elif not taken and not any(near.values()) and len(missing) > 1:
         remedy += "; or write these names above the first row, if the table has no header"
     return DataError(
@@ -126,6 +130,15 @@ def _nearest(role: str, name: str, known: Collection[str]) -> str:
     words = [(folded(name), 0.6), *((word, 0.8) for word in sorted(TRADE.get(role, ())) if name == role)]
     found = (get_close_matches(word, known, n=1, cutoff=cutoff) for word, cutoff in words)
     return next((near[0] for near in found if near), "")
+
+
+def _looks_wide(
+    kind: str, missing: Mapping[str, str], near: Mapping[str, str], free: Collection[str]
+) -> bool:
+    """Whether a table without a column of answers may have one for each rater instead."""
+    absent = {"labels": ["label", "rater"], "scores": ["score"]}.get(kind)
+    by_default = all(role == name for role, name in missing.items())
+    return sorted(missing) == absent and by_default and not any(near.values()) and len(free) > 1
 
 
 def _looks_like(kind: str, names: Sequence[str]) -> str | None:
