@@ -286,7 +286,7 @@ class Recipe:
 
 
 def recorded[**P, M](builder: Callable[P, M]) -> Callable[P, M]:
-    """Decorate a builder to record a `Recipe` for each model, for as long as the model lives."""
+    """Decorate a builder: a `Recipe` of each model that it builds is kept as long as the model is."""
     parameters = signature(builder)
 
     @wraps(builder)

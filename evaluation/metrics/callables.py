@@ -61,7 +61,7 @@ class PerDraw:
     def __call__(
         self, truth: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None, n_labels: int
     ) -> np.ndarray:
-        """Return the value of every draw (sample,); truth (sample, item, ...), weights (sample or 1, item)."""
+        """Return the metric of every draw, (sample,). Shapes: truth (sample, item, ...), weights (sample or 1, item)."""
         arguments, predicted = dict(self.arguments), predictions
         if self.response == "labels":
             predicted = self.names[predictions if self.truth in LIST_TRUTHS else predictions[:, 0]]

@@ -175,7 +175,7 @@ def _pair(name: str, result: xr.Dataset, better: str, worse: str) -> dict[str, A
 
 
 def _ends(start: str, ends: xr.DataArray) -> dict[str, Any]:
-    """Columns of both ends of an interval; `start` is a prefix of their names."""
+    """Both ends of an interval, as columns named lower and upper after the prefix `start`."""
     lower, upper = ends.to_numpy().tolist()
     return {f"{start}lower": lower, f"{start}upper": upper}
 
