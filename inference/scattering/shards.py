@@ -199,7 +199,9 @@ def sample_shard(shard: ItemShard, build: Callable[[Any], pm.Model], options: Ma
         model = build(data)
         route = route_of(model)
         if route.name != shard.name:
-            raise ValueError(f"the builder returns {route.name} for some items, but {shard.name} for all of them")
+            raise ValueError(
+                f"the builder returns {route.name} for some items, but {shard.name} for all of them"
+            )
         prior = item_prior(model, route.name)
     if prior.digest(0, len(data.items)) != shard.prior:
         raise ValueError(
