@@ -87,6 +87,7 @@ def test_random_concentration_is_moved_by_another_step():
         inference.sample(model, method="gibbs", progressbar=False)
 
 
+@pytest.mark.slow  # processes compile the step of PyMC anew
 def test_same_seed_same_draws_in_processes():
     model = models.dawid_skene(LABELS)
     one, two = (

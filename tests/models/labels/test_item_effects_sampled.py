@@ -106,7 +106,7 @@ def test_draws_that_are_not_kept_need_memory(monkeypatch):
 @pytest.mark.parametrize(
     "name",
     [
-        "item_difficulty",
+        pytest.param("item_difficulty", marks=pytest.mark.slow),
         pytest.param("logistic_random_effects", marks=LONG),
         pytest.param("ordinal", marks=LONG),
     ],
