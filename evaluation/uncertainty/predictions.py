@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from ..._column_names import columns_alike, renamed_in_words
-from ..._messages import first_reprs, short_repr
+from ..._messages import OUR_FILES, first_reprs, short_repr
 from ..calls import EvaluationError
 
 SYNONYMS = {"score": "confidence"}  # role -> another row of the names of the trade
@@ -158,7 +158,7 @@ def _resolved(frame: Frame, asked: Mapping[str, str]) -> dict[str, str]:
         warnings.warn(
             f"predictions: reading {said}; {arguments} says so without this warning",
             UserWarning,
-            stacklevel=3,
+            skip_file_prefixes=OUR_FILES,
         )
     return found
 
