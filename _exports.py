@@ -19,11 +19,16 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable
             found = load(name)
         except AttributeError as error:
             from difflib import get_close_matches
+            from importlib.util import find_spec
 
-            near = get_close_matches(name, public, 1)
-            if not near or name in public or name.startswith("_"):
+            if name in public or name.startswith("_"):
                 raise
-            raise AttributeError(f"{error}; did you mean {near[0]!r}?", name=name) from None
+            packages = [own for own in public if find_spec(f"{package}.{own}")]
+            near = [f"{package}.{own}.{name}" for own in packages if name in dir(load(own))]
+            near += map(repr, get_close_matches(name, public, 1))
+            if not near:
+                raise
+            raise AttributeError(f"{error}; did you mean {near[0]}?", name=name) from None
         if isinstance(found, FunctionType):
             found = vars(sys.modules[package])[name] = _with_seed_check(found)
         return found

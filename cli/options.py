@@ -45,6 +45,21 @@ class Layout(StrEnum):
 
 FORMATS = "CSV, TSV, JSON, JSON lines, Excel or Parquet"
 Annotations = Annotated[Path, typer.Argument(help=f"Table: {FORMATS}.")]
+
+
+def choice(values: type[StrEnum]) -> dict[str, Any]:
+    """Arguments of a typer option with these values, that names the nearest value to a misspelt one."""
+    names = list(map(str, values))
+
+    def named(name: str) -> StrEnum:
+        if name in names:
+            return values(name)
+        near = "".join(f"; did you mean {own!r}?" for own in get_close_matches(name, names, n=1))
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, names))}{near}")
+
+    return {"parser": named, "metavar": f"<{'|'.join(names)}>"}
+
+
 Anonymize = Annotated[
     bool,
     typer.Option(
@@ -59,28 +74,19 @@ KeepOption = Annotated[
         "--keep",
         help="Draws in the .nc file: all; thinned to 200 MB, but at least 100 of each chain; or a summary without draws. "
         "Default all, above 200 MB thinned.",
+        **choice(Keep),
     ),
 ]
 
 
-def _kind_named(name: str) -> Kind:
-    """Return a kind of annotation by its name."""
-    if name in list(Kind):
-        return Kind(name)
-    near = "".join(f"; did you mean {own!r}?" for own in get_close_matches(name, list(map(str, Kind)), n=1))
-    raise typer.BadParameter(f"{name!r} is not one of {', '.join(repr(str(own)) for own in Kind)}{near}")
-
-
-KindOption = Annotated[
-    Kind,
-    typer.Option("--kind", help="Kind of annotation.", parser=_kind_named, metavar=f"<{'|'.join(Kind)}>"),
-]
+KindOption = Annotated[Kind, typer.Option("--kind", help="Kind of annotation.", **choice(Kind))]
 LayoutOption = Annotated[
     Layout,
     typer.Option(
         "--layout",
         help="For labels and scores: long, one row per answer; wide, one column per rater; counts, one column per category "
         "or score.",
+        **choice(Layout),
     ),
 ]
 DropMissing = Annotated[

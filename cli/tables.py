@@ -18,6 +18,7 @@ from ..models._catalog import annotation_kinds
 from ..models.data.container import look_alikes
 from ..models.data.errors import DataError
 from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_empty
+from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
 from ..models.data.reading.frames import MAX_CHARACTERS, named_columns
 from ..models.data.reading.names import KINDS, Wording, missing_columns, resolved_names
@@ -336,13 +337,29 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
     read = getattr(container, {"long": "from_table"}.get(layout, f"from_{layout}"))
     accepted = signature(read).parameters
     try:
-        return read(frame, **{name: value for name, value in given.items() if name in accepted})
+        data = read(frame, **{name: value for name, value in given.items() if name in accepted})
     except DataError as error:
         for python, option in OPTIONS.items():
             error.remedy = error.remedy.replace(python, option)
         if error.row is not None:  # of which table, as commands read two
-            error.where = f"{header.path.name}, {error.where}"
+            error.where = f"{header.path.name} (rows counted below the header), {error.where}"
         raise
+    if kind == "comparisons":
+        _say_outcome_words(frame, header, data.items)
+    return data
+
+
+def _say_outcome_words(frame: Any, header: _Header, items: np.ndarray) -> None:
+    """Say which words of the column of winners were read as which outcome."""
+    name = header.found["winner"]
+    words = outcome_words(_cells(frame, [name])[name], items)
+    meant = [
+        f"{short_repr(word)} as {OUTCOMES[place]}"
+        for word, place in sorted(words.items())
+        if word not in OUTCOMES
+    ]
+    if meant:
+        print_note(f"{header.path.name}: reading in column {short_repr(name)} {', '.join(meant)}")
 
 
 def _free_columns(frame: Any, header: _Header, kind: str, layout: str) -> list[str]:

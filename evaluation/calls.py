@@ -1,6 +1,7 @@
 """Errors, checks of arguments and seeds, and a map over threads: shared by all functions of the evaluation."""
 
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
@@ -45,8 +46,18 @@ def check_arguments(
 ) -> None:
     """Raise at an argument that neither the metric takes nor an evaluation function, or those it is passed on to.
 
-    A `Metric` takes none. Where no name is near, or a metric takes any name, the metric itself decides.
+    A `Metric` takes none. Where no name is near, or a metric takes any name, the metric itself decides. Raises
+    also where the metric is text, or stands in the place of the tree.
     """
+    if isinstance(metric, str):
+        near = [*get_close_matches(metric.replace("-", "_"), sys.modules[__package__].__all__, 1), "f1"][0]
+        raise EvaluationError(
+            f"metric={metric!r}: expected a Metric, or a function, not text; pass for example evaluation.{near}()"
+        )
+    if isinstance(metric, xr.DataTree | xr.DataArray):
+        raise EvaluationError(
+            f"metric: a {type(metric).__name__} is no metric; the order is {function.__name__}(metric, tree, predictions)"
+        )
     known: set[str] = set()
     for own in (function, *passed_to, *([metric] if callable(metric) else [])):
         try:

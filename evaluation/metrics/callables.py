@@ -114,10 +114,6 @@ def metric_from_callable(
     deviance.
     """
     refuse_factory(function)
-    if isinstance(function, str):
-        raise EvaluationError(
-            f"metric={function!r}: expected a Metric, or a function, not text; pass for example evaluation.f1()"
-        )
     if not callable(function):
         raise EvaluationError(
             f"metric={function!r}: expected a Metric, or a function of true and predicted labels"

@@ -329,10 +329,6 @@ def uncertainty_adjusted(
     """
     if reduce not in ("item", None):
         raise EvaluationError(f'reduce={reduce!r}: expected "item" or None')
-    if isinstance(metric, xr.DataTree | xr.DataArray):
-        raise EvaluationError(
-            f"metric: a {type(metric).__name__} is no metric; the order is uncertainty_adjusted(metric, tree, predictions)"
-        )
     check_arguments(uncertainty_adjusted, arguments, metric)
     scorer = Scorer.of(
         metric, tree, predictions, arguments, truth=truth, response=response, top=top, other=other

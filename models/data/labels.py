@@ -150,7 +150,7 @@ class Labels(Container):
         cls,
         frame: Any,
         *,
-        raters: Sequence[str],
+        raters: Sequence[str] | None = None,
         item: str | None = None,
         count: str | None = None,
         categories: Sequence[Any] | np.ndarray | None = None,
@@ -161,10 +161,11 @@ class Labels(Container):
         ----------
         frame : frame or mapping of str to sequence
             The table; an empty cell is a missing answer.
-        raters : sequence of str
-            Columns of the raters.
+        raters : sequence of str, optional
+            Columns of the raters; by default all others than those of the items and of the counts.
         item : str, optional
-            Column with the ids of the items; by default they are numbered from 0.
+            Column with the ids of the items; by default a column item where no raters are named, else the items
+            are numbered from 0.
         count : str, optional
             Column with the number of items of this pattern, which become items ``"row.1"``, ``"row.2"``...
         categories : sequence, optional

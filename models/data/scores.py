@@ -138,7 +138,7 @@ class Scores(Container):
         cls,
         frame: Any,
         *,
-        raters: Sequence[str],
+        raters: Sequence[str] | None = None,
         item: str | None = None,
         bounds: Sequence[float] | np.ndarray | None = None,
     ) -> Self:
@@ -148,10 +148,11 @@ class Scores(Container):
         ----------
         frame : frame or mapping of str to sequence
             The table; an empty cell is a missing score.
-        raters : sequence of str
-            Columns of the raters.
+        raters : sequence of str, optional
+            Columns of the raters; by default all others than that of the items.
         item : str, optional
-            Column with the ids of the items; by default they are numbered from 0.
+            Column with the ids of the items; by default a column item where no raters are named, else the items
+            are numbered from 0.
         bounds : (low, high), optional
             Lowest and highest score that could be given; by default there are none.
 

@@ -60,6 +60,9 @@ def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 
     an item's plausibilities have only their prior, and the Pareto k of `arviz.loo` is large. Compare
     concentrations and reliabilities by other means.
 
+    With two categories and concentration 1 the prior is flat. Raised to any power it stays flat, so
+    `arviz.psense_summary` has nothing to scale, and raises; `evaluation.prior_sensitivity` returns 0.
+
     Examples
     --------
     >>> from raterzoo import inference, models

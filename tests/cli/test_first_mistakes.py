@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import raterzoo as rz
 from raterzoo import evaluation, inference, models
 
 from tests.support.command_line import run, said, write
@@ -82,6 +83,11 @@ COMMANDS = {  # arguments, and words of the message
         ("report", "labels.csv", "probabilities.csv", "--kind", "labels"),
         "add a column 'category' that names the category",
     ),
+    "layout mistyped": (
+        (*FIT, "--kind", "labels", "--layout", "widee"),
+        "for '--layout': 'widee' is not one of 'long',",
+    ),
+    "kept part mistyped": ((*FIT, "--kind", "labels", "--keep", "thined"), "did you mean 'thinned'?"),
     "resume with data": (("fit", "labels.csv", "--resume", "p.zarr"), "leave out"),
 }
 
@@ -124,6 +130,16 @@ CALLS = {
     ),
     "wide scores": (lambda tree: models.Scores.from_table(WIDE), "read it by models.Scores.from_wide"),
     "wide labels": (lambda tree: models.Labels.from_table(WIDE), "read it by models.Labels.from_wide"),
+    "path for a table": (lambda tree: models.Labels.from_table("a.csv"), "pandas.read_csv('a.csv')"),
+    "name of a package": (lambda tree: rz.dawid_skene, "did you mean raterzoo.models.dawid_skene?"),
+    "metric as text": (
+        lambda tree: evaluation.compare("balanced accuracy", tree, PREDICTIONS),
+        "evaluation.balanced_accuracy()",
+    ),
+    "arguments in another order": (
+        lambda tree: evaluation.metric_draws(tree, evaluation.f1(), PREDICTIONS),
+        "the order is metric_draws(metric, tree, predictions)",
+    ),
     "prior": (lambda tree: models.dawid_skene(LABELLED, prevalence_concentration=-1), "must be positive"),
     "metric without parentheses": (
         lambda tree: evaluation.uncertainty_adjusted(evaluation.f1, tree, PREDICTIONS),
@@ -145,7 +161,7 @@ def test_python_names_the_remedy(mistake):
     rng = np.random.default_rng(1)
     counts = models.Labels.from_counts({"item": list("abc"), "x": rng.integers(1, 5, 3), "y": [1, 2, 3]})
     tree = inference.sample(models.dirichlet(counts), draws=20, chains=2, random_seed=1, progressbar=False)
-    with pytest.raises((ValueError, TypeError)) as refused:
+    with pytest.raises((ValueError, TypeError, AttributeError)) as refused:
         call(tree)
     assert words in str(refused.value)
 
@@ -160,7 +176,12 @@ def test_python_names_the_remedy(mistake):
             "write these names above the first row, if the table has no header",
         ),
         ("t.csv", "item,rater,label\na,r1\n", (), "write a delimiter for each cell, also for an empty one"),
-        ("t.csv", "item,rater,label\na,r1,\n", (), "raterzoo: t.csv, row 1, column 'label': '' is empty"),
+        (
+            "t.csv",
+            "item,rater,label\na,r1,\n",
+            (),
+            "raterzoo: t.csv (rows counted below the header), row 1, column 'label': '' is empty",
+        ),
         ("t.csv.gz", "", (), "remedy: decompress the file"),
         ("t.csv", "item,rater,label\na,r1,x\n", ("--kind", "scores", "--categories", "x,y"), "not of scores"),
     ],

@@ -47,6 +47,15 @@ def test_votes_of_the_arena(file):
     assert isinstance(found, Comparisons) and found.anonymous and sorted(found.outcome.tolist()) == [0, 1, 2]
 
 
+def test_words_for_an_outcome_are_said(file):
+    votes = run(
+        "check", file("left,right,winner\ng,h,a\nh,k,Tie (bothbad)\ng,k,k\n"), "--kind", "comparisons"
+    )
+    assert "reading in column 'winner' 'Tie (bothbad)' as tie, 'a' as left" in said(votes)
+    plain = run("check", file("left,right,winner\ng,h,left\nh,k,tie\ng,k,k\n"), "--kind", "comparisons")
+    assert "reading" not in said(plain)
+
+
 @pytest.mark.parametrize("command", ["fit", "report", "rank", "equivalence", "check"])
 def test_a_wrong_header_is_told_before_anything_slow_is_imported(tmp_path, command):
     path = write(tmp_path / "t.csv", {"task_id": ["a"], "coder": ["r"], "choise": ["x"]})

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeGuard
 
 import narwhals as nw
@@ -169,6 +170,8 @@ def _open_frame(table: Any) -> _Opened:
         problem = f"a {type(table).__name__} is not a table"
         allowed = "a pandas, polars or pyarrow table, or a mapping of column names to cells"
         remedy = "call .collect() first" if lazy else "convert it to a data frame"
+        if isinstance(table, str | Path):
+            remedy = f"read the file first, for example by pandas.read_csv({short_repr(str(table))})"
         raise DataError(problem, value=table, allowed=allowed, remedy=remedy) from None
     except nw.exceptions.DuplicateError:
         return _open_repeated(table)

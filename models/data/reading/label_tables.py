@@ -62,7 +62,7 @@ def _refused_gold(column: Column, row: int, problem: str, allowed: str) -> DataE
 
 
 def wide_columns(
-    frame: Any, raters: Sequence[str], item: str | None, count: str | None
+    frame: Any, raters: Sequence[str] | None, item: str | None, count: str | None
 ) -> tuple[np.ndarray, dict[str, Column], np.ndarray, np.ndarray]:
     """Melt a wide table to one row for each answer.
 
@@ -70,6 +70,10 @@ def wide_columns(
     number of items that each row stands for. Raises if a column is missing, an item is repeated, or a count
     is wrong.
     """
+    if raters is None:
+        columns = column_names(frame)
+        item = "item" if item is None and "item" in columns else item
+        raters = [name for name in columns if name not in (item, count)]
     names = distinct_ids("raters", raters).tolist()
     extra = {k: v for k, v in {"item": item, "count": count}.items() if v is not None}
     columns = named_columns(frame, {f"raters {name}": name for name in names} | extra)

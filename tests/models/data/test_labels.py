@@ -102,7 +102,9 @@ def test_wide_tables_and_patterns():
     labels = Labels.from_wide(frame, raters=["a", "b"], item="id")
     assert labels.items.tolist() == ["p", "q", "r"] and labels.categories.tolist() == [1, 2]
     assert labels.counts.tolist() == [[2, 0], [0, 1], [0, 0]]
+    assert labels == Labels.from_wide(frame, item="id")
     patterns = Labels.from_wide({"a": ["x", "y"], "b": ["x", "x"], "n": [2, 1]}, raters=["a", "b"], count="n")
+    assert patterns == Labels.from_wide({"a": ["x", "y"], "b": ["x", "x"], "n": [2, 1]}, count="n")
     assert patterns.items.tolist() == ["0.1", "0.2", "1.1"]
     assert patterns.counts.tolist() == [[2, 0], [2, 0], [1, 1]]
 
