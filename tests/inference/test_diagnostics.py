@@ -90,6 +90,35 @@ def test_flat_layout_reports_the_worst_candidate_of_each_item(dtype):
     assert diagnosis["failed"].values.tolist() == [[0, 0, 1]]
 
 
+def volatile():
+    """Independent signs of sizes that stay for a quarter of the chain: ranks mix, tails do not."""
+    rng = np.random.default_rng(seed_of("volatile"))
+    size = np.repeat([1.0, 5.0, 1.0, 5.0], N_DRAWS // 4)
+    return xr.DataArray(size * rng.normal(size=(N_CHAINS, N_DRAWS)), dims=("chain", "draw"), name="mu")
+
+
+def test_tails_that_do_not_mix_are_not_converged():
+    found = diagnose(tree_of(volatile()))
+    assert found["element_r_hat"] <= 1.01 and found["element_ess_bulk"] >= 400 > found["element_ess_tail"]
+    assert found["element_failed"].item() == 1 and found.attrs["converged"] == 0
+    assert f"ESS {found['element_ess_tail'].item():.0f}" in found.attrs["verdict"]
+
+
+@pytest.mark.parametrize("least", ["element_ess_bulk", "element_ess_tail"])
+def test_thresholds_themselves_pass(least):
+    draws = np.random.default_rng(seed_of("thresholds")).normal(size=(N_CHAINS, N_DRAWS))
+    draws[:, :-1] += 0.3 * draws[:, 1:]
+    if least == "element_ess_tail":
+        draws = volatile().to_numpy()
+    tree = tree_of(xr.DataArray(draws, dims=("chain", "draw"), name="mu"))
+    found = diagnose(tree)
+    r_hat, ess = found["element_r_hat"].item(), found[least].item()
+    assert ess == min(found["element_ess_bulk"], found["element_ess_tail"])
+    assert diagnose(tree, r_hat=r_hat, ess=ess).attrs["converged"]
+    assert not diagnose(tree, r_hat=np.nextafter(r_hat, 0), ess=ess).attrs["converged"]
+    assert not diagnose(tree, r_hat=r_hat, ess=np.nextafter(ess, np.inf)).attrs["converged"]
+
+
 def test_candidates_of_an_item_need_not_be_contiguous():
     draws = slow(plausibility("scattered"), 4)
     shuffled = draws.isel(candidate=[0, 4, 3, 1, 5, 2])

@@ -142,6 +142,12 @@ def test_groups_are_their_definition(draws, prob):
         assert found.max() > 3
 
 
+def test_a_group_opens_at_the_very_probability():
+    below = tree([[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]])  # the second is below in 3 draws of 4
+    assert evaluation.tied_groups(below, 0.75).to_numpy().tolist() == [1, 2]
+    assert evaluation.tied_groups(below, np.nextafter(0.75, 1)).to_numpy().tolist() == [1, 1]
+
+
 def test_groups_of_a_ladder_and_of_equals():
     ladder = np.arange(5.0) + np.random.default_rng(1).normal(scale=0.01, size=(1, 100, 5))
     assert evaluation.tied_groups(tree(ladder)).to_numpy().tolist() == [5, 4, 3, 2, 1]

@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from arviz_stats.base import array_stats
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.sensitivity import densities as item_densities
 from raterzoo.evaluation.sensitivity.reweighting import MAX_PARETO_K, ReweightingWarning, reweight
+from raterzoo.evaluation.truth.plausibility import Plausibility
 
 from tests.support.dermatology import dermatology
 from tests.support.evaluation_trees import as_dense, random_case
@@ -93,6 +95,20 @@ def test_nothing_changes_at_the_same_reliability():
     np.testing.assert_array_equal(np.sort(samples(same), 0), np.sort(samples(tree), 0))
     assert (same["sample_stats"]["pareto_k"] == -np.inf).all()
     np.testing.assert_allclose(same["sample_stats"]["effective_draws"], 400)
+
+
+def test_effective_draws_count_those_of_the_chains():
+    """They are the effective size of the weights times that of the draws; draws kept twice are not twice as many."""
+    tree = dirichlet_tree(2, 3, draws=200, chains=2).isel(draw=np.repeat(np.arange(200), 2))
+    log_ratio = item_densities.likelihood_of_items(tree, Plausibility.of(tree), np.asarray(1.0))
+    for i, found in enumerate(reweight(tree, 3, random_seed=4)["sample_stats"]["effective_draws"].to_numpy()):
+        if not np.ptp(log_ratio[i]):  # nobody labelled the item
+            assert found == pytest.approx(800)
+            continue
+        relative = array_stats.ess(log_ratio[i][None], method="tail", prob=0.05) / 800
+        log_weight, _ = array_stats.psislw(-log_ratio[i], r_eff=relative)
+        assert found == pytest.approx(relative / np.exp(2 * log_weight).sum())
+        assert relative < 0.8
 
 
 def test_what_a_draw_says_of_an_item_stays_together():

@@ -1,5 +1,8 @@
 """Intervals of survey equivalence: what is drawn, whether they cover, answers that are sampled, groups of raters, calibration."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -7,7 +10,7 @@ from raterzoo.evaluation import EvaluationError
 from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
 from raterzoo.evaluation.surveys.isotonic import calibrated
 from raterzoo.evaluation.surveys.rater_groups import rater_equivalence
-from raterzoo.evaluation.surveys.resampling import Resampling
+from raterzoo.evaluation.surveys.resampling import Resampling, _averaged
 from raterzoo.evaluation.surveys.results import crossing, interval_of
 from scipy.stats import binom
 from sklearn.metrics import accuracy_score, f1_score
@@ -36,6 +39,34 @@ def test_resamples_are_the_curve_of_resampled_items(combiner, scorer):
         expected = brute_curve(resampled, 2, combiner, scorer, largest=2, **how)
         curve = found["power_curve_draw"].isel(resample=drawn)
         np.testing.assert_allclose(curve, expected, atol=1e-12, rtol=0)
+
+
+def test_every_item_is_drawn_as_often_as_any_other():
+    """Counts of a bootstrap are multinomial; the twin never draws the last item."""
+
+    def check(weights):
+        assert (weights.sum(axis=1) == 3).all()
+        z = (weights.mean(axis=0) - 1) / np.sqrt(3 * (1 / 3) * (2 / 3) / len(weights))
+        assert np.abs(z).max() < bonferroni_threshold(3)
+
+    check(Resampling(2000, seed_of("multinomial")).weights(np.arange(3)))
+    two = Resampling(2000, seed_of("multinomial")).weights(np.arange(2)) * 3 // 2
+    assert_rejects_twin(check, np.hstack([two, 0 * two[:, :1]]))
+
+
+def test_resamples_of_few_samples_are_centred_on_all():
+    """Resampled at the first samples only, the scores are moved to the mean over all samples of the labels."""
+    values = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 2.0]])
+    samples = [SimpleNamespace(mean=lambda w, own=own: w @ own / w.sum(axis=1)) for own in values]
+    rules, labels = SimpleNamespace(samples=2), SimpleNamespace(items=np.arange(3))
+    survey: Any = SimpleNamespace(score=None, rules=rules, labels=labels)
+    weights = np.array([[1, 1, 1], [2, 0, 1], [0, 1, 2]])
+    mean, error, drawn = _averaged(samples, weights, survey)
+    means = values.mean(axis=1)
+    assert mean == pytest.approx(means.mean())
+    assert error == pytest.approx(means.std(ddof=1) / 2)
+    few = (values[:2] @ weights.T / 3).mean(axis=0)
+    np.testing.assert_allclose(drawn, few - means[:2].mean() + means.mean())
 
 
 def test_weights_do_not_depend_on_the_cells():

@@ -86,6 +86,38 @@ def test_weights_have_the_variance_of_their_law(case, scores, items, factor, mon
     assert_rejects_twin(assert_exact_variance, as_dense(case), scores, items, factor)
 
 
+@pytest.mark.parametrize("items", ["bayesian", "counts"])
+def test_resamples_of_the_items_are_centred_on_all_draws(items):
+    """Scored at few draws of the truth, they are moved by the difference between the mean over all draws and over these few."""
+    weighing = resampling._Weighing(resampling.BootstrapOptions(items, 4, 7, False), 3, 0)
+    few = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])  # (draw, item), of one classifier and group
+
+    def score(weight):
+        return (few @ weight / weight.sum())[None, None]
+
+    raters = np.array([[[0.1, 0.2, 0.6]]])
+    found = resampling._items_alone(score, raters, weighing, resampling.BootstrapOptions(items, 4, 7, False))
+    rng = np.random.default_rng([7, 1])
+    expected = [score(weighing.one(rng)).mean() - 2 / 3 + 0.3 for _ in range(4)]
+    np.testing.assert_allclose(found, [[expected]])
+
+
+def test_every_item_is_drawn_as_often_as_any_other():
+    """Counts are multinomial, and Bayesian weights exponential; the twin never draws the last item."""
+
+    def check(weights, variance):
+        z = (weights.mean(axis=0) - 1) / np.sqrt(variance / len(weights))
+        assert np.abs(z).max() < bonferroni_threshold(3)
+
+    for items, variance in (("counts", 3 * (1 / 3) * (2 / 3)), ("bayesian", 1.0)):
+        how = resampling.BootstrapOptions(items, 1, 1, False)
+        rng = np.random.default_rng(seed_of(items))
+        weighing, fewer = (resampling._Weighing(how, n, 0) for n in (3, 2))
+        check(np.array([weighing.one(rng) for _ in range(1000)]), variance)
+        without = np.array([[*fewer.one(rng), 0] for _ in range(1000)])
+        assert_rejects_twin(check, without, variance)
+
+
 def test_with_certain_truth_only_the_items_are_uncertain(case, scores):
     certain = xr.zeros_like(as_dense(case)["posterior"]["plausibility"])
     certain[..., 0] = 1.0

@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 from raterzoo import evaluation, models
-from raterzoo.inference.comparisons.quite import quite
+from raterzoo.inference.comparisons.pair_graph import pair_table
+from raterzoo.inference.comparisons.quite import _warm_start, quite
 from raterzoo.inference.comparisons.units import initial_values
 from raterzoo.inference.diagnostics import EstimateWarning
 
@@ -102,6 +103,21 @@ def test_second_stage_starts_where_the_first_ended():
     chosen = data.select(items=data.items[:-1])
     with pytest.raises(ValueError, match=r"start has no quality of item .*1 of 40 items"):
         quite(data, start=quietly(chosen))
+
+
+def test_new_raters_and_pairs_start_from_the_middle_and_without_a_prior():
+    first = quietly(
+        table_of([("r", "a", "b", "left", 2), ("r", "b", "a", "left", 1), ("s", "b", "c", "left", 1)])
+    )
+    pairs = table_of([("s", "c", "b", "left", 1), ("new", "a", "c", "left", 1)])
+    begin = _warm_start(pairs, pair_table(pairs), first, (1.0, 6.0))
+    assert pairs.items.tolist() == ["c", "b", "a"] and pairs.raters.tolist() == ["new", "s"]
+    np.testing.assert_array_equal(begin.reliability, [3.5, first["reliability"].sel(rater="s").item()])
+    a, b, c = first["quality"].sel(item=["a", "b", "c"]).to_numpy()
+    np.testing.assert_allclose(begin.distance, [c - b, c - a])  # the second pair is new
+    np.testing.assert_allclose(begin.prior.mean, begin.distance)
+    np.testing.assert_allclose(begin.prior.precision, [1 / first["distance_variance"][1], 0])
+    assert begin.known
 
 
 def test_initial_values_keep_every_product():
