@@ -50,7 +50,10 @@ def check_arguments(
     also where the metric is text, or stands in the place of the tree.
     """
     if isinstance(metric, str):
-        near = [*get_close_matches(metric.replace("-", "_"), sys.modules[__package__].__all__, 1), "f1"][0]
+        near = [
+            *get_close_matches(metric.replace("-", "_"), sys.modules[__name__.rpartition(".")[0]].__all__, 1),
+            "f1",
+        ][0]
         raise EvaluationError(
             f"metric={metric!r}: expected a Metric, or a function, not text; pass for example evaluation.{near}()"
         )
