@@ -46,6 +46,8 @@ def _prepare_votes(votes: models.Comparisons, arguments: dict[str, Any]) -> None
             raise ValueError(f"--raters {named}: the votes are {found}; say --raters shared")
         if "signed" in arguments:
             raise ValueError(f"--signed: the votes are {found}; leave it out")
+        if arguments.get("left_side") == "rater":
+            raise ValueError(f"--left-side rater: the votes are {found}; say --left-side shared")
     component = connected_components(len(votes.items), votes.left, votes.right)
     if component.any():
         warnings.warn(

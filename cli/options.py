@@ -146,9 +146,13 @@ Ties = Annotated[
         help="For comparisons: davidson (bradley_terry), threshold (thurstone), none, or auto: if there are ties."
     ),
 ]
-LeftBias = Annotated[
-    bool, typer.Option("--left-bias", help="For comparisons: model an advantage of the left side.")
+LeftSide = Annotated[
+    str | None,
+    typer.Option(
+        help="For comparisons: model an advantage of the left side, shared by all raters, or one for each rater."
+    ),
 ]
+LeftBias = Annotated[bool, typer.Option("--left-bias", help="The same as --left-side shared.")]
 Signed = Annotated[
     bool, typer.Option("--signed", help="For comparisons: allow raters who prefer the worse item.")
 ]
@@ -230,6 +234,7 @@ class VoteOptions:
     """Options of models of comparisons, and attributes of the raters."""
 
     ties: Ties = None
+    left_side: LeftSide = None
     left_bias: LeftBias = False
     signed: Signed = False
     raters: Raters = None
@@ -293,6 +298,7 @@ def check_output(option: str, path: Path, *, folder: bool = False) -> None:
 
 
 RATERS = ("hierarchical", "per-rater", "shared")
+LEFT_SIDES = ("shared", "rater")
 
 
 def _check_model(kind: str, model: str) -> None:
@@ -319,10 +325,11 @@ def _check_options(kind: str, model: str, given: Mapping[str, Any]) -> None:
             f"--model {model}: say the order of the categories, from lowest to highest: --categories low,middle,high, or a text "
             "file with one a line"
         )
-    for name, allowed in {"ties": entry.ties, "raters": RATERS}.items():
+    for name, allowed in {"ties": entry.ties, "raters": RATERS, "left_side": LEFT_SIDES}.items():
         if name in given and given[name] not in allowed:
             raise ValueError(
-                f"--{name} {given[name]}: the model {model} takes {', '.join(allowed[:-1])} or {allowed[-1]}"
+                f"--{name.replace('_', '-')} {given[name]}: the model {model} takes {', '.join(allowed[:-1])} or "
+                f"{allowed[-1]}"
             )
 
 

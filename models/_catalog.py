@@ -20,7 +20,7 @@ class AnnotationKind:
     arguments: tuple[str, ...] = ()  # options that are arguments of the builders
 
 
-_LAW_OF_VOTES = ("ties", "left_bias", "signed")
+_LAW_OF_VOTES = ("ties", "left_side", "left_bias", "signed")
 _OF_ALL = ("anonymize", "drop_duplicates", "merge_look_alikes")
 _KINDS = (
     AnnotationKind("rankings", "PartialRankings", "plackett_luce", ("categories", *_OF_ALL)),

@@ -162,7 +162,7 @@ def _shared(
         return _mean_and_sd(bare)
     if np.all(constant_value(bare, f"the parameter {role}") == known):
         return 0.0, 0.0
-    raise NotConjugate(f"{role} is neither {known:g} nor one free {law.__name__}")
+    raise NotConjugate(f"{role} is neither {known:g} nor one free {law.__name__} that all raters share")
 
 
 def _tie(

@@ -37,7 +37,8 @@ def next_to_ask(
     ----------
     tree : DataTree
         Posterior of comparisons with ``quality`` (chain, draw, item) and, unless all raters are alike,
-        ``reliability`` (chain, draw, rater); ``tie`` and ``left_bias`` are used if present. Or a posterior of
+        ``reliability`` (chain, draw, rater); ``tie`` and ``left_bias``, of all raters
+        or by rater, are used if present. Or a posterior of
         labels or rankings with ``plausibility``, and ``confusion`` where the truth is one category.
     candidates : sequence of pairs of item ids, optional
         For comparisons: pairs to ask about, the left item first; by default all.
@@ -128,10 +129,14 @@ def _next_pair(tree: xr.DataTree, candidates: Any, raters: Any, about: str, link
     else:
         ids = np.array(["anyone"]) if raters is None else np.asarray(raters)
         reliability = np.ones((len(ids), quality.shape[1]))
-    tie, bias = (_scalar(posterior, name, quality.shape[1]) for name in ("tie", "left_bias"))
+    tie = _scalar(posterior, "tie", quality.shape[1])
+    sides = _left_biases(posterior, ids, quality.shape[1])
     column, gain = get_args(AboutPairs).index(about), np.empty((len(left), len(ids)))
     for e, (i, j) in enumerate(zip(left, right, strict=True)):
-        gain[e] = answer_information(law, quality[i] - quality[j], reliability, tie, bias)[column]
+        for asked, bias in sides:
+            gain[e, asked] = answer_information(law, quality[i] - quality[j], reliability[asked], tie, bias)[
+                column
+            ]
     return most_informative_first(gain, {"left": items[left], "right": items[right]}, ids, about)
 
 
@@ -148,6 +153,17 @@ def _scalar(posterior: xr.Dataset, name: str, n_draws: int) -> np.ndarray:
     if posterior[name].ndim != 2:
         raise ValueError(f"{name} has the dims {posterior[name].dims}; expected chain and draw")
     return np.ascontiguousarray(posterior[name].transpose("chain", "draw").to_numpy().ravel(), float)
+
+
+def _left_biases(posterior: xr.Dataset, raters: np.ndarray, n_draws: int) -> list[tuple[slice, np.ndarray]]:
+    """Return raters (a slice of those who are asked) with the draws (draw,) of their advantage of the left side."""
+    if "left_bias" not in posterior or "rater" not in posterior["left_bias"].dims:
+        return [(slice(None), _scalar(posterior, "left_bias", n_draws))]
+    known, bias = _drawn(posterior, "left_bias", "rater")
+    if raters.tolist() == ["anyone"]:  # raters of one reliability: the mean side
+        return [(slice(None), bias.mean(axis=0))]
+    own = positions_of("raters", known, raters)
+    return [(slice(k, k + 1), bias[place]) for k, place in enumerate(own)]
 
 
 def _link(tree: xr.DataTree, link: str | None) -> str:

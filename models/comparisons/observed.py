@@ -3,10 +3,11 @@
 import warnings
 from collections.abc import Callable
 from inspect import cleandoc
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
 
 from ..data.coded_rows import ANONYMOUS
 from ..data.comparisons import Comparisons
@@ -30,8 +31,11 @@ signed : bool, default False
     mean one.
 ties : {"auto", "TIES", "none"}, default "auto"
     Whether a tie is an outcome; "auto" if the votes contain one. A tie never counts as half a win.
+left_side : {"shared", "rater"}, optional
+    Estimate an advantage of the left side: "shared": the same for all raters; "rater": one for each rater,
+    with unknown mean and spread over the raters; sampled by NUTS. By default there is none.
 left_bias : bool, default False
-    Whether to estimate an advantage of the left side, the same for all raters.
+    True is ``left_side="shared"``.
 covariates : frame, mapping of str to sequence, or DataArray (item, covariate), optional
     Covariates of the items: a column ``item``, and a numeric column for each covariate. They are centred
     over the items but not rescaled; a coefficient is Normal(0, 1) per unit.
@@ -50,7 +54,7 @@ Raises
 ------
 ValueError
     If the arguments contradict each other or the data: ties with ``ties="none"``, or
-    differences of raters who are anonymous or only one.
+    differences of raters who are anonymous or only one, in reliability or in the side.
 
 Warns
 -----
@@ -131,6 +135,28 @@ def ties_are_modelled(pairs: Comparisons, ties: str, name: str) -> bool:
     return pairs.has_ties if ties == "auto" else ties == name
 
 
+LeftSide = Literal["shared", "rater"]
+
+
+def side_effect(pairs: Comparisons, left_side: LeftSide | None, left_bias: bool) -> LeftSide | None:
+    """Return who has an advantage of the left side, or raise ValueError if the arguments or the raters contradict it."""
+    if left_side is not None and left_side not in get_args(LeftSide):
+        raise ValueError(
+            f"left_side={left_side!r} is not one of None, {', '.join(map(repr, get_args(LeftSide)))}"
+        )
+    if left_bias and left_side == "rater":
+        raise ValueError(
+            "left_bias=True says that all raters share one advantage of the left side, and left_side='rater' that each has "
+            "their own; leave out left_bias"
+        )
+    if left_side == "rater" and len(pairs.raters) < 2:
+        found = "anonymous" if pairs.anonymous else "all of one rater"
+        raise ValueError(
+            f"left_side='rater' estimates differences of raters, but these votes are {found}; use left_side='shared'"
+        )
+    return "shared" if left_bias else left_side
+
+
 def coords_of(pairs: Comparisons, ties: bool) -> dict[str, np.ndarray]:
     """Return the coordinates of a model of comparisons; rater attributes are named ``rater_...``."""
     return {f"rater_{name}": values for name, values in pairs.rater_attributes.items()} | {
@@ -142,7 +168,7 @@ def coords_of(pairs: Comparisons, ties: bool) -> dict[str, np.ndarray]:
 
 
 def observe_winners(
-    pairs: Comparisons, strength: Strength, link: Link, *, ties: bool, left_bias: bool
+    pairs: Comparisons, strength: Strength, link: Link, *, ties: bool, left_side: LeftSide | None
 ) -> None:
     """Register ``observed_winner``, pointwise by annotation, and, if asked, ``tie`` and ``left_bias``."""
     left, right, rater, counts = pair_counts(pairs, ties)
@@ -150,7 +176,7 @@ def observe_winners(
         pm.Data(f"annotation_{name}", codes.astype(np.int32), dims="annotation")
     codes = (left, right, np.where(rater == ANONYMOUS, 0, rater))
     laws = {
-        "left_bias": pm.Normal("left_bias", 0.0, 1.0) if left_bias else 0.0,
+        "left_bias": _left_bias(left_side),
         "tie": pm.LogNormal("tie", 0.0, 1.0) if ties else None,
         "link": link,
     }
@@ -158,3 +184,16 @@ def observe_winners(
     PairedComparisons(
         "observed_winner", *strength, codes, counts.sum(axis=1), **laws, observed=counts, dims=dims
     )
+
+
+def _left_bias(left_side: LeftSide | None) -> Any:
+    """Register the advantage of the left side: none, a scalar, or one for each rater."""
+    if left_side is None:
+        return 0.0
+    if left_side == "shared":
+        return pm.Normal("left_bias", 0.0, 1.0)
+    mean = pm.Normal("left_bias_mean", 0.0, 1.0)
+    scale = pm.LogNormal("left_bias_scale", 0.0, 1.0)
+    # not centred: most raters have too few votes to tell their own bias from the mean
+    deviation: Any = pm.ZeroSumNormal("left_bias_deviation", dims="rater")
+    return pm.Deterministic("left_bias", pt.add(mean, scale * deviation), dims="rater")

@@ -7,7 +7,15 @@ import pymc as pm
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model
 from ..data.comparisons import Comparisons
-from .observed import coords_of, documented, observe_winners, require_votes, ties_are_modelled
+from .observed import (
+    LeftSide,
+    coords_of,
+    documented,
+    observe_winners,
+    require_votes,
+    side_effect,
+    ties_are_modelled,
+)
 from .priors import Reliability, strength_prior
 
 __all__ = ["thurstone"]
@@ -21,6 +29,7 @@ def thurstone(
     reliability: Reliability = "hierarchical",
     signed: bool = False,
     ties: Literal["auto", "threshold", "none"] = "auto",
+    left_side: LeftSide | None = None,
     left_bias: bool = False,
     covariates: Any = None,
     quality_scale: Number | None = None,
@@ -33,7 +42,8 @@ def thurstone(
 
         sigma    ~ LogNormal(log 2, 1)                       lambda ~ LogNormal(log .7, .5)
         q        ~ ZeroSumNormal(sigma)                      log rho ~ ZeroSumNormal(lambda)
-        x        = rho_k (q_i - q_j) + b                     b ~ Normal(0, 1), or 0
+        x        = rho_k (q_i - q_j) + b_k                   b_k = 0, or b_k = b ~ Normal(0, 1) for all raters, or
+        b_k      = beta + omega d_k,  d ~ ZeroSumNormal(1)   beta ~ Normal(0, 1), omega ~ LogNormal(0, 1)
         p(left)  = Phi(x - t),  p(right) = Phi(-x - t)       t ~ LogNormal(0, 1), or 0; the rest are ties
 
     ====================  ======================  =================================
@@ -46,15 +56,18 @@ def thurstone(
     log rho               log_reliability         rater
     rho - 1 (signed)      reliability_deviation   rater
     t                     tie                     scalar
-    b                     left_bias               scalar
-    beta                  coefficient             covariate
+    b                     left_bias               scalar, or rater
+    beta                  left_bias_mean          scalar
+    omega                 left_bias_scale         scalar
+    d                     left_bias_deviation     rater
+    gamma                 coefficient             covariate
     r                     residual                item
     X, centred            item_covariate          item, covariate
     counts of answers     observed_winner         annotation, outcome
     ====================  ======================  =================================
 
     One annotation holds one rater's answers to one ordered pair. This is case V of the law of comparative
-    judgment, with a discriminal difference of standard deviation 1 / rho_k. With covariates q = X beta + r,
+    judgment, with a discriminal difference of standard deviation 1 / rho_k. With covariates q = X gamma + r,
     where r, not q, is ZeroSumNormal. The likelihood identifies the products of reliabilities and differences
     of qualities; the scale is set by reliabilities of geometric mean one (arithmetic, if signed), and
     `inference.in_units` changes it.
@@ -79,8 +92,9 @@ def thurstone(
     """
     tied = ties_are_modelled(require_votes(pairs), ties, "threshold")
     scales = (quality_scale, reliability_scale)
+    side = side_effect(pairs, left_side, left_bias)
     prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
     with annotation_model(coords_of(pairs, tied) | prior.coords) as model:
         strength = prior.register(pairs)
-        observe_winners(pairs, strength, "thurstone", ties=tied, left_bias=left_bias)
+        observe_winners(pairs, strength, "thurstone", ties=tied, left_side=side)
     return model

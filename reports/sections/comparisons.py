@@ -82,15 +82,24 @@ def rater_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list[dict[
     return table_rows(columns, np.argsort(-median, kind="stable"))
 
 
+def sides_by_rater(tree: xr.DataTree) -> bool:
+    """Whether the model has an advantage of the left side for each rater."""
+    return "left_bias" in tree["posterior"] and "rater" in tree["posterior"]["left_bias"].dims
+
+
 def votes_between_equals(tree: xr.DataTree, prob: float) -> dict[str, tuple[float, float, float]]:
     """Return mean and interval of the shares of ties, and of left among decided votes, between items of equal quality."""
     posterior = tree["posterior"].to_dataset()
-    bias, tie = (posterior[name].to_numpy() if name in posterior else 0.0 for name in ("left_bias", "tie"))
+    tie, bias = (posterior[name].to_numpy() if name in posterior else 0.0 for name in ("tie", "left_bias"))
+    if sides_by_rater(tree):
+        tie, bias = np.asarray(tie)[..., None], posterior["left_bias"].transpose(*SAMPLE, "rater").to_numpy()
     if tree.attrs["model"] == "bradley_terry":
         shares = {"tie": tie / (2 * np.cosh(bias / 2) + tie), "left": expit(bias)}
     else:
         won, lost = ndtr(bias - tie), ndtr(-bias - tie)
         shares = {"tie": 1 - won - lost, "left": won / (won + lost)}
+    if sides_by_rater(tree):  # a rater at random
+        shares = {name: np.mean(share, axis=-1) for name, share in shares.items()}
     has = {"tie": "tie" in posterior, "left": "left_bias" in posterior}
     tail = (1 - prob) / 2
     return {
@@ -233,7 +242,10 @@ def vote_check_section(model: pm.Model, tree: xr.DataTree, seed: int) -> Section
         + (f"Outside: {'; '.join(outside)}." if outside else "All of them lie inside.")
     )
     if LEFT_SHARE in outside and "left_bias" not in tree["posterior"]:
-        text += " left_bias=True or --left-bias gives the model a parameter for the left side."
+        text += (
+            ' left_side="shared" or --left-side shared gives the model a parameter for the left side; "rater", one for each '
+            "rater."
+        )
     if TIE_SPREAD in outside:
         text += " The model takes all raters to tie as readily as each other, and these raters do not."
     shown = [{("inside" if n == "as simulated" else n): cell for n, cell in row.items()} for row in rows]
@@ -306,6 +318,8 @@ def model_in_words(tree: xr.DataTree) -> str:
         raters = "Each rater has a reliability"
     ties = "a tie is an outcome" if "tie" in posterior else "there are no ties"
     sides = "may have an advantage" if "left_bias" in posterior else "has no advantage"
+    if sides_by_rater(tree):
+        sides += ", another for each rater"
     return f"{raters}; {ties}; the left side {sides}. "
 
 

@@ -137,7 +137,7 @@ def test_simulated_votes_know_a_left_side_that_the_model_lacks(tmp_path):
         (check,) = read(out / "checks.csv")
         answers[options] = check["as simulated"]
         page = (out / "report.html").read_text()
-        assert ("--left-bias gives the model" in page) == (not options)
+        assert ("--left-side shared gives the model" in page) == (not options)
     assert answers == {(): "no", ("--left-bias",): "yes"}
 
 

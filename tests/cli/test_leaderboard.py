@@ -92,4 +92,10 @@ def test_equals_fare_as_win_probability_says(model):
     posterior["left_bias"] = ("chain", "draw"), np.full((2, 50), 0.3)
     biased = xr.DataTree.from_dict({"posterior": posterior})
     biased.attrs["model"] = model
-    assert votes_between_equals(biased, 0.9)["left"][0] > 0.5
+    shared = votes_between_equals(biased, 0.9)
+    assert shared["left"][0] > 0.5
+    posterior["left_bias"] = ("chain", "draw", "rater"), np.full((2, 50, 3), 0.3)
+    by_rater = xr.DataTree.from_dict({"posterior": posterior})
+    by_rater.attrs["model"] = model
+    for share, numbers in votes_between_equals(by_rater, 0.9).items():
+        assert numbers == pytest.approx(shared[share], rel=1e-12)

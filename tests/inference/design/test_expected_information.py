@@ -70,6 +70,18 @@ def test_information_is_its_definition(link, tie, bias):
             assert -1e-12 <= float(one["gain"]) <= np.log(len(law))
 
 
+def test_each_rater_is_asked_with_their_own_side():
+    shared = [posterior(bias=own) for own in (0.4, -0.7, 2.0)]
+    biases = np.stack([tree["posterior"]["left_bias"].to_numpy() for tree in shared], axis=-1)
+    by_rater = posterior(left_bias=(("chain", "draw", "rater"), biases))
+    for k, rater in enumerate(RATERS):
+        for asked in (None, [rater]):
+            found = next_to_ask(by_rater, raters=asked, about="ranks")
+            own = found.isel(question=found["rater"].to_numpy() == rater)
+            expected = next_to_ask(shared[k], raters=[rater], about="ranks")
+            np.testing.assert_allclose(np.sort(own["gain"]), np.sort(expected["gain"]), rtol=1e-12)
+
+
 def test_close_pairs_and_good_raters_tell_the_order():
     best = next_to_ask(posterior(), about="ranks").isel(question=0)
     assert {str(best["left"].item()), str(best["right"].item())} == {"a", "b"} and best["rater"] == 10
