@@ -2,7 +2,9 @@
 
 import os
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 
 # frames that a warning skips, so that it names the line of the user
@@ -24,8 +26,36 @@ class _Short(reprlib.Repr):
         return super().repr_int(x, level) if bits < 256 else f"<integer of {bits:,} bits>"
 
 
+_may_show: ContextVar[Callable[[str], bool] | None] = ContextVar("may_show", default=None)
+HIDDEN = "(hidden)"
+
+
+@contextmanager
+def quotes_hidden(may_show: Callable[[str], bool]) -> Iterator[None]:
+    """Context manager: messages quote a text only if `may_show` of it is true, as any other may name a rater."""
+    token = _may_show.set(may_show)
+    try:
+        yield
+    finally:
+        _may_show.reset(token)
+
+
+def is_shown(value: object) -> bool:
+    """Whether messages may quote a value: all values, except within `quotes_hidden`."""
+    may_show = _may_show.get()
+    return may_show is None or (isinstance(value, str) and may_show(value))
+
+
+def quoted_error(error: Exception) -> str:
+    """Text of an error of another library in parentheses, which may quote what is read; empty if that is hidden."""
+    text = " ".join(str(error).split())[:200]
+    return f" ({text})" if is_shown(text) else ""
+
+
 def short_repr(value: object) -> str:
-    """Repr of a value on one line of about a hundred characters at most."""
+    """Repr of a value on one line of about a hundred characters at most, unless quotes are hidden."""
+    if not is_shown(value):
+        return HIDDEN
     return printable_line(_Short().repr(value).replace("\n", " "))
 
 

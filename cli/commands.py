@@ -60,7 +60,8 @@ def _check_header(
     """Raise before any slow import if columns of the tables are missing."""
     from .tables import check_header, check_prediction_header
 
-    check_header(path, settings.kind, columns, settings.layout, settings.rater_attributes)
+    attributes, anonymize = settings.rater_attributes, settings.anonymize
+    check_header(path, settings.kind, columns, settings.layout, attributes, anonymize=anonymize)
     if predictions is not None:
         check_prediction_header(predictions, settings.kind)
 
@@ -172,6 +173,7 @@ def rank(
     own: VoteOptions,
     largest_component: LargestComponent = False,
     cleaning: CleaningOptions,
+    anonymize: Anonymize = False,
     sampler: SamplerOptions,
 ) -> None:
     """Rank items by pairwise votes.
@@ -181,7 +183,8 @@ def rank(
     if out is not None:
         check_output("--out", out)
     data = DataOptions(Kind.comparisons, drop_missing=drop_missing, model=model)
-    settings = _settings(data, sampler, own, cleaning, largest_component=largest_component)
+    more = {"largest_component": largest_component, "anonymize": anonymize}
+    settings = _settings(data, sampler, own, cleaning, **more)
     _check_header(votes, settings, column or [])
     from .rank import rank_votes
 
@@ -344,19 +347,15 @@ def check(
     drop_missing: DropMissing = False,
     *,
     cleaning: CleaningOptions,
+    anonymize: Anonymize = False,
 ) -> None:
     """Check a table: print a summary, or its first error."""
-    from .tables import declared_categories, read_container, report_with_options
+    from .tables import check_table, declared_categories
 
     known = {"layout": layout, "bounds": bounds_of(bounds), "rater_attributes": rater_attribute or []}
-    known |= {"missing": "drop" if drop_missing else "error"}
+    known |= {"missing": "drop" if drop_missing else "error", "anonymize": anonymize}
     known |= {"categories": None if categories is None else declared_categories(categories)}
-    data = read_container(annotations, kind, column or [], **known)
-    if cleaning.merge_look_alikes:
-        data = data.with_look_alikes_merged()
-    if cleaning.drop_duplicates:
-        data = data.without_duplicates()
-    print_text(report_with_options(data))
+    print_text(check_table(annotations, kind, column or [], cleaning, **known))
 
 
 @_command(data_sets, "list")

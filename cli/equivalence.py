@@ -10,6 +10,7 @@ from .._progress import step
 from ..reports.wording import ADDITIVE, OF_POSTERIOR
 from .options import (
     FORMATS,
+    Anonymize,
     Categories,
     Chains,
     CleaningOptions,
@@ -62,6 +63,7 @@ def equivalence(
     column: Columns = None,
     categories: Categories = None,
     cleaning: CleaningOptions,
+    anonymize: Anonymize = False,
     combiner: Annotated[
         str | None, typer.Option(help=f"{', '.join(COMBINERS)}; default abc, for hard predictions plurality.")
     ] = None,
@@ -124,10 +126,10 @@ def equivalence(
         if value is not None and value not in allowed:
             raise ValueError(f"--{option} {value}: expected one of {', '.join(allowed)}")
     settings = settings_of(
-        "labels", MODEL, {"categories": categories, **vars(cleaning)},
+        "labels", MODEL, {"categories": categories, "anonymize": anonymize, **vars(cleaning)},
         draws=draws, chains=chains, seed=seed, layout=layout, drop_missing=drop_missing,
     )  # fmt: skip
-    check_header(labels, "labels", column or [], layout)
+    check_header(labels, "labels", column or [], layout, anonymize=anonymize)
     check_prediction_header(predictions, "labels")
     from ..reports.sections.equivalence import default_rules
 

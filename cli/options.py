@@ -64,8 +64,8 @@ Anonymize = Annotated[
     bool,
     typer.Option(
         "--anonymize",
-        help="Replace rater ids by numbers in a random order that cannot be reproduced. Not with --workers or --scheduler, "
-        "which read the table again to continue an interrupted fit.",
+        help="Replace rater ids by numbers in a random order that cannot be reproduced, as soon as the table is read: no message "
+        "and no file has an id. Not with --workers or --scheduler, which read the table again to continue an interrupted fit.",
     ),
 ]
 KeepOption = Annotated[

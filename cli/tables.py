@@ -3,19 +3,20 @@
 import shlex
 from collections import ChainMap
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from inspect import signature
 from os.path import isfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import models
 from .._column_names import columns_alike, folded, renamed_in_words
-from .._messages import first_reprs, short_repr
+from .._messages import first_reprs, is_shown, quotes_hidden, short_repr
 from ..models._catalog import annotation_kinds
-from ..models.data.container import look_alikes
+from ..models.data.container import look_alikes, raters_in_order
 from ..models.data.errors import DataError
 from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_empty
 from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
@@ -24,12 +25,14 @@ from ..models.data.reading.frames import MAX_CHARACTERS, named_columns
 from ..models.data.reading.names import KINDS, Wording, missing_columns, resolved_names
 from ..models.data.reading.numbers import decimal_points, is_number
 from ..reports.settings import Groups, Settings
+from .anonymity import Raters, may_show, without_named_columns, without_names
 from .terminal import print_note, print_text
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from ..models import Scores
+    from .options import CleaningOptions
 
 LAYOUTS: dict[str, tuple[str, ...]] = {
     "labels": ("long", "wide", "counts"),
@@ -54,7 +57,9 @@ OPTIONS = {
 def _words(path: Path) -> Wording:
     """Remedies of the command line for the table of a file."""
     return Wording(
-        lambda role, name: f"--column {role}={name if name == '...' else shlex.quote(name)}",
+        lambda role, name: (
+            f"--column {role}={shlex.quote(name) if name != '...' and is_shown(name) else '...'}"
+        ),
         lambda kind: f"these look like {kind}, which --kind {kind} of fit, report and check reads",
         lambda kind: f"read {kind} with --layout wide",
         " ",
@@ -94,7 +99,7 @@ def _header(
     if strange := [(role, name) for role, name in given if name not in names]:
         role, name = strange[0]
         raise ValueError(
-            f"{path}: there is no column {name!r} to rename to {role!r}; the columns are {first_reprs(names)}"
+            f"{path}: there is no column {short_repr(name)} to rename to {role!r}; the columns are {first_reprs(names)}"
         )
     listed = [name for role, name in given if role in LISTED.get(several, ()) and role not in roles]
     by_role = {role: name for role, name in given if name not in listed}
@@ -146,10 +151,28 @@ def _annotation_header(
 
 
 def check_header(
-    path: Path, kind: str, columns: Sequence[str], layout: str = "long", attributes: Sequence[str] = ()
+    path: Path,
+    kind: str,
+    columns: Sequence[str],
+    layout: str = "long",
+    attributes: Sequence[str] = (),
+    *,
+    anonymize: bool = False,
 ) -> None:
     """Raise, before any slow import, if columns of a table of annotations are missing or ambiguous."""
-    _annotation_header(path, read_names(path), kind, columns, layout, attributes)
+    with _quoting(columns, layout, attributes, anonymize):
+        _annotation_header(path, read_names(path), kind, columns, layout, attributes)
+
+
+def _quoting(
+    columns: Sequence[str], layout: str, attributes: Sequence[str], anonymize: bool
+) -> AbstractContextManager[None]:
+    """Context manager: while names of raters are read that are to be replaced, messages do not quote the table."""
+    if not anonymize:
+        return nullcontext()
+    pairs = map(_pair, columns)
+    typed = [name for role, name in pairs if (layout, role) != ("wide", "rater")]
+    return quotes_hidden(may_show([*typed, *attributes], layout))
 
 
 def check_prediction_header(path: Path, kind: str, columns: Sequence[str] = ()) -> None:
@@ -191,7 +214,9 @@ def read_annotations(
         "rater_attributes": settings.rater_attributes,
         "missing": settings.missing,
     }
-    table = _read_layout(path, settings.kind, columns, settings.layout, settings.rater_attributes)
+    table = _read_layout(
+        path, settings.kind, columns, settings.layout, settings.rater_attributes, anonymize=settings.anonymize
+    )
     data = _container_of(settings.kind, table, settings.layout, options)
     only_predicted: list[str] = []
     if predicted is not None and settings.kind in ("rankings", "labels") and options["categories"] is None:
@@ -201,11 +226,9 @@ def read_annotations(
     if only_predicted:
         options["categories"] = [*data.categories.tolist(), *only_predicted]
         data = _container_of(settings.kind, table, settings.layout, options)
-    data = _cleaned(data, settings, counted="count" in table[1].found)
+    data = _cleaned(data, settings, table)
     if settings.kind == "scores":
         _check_thresholds(data, settings.thresholds)
-    if settings.anonymize:
-        data = data.anonymized()
     if settings.largest_component:
         whole, data = data, data.largest_component()
         if dropped := len(whole.items) - len(data.items):
@@ -213,14 +236,19 @@ def read_annotations(
     return data, only_predicted
 
 
-def _cleaned(data: Any, settings: Settings, *, counted: bool) -> Any:
+def _cleaned(data: Any, settings: Settings, table: "_Read") -> Any:
     """Merge look-alikes and drop duplicates if so requested; else say that there are some.
 
-    In a table with a column of counts (`counted`) repeated answers are meant.
+    In a table with a column of counts repeated answers are meant.
     """
     for what in ("items", "raters", "categories"):
-        groups = look_alikes(getattr(data, what, np.array([], int)))
-        first = " / ".join(map(short_repr, groups[0][:5])) if groups else ""
+        ids = getattr(data, what, np.array([], int))
+        if what == "raters" and table.raters is not None:
+            groups = table.raters.alike_among(ids)
+            first = table.raters.in_words(groups[0]) if groups else ""
+        else:
+            groups = look_alikes(ids)
+            first = " / ".join(map(short_repr, groups[0][:5])) if groups else ""
         if groups and not settings.merge_look_alikes:
             print_note(
                 f"{what} that look alike, such as {first}, are taken to be different ({len(groups):,} "
@@ -229,17 +257,23 @@ def _cleaned(data: Any, settings: Settings, *, counted: bool) -> Any:
         elif groups:
             print_note(f"--merge-look-alikes takes {what} such as {first} as one")
     if settings.merge_look_alikes:
-        data = data.with_look_alikes_merged()
+        data = _merged(data, table)
     once = data.without_duplicates()
     if (repeated := len(data) - len(once)) and settings.drop_duplicates:
         print_note(f"--drop-duplicates leaves out {repeated:,} of the {len(data):,} annotations")
         return once
-    if repeated and not counted:
+    if repeated and "count" not in table.header.found:
         print_note(
             f"{repeated:,} of the {len(data):,} annotations repeat another of the same rater exactly, and are counted again; "
             "--drop-duplicates counts each once"
         )
     return data
+
+
+def _merged(data: Any, table: "_Read") -> Any:
+    """Merge look-alikes, also of raters whose names were replaced."""
+    groups = None if table.raters is None else table.raters.alike_among(data.raters)
+    return data.with_look_alikes_merged(groups)
 
 
 # findings of `report` -> the option that cleans them
@@ -251,10 +285,35 @@ CLEANING = {
 }
 
 
-def report_with_options(data: Any) -> str:
-    """Summary of a container, with the option that cleans it in the line of each finding."""
+def check_table(
+    path: Path,
+    kind: str,
+    columns: Sequence[str],
+    cleaning: "CleaningOptions",
+    *,
+    layout: str = "long",
+    anonymize: bool = False,
+    **options: Any,
+) -> str:
+    """Read and clean a table; return a summary, with the option that cleans it in the line of each finding."""
+    _check_options(kind, options)
+    attributes = options.get("rater_attributes") or ()
+    table = _read_layout(path, kind, columns, layout, attributes, anonymize=anonymize)
+    data = _container_of(kind, table, layout, options)
+    if cleaning.merge_look_alikes:
+        data = _merged(data, table)
+    if cleaning.drop_duplicates:
+        data = data.without_duplicates()
+    hidden = None if table.raters is None else table.raters.suspicious(data.raters)
+    return _report_with_options(data, hidden or {})
+
+
+def _report_with_options(data: Any, hidden: Mapping[str, str]) -> str:
+    """Summary of a container, with the option that cleans it in the line of each finding; `hidden` are further findings."""
+    report = data.report().split("\n")
+    report += [f"  {heading}  {text}" for heading, text in hidden.items()]
     lines, exact = [], len(data.without_duplicates()) < len(data)
-    for line in data.report().split("\n"):
+    for line in report:
         heading, *_ = line.strip().split("  ")
         options = [own for part, own in CLEANING.items() if part in heading and (exact or part != REPEATED)]
         lines.append(" ".join([line, *(f"({own})" for own in options)]))
@@ -281,29 +340,66 @@ def read_container(
     count as not given, are arguments of the container: ``categories``, the closed set; ``bounds``, the lowest
     and highest possible score; ``rater_attributes``, columns with attributes of the raters; ``missing``.
     """
+    _check_options(kind, options)
+    table = _read_layout(path, kind, columns, layout, options.get("rater_attributes") or ())
+    return _container_of(kind, table, layout, options)
+
+
+def _check_options(kind: str, options: Mapping[str, Any]) -> None:
+    """Raise if an option belongs to other kinds of annotations."""
     if options.get("bounds") is not None and kind != "scores":
         raise ValueError(f"--bounds is an option of scores, not of {kind}")
     if options.get("categories") is not None and kind not in ("rankings", "labels"):
         raise ValueError(f"--categories is an option of rankings and labels, not of {kind}")
     if options.get("rater_attributes") and kind == "rankings":
         raise ValueError("--rater-attribute is an option of labels, scores and comparisons")
-    table = _read_layout(path, kind, columns, layout, options.get("rater_attributes") or ())
-    return _container_of(kind, table, layout, options)
 
 
-_Read = tuple[Any, _Header]
+class _Read(NamedTuple):
+    """Table that was read."""
+
+    frame: Any
+    header: _Header
+    free: Sequence[str] = ()  # columns of raters, categories or scores, unless the table is long
+    raters: Raters | None = None  # their numbers, if names were replaced
 
 
 def _read_layout(
-    path: Path, kind: str, columns: Sequence[str], layout: str, attributes: Sequence[str]
+    path: Path,
+    kind: str,
+    columns: Sequence[str],
+    layout: str,
+    attributes: Sequence[str],
+    *,
+    anonymize: bool = False,
 ) -> _Read:
-    """Read a table of annotations, and say how if it is not plain."""
-    table = read_file(path)
-    header = _annotation_header(path, table.names, kind, columns, layout, attributes)
-    frame = _renamed(
-        table, header, ["score"] if layout == "long" else header.free() if layout == "wide" else []
-    )
-    return frame, header
+    """Read a table of annotations, and say how if it is not plain; with `anonymize` without the names of the raters."""
+    with _quoting(columns, layout, attributes, anonymize):
+        table, raters = read_file(path), None
+        header = _annotation_header(path, table.names, kind, columns, layout, attributes)
+        if anonymize:
+            table, header, raters = _without_names(table, header, layout)
+        numbers = ["score"] if layout == "long" else header.free() if layout == "wide" else []
+        frame = _renamed(table, header, numbers)
+        free = [] if layout == "long" else _free_columns(frame, header, kind, layout)
+    return _Read(frame, header, free, raters)
+
+
+def _without_names(table: TableFile, header: _Header, layout: str) -> tuple[TableFile, _Header, Raters]:
+    """Replace the names of the raters, which stand in a column or, in a wide table, above their columns."""
+    if layout == "wide":
+        names = [name for name in header.free() if folded(name) != "gold"]
+        kept = [name for name in header.names if name not in names]
+        table, number, raters = without_named_columns(table, names, kept)
+        listed = [number[name] for name in header.listed]
+        return table, replace(header, names=[number.get(n, n) for n in header.names], listed=listed), raters
+    if layout == "counts" or "rater" not in header.found:
+        return table, header, Raters()
+    try:
+        table, raters = without_names(table, header.found["rater"])
+    except DataError as error:
+        raise error.moved(f"{header.path.name} (rows counted below the header), {error.where}") from None
+    return table, header, raters
 
 
 def _renamed(table: TableFile, header: _Header, numbers: Sequence[str]) -> Any:
@@ -324,20 +420,22 @@ def _renamed(table: TableFile, header: _Header, numbers: Sequence[str]) -> Any:
 
 def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, Any]) -> Any:
     """Return the container of a table that was read."""
-    frame, header = table
+    frame, header = table.frame, table.header
     container = getattr(models, annotation_kinds[kind].container)
     given = {name: value for name, value in options.items() if value is not None} | dict(header.found)
     if layout == "long":
         given |= {"rater": header.found.get("rater")}
     else:
-        free = _free_columns(frame, header, kind, layout)
-        given |= {"raters": free}
+        given |= {"raters": table.free}
         if layout == "counts":
-            frame = _cells(frame, [header.found["item"], *free])
+            frame = _cells(frame, [header.found["item"], *table.free])
     read = getattr(container, {"long": "from_table"}.get(layout, f"from_{layout}"))
     accepted = signature(read).parameters
+    # a wide table may be taken for counts by mistake: then the names of raters stand above the columns
+    hidden = layout == "counts" and table.raters is not None
     try:
-        data = read(frame, **{name: value for name, value in given.items() if name in accepted})
+        with _quoting((), layout, (), hidden):
+            data = read(frame, **{name: value for name, value in given.items() if name in accepted})
     except DataError as error:
         for python, option in OPTIONS.items():
             error.remedy = error.remedy.replace(python, option)
@@ -346,7 +444,7 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
         raise
     if kind == "comparisons":
         _say_outcome_words(frame, header, data.items)
-    return data
+    return data if table.raters is None else raters_in_order(data, table.raters.numbers)
 
 
 def _say_outcome_words(frame: Any, header: _Header, items: np.ndarray) -> None:
@@ -545,7 +643,7 @@ def read_order_scores(path: Path, columns: Sequence[str], *, missing: Missing = 
 
 def _prediction_columns(
     path: Path, columns: Sequence[str], roles: Sequence[str], synonyms: Mapping[str, str]
-) -> _Read:
+) -> tuple[Any, _Header]:
     """Read a table of predictions: a column item, and others that may be there."""
     table = read_file(path)
     optional = (*roles, "classifier")

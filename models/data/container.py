@@ -165,8 +165,13 @@ class Container(ABC):
             return self
         return replace(cast("Any", self), count=np.minimum(rows["count"], 1))
 
-    def with_look_alikes_merged(self) -> Self:
+    def with_look_alikes_merged(self, raters: Sequence[Sequence[Any]] | None = None) -> Self:
         """Take ids that differ only in case, spaces or Unicode form as one id.
+
+        Parameters
+        ----------
+        raters : sequence of sequences, optional
+            Groups of ids that are one rater each, for raters whose names were replaced. Default: the look-alikes.
 
         Returns
         -------
@@ -188,10 +193,10 @@ class Container(ABC):
         """
         rows = self._rows()
         items = _merging(self.items, rows, "annotation_item", "left", "right")
-        raters = _merging(self.raters, rows, "annotation_rater")
+        merged = _merging(self.raters, rows, "annotation_rater", groups=raters)
         others = self._others(items.old)
         codes: dict[str, np.ndarray] = dict.fromkeys(("annotation_item", "left", "right"), items.new)
-        codes["annotation_rater"] = raters.new
+        codes["annotation_rater"] = merged.new
         if "categories" in others:
             name = "label_code" if "label_code" in rows else "category_code"
             categories = _merging(others["categories"], rows, name)
@@ -214,8 +219,8 @@ class Container(ABC):
             best = rows.where(np.lexsort([rows[name] for name in ("rank", *list(rows)[2::-1])]))
             rows = best.where(best.changes(*list(rows)[:3]))
         if attributes := getattr(self, "rater_attributes", {}):
-            others["rater_attributes"] = {name: values[raters.old] for name, values in attributes.items()}
-        return self._of_rows(rows, items=items.ids, raters=raters.ids, **others)
+            others["rater_attributes"] = {name: values[merged.old] for name, values in attributes.items()}
+        return self._of_rows(rows, items=items.ids, raters=merged.ids, **others)
 
     def to_table(
         self, *, anonymize: AnonymisedIds | None = None, random_seed: int | None = None
@@ -347,14 +352,24 @@ class Container(ABC):
         return self._recoded(items, raters)
 
 
-def _merging(ids: np.ndarray, rows: CodedRows, *columns: str) -> Recoding:
-    """Recoding of look-alikes to one of each group: without surplus spaces, else most frequent in the columns."""
+def raters_in_order[C: Container](container: C, ids: Sequence[Any]) -> C:
+    """Annotations with raters coded in the order of `ids`, which has them all, instead of that of the table."""
+    place = {rater: number for number, rater in enumerate(ids)}
+    order = np.argsort([place[rater] for rater in container.raters.tolist()]).astype(np.intp)
+    raters = recoding(container.raters[order], order)
+    return container._recoded(identity_recoding(container.items), raters)
+
+
+def _merging(
+    ids: np.ndarray, rows: CodedRows, *columns: str, groups: Sequence[Sequence[Any]] | None = None
+) -> Recoding:
+    """Recoding of each group, by default of look-alikes, to one: without surplus spaces, else most frequent in the columns."""
     given = np.zeros(len(ids))
     for name in columns:
         if name in rows and len(ids):
             given += np.bincount(rows[name], rows.get("count"), len(ids))
     place, target = {text: code for code, text in enumerate(ids.tolist())}, np.arange(len(ids))
-    for group in look_alikes(ids):
+    for group in look_alikes(ids) if groups is None else groups:
         best = max(group, key=lambda text: (text == " ".join(text.split()), given[place[text]]))
         target[[place[text] for text in group]] = place[best]
     old = np.flatnonzero(target == np.arange(len(ids)))

@@ -235,7 +235,7 @@ def _without_empty(columns: Columns) -> Columns:
     empty = {}
     for role in (role for role in columns if role != "gold"):
         values = columns[role].values
-        empty[role] = np.fromiter(map(_is_blank, values), bool, len(values))
+        empty[role] = np.fromiter(map(is_blank, values), bool, len(values))
     out = np.any([*empty.values()], axis=0)
     if not out.any():
         return columns
@@ -255,6 +255,6 @@ def _without_empty(columns: Columns) -> Columns:
     return Columns(columns.names, take)
 
 
-def _is_blank(value: Any) -> bool:
+def is_blank(value: Any) -> bool:
     """Test for a missing cell, empty text or spaces."""
     return is_empty(value) or (isinstance(value, str) and not value.strip())

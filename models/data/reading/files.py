@@ -20,7 +20,7 @@ from zlib import error as ZlibError
 
 import narwhals as nw
 
-from ...._messages import first_reprs, short_repr
+from ...._messages import first_reprs, quoted_error, short_repr
 from ..errors import BUILDERS, DataError, DataWarning
 from .frames import NamedCells
 
@@ -282,7 +282,7 @@ def read_excel(path: Path) -> TableFile:
         ZlibError,
     ) as error:
         raise DataError(
-            f"this is no Excel workbook that can be read ({' '.join(str(error).split())[:200]})",
+            f"this is no Excel workbook that can be read{quoted_error(error)}",
             remedy="save it again, or as CSV",
             where=path.name,
         ) from None
@@ -444,7 +444,7 @@ def _read_parquet(path: Path) -> TableFile:
         raise
     except (OSError, ValueError, NotImplementedError, arrow.ArrowException) as error:
         raise DataError(
-            f"this is no Parquet file that can be read ({' '.join(str(error).split())[:200]})",
+            f"this is no Parquet file that can be read{quoted_error(error)}",
             remedy="write it again, or correct its suffix",
             where=path.name,
         ) from None
