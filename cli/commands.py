@@ -39,6 +39,7 @@ from .options import (
     check_output,
     expand_options,
     settings_of,
+    whole_option,
 )
 from .terminal import exit_on_input_error, print_table, print_text
 
@@ -167,7 +168,7 @@ def rank(
         Path | None, typer.Option(help="CSV file for the whole leaderboard, such as board.csv.")
     ] = None,
     prob: Prob = 0.9,
-    top: Annotated[int, typer.Option(help="Number of items to show.")] = 100,
+    top: Annotated[int, whole_option(help="Number of items to show.")] = 100,
     column: Columns = None,
     drop_missing: DropMissing = False,
     own: VoteOptions,

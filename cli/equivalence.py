@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from .._decimal_text import decimal_number
 from .._progress import step
 from ..reports.wording import ADDITIVE, OF_POSTERIOR
 from .options import (
@@ -21,6 +22,8 @@ from .options import (
     LayoutOption,
     Seed,
     check_output,
+    number_option,
+    whole_option,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +74,7 @@ def equivalence(
         str | None,
         typer.Option(help=f"{', '.join(SCORERS)}; default cross-entropy, for hard predictions agreement."),
     ] = None,
-    clip: Annotated[float, typer.Option(help="Lower bound of probabilities in the score.")] = 0.02,
+    clip: Annotated[float, number_option(help="Lower bound of probabilities in the score.")] = 0.02,
     items: Annotated[
         str, typer.Option(help="Items of the curve: available at each k, or common to all k.")
     ] = "available",
@@ -87,13 +90,13 @@ def equivalence(
             help="For abc: leave-one-out, in-sample (default for f1, auc ...), or a number of folds."
         ),
     ] = None,
-    base: Annotated[float, typer.Option(help="Base of the logarithm.")] = 2,
+    base: Annotated[float, number_option(help="Base of the logarithm.")] = 2,
     positive: Annotated[
         str | None, typer.Option(help="Positive category of precision, recall, f1 and auc.")
     ] = None,
-    max_raters: Annotated[int | None, typer.Option(help="Largest number of raters on the curve.")] = None,
-    bootstrap: Annotated[int, typer.Option(help="Resamples of the items; 0 for none.")] = 500,
-    prob: Annotated[float, typer.Option(help="Probability of the intervals.")] = 0.9,
+    max_raters: Annotated[int | None, whole_option(help="Largest number of raters on the curve.")] = None,
+    bootstrap: Annotated[int, whole_option(help="Resamples of the items; 0 for none.")] = 500,
+    prob: Annotated[float, number_option(help="Probability of the intervals.")] = 0.9,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Score also with cross-fitted isotonic calibration.")
     ] = False,
@@ -180,10 +183,8 @@ def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None
 
 
 def _is_number(name: str) -> bool:
-    try:
-        return isfinite(float(name))
-    except ValueError:
-        return False
+    number = decimal_number(name)
+    return number is not None and isfinite(number)
 
 
 def _read(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from math import isfinite
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from .._decimal_text import decimal_number, whole_number
 from ..models._catalog import annotation_kinds, catalog
 
 if TYPE_CHECKING:
@@ -42,6 +43,24 @@ class Layout(StrEnum):
     wide = "wide"
     counts = "counts"
 
+
+def _number(text: str) -> float:
+    """Parse a number as those in tables are read."""
+    if (number := decimal_number(str(text))) is None:
+        raise typer.BadParameter(f"{text!r} is not a number")
+    return number
+
+
+def _whole(text: str) -> int:
+    """Parse a whole number as those in tables are read."""
+    if (number := whole_number(str(text))) is None:
+        raise typer.BadParameter(f"{text!r} is not a whole number")
+    return number
+
+
+# options of numbers: click's own would also read "0_9" and digits of other scripts
+number_option = partial(typer.Option, parser=_number, metavar="FLOAT")
+whole_option = partial(typer.Option, parser=_whole, metavar="INTEGER")
 
 FORMATS = "CSV, TSV, JSON, JSON lines, Excel or Parquet"
 Annotations = Annotated[Path, typer.Argument(help=f"Table: {FORMATS}.")]
@@ -134,7 +153,7 @@ Model = Annotated[
     ),
 ]
 Concentration = Annotated[
-    float | None, typer.Option(help="Prior concentration of each category; default 1 / K.")
+    float | None, number_option(help="Prior concentration of each category; default 1 / K.")
 ]
 Unranked = Annotated[
     str | None, typer.Option(help="Treatment of unranked categories: pooled, single or ignored.")
@@ -190,13 +209,13 @@ MergeLookAlikes = Annotated[
         help="Take ids and categories that differ only in case, spaces or Unicode form as one: 'ham', 'HAM '.",
     ),
 ]
-Prob = Annotated[float, typer.Option(help="Posterior probability of the intervals.")]
-Draws = Annotated[int, typer.Option(help="Draws per chain.")]
-Chains = Annotated[int, typer.Option(help="Number of chains.")]
-Seed = Annotated[int, typer.Option(help="Random seed.")]
+Prob = Annotated[float, number_option(help="Posterior probability of the intervals.")]
+Draws = Annotated[int, whole_option(help="Draws per chain.")]
+Chains = Annotated[int, whole_option(help="Number of chains.")]
+Seed = Annotated[int, whole_option(help="Random seed.")]
 Workers = Annotated[
     int | None,
-    typer.Option(
+    whole_option(
         help="Number of processes that share the items of plackett_luce, prirn, dirichlet, normal_scores and dawid_skene; "
         "needs -o posterior.zarr. The same command, not --resume, continues an interrupted fit."
     ),
@@ -364,10 +383,10 @@ def _floats(option: str, text: str, allowed: str) -> tuple[float, ...]:
 
 def _parsed(option: str, text: str, allowed: str) -> list[float]:
     """Parse comma-separated numbers."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise ValueError(f"--{option} {text}: write {allowed}") from None
+    values = [value for part in text.split(",") if (value := decimal_number(part)) is not None]
+    if len(values) <= text.count(","):
+        raise ValueError(f"--{option} {text}: write {allowed}")
+    return values
 
 
 def _reliabilities(text: str) -> tuple[float, ...]:

@@ -23,7 +23,7 @@ from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
 from ..models.data.reading.frames import MAX_CHARACTERS, named_columns
 from ..models.data.reading.names import KINDS, Wording, missing_columns, resolved_names
-from ..models.data.reading.numbers import decimal_points, is_number
+from ..models.data.reading.numbers import decimal_points, is_number, number_of
 from ..reports.settings import Groups, Settings
 from .anonymity import Raters, may_show, without_named_columns, without_names
 from .terminal import print_note, print_text
@@ -604,7 +604,7 @@ def _wide_predictions(path: Path, table: Any, header: _Header, classifier: str |
     rows = [(row, name) for row in range(len(ids[item])) for name in names if not is_empty(cells[name][row])]
     own: dict[str, Any] = {name: [column[row] for row, _ in rows] for name, column in ids.items()}
     numbers = {
-        name: as_numbers(path, name, ["nan" if is_empty(c) else c for c in cells[name]]) for name in names
+        name: as_numbers(path, name, [np.nan if is_empty(c) else c for c in cells[name]]) for name in names
     }
     own["category "] = [name for _, name in rows]  # no column of the file has these names
     own["score "] = np.array([numbers[name][row] for row, name in rows])
@@ -677,15 +677,20 @@ def _asked(path: Path, table: Any, header: _Header, missing: Missing) -> dict[st
     return {name: [column[row] for row in rows] for name, column in cells.items()}
 
 
-def as_numbers(path: Path, column: str, texts: Sequence[Any]) -> np.ndarray:
-    """Parse a column of text as numbers; raise with file, row and column."""
-    numbers = np.empty(len(texts))
-    for row, text in enumerate(texts):
-        try:
-            numbers[row] = float(text)
-        except (TypeError, ValueError):
-            where = f"{path}: row {row + 1}, column {column!r}"
-            raise ValueError(f"{where}: {short_repr(text)} is not a number; correct the cell") from None
+def as_numbers(path: Path, column: str, cells: Sequence[Any]) -> np.ndarray:
+    """Read a column of numbers, or of their decimal text, as annotations are read; raise with file, row and column.
+
+    "-inf" is the score of what is not predicted.
+    """
+    numbers = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        number = -np.inf if cell == "-inf" else number_of(cell)
+        if number is None or (np.isinf(number) and isinstance(cell, str) and cell != "-inf"):
+            where, problem = f"{path}: row {row + 1}, column {column!r}", "is not a number"
+            if number is not None:
+                problem = "is beyond the range of 64-bit floats"
+            raise ValueError(f"{where}: {short_repr(cell)} {problem}; correct the cell")
+        numbers[row] = number
     return numbers
 
 

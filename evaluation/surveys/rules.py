@@ -1,13 +1,13 @@
 """Options of a survey: combiner, scorer and reference raters, validated."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ..._decimal_text import decimal_number
 from ..calls import EvaluationError, check_whole
 from . import scores
 from .combiners import AnonymousBayesian, Combiner, Frequency, Function, Learn, Plurality
@@ -204,10 +204,9 @@ class SurveyOptions:
                     f"values: no finite number for category {lost[0]!r}; pass one for each of {', '.join(names)}"
                 )
             return np.array([float(given[name]) for name in names])
-        with suppress(ValueError):
-            numbers = np.array([float(name) for name in names])
-            if np.isfinite(numbers).all():
-                return numbers
+        numbers = [decimal_number(name) for name in names]
+        if all(number is not None and np.isfinite(number) for number in numbers):
+            return np.array(numbers, float)
         if len(names) == 2:
             return np.array([0.0, 1.0])
         raise EvaluationError(

@@ -16,6 +16,7 @@ LAWS = {"models.data", "models.distributions"}
 GROUND = {
     "lazy_loader",
     "_column_names",
+    "_decimal_text",
     "_exports",
     "_messages",
     "_progress",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._decimal_text import decimal_number
 from ...._messages import short_repr
 from ..errors import DataError
 from .columns import FLOATS, code_values, first_place, is_integer, kinds_of, refused_cell, refused_value
@@ -16,7 +17,6 @@ from .frames import Column, is_listed, listed
 
 MAX_SCORE = 1e100  # largest absolute score: sums of squares stay finite
 Bounds = tuple[float, float]  # lowest and highest score that could be given
-_DECIMAL = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?\s*")
 _COMMA = re.compile(r"\s*[+-]?[0-9]+,[0-9]+\s*")
 _WRITE_SCORE = "write the score as a number, or leave the row out where none was given"
 
@@ -57,8 +57,20 @@ def read_scores(column: Column, bounds: Bounds | None) -> np.ndarray:
 def is_number(cell: Any) -> bool:
     """Test for a number, or its decimal text, perhaps with a decimal comma."""
     if isinstance(cell, str):
-        return bool(_DECIMAL.fullmatch(cell) or _COMMA.fullmatch(cell))
+        return decimal_number(cell) is not None or bool(_COMMA.fullmatch(cell))
     return isinstance(cell, (Decimal, *FLOATS)) or is_integer(type(cell))
+
+
+def number_of(cell: Any) -> float | None:
+    """Convert a cell, or its decimal text, to a number, infinite beyond the range of floats; None if it is none."""
+    if isinstance(cell, str):
+        return decimal_number(cell)
+    if not is_number(cell) or (isinstance(cell, Decimal) and cell.is_nan()):
+        return None
+    try:
+        return float(cell)
+    except OverflowError:
+        return inf if cell > 0 else -inf
 
 
 def decimal_points(cells: Sequence[Any]) -> list[Any] | None:
@@ -102,19 +114,14 @@ def _require_numbers(
 
 def _score(column: Column, value: Any, allowed: str) -> float:
     """Convert one distinct value to a float, infinite if it exceeds the range of floats."""
-    if isinstance(value, str):
-        if _DECIMAL.fullmatch(value):
-            return float(value)
+    number = number_of(value)
+    if number is None:
         problem, remedy = "is not a number" if value.strip() else "is empty", _WRITE_SCORE
         if _COMMA.fullmatch(value):
             remedy = f"write the decimal point: {value.strip().replace(',', '.')}"
         raise refused_value(column, value, problem, allowed=allowed, remedy=remedy)
-    try:
-        number = float(value)
-    except OverflowError:
-        return inf if value > 0 else -inf
-    # decimals are written in base ten: the nearest float is what they mean
-    if number != value and not isinstance(value, Decimal) and abs(number) <= MAX_SCORE:
+    # decimals, and texts of them, are written in base ten: the nearest float is what they mean
+    if not isinstance(value, str | Decimal) and number != value and abs(number) <= MAX_SCORE:
         problem, remedy = "has no exact value as a 64-bit float", "round it, or change the unit"
         raise refused_value(column, value, problem, allowed=allowed, remedy=remedy)
     return number
