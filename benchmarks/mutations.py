@@ -9,6 +9,7 @@ mutations.md. Results are in mutations.json: `run` again goes on, and repeats on
 import argparse
 import ast
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -70,6 +71,8 @@ def load_the_rest() -> None:
 
     for module in pkgutil.walk_packages(raterzoo.models.__path__, "raterzoo.models."):
         importlib.import_module(module.name)
+    gc.collect()
+    gc.freeze()  # forked processes share what is never collected
 
 
 def forked(work: Callable[[], Any], cpu_seconds: float) -> tuple[Any, float]:

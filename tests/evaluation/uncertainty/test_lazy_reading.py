@@ -38,7 +38,11 @@ def adjusted(tree, predictions):
     return evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(1), tree, predictions)
 
 
-@pytest.mark.parametrize("metric", [certainty, of_truth, alternatives, adjusted])
+def expected(tree, predictions):
+    return evaluation.expected_value(tree, {"x": 1.0, "y": 2.0, "z": 4.0})
+
+
+@pytest.mark.parametrize("metric", [certainty, of_truth, alternatives, adjusted, expected])
 def test_blocks_give_the_same_and_load_nothing(metric, posterior, monkeypatch):
     lazy, loaded = posterior
     labels = np.full((N_ITEMS, 1), "x")
