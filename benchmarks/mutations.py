@@ -59,6 +59,8 @@ OPTIONS = [
 ]
 MEMORY = 12 << 30  # address space of a process
 
+Result = dict[str, Any]
+
 
 # --- A process for each run, forked from one that has loaded what no mutation changes ---
 
@@ -87,10 +89,12 @@ def forked(work: Callable[[], Any], cpu_seconds: float) -> tuple[Any, float]:
         if not process:
             _work(work, answer, int(cpu_seconds) + 1)
         until = time.monotonic() + 20 * cpu_seconds + 60
-        while not (ended := os.wait4(process, os.WNOHANG))[0] and time.monotonic() < until:
-            time.sleep(0.02)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process, signal.SIGKILL)
+        try:
+            while not (ended := os.wait4(process, os.WNOHANG))[0] and time.monotonic() < until:
+                time.sleep(0.02)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process, signal.SIGKILL)
         if not ended[0]:
             ended = os.wait4(process, 0)
         found = json.loads(answer.read_text()) if answer.exists() else None
@@ -196,19 +200,19 @@ class Chosen:
             self.failed = self.failed or report.nodeid
 
 
-def outcome_of(mutation: Mutation, seconds: dict[str, float]) -> dict[str, Any]:
-    """Run tests, of known seconds, against a mutation."""
+def outcome_of(mutation: Mutation | None, seconds: dict[str, float]) -> Result:
+    """Run tests, of known seconds, against a mutation or the code as it is."""
 
     def work() -> dict[str, Any]:
-        sys.meta_path.insert(0, MutatedFinder(mutation))
-        compile_anew(ROOT / mutation.file)
+        if mutation:
+            sys.meta_path.insert(0, MutatedFinder(mutation))
+            compile_anew(ROOT / mutation.file)
         chosen = Chosen(seconds)
         code = pytest.main([*OPTIONS, "-x", *sorted(chosen.files)], plugins=[chosen])
         return {"failed": chosen.failed, "passed": chosen.passed, "code": int(code)}
 
-    limit = 60 + 5 * sum(seconds.values())
-    found, cpu = forked(work, limit)
-    outcome: dict[str, Any] = {"seconds": round(cpu, 1)}
+    found, cpu = forked(work, 60 + 5 * sum(seconds.values()))
+    outcome: Result = {"seconds": round(cpu, 1)}
     if found is None:
         return outcome | {"outcome": "killed", "by": "time, memory or a crash"}
     if found["failed"] or found["code"] not in (0, 5):
@@ -306,9 +310,6 @@ def folder_of(file: str) -> str:
     return str(Path(file).parent)
 
 
-Result = dict[str, Any]
-
-
 def read_results() -> dict[str, Result]:
     """Return the results by the key of the mutation."""
     if not RECORD.exists():
@@ -316,11 +317,25 @@ def read_results() -> dict[str, Result]:
     return {own["key"]: own for own in json.loads(RECORD.read_text(encoding="utf-8"))}
 
 
+def in_order(results: dict[str, Result]) -> list[Result]:
+    """Return results in the order of the files."""
+    return sorted(results.values(), key=lambda own: (own["file"], own["function"], own["key"]))
+
+
 def write_results(results: dict[str, Result]) -> None:
     """Write one result a line, in the order of the files."""
-    ordered = sorted(results.values(), key=lambda own: (own["file"], own["function"], own["key"]))
-    lines = ",\n".join(json.dumps(own, ensure_ascii=False) for own in ordered)
+    lines = ",\n".join(json.dumps(own, ensure_ascii=False) for own in in_order(results))
     RECORD.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def check_tests(reach: Reach) -> None:
+    """Stop if the fastest test of a file fails without any mutation: kills would mean nothing."""
+    fastest: dict[str, str] = {}
+    for test in sorted(reach.seconds, key=reach.seconds.__getitem__):
+        fastest.setdefault(test.partition("::")[0], test)
+    found = outcome_of(None, {test: reach.seconds[test] for test in fastest.values()})
+    if found["outcome"] == "killed":
+        raise SystemExit(f"{found['by']} fails without a mutation: measure again what tests reach")
 
 
 def run(mutations: list[Mutation], reach: Reach, most: float, minutes: float) -> None:
@@ -367,7 +382,7 @@ equivalent: an equivalent one changes nothing that a user can see or that is pro
 
 def page(results: dict[str, Result], sampled: dict[str, int]) -> str:
     """Return the page."""
-    ran = [*results.values()]
+    ran = in_order(results)
     parts = [INTRODUCTION, f"Sampled {sum(sampled.values())}, run {len(ran)}.\n", "## By folder\n"]
     parts += [
         _table(
@@ -461,6 +476,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     """Run one command."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     given = arguments()
     if given.command == "judge":
         return judge(given.key, given.reason)
@@ -476,7 +492,9 @@ def main() -> None:
         chosen = [own for own in chosen if own.key in left]
     else:
         chosen = [own for own in chosen if known.get(own.key, {}).get("source") != digest(own.file)]
-    run(chosen, Reach(given.kept), given.most, given.minutes)
+    reach = Reach(given.kept)
+    check_tests(reach)
+    run(chosen, reach, given.most, given.minutes)
 
 
 if __name__ == "__main__":

@@ -163,7 +163,7 @@ def test_the_page_is_that_of_the_results():
 
 
 def test_scores_leave_out_what_is_equivalent():
-    one = {"file": "a/b.py", "function": "f", "operator": "sign", "before": "-x", "after": "x"}
+    one = {"key": "", "file": "a/b.py", "function": "f", "operator": "sign", "before": "-x", "after": "x"}
     results = {
         "1": one | {"outcome": "killed"},
         "2": one | {"outcome": "survived", "equivalent": "x is zero"},
