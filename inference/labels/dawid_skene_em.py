@@ -130,6 +130,7 @@ EmData = InMemory | InShards
 # --- The estimator ---
 
 SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01  # largest relative and absolute difference at one optimum
+LEAST_ANSWERS = 0.01  # expected answers to items of a category from which maximum likelihood gives a rater's row
 
 
 def dawid_skene_em(
@@ -166,7 +167,8 @@ def dawid_skene_em(
         First start: the share of each label among an item's answers.
     prior : {"diagonal"} or None, default "diagonal"
         Prior of the confusion matrices and the prevalence, as in `models.dawid_skene`; the estimate maximises
-        the posterior of the log odds. None maximises the likelihood, which overfits raters with few answers.
+        the posterior of the log odds. None maximises the likelihood, which overfits raters with few answers;
+        the row of a rater with less than .01 expected answers to items of a category is not identified, and NaN.
     restarts : int, default 20
         Number of random starts near the vote shares, from Dirichlet(20 share + .3).
     max_iterations : int, default 1000
@@ -201,8 +203,9 @@ def dawid_skene_em(
     Warns
     -----
     EstimateWarning
-        If the likelihood alone is maximised, a rater never labelled an item of some category (its row is
-        NaN), no item has two answers (only the vote is identified), or starts differ or have not converged.
+        If the likelihood alone is maximised, a rater has hardly any expected answers to items of some category
+        (the row is NaN), no item has two answers (only the vote is identified), or starts differ or have not
+        converged.
 
     Examples
     --------
@@ -229,7 +232,8 @@ def dawid_skene_em(
         if prior is None and (labels.gold < 0).all():
             runs = [_aligned(run, em_data) for run in runs]
         optima, ended = _distinct(runs, em_data)
-    result = _dataset(labels, optima, prior)
+        answers = None if prior else np.stack([em_data.expected_labels(run) for run, _ in optima])
+    result = _dataset(labels, optima, answers)
     result["optimum_found"] = ("optimum", np.bincount(ended, minlength=len(optima)))
     result["vote_optimum"] = ended[0]
     _warn(labels, prior, result, runs)
@@ -270,12 +274,18 @@ def _distinct(runs: list[EmResult], em_data: EmData) -> tuple[list[tuple[EmResul
     return optima, ended
 
 
-def _dataset(labels: Labels, optima: list[tuple[EmResult, np.ndarray]], prior: str | None) -> xr.Dataset:
-    """Assemble the result from the optima."""
+def _dataset(
+    labels: Labels, optima: list[tuple[EmResult, np.ndarray]], answers: np.ndarray | None
+) -> xr.Dataset:
+    """Assemble the result from the optima; rows with hardly any expected answers are NaN, unless these are None.
+
+    Shape: answers, expected labels by true category (optimum, rater * label, category).
+    """
     n, runs = len(labels.categories), [run for run, _ in optima]
     tables = np.stack([run.table for run in runs]).reshape(len(runs), -1, n, n)
-    if prior is None:
-        tables = np.where(tables.sum(axis=2, keepdims=True) == 0, np.nan, tables)
+    if answers is not None:
+        total = answers.reshape(tables.shape).sum(axis=2, keepdims=True)
+        tables = np.where(total < LEAST_ANSWERS, np.nan, tables)
     variables: dict[str, Any] = {
         "prevalence": (("category",), np.stack([run.prevalence for run in runs])),
         "confusion": (("rater", "category", "answer"), tables.swapaxes(2, 3)),
@@ -300,7 +310,8 @@ def _warn(labels: Labels, prior: str | None, result: xr.Dataset, runs: list[EmRe
         if len(unseen):
             rater, category = (labels.raters[unseen[0][0]].item(), labels.categories[unseen[0][1]].item())
             reasons.append(
-                f"{len(unseen)} rows of confusion matrices are NaN: rater {rater!r} never faced category {category!r}"
+                f"{len(unseen)} rows of confusion matrices are NaN, not identified by less than {LEAST_ANSWERS} expected answers: "
+                f"rater {rater!r} on items of category {category!r}"
             )
     if (several := result.sizes["optimum"]) > 1:
         reasons.append(

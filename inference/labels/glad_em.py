@@ -23,7 +23,7 @@ from .votes import (
 def glad_em(
     labels: Labels,
     *,
-    prevalence_concentration: Any | Literal["uniform"] = 1.0,
+    prevalence_concentration: Any | Literal["uniform"] = "uniform",
     ability: tuple[float, float] = (1.0, 1.0),
     easiness: tuple[float, float] = (1.0, 1.0),
     restarts: int = 20,
@@ -47,8 +47,10 @@ def glad_em(
     ----------
     labels : Labels
         Labels of identified raters. Gold labels are taken as known true categories.
-    prevalence_concentration : float or array_like or "uniform", default 1
-        Prior of the prevalence, whose estimate maximises the posterior of the log odds; "uniform" in the paper.
+    prevalence_concentration : float or array_like or "uniform", default "uniform"
+        "uniform": all categories are equally prevalent, as in the paper. Numbers are the Dirichlet prior of
+        a prevalence that is estimated too, at the maximum of the posterior of the log odds; it can drift
+        towards one category where raters disagree much.
     ability, easiness : pair of float, default (1, 1)
         Mean and standard deviation of the normal priors of abilities alpha and of the items' log easiness,
         log beta, as in `models.glad`. Both numbers of the log easiness are at most 10 in absolute value.

@@ -20,7 +20,7 @@ RECORDED_PLAUSIBILITY = [
 
 def ours(frame):
     labels = models.Labels.from_table(frame, item="task", rater="worker", label="label")
-    return inference.glad_em(labels, prevalence_concentration="uniform", restarts=0, tolerance=1e-15,
+    return inference.glad_em(labels, restarts=0, tolerance=1e-15,
                              max_iterations=5000)  # fmt: skip
 
 

@@ -166,7 +166,7 @@ def test_likelihood_does_not_depend_on_the_order_of_categories():
     ("table", "options", "message"),
     [
         ({"item": [1, 2], "rater": ["a", "b"], "label": [0, 1]}, {}, "no item has two answers"),
-        ({"item": [1, 1], "rater": ["a", "b"], "label": [0, 0]}, {"prior": None}, "NaN: rater 'a' never faced category 1"),
+        ({"item": [1, 1], "rater": ["a", "b"], "label": [0, 0]}, {"prior": None}, "NaN, .* expected answers: rater 'a' on items of category 1"),
         ({"item": [1, 1], "rater": ["a", "b"], "label": [0, 0]}, {"prior": None}, "maximum likelihood is overconfident"),
         ({"item": [1, 1, 2, 2], "rater": ["a", "b"] * 2, "label": [0, 1, 1, 1]}, {"max_iterations": 2}, "have not converged"),
     ],
@@ -175,9 +175,31 @@ def test_warnings(table, options, message):
     labels = Labels.from_table(table, categories=[0, 1])
     with pytest.warns(inference.EstimateWarning, match=message):
         estimate = inference.dawid_skene_em(labels, restarts=1, random_seed=1, **options)
-    if "never faced" in message:
+    if "NaN" in message:
         assert np.isnan(estimate["confusion"].sel(rater="a", category=1)).all()
         assert np.isfinite(estimate["plausibility"]).all()
+
+
+def test_a_row_without_evidence_is_not_an_estimate():
+    """Of a rater whose items are of category 0 all but certainly, 1e-20 of an answer says nothing on category 1."""
+    rng = np.random.default_rng(2)
+    truth = np.arange(60) % 2
+    answered = np.where(rng.random((60, 12)) < 0.9, truth[:, None], 1 - truth[:, None])
+    item, rater = (x.ravel() for x in np.indices(answered.shape))
+    easy = np.flatnonzero((answered.sum(axis=1) <= 1) & (truth == 0))[:5]  # the others agree on these
+    table = {
+        "item": np.r_[item, easy],
+        "rater": np.r_[rater, np.full(len(easy), 12)],
+        "label": np.r_[answered.ravel(), np.zeros(len(easy), int)],
+    }
+    with pytest.warns(inference.EstimateWarning, match="rater 12 on items of category 1"):
+        estimate = inference.dawid_skene_em(Labels.from_table(table), prior=None, restarts=0)
+    share = estimate["plausibility"].sel(item=easy, category=1).sum()
+    assert 0 < share < 1e-6
+    rows = estimate["confusion"].sel(rater=12)
+    assert np.isnan(rows.sel(category=1)).all()
+    np.testing.assert_allclose(rows.sel(category=0), [1, 0], atol=1e-12)
+    assert np.isfinite(estimate["confusion"].sel(rater=range(12))).all()
 
 
 @pytest.mark.parametrize(
