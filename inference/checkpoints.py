@@ -25,6 +25,7 @@ from .._progress import compiled_step, handed_over
 from .diagnostics import diagnose, warn_unless_converged
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, finished_groups, nuts_options, nuts_thinning, thinned
+from .runs.compiled_models import compilation_of_nutpie
 from .runs.run import Draws, Run, SinglePrecisionError
 from .runs.trees import Completion
 from .runs.versions import ResumeWarning, other_versions, tell_versions
@@ -112,7 +113,7 @@ def _blocks(
     (drawn, restarts), every, taken = start, int(note["every"]), 0
     seed = np.random.SeedSequence(plan.seed, spawn_key=(restarts,)).generate_state(1)[0]
     sampler = nutpie.sample(
-        nutpie.compile_pymc_model(model),
+        nutpie.compile_pymc_model(model, **compilation_of_nutpie()),
         draws=(plan.draws - drawn) * every,
         tune=plan.tune,
         chains=plan.chains,

@@ -36,6 +36,7 @@ from .labels.recognition import (
 )
 from .rankings.gibbs import begin_gibbs, begin_independent
 from .rankings.recognition import gamma_parameters, read_rankings
+from .runs.compiled_models import compilation_of_densities, compilation_of_nuts
 from .runs.model_graph import NotConjugate, constant_value, graph_lock, refuse_further, refuse_part
 from .runs.run import Draws, Run, Tuning
 from .scores.hierarchical import begin_hierarchical_scores
@@ -58,7 +59,7 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
         progressbar=plan.progressbar,
         model=freeze_dims_and_data(model) if by_jax else model,  # the laws in JAX require constant data
         **asked,
-        **nuts_options(model, options),
+        **nuts_options(model, options) | compilation_of_nuts(model, options),
     )
     return finished_groups(model, thinned(tree, every), plan)
 
@@ -66,8 +67,9 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
 def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str, xr.Dataset]:
     """Add log densities (likelihood at power one); use the dims and the order of the compiled samplers."""
     if plan.densities and model.observed_RVs:
-        pm.compute_log_likelihood(tree, model=model, progressbar=False)
-        pm.stats.compute_log_prior(tree, model=model, progressbar=False)
+        compiled: dict[str, Any] = {"progressbar": False, "compile_kwargs": compilation_of_densities()}
+        pm.compute_log_likelihood(tree, model=model, **compiled)
+        pm.stats.compute_log_prior(tree, model=model, **compiled)
     groups = {name: tree[name].to_dataset() for name in tree.children}
     if "log_likelihood" in groups:
         pointwise, powers = groups["log_likelihood"], _likelihood_powers(model)

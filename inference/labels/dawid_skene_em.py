@@ -130,7 +130,9 @@ EmData = InMemory | InShards
 # --- The estimator ---
 
 SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01  # largest relative and absolute difference at one optimum
-LEAST_ANSWERS = 0.01  # expected answers to items of a category from which maximum likelihood gives a rater's row
+LEAST_ANSWERS = (
+    0.01  # expected answers to items of a category from which maximum likelihood gives a rater's row
+)
 
 
 def dawid_skene_em(
@@ -310,7 +312,7 @@ def _warn(labels: Labels, prior: str | None, result: xr.Dataset, runs: list[EmRe
         if len(unseen):
             rater, category = (labels.raters[unseen[0][0]].item(), labels.categories[unseen[0][1]].item())
             reasons.append(
-                f"{len(unseen)} rows of confusion matrices are NaN, not identified by less than {LEAST_ANSWERS} expected answers: "
+                f"{len(unseen)} rows of confusion matrices with less than {LEAST_ANSWERS} expected answers are NaN: "
                 f"rater {rater!r} on items of category {category!r}"
             )
     if (several := result.sizes["optimum"]) > 1:

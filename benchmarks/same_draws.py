@@ -1,0 +1,94 @@
+"""Same seed, same draws, with empty and with filled caches of compiled code: `python -m benchmarks.same_draws [model ...]`.
+
+Two processes draw from small posteriors of all named models (by default of the catalog's): the first with empty caches, which
+compiles everything; the second with what the first left there, and in the reverse order. Prints the arrays whose bits differ.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from hashlib import blake2b
+from typing import Any
+
+GROUPS = ("posterior", "log_likelihood", "log_prior", "sample_stats")
+NOT_DRAWN = {"process_time_diff", "perf_counter_diff", "perf_counter_start"}  # clocks, by PyMC's own NUTS
+
+
+def annotations(kind: str) -> Any:
+    """Return a few simulated annotations of a kind."""
+    from raterzoo import models
+
+    simulate = models.simulators
+    if kind == "rankings":
+        return simulate.rankings(items=8, block_sizes=(1, 2), random_seed=1).data
+    if kind == "comparisons":
+        return simulate.comparisons(items=8, raters=4, degree=4, tie=1.0, random_seed=1).data
+    if kind == "scores":
+        return simulate.scores(items=8, raters=4, random_seed=1).data
+    return simulate.labels(items=30, raters=5, categories=3, random_seed=1).data
+
+
+def digests(name: str, options: dict[str, Any]) -> dict[str, str]:
+    """Return a digest of each array of numbers drawn from one model."""
+    from raterzoo import inference, models
+
+    model = getattr(models, name)(annotations(models.catalog[name].data))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # so few draws have not converged
+        tree = inference.sample(model, draws=50, chains=2, random_seed=1, progressbar=False, **options)
+    found = {}
+    for group in (g for g in GROUPS if g in tree.children):
+        for variable, values in tree[group].data_vars.items():
+            if values.dtype.kind in "biuf" and variable not in NOT_DRAWN:
+                found[f"{group}/{variable}"] = blake2b(values.to_numpy().tobytes(), digest_size=8).hexdigest()
+    return found
+
+
+def drawn(names: list[str], caches: str, options: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the digests of models drawn from one after the other by a fresh process with these caches."""
+    flags = f"base_compiledir={caches}/pytensor"
+    environment = os.environ | {"NUMBA_CACHE_DIR": f"{caches}/numba", "PYTENSOR_FLAGS": flags}
+    command = [sys.executable, __file__, "--draw", json.dumps([names, options])]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def differing(names: list[str], caches: str, options: dict[str, Any]) -> dict[str, list[str]]:
+    """Return, for each model, the arrays that differ between empty `caches` and those that this filled."""
+    cold, warm = drawn(names, caches, options), drawn(names[::-1], caches, options)
+    if any(cold[name].keys() != warm[name].keys() for name in names):
+        raise RuntimeError("the two processes made other variables")
+    return {name: [own for own, bits in cold[name].items() if warm[name][own] != bits] for name in names}
+
+
+def main() -> None:
+    """Compare the draws, and print a line for each model."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.same_draws", description=__doc__)
+    parser.add_argument("models", nargs="*", help="all of the catalog by default")
+    parser.add_argument("--method", default="auto", help="as of inference.sample; with nuts, exact laws too")
+    parser.add_argument("--nuts-sampler", help="pymc or nutpie; by default nutpie where it is installed")
+    parser.add_argument("--draw", help=argparse.SUPPRESS)  # a fresh process
+    asked = parser.parse_args()
+    if asked.draw:
+        names, options = json.loads(asked.draw)
+        print(json.dumps({name: digests(name, options) for name in names}))
+        return
+    from raterzoo import models
+
+    options = {"method": asked.method} | ({"nuts_sampler": asked.nuts_sampler} if asked.nuts_sampler else {})
+    options |= {"tune": 50} if asked.method == "nuts" else {}
+    names = asked.models or [n for n, e in models.catalog.items() if asked.method in ("auto", *e.methods)]
+    with tempfile.TemporaryDirectory() as caches:
+        found = differing(names, caches, options)
+    for name in names:
+        print(f"{name}: {', '.join(found[name]) or 'the same bits'}")
+    if any(found.values()):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""Compilation of PyMC models by PyTensor and nutpie such that cold and warm caches give the same draws, bit for bit.
+
+Both compile with numba, whose functions run whatever machine code of the same name is in memory (see
+`..kernels.self_contained`). The samplers of this package do not need this: they are compiled from parts.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import pymc as pm
+from pymc.sampling.mcmc import assign_step_methods
+from pytensor.compile.mode import Mode, get_mode
+from pytensor.link.numba.linker import NumbaLinker
+
+# options of `pymc.sample` that choose sampler or backend, or that nutpie does not know
+CHOSEN = {"nuts_sampler", "step", "callback", "trace", "init", "initvals", "return_inferencedata"}
+BACKEND = {"backend", "gradient_backend", "compile_kwargs"}
+
+
+class SelfContainedLinker(NumbaLinker):
+    """PyTensor's numba linker, whose functions run no machine code but their own, and are cached apart from others."""
+
+    def jit_compile(self, fn_and_cache: tuple[Any, str | None]) -> Any:
+        """Compile a graph that is already a Python function, with its key of the disk cache or None."""
+        from pytensor.link.numba.cache import CACHED_SRC_FUNCTIONS
+        from pytensor.link.numba.dispatch.basic import numba_njit
+
+        from ..kernels.self_contained import SelfContainedCompiler
+
+        compiled, key = fn_and_cache
+        if key is not None:
+            CACHED_SRC_FUNCTIONS[compiled.py_func] = f"{key}-self-contained"
+        options: dict[str, Any] = {"cache": key is not None, "pipeline_class": SelfContainedCompiler}
+        return numba_njit(compiled.py_func, final_function=True, **options)
+
+
+@cache
+def _self_contained_mode(optimizer: Any) -> Mode:
+    """PyTensor's mode with these rewrites and the linker above."""
+    return Mode(SelfContainedLinker(), optimizer)
+
+
+def compilation_of_densities() -> dict[str, Any]:
+    """Return ``compile_kwargs`` of PyMC's functions; empty where PyTensor is configured not to compile with numba."""
+    mode = get_mode(None)
+    if not isinstance(mode.linker, NumbaLinker):
+        return {}
+    return {"mode": _self_contained_mode(mode.provided_optimizer)}
+
+
+def compilation_of_nutpie() -> dict[str, Any]:
+    """Return options of `nutpie.compile_pymc_model` with its numba backend."""
+    from ..kernels.self_contained import SelfContainedCompiler
+
+    return {"pipeline_class": SelfContainedCompiler}
+
+
+def compilation_of_nuts(model: pm.Model, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options of `pymc.sample` that compile the sampler that it takes: nutpie, or PyMC's own; none for others.
+
+    ``asked`` are the user's options. nutpie is asked for by name, since its options are unknown to PyMC's own sampler.
+    """
+    sampler, of_sampler = asked.get("nuts_sampler"), asked.get("nuts") or {}
+    if (
+        BACKEND & (asked.keys() | of_sampler)
+        or sampler not in (None, "pymc", "nutpie")
+        or not compilation_of_densities()
+    ):
+        return {}
+    if sampler == "nutpie" or (not CHOSEN & asked.keys() and _nutpie_fits(model)):
+        return {"nuts_sampler": "nutpie", "compile_kwargs": compilation_of_nutpie()}
+    return {"compile_kwargs": compilation_of_densities()}
+
+
+def _nutpie_fits(model: pm.Model) -> bool:
+    """Whether nutpie is installed and `pymc.sample` would draw all variables of the model by NUTS."""
+    if find_spec("nutpie") is None:
+        return False
+    _, steps = assign_step_methods(model)
+    return list(steps) == [pm.NUTS]
