@@ -1,6 +1,6 @@
 """MarginalLabels: distribution of answers to items whose true category is summed out."""
 
-from importlib.util import find_spec
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
 from .compiling import cached_njit, inner_njit, source_digest
+from .jax_dispatch import register_in_jax
 from .marginal_labels_kernels import ANY_NUMBER, Answers, answer_sweeps
 
 
@@ -228,15 +229,21 @@ def label_logp(
     return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)
 
 
+@register_in_jax(LabelLogP)
+def _jax_label_log_p() -> Callable:
+    from .marginal_labels_jax import jax_label_log_p
+
+    return jax_label_log_p
+
+
+@register_in_jax(ExpectedAnswers)
+def _jax_expected_answers() -> Callable:
+    from .marginal_labels_jax import jax_expected_answers
+
+    return jax_expected_answers
+
+
 # --- MarginalLabels: distribution of answers to items whose true category is summed out ---
-
-if find_spec("jax"):
-    from pytensor.link.jax.dispatch.basic import jax_funcify
-
-    from .marginal_labels_jax import jax_expected_answers, jax_label_log_p
-
-    cast(Any, jax_funcify).register(LabelLogP)(jax_label_log_p)
-    cast(Any, jax_funcify).register(ExpectedAnswers)(jax_expected_answers)
 
 
 class MarginalLabelsRV(RandomVariable):

@@ -1,6 +1,6 @@
 """PairedComparisons: distribution of the answers of raters shown two items, one left and one right."""
 
-from importlib.util import find_spec
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
 from .compiling import source_digest
+from .jax_dispatch import register_in_jax
 from .paired_comparisons_kernels import LINKS, Link, PairCodes, Strengths, pair_sweeps
 
 
@@ -154,13 +155,18 @@ def pair_logp(
     return cast(TensorVariable, node.outputs[0])
 
 
-if find_spec("jax"):
-    from pytensor.link.jax.dispatch.basic import jax_funcify
+@register_in_jax(PairLogP)
+def _jax_pair_log_p() -> Callable:
+    from .paired_comparisons_jax import jax_pair_log_p
 
-    from .paired_comparisons_jax import jax_pair_gradient, jax_pair_log_p
+    return jax_pair_log_p
 
-    cast(Any, jax_funcify).register(PairLogP)(jax_pair_log_p)
-    cast(Any, jax_funcify).register(PairGradient)(jax_pair_gradient)
+
+@register_in_jax(PairGradient)
+def _jax_pair_gradient() -> Callable:
+    from .paired_comparisons_jax import jax_pair_gradient
+
+    return jax_pair_gradient
 
 
 class PairedComparisonsRV(RandomVariable):

@@ -1,6 +1,6 @@
 """PartialRanking: Plackett-Luce distribution of rankings with ties whose last block is unranked."""
 
-from importlib.util import find_spec
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +16,7 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
 from .compiling import source_digest
+from .jax_dispatch import register_in_jax
 from .partial_ranking_kernels import draw_ranking, rankings_log_p
 
 
@@ -104,12 +105,12 @@ def partial_ranking_logp(log_worth: TensorVariable, block: TensorVariable) -> Te
     return cast(TensorVariable, log_p).reshape(block.shape[:-1], ndim=block.type.ndim - 1)
 
 
-if find_spec("jax"):
-    from pytensor.link.jax.dispatch.basic import jax_funcify
-
+@register_in_jax(PartialRankingLogP)
+def _jax_partial_ranking() -> Callable:
     from .partial_ranking_jax import jax_partial_ranking
 
-    cast(Any, jax_funcify).register(PartialRankingLogP)(jax_partial_ranking)
+    return jax_partial_ranking
+
 
 NO_REPLICATES = (
     "candidates='ranked' lays out only the categories that the observed rankings name; a replicate could name others, so it has "

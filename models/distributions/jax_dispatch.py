@@ -1,0 +1,38 @@
+"""Registry of the laws in JAX, which PyTensor fills when it first rewrites a graph for JAX: to import JAX takes a second."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from pytensor.compile.mode import optdb
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.op import Op
+from pytensor.graph.rewriting.basic import GraphRewriter
+
+Conversion = Callable[..., Callable]  # of an Op and its node, to a function of JAX
+_waiting: dict[type[Op], Callable[[], Conversion]] = {}
+
+
+def register_in_jax(op: type[Op]) -> Callable[[Callable[[], Conversion]], Callable[[], Conversion]]:
+    """Return a decorator of a function that imports and returns the conversion of an Op to JAX."""
+
+    def decorate(load: Callable[[], Conversion]) -> Callable[[], Conversion]:
+        _waiting[op] = load
+        return load
+
+    return decorate
+
+
+class _Registration(GraphRewriter):
+    """Rewrite of graphs for JAX that leaves the graph as it is, and registers the laws with PyTensor."""
+
+    def apply(self, fgraph: FunctionGraph) -> None:
+        if _waiting:
+            from pytensor.link.jax.dispatch import jax_funcify
+
+            while _waiting:
+                op, load = _waiting.popitem()
+                cast(Any, jax_funcify).register(op)(load())
+
+
+# all that PyTensor, PyMC and nutpie compile for JAX is first rewritten by the rewrites with this tag
+cast(Any, optdb).register("raterzoo_in_jax", _Registration(), "jax", position=0)

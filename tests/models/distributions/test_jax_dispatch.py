@@ -1,0 +1,53 @@
+"""The laws in JAX: registered when a graph is first compiled for JAX, not before, and the densities are the same."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from pymc.model.transform.optimization import freeze_dims_and_data
+from raterzoo import models
+from raterzoo.models.distributions import jax_dispatch
+from raterzoo.models.distributions.marginal_labels import ExpectedAnswers, LabelLogP
+from raterzoo.models.distributions.paired_comparisons import PairGradient, PairLogP
+from raterzoo.models.distributions.partial_ranking import PartialRankingLogP
+
+FOLDER = Path(jax_dispatch.__file__).parent
+simulate = models.simulators
+MODELS = {
+    "rankings": lambda: models.plackett_luce(
+        simulate.rankings(items=3, block_sizes=(1, 2), random_seed=1).data
+    ),
+    "labels": lambda: models.dawid_skene(
+        simulate.labels(items=6, raters=3, categories=3, random_seed=1).data
+    ),
+    "comparisons": lambda: models.thurstone(
+        simulate.comparisons(items=5, raters=3, degree=4, random_seed=1).data
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "kind", ["labels", *(pytest.param(k, marks=pytest.mark.slow) for k in ("rankings", "comparisons"))]
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of JAX
+def test_density_in_jax(kind):
+    pytest.importorskip("jax")
+    model = freeze_dims_and_data(MODELS[kind]())
+    start = model.initial_point(random_seed=1)
+    here = model.compile_logp(mode="FAST_COMPILE")(start)
+    assert model.compile_logp(mode="JAX")(start) == pytest.approx(here, rel=1e-12)
+    from pytensor.link.jax.dispatch import jax_funcify
+
+    for op in (PartialRankingLogP, LabelLogP, ExpectedAnswers, PairLogP, PairGradient):
+        assert jax_funcify.dispatch(op) is not jax_funcify.dispatch(object), op
+
+
+def test_no_law_imports_jax_when_it_is_imported():
+    for path in FOLDER.glob("*.py"):
+        if path.stem.endswith("_jax"):
+            continue
+        for node in ast.parse(path.read_text()).body:
+            for part in ast.walk(node) if not isinstance(node, ast.FunctionDef | ast.ClassDef) else ():
+                module = str(getattr(part, "module", "")) if isinstance(part, ast.ImportFrom) else ""
+                names = [alias.name for alias in part.names] if isinstance(part, ast.Import) else [module]
+                assert not any("jax" in name.split(".") or name.endswith("_jax") for name in names), path.name
