@@ -13,7 +13,7 @@ from ..diagnostics import ConvergenceWarning
 from ..runs.trees import CodeNames, constant_groups, label
 from .hmc import comparison_posterior
 from .kernels.centre import fit_laplace
-from .kernels.posterior import BOX, LOG, NONE, SHARED, PairPrior, anchored_log_p
+from .kernels.posterior import BOX, LOG, NONE, SHARED, PairPrior, anchored_density
 from .recognition import read_comparisons, values_of
 
 RELIABLE = 0.5  # largest Pareto k with which the weights have a finite variance
@@ -146,7 +146,7 @@ def laplace_sample(
     with threadpool_limits(limits=1):  # rounded alike on any number of cores
         theta = centre.centre + z @ centre.inverse
     gradient = np.empty(len(centre.centre))
-    log_p = [anchored_log_p(t, structure.cells, structure.prior, gradient) for t in theta]
+    log_p = [anchored_density(t, structure.cells, structure.prior, gradient) for t in theta]
     log_weight, pareto_k = array_stats.psislw(-(np.array(log_p) + 0.5 * (z**2).sum(axis=1)))
     weight = np.exp(log_weight - log_weight.max())
     weight /= weight.sum()

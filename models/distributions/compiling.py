@@ -11,6 +11,7 @@ code that could stand in for another's.
 numba's own cache checks only the function's own file, and would keep an old version of imported functions.
 """
 
+import gc
 import re
 from collections.abc import Callable
 from functools import cache
@@ -90,6 +91,22 @@ class _Part(JITCodeLibrary):
         return 0
 
 
+class _EntryCompiler(Compiler):
+    """numba's compiler, without garbage collection meanwhile: nearly all that it allocates lives until it has finished.
+
+    To look for garbage in it time and again is a tenth of the work.
+    """
+
+    def compile_extra(self, func: Callable) -> Any:
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            if enabled:
+                gc.enable()
+
+
 class _PartCompiler(Compiler):
     """numba's compiler, which leaves a `_Part`."""
 
@@ -121,7 +138,7 @@ def cached_njit(**options: Any) -> Callable[[Callable], Any]:
     """Return a decorator: `numba.njit` with these options, compiled at the first call and cached on disk."""
 
     def decorate(function: Callable) -> Any:
-        compiled = nb.njit(cache=True, **options)(function)
+        compiled = nb.njit(cache=True, pipeline_class=_EntryCompiler, **options)(function)
         index = cast(Any, compiled)._cache._cache_file
         index._source_stamp = source_digest(function.__code__.co_filename)
         load = index._load_index

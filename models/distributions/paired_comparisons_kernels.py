@@ -28,6 +28,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from .compiling import cached_njit, inner_njit
 from .vector_math import EXACT, erfcx, exp, log
@@ -254,6 +255,70 @@ def law_code(link: str, ties: bool) -> int:
     }[link, ties]
 
 
+# --- The laws, each a type of its own, so that the functions of the law at hand alone are compiled ---
+
+
+class BradleyTerry(NamedTuple):
+    """Bradley-Terry law, without ties."""
+
+    code: int = BRADLEY_TERRY
+
+
+class Thurstone(NamedTuple):
+    """Thurstone's law, without ties."""
+
+    code: int = THURSTONE
+
+
+class Davidson(NamedTuple):
+    """Bradley-Terry law with Davidson's ties."""
+
+    code: int = DAVIDSON
+
+
+class Threshold(NamedTuple):
+    """Thurstone's law with ties below a threshold."""
+
+    code: int = THRESHOLD
+
+
+Law = BradleyTerry | Thurstone | Davidson | Threshold
+LAWS = (BradleyTerry(), Thurstone(), Davidson(), Threshold())  # by `law_code`
+FUNCTIONS = {
+    BradleyTerry: (logistic_counts, logistic_information),
+    Thurstone: (normal_counts, normal_information),
+    Davidson: (davidson_counts, davidson_information),
+    Threshold: (threshold_counts, threshold_information),
+}
+
+
+def log_p_of_counts(
+    law: Law, x: float, a: float, b: float, c: float, tie: float
+) -> tuple[float, float, float]:
+    """Return log p of counts and its slopes in x and the tie parameter."""
+    return FUNCTIONS[type(law)][0](x, a, b, c, tie)
+
+
+def information_in_answer(law: Law, x: float, tie: float) -> tuple[float, float, float]:
+    """Return the Fisher information of one answer in x and the tie parameter: xx, xt, tt."""
+    return FUNCTIONS[type(law)][1](x, tie)
+
+
+# numba chooses the functions of a law by its type, whose Python class is `instance_class`
+
+
+@overload(log_p_of_counts, inline="always")
+def _compiled_counts(law, x, a, b, c, tie):
+    counts = FUNCTIONS[law.instance_class][0]
+    return lambda law, x, a, b, c, tie: counts(x, a, b, c, tie)
+
+
+@overload(information_in_answer, inline="always")
+def _compiled_information(law, x, tie):
+    information = FUNCTIONS[law.instance_class][1]
+    return lambda law, x, tie: information(x, tie)
+
+
 # --- One pass over all comparisons: log likelihood of every annotation and its slopes ---
 
 Link = Literal["bradley_terry", "thurstone"]
@@ -300,23 +365,11 @@ class PairSweeps(NamedTuple):
     draw: Callable
 
 
-@inner_njit(error_model="numpy", inline="always")
-def _counts_log_p(law, x, a, b, c, tie):
-    """Return the log likelihood of a answers left, b right and c ties, and its slopes in x and tie."""
-    if law == BRADLEY_TERRY:
-        return logistic_counts(x, a, b, c, tie)
-    if law == THURSTONE:
-        return normal_counts(x, a, b, c, tie)
-    if law == DAVIDSON:
-        return davidson_counts(x, a, b, c, tie)
-    return threshold_counts(x, a, b, c, tie)
-
-
 @cache
 def pair_sweeps(link: str, n_outcomes: int) -> PairSweeps:
     """Compile the passes of a link with two outcomes, or three with ties."""
     ties = n_outcomes == 3
-    law = law_code(link, ties)
+    law = LAWS[law_code(link, ties)]
 
     @cached_njit(nogil=True, error_model="numpy", fastmath=False)
     def log_p(strengths, codes, counts, found):
@@ -327,7 +380,7 @@ def pair_sweeps(link: str, n_outcomes: int) -> PairSweeps:
             k = rater[a]
             x = reliability[k] * (quality[left[a]] - quality[right[a]]) + left_bias[k]
             tied = float(counts[a, 2]) if ties else 0.0
-            log_p[a], slope[a], tie_slope[a] = _counts_log_p(
+            log_p[a], slope[a], tie_slope[a] = log_p_of_counts(
                 law, x, float(counts[a, 0]), float(counts[a, 1]), tied, tie[k]
             )
 
@@ -360,7 +413,7 @@ def pair_sweeps(link: str, n_outcomes: int) -> PairSweeps:
             remaining, mass = total[a], 1.0
             for o in range(n_outcomes - 1):
                 one, other = (1.0, 0.0) if o == 0 else (0.0, 1.0)
-                p = math.exp(_counts_log_p(law, x, one, other, 0.0, tie[k])[0])
+                p = math.exp(log_p_of_counts(law, x, one, other, 0.0, tie[k])[0])
                 counts[a, o] = rng.binomial(remaining, min(1.0, p / mass)) if p > 0.0 else 0
                 remaining -= counts[a, o]
                 mass -= p

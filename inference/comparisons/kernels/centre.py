@@ -24,8 +24,8 @@ from .posterior import (
     SHARED,
     InformationKind,
     PairPrior,
+    anchored_density,
     anchored_information,
-    anchored_log_p,
     n_coordinates,
     n_rater_coordinates,
     to_natural,
@@ -58,7 +58,7 @@ def fit_laplace(cells: PairCells, prior: PairPrior) -> LaplaceFit:
         if prior.form in (SHARED, BOX):  # no mirror image in these forms
             return centre
         image = np.empty(len(centre.laplace.centre))
-        mirror(prior, centre.laplace.centre, image)
+        mirror.py_func(prior, centre.laplace.centre, image)  # once, in Python: not worth compiling
         other, its_evidence = _fit_from(image, cells, prior)
     # Mahalanobis distance: below one it is the same mode
     apart = centre.laplace.factor.T @ (other.laplace.centre - centre.laplace.centre)
@@ -79,7 +79,7 @@ def _fit_from(start: np.ndarray, cells: PairCells, prior: PairPrior) -> tuple[La
         except np.linalg.LinAlgError:
             continue
         laplace = Laplace(theta, factor, np.ascontiguousarray(np.linalg.inv(factor)))
-        evidence = anchored_log_p(theta, cells, prior, np.empty(len(theta)))
+        evidence = anchored_density(theta, cells, prior, np.empty(len(theta)))
         evidence -= np.log(np.diag(factor)).sum()  # log p(centre) - log det L, up to a constant
         return LaplaceFit(laplace, kind, iterations, _has_open_scale(theta, prior, spread), None), evidence
     raise ValueError("the information in the answers and the prior is not positive definite")
@@ -152,7 +152,7 @@ def _maximise(
     free = np.ones(len(theta), bool)
     free[[place for place in prior.at[:2] if place != NONE]] = False
     gradient, spread, damping = np.empty(len(theta)), (0.0, 0.0), 1e-3
-    value = anchored_log_p(theta, cells, prior, gradient)
+    value = anchored_density(theta, cells, prior, gradient)
     iterations, gain, moved = 0, np.inf, np.inf
     while (gain >= DECREMENT or moved >= SCALE_STEP) and iterations < ITERATIONS:
         iterations += 1
@@ -163,7 +163,7 @@ def _maximise(
         )
         spread = _traces(information, prior)
         theta, moved = _scale_steps(theta, prior, spread)
-        value = anchored_log_p(theta, cells, prior, gradient)
+        value = anchored_density(theta, cells, prior, gradient)
     return theta, spread, iterations
 
 
@@ -187,7 +187,7 @@ def _step(
             continue
         trial = theta.copy()
         trial[free] += step
-        log_p = anchored_log_p(trial, *model, trial_gradient)
+        log_p = anchored_density(trial, *model, trial_gradient)
         if log_p > value - 1e-7:
             return trial, log_p, float(slope @ step), max(damping / 10, 1e-12)
         damping = max(8 * damping, 1e-8)

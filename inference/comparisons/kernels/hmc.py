@@ -104,14 +104,17 @@ def draw_units(rng, prior, theta):
 # --- Metropolis move to the mirror image: qualities and rater coordinates are reflected about their means ---
 
 
-@cached_njit(**FAST)
+@inner_njit(**FAST)
 def mirror(prior, theta, image):
     """Write the mirror image of the coordinates `theta` into `image`, both (coordinate,)."""
-    copy_into(image, theta)
+    for i in range(len(theta)):
+        image[i] = theta[i]
     for low, n in ((0, prior.n_items), (prior.n_items, prior.n_raters)):
-        mean = mean_of(theta[low : low + n])
+        total = 0.0
         for i in range(low, low + n):
-            image[i] = 2.0 * mean - theta[i]
+            total += theta[i]
+        for i in range(low, low + n):
+            image[i] = 2.0 * total / n - theta[i]
 
 
 @inner_njit(**FAST)

@@ -3,92 +3,23 @@
     dl/dd_e = sum_k rho_k l'(x_ek),     dl/drho_k = sum_e d_e l'(x_ek),     x_ek = rho_k d_e + bias,     d_e = q_first - q_second
 
 A tile has a cell for every rater and pair, empty if the rater did not answer, so that no rater is looked up.
-A sparse table lists the raters of each pair. Either is read in blocks of cells. Every law is a type of its own, so that
-functions of the law at hand alone are compiled.
+A sparse table lists the raters of each pair. Either is read in blocks of cells.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.paired_comparisons_kernels import (
-    BRADLEY_TERRY,
-    DAVIDSON,
-    THRESHOLD,
-    THURSTONE,
-    davidson_counts,
-    davidson_information,
-    logistic_counts,
-    logistic_information,
+    LAWS,
+    Law,
+    information_in_answer,
+    log_p_of_counts,
     logistic_score,
-    normal_counts,
-    normal_information,
     normal_score,
-    threshold_counts,
-    threshold_information,
 )
 from ....models.distributions.vector_math import FAST
-
-
-class BradleyTerry(NamedTuple):
-    """Bradley-Terry law, without ties."""
-
-    code: int = BRADLEY_TERRY
-
-
-class Thurstone(NamedTuple):
-    """Thurstone's law, without ties."""
-
-    code: int = THURSTONE
-
-
-class Davidson(NamedTuple):
-    """Bradley-Terry law with Davidson's ties."""
-
-    code: int = DAVIDSON
-
-
-class Threshold(NamedTuple):
-    """Thurstone's law with ties below a threshold."""
-
-    code: int = THRESHOLD
-
-
-Law = BradleyTerry | Thurstone | Davidson | Threshold
-LAWS = (BradleyTerry(), Thurstone(), Davidson(), Threshold())  # by `law_code`
-FUNCTIONS = {
-    BradleyTerry: (logistic_counts, logistic_information),
-    Thurstone: (normal_counts, normal_information),
-    Davidson: (davidson_counts, davidson_information),
-    Threshold: (threshold_counts, threshold_information),
-}
-
-
-def _counts(law: Law, x: Any, a: float, b: float, c: float, tie: float) -> tuple[float, float, float]:
-    """Return log p of counts and its slopes in x and the tie parameter."""
-    return FUNCTIONS[type(law)][0](x, a, b, c, tie)
-
-
-def _information(law: Law, x: Any, tie: float) -> tuple[float, float, float]:
-    """Return the Fisher information of one answer in x and the tie parameter: xx, xt, tt."""
-    return FUNCTIONS[type(law)][1](x, tie)
-
-
-# numba chooses the functions of a law by its type, whose Python class is `instance_class`
-
-
-@overload(_counts, inline="always")
-def _compiled_counts(law, x, a, b, c, tie):
-    counts = FUNCTIONS[law.instance_class][0]
-    return lambda law, x, a, b, c, tie: counts(x, a, b, c, tie)
-
-
-@overload(_information, inline="always")
-def _compiled_information(law, x, tie):
-    information = FUNCTIONS[law.instance_class][1]
-    return lambda law, x, tie: information(x, tie)
 
 
 @inner_njit(**FAST)
@@ -101,7 +32,9 @@ def answers_of_block(law, x, tie, answers, low, slope):
     a, b, c = answers
     total, of_bias, of_tie = 0.0, 0.0, 0.0
     for m in range(len(x)):
-        log_p, of_x, of_t = _counts(law, x[m], float(a[low + m]), float(b[low + m]), float(c[low + m]), tie)
+        log_p, of_x, of_t = log_p_of_counts(
+            law, x[m], float(a[low + m]), float(b[low + m]), float(c[low + m]), tie
+        )
         total += log_p
         slope[m] = of_x
         of_bias += of_x
@@ -305,12 +238,12 @@ def add_information(
                 continue
             k = cells.rater[m]
             x = rho[k] * d + bias
-            xx, xt, tt = _information(cells.law, x, tie)
+            xx, xt, tt = information_in_answer(cells.law, x, tie)
             xx, xt, tt = total * xx, total * xt, total * tt
             # -d2l / dd drho = rho d I_xx, less l'(x) if observed
             cross = xx * rho[k] * d
             if observed:
-                cross -= _counts(cells.law, x, a, b, c, tie)[1]
+                cross -= log_p_of_counts(cells.law, x, a, b, c, tie)[1]
             of_dd += rho[k] * rho[k] * xx  # sum_k rho_k^2 I_xx
             of_db += rho[k] * xx
             of_dt += rho[k] * xt

@@ -115,7 +115,7 @@ def _zero_sum_prior(theta, gradient, span, scale):
     return -0.5 * squares * precision - (n - 1) * log_scale - 0.5 * n * mean * mean
 
 
-@cached_njit(nogil=True, **FAST)
+@inner_njit(**FAST)
 def anchored_log_p(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradient: np.ndarray) -> float:
     """Return the log posterior density of theta (coordinate,), up to a constant; overwrite its gradient (coordinate,)."""
     n, k = prior.n_items, prior.n_raters
@@ -178,26 +178,44 @@ def n_coordinates(prior: PairPrior) -> int:
     return prior.n_items + n_rater_coordinates(prior) + sum(place != NONE for place in prior.at)
 
 
-@cached_njit(nogil=True, **FAST)
-def natural_information(
-    theta: np.ndarray,
-    cells: PairCells,
-    prior: PairPrior,
-    observed: bool,
-    natural: tuple[np.ndarray, np.ndarray],
-    slopes: tuple[np.ndarray, np.ndarray],
-    information: np.ndarray,
-) -> float:
-    """Add the information in the answers about what is natural, see `add_information`; return the tie parameter.
+class NaturalInformation(NamedTuple):
+    """Arrays for the information in the answers about quality (item,) and reliability (rater,), bias and tie parameter."""
 
-    Shapes: `natural` and, if `observed`, `slopes` are overwritten with quality (item,) and reliability (rater,), and with
-    the slopes of the log likelihood in these.
-    """
+    natural: tuple[np.ndarray, np.ndarray]  # overwritten with quality and reliability
+    slopes: tuple[
+        np.ndarray, np.ndarray
+    ]  # overwritten, if observed, with the slopes of the log likelihood in these
+    information: np.ndarray  # added to, see `add_information`; empty if it is not wanted
+
+
+@inner_njit(**FAST)
+def _add_natural_information(theta, cells, prior, observed, wanted):
+    """Fill a `NaturalInformation`; return the tie parameter."""
+    natural, slopes, information = wanted
     shared = to_natural(theta, prior, natural)
     if observed:
         pair_log_p(cells, natural, shared, slopes)
     add_information(cells, natural, shared, observed, information)
     return shared[1]
+
+
+@cached_njit(nogil=True, **FAST)
+def _pass_over_answers(theta, cells, prior, gradient, observed, wanted):
+    """Fill a `NaturalInformation` and return the tie parameter, or without one fill the gradient and return log p.
+
+    One function of both, as each that Python calls would compile the passes over the answers again.
+    """
+    if len(wanted.information) > 0:
+        return _add_natural_information(theta, cells, prior, observed, wanted)
+    return anchored_log_p(theta, cells, prior, gradient)
+
+
+NONE_WANTED = NaturalInformation((np.empty(0), np.empty(0)), (np.empty(0), np.empty(0)), np.empty((0, 0)))
+
+
+def anchored_density(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradient: np.ndarray) -> float:
+    """Return `anchored_log_p`, called from Python."""
+    return _pass_over_answers(theta, cells, prior, gradient, False, NONE_WANTED)
 
 
 def anchored_information(
@@ -215,8 +233,9 @@ def anchored_information(
     n, k = prior.n_items, prior.n_raters
     natural, slopes = (np.empty(n), np.empty(k)), (np.zeros(n), np.zeros(k))
     raw = np.zeros((n + k + 2, n + k + 2))
+    wanted = NaturalInformation(natural, slopes, raw)
     # slopes enter the observed information alone: their expectation is zero
-    tie = natural_information(theta, cells, prior, kind.observed, natural, slopes, raw)
+    tie = _pass_over_answers(theta, cells, prior, np.empty(0), bool(kind.observed), wanted)
     # indices of the free coordinates: in theta (own), and in the raw matrix (there)
     own = np.r_[np.arange(n + n_rater_coordinates(prior)), [p for p in prior.at[2:] if p != NONE]].astype(int)
     there = np.r_[: n + n_rater_coordinates(prior), [n + k + m for m in (0, 1) if prior.at[2 + m] != NONE]]

@@ -9,8 +9,8 @@ from raterzoo.inference.comparisons.kernels.hmc import draw_scale
 from raterzoo.inference.comparisons.kernels.likelihood import pair_cells, pair_log_p
 from raterzoo.inference.comparisons.kernels.posterior import (
     InformationKind,
+    anchored_density,
     anchored_information,
-    anchored_log_p,
     n_coordinates,
 )
 from raterzoo.inference.comparisons.recognition import coordinates_of, read_comparisons, values_of
@@ -33,7 +33,7 @@ def drawn_data(structure):
 
 def gradient_at(theta, structure):
     gradient = np.empty(len(theta))
-    log_p = anchored_log_p(theta, structure.cells, structure.prior, gradient)
+    log_p = anchored_density(theta, structure.cells, structure.prior, gradient)
     return log_p, gradient
 
 

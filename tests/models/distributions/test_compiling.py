@@ -1,12 +1,20 @@
 """What is kept between runs belongs to the source as it is, helpers included."""
 
+import gc
 import os
 import subprocess
 import sys
 
 import numba as nb
 import pytest
-from raterzoo.models.distributions.compiling import _imported, cached_njit, inner_njit, source_digest
+from numba.core import event
+from raterzoo.models.distributions.compiling import (
+    _EntryCompiler,
+    _imported,
+    cached_njit,
+    inner_njit,
+    source_digest,
+)
 
 HELPER = "import numba as nb\n\n@nb.njit\ndef helper(x):\n    return x + {}\n"
 ENTRY = """
@@ -138,3 +146,35 @@ def test_options_are_numbas():
         return 1.0 / x
 
     assert inverse(0.0) == float("inf")
+
+
+def test_no_garbage_is_collected_while_numba_compiles():
+    enabled = []
+
+    class Listener(event.Listener):
+        def on_start(self, event):
+            enabled.append(gc.isenabled())
+
+        def on_end(self, event):
+            pass
+
+    @inner_njit()
+    def inner(x):
+        return x + 1
+
+    @nb.njit(pipeline_class=_EntryCompiler)
+    def entry(x):
+        return inner(x)
+
+    with event.install_listener("numba:compile", Listener()):
+        assert entry(1) == 2
+    assert enabled == [True, False]  # before the entry, before its part
+    assert gc.isenabled()
+
+    @nb.njit(pipeline_class=_EntryCompiler)
+    def impossible(x):
+        return x.nothing
+
+    with pytest.raises(nb.TypingError):
+        impossible(1)
+    assert gc.isenabled()
