@@ -11,7 +11,8 @@ import numpy as np
 
 from .._column_names import TRADE, folded
 from .._messages import short_repr
-from ..models.data.container import look_alikes, suspicious_ids
+from ..models.data.container import suspicious_ids
+from ..models.data.look_alikes import look_alikes
 from ..models.data.reading.columns import code_ids, is_blank
 from ..models.data.reading.files import TableFile
 from ..models.data.reading.frames import Column, named_columns

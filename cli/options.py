@@ -206,7 +206,8 @@ MergeLookAlikes = Annotated[
     bool,
     typer.Option(
         "--merge-look-alikes",
-        help="Take ids and categories that differ only in case, spaces or Unicode form as one: 'ham', 'HAM '.",
+        help="Take ids and categories as one that differ only in case, spaces, invisible characters, Unicode form or letters of "
+        "like shape: 'ham', 'HAM '.",
     ),
 ]
 Prob = Annotated[float, number_option(help="Posterior probability of the intervals.")]

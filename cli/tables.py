@@ -16,8 +16,9 @@ from .. import models
 from .._column_names import columns_alike, folded, renamed_in_words
 from .._messages import first_reprs, is_shown, quotes_hidden, short_repr
 from ..models._catalog import annotation_kinds
-from ..models.data.container import look_alikes, raters_in_order
+from ..models.data.container import raters_in_order
 from ..models.data.errors import DataError
+from ..models.data.look_alikes import alike_in_words, look_alikes
 from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_empty
 from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
@@ -248,7 +249,7 @@ def _cleaned(data: Any, settings: Settings, table: "_Read") -> Any:
             first = table.raters.in_words(groups[0]) if groups else ""
         else:
             groups = look_alikes(ids)
-            first = " / ".join(map(short_repr, groups[0][:5])) if groups else ""
+            first = alike_in_words(groups[0]) if groups else ""
         if groups and not settings.merge_look_alikes:
             print_note(
                 f"{what} that look alike, such as {first}, are taken to be different ({len(groups):,} "

@@ -4,9 +4,11 @@ import csv
 import json
 import math
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +19,7 @@ from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from ..models.data.reading.formulas import guarded
 from .figures import caption, figure_markup
 
 SCHEMA = 1
@@ -24,7 +27,6 @@ ROWS_SHOWN = 30
 NAMING = {"metric", "coefficient", "estimate"}  # columns with terms
 # bidirectional control characters, replaced by a visible sign
 BIDI_CONTROLS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\N{REPLACEMENT CHARACTER}")
-FORMULA = tuple("=+-@\t\r")  # first characters of a formula in a spreadsheet
 Row = Mapping[str, Any]
 
 
@@ -154,7 +156,7 @@ def page_text(title: str, summary: str, sections: Sequence[Section], box: Sequen
     """Return the HTML page of a report as text."""
     loader = PackageLoader(__package__ or "raterzoo.reports", "")
     environment = Environment(loader=loader, autoescape=select_autoescape(), trim_blocks=True)
-    environment.filters |= {"linked": _linked, "cell": _cell}
+    environment.filters |= {"linked": _linked, "cell": _cell, "digest": _digest}
     alarms = [
         {"place": f"“{own.title}”" if own.part else "the numbers of this page", "text": own.text}
         for own in sections
@@ -168,6 +170,11 @@ def page_text(title: str, summary: str, sections: Sequence[Section], box: Sequen
         alarm=alarms[0] if alarms else None, glossary=[term for term in terms() if term.name in known],
     )  # fmt: skip
     return page.translate(BIDI_CONTROLS)
+
+
+def _digest(style: str) -> str:
+    """Return the digest by which the content security policy of the page allows its style sheet."""
+    return f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}"
 
 
 # --- Glossary: each term of ``glossary.tsv`` with the words that it is found by, and its meaning ---
@@ -256,19 +263,13 @@ def write_table(path: Path, rows: Sequence[Row]) -> None:
     """Write rows with the same keys as CSV, text that a spreadsheet would run as a formula after an apostrophe."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow([_escape_formula(name) for name in rows[0]] if rows else [])
-        writer.writerows([_escape_formula(row[name]) for name in rows[0]] for row in rows)
+        writer.writerow([_guarded(name) for name in rows[0]] if rows else [])
+        writer.writerows([_guarded(row[name]) for name in rows[0]] for row in rows)
 
 
-def _escape_formula(cell: object) -> object:
-    """Escape a cell that a spreadsheet would run as a formula."""
-    if not isinstance(cell, str) or not cell.startswith(FORMULA):
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
-    return cell
+def _guarded(cell: object) -> object:
+    """Guard a cell that a spreadsheet would run as a formula."""
+    return guarded(cell) if isinstance(cell, str) else cell
 
 
 def _cell(value: object) -> str:

@@ -50,7 +50,7 @@ class Settings:
     thresholds: tuple[float, ...] = ()  # scores
     anonymize: bool = False  # replace rater ids by numbers in random order
     drop_duplicates: bool = False  # count each repeated answer of a rater once
-    merge_look_alikes: bool = False  # ids and categories that differ in case, spaces or Unicode form
+    merge_look_alikes: bool = False  # take ids and categories that look alike as one
     has_reliability: bool = False  # the model weighs its raters by a given reliability
     # further arguments of the builder; None if they are not known
     priors: dict[str, Any] | None = field(default_factory=dict)

@@ -1,18 +1,17 @@
 """Base class of the containers: read-only arrays, equality by content, selection, anonymisation, summary."""
 
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self, cast, get_args
-from unicodedata import normalize
 
 import numpy as np
 
 from ..._messages import short_repr
 from .coded_rows import NO_RATERS, CodedRows
 from .errors import DataError
+from .look_alikes import alike_in_words, look_alikes
 from .reading.matching import chosen_items
 
 MISSING_WORDS = {"nan", "na", "n/a", "#n/a", "none", "null", "nil", "-", "?", ".", "missing", "unknown"}
@@ -166,7 +165,7 @@ class Container(ABC):
         return replace(cast("Any", self), count=np.minimum(rows["count"], 1))
 
     def with_look_alikes_merged(self, raters: Sequence[Sequence[Any]] | None = None) -> Self:
-        """Take ids that differ only in case, spaces or Unicode form as one id.
+        """Take ids that differ only in case, spaces, invisible characters, Unicode form or letters of like shape as one id.
 
         Parameters
         ----------
@@ -420,19 +419,8 @@ def suspicious_ids(indexes: Mapping[str, np.ndarray]) -> dict[str, str]:
     lines = {}
     for what, index in indexes.items():
         if alike := look_alikes(index):
-            groups = (" / ".join(map(short_repr, group)) for group in alike[:5])
-            lines[f"look-alike {what}"] = "; ".join(groups)
+            lines[f"look-alike {what}"] = "; ".join(map(alike_in_words, alike[:5]))
         texts = index.tolist() if index.dtype.kind == "U" else []
         if empty := [text for text in texts if text.strip().casefold() in MISSING_WORDS]:
             lines[f"{what} that may be missing"] = ", ".join(map(short_repr, empty[:5]))
     return lines
-
-
-def look_alikes(index: np.ndarray) -> list[list[str]]:
-    """Group ids that differ only in case, spaces or Unicode form; groups have two members or more."""
-    if index.dtype.kind != "U":
-        return []
-    groups = defaultdict(list)
-    for text in index.tolist():
-        groups[" ".join(normalize("NFKC", text).casefold().split())].append(text)
-    return [group for group in groups.values() if len(group) > 1]

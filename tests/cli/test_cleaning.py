@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from raterzoo import models
+from raterzoo.models.data.look_alikes import look_alikes
 
 from tests.support.command_line import run, said, write
 
@@ -135,3 +136,52 @@ class TestCheck:
         found = self.lines(table, "--drop-duplicates", "--merge-look-alikes")
         assert "look-alike raters" not in found and "look-alike categories" not in found
         assert "--" not in found["repeated answers"]
+
+
+ALIKE = {
+    "Cyrillic а": ("ham", "h\u0430m", "CYRILLIC SMALL LETTER A"),
+    "Cyrillic capitals": ("HAM", "\u041d\u0410\u041c", "CYRILLIC CAPITAL LETTER EN"),
+    "Greek": ("Beta", "\u0392eta", "GREEK CAPITAL LETTER BETA"),
+    "zero-width space": ("ham", "ha\u200bm", "ZERO WIDTH SPACE"),
+    "joiner": ("ham", "ha\u200dm", "ZERO WIDTH JOINER"),
+    "soft hyphen": ("ham", "ha\u00adm", "SOFT HYPHEN"),
+    "byte order mark": ("ham", "\ufeffham", "ZERO WIDTH NO-BREAK SPACE"),
+    "full-width": ("ham", "\uff48\uff41\uff4d", ""),
+    "accents in two forms": ("caf\u00e9", "cafe\u0301", ""),
+    "case of Cyrillic": ("\u041d\u0410\u041c", "\u043d\u0430\u043c", ""),
+    "two steps": ("HAM", "h\u0430\u200bM ", "CYRILLIC SMALL LETTER A"),
+}
+
+
+class TestLookAlikes:
+    @pytest.mark.parametrize("name", ALIKE)
+    def test_they_are_found_named_and_merged(self, name):
+        one, other, odd = ALIKE[name]
+        table = {"item": [1, 2, 3, 3], "rater": ["r", other, one, one], "label": [one, other, one, "spam"]}
+        labels = models.Labels.from_table(table)
+        assert look_alikes(labels.categories) == [sorted([one, other], key=labels.categories.tolist().index)]
+        assert labels.report().count(odd) >= 2 and "look-alike raters" in labels.report()
+        merged = labels.with_look_alikes_merged()
+        assert len(merged.categories) == 2 and len(merged.raters) == 2
+
+    def test_what_differs_to_the_eye_is_none(self):
+        apart = [
+            "ham",
+            "hem",
+            "HAM1",
+            "\u043d\u0430\u043c",
+            "l1",
+            "I1",
+            "rn",
+            "m",
+            "0",
+            "O",
+            "resume",
+            "r\u00e9sum\u00e9",
+        ]
+        assert look_alikes(np.array(apart)) == []
+
+    def test_the_letter_is_said(self, tmp_path):
+        table = {"item": ["a", "b"], "rater": ["r", "r"], "label": ["ham", "h\u0430m"]}
+        result = run("check", write(tmp_path / "t.csv", table), "--kind", "labels")
+        assert "'ham' / 'h\u0430m' (with CYRILLIC SMALL LETTER A)" in said(result)

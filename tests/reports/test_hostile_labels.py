@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 from raterzoo.evaluation.plots.style import plain
+from raterzoo.models.data.reading.files import read_file, read_names
 from raterzoo.reports.page import Section, write_report, write_table
 
 HOSTILE = (
@@ -20,8 +21,12 @@ HOSTILE = (
     "$\\frac{",
     "&lt;i&gt;",
 )  # fmt: skip
-FORMULAS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "=1", "-", "+")
-HARMLESS = ("flu", "-1", "+2.5", "-1e3", "1=1", "a-b", "", " =1", "-inf")
+FORMULAS = (
+    "=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "=1", "-", "+", " =1", "\n=1", "\xa0@A1", "\u200b=1",
+    "\ufeff=1", "\uff1d1+1", "\uff0b1+1", "\uff0dA1", "\uff20A1", "-1_0", "-\u0661", "-inf", "\tflu",
+)  # fmt: skip
+HARMLESS = ("flu", "-1", "+2.5", "-1e3", "1=1", "a-b", "", "'flu", "'-1", "Crohn's", "-1,5")
+GUARDED = ("'=1", "''=1", "' =1", "'\uff1d1")  # texts that look as if they had been guarded
 
 
 class Tags(HTMLParser):
@@ -96,6 +101,25 @@ def test_numbers_and_other_text_stay(tmp_path):
     write_table(tmp_path / "t.csv", [{"item": label, "n": -0.5} for label in HARMLESS])
     with (tmp_path / "t.csv").open(newline="") as file:
         assert [row["item"] for row in csv.DictReader(file)] == [*HARMLESS]
+
+
+def test_our_readers_restore_the_text(tmp_path):
+    path = tmp_path / "t.csv"
+    texts = [*FORMULAS, *HARMLESS[:6], *HARMLESS[7:], *GUARDED]
+    write_table(path, [{text: text, "n": 1.5} for text in FORMULAS[:1]])
+    assert read_names(path) == read_file(path).names == [FORMULAS[0], "n"]
+    write_table(path, [{"=item": text, "n": -0.5} for text in texts])
+    read = read_file(path).columns
+    assert read["=item"] == texts and set(read["n"]) == {"-0.5"}
+    with path.open(newline="") as file:
+        first = [row["'=item"][:1] for row in csv.DictReader(file)]
+    assert set(first[: len(FORMULAS)]) == {"'"}
+
+
+def test_apostrophes_of_other_programs_stay(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("item,label\n'twas,'-1\nrock 'n' roll,''\n")
+    assert read_file(path).columns == {"item": ["'twas", "rock 'n' roll"], "label": ["'-1", "''"]}
 
 
 def test_trees_show_labels_as_text():

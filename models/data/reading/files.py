@@ -22,6 +22,7 @@ import narwhals as nw
 
 from ...._messages import first_reprs, quoted_error, short_repr
 from ..errors import BUILDERS, DataError, DataWarning
+from .formulas import restored
 from .frames import NamedCells
 
 MAX_LINE = 1_000_000
@@ -95,8 +96,9 @@ def _delimiter_of(header: str, usual: str) -> str:
 def read_delimited(path: Path, usual: str) -> TableFile:
     """Read a delimited UTF-8 file with a header, cells quoted or not, into columns of text.
 
-    The delimiter is that of the header. Refuses no row, a blank row, a row of another width, and an unclosed
-    quote; the error names the row. Columns that share a name are refused when they are taken.
+    The delimiter is that of the header, and an apostrophe that guards a formula is taken off. Refuses no row, a
+    blank row, a row of another width, and an unclosed quote; the error names the row. Columns that share a name
+    are refused when they are taken.
     """
     lines = text_lines(path)
     first = next(lines)
@@ -115,7 +117,7 @@ def _delimited_columns(lines: Iterator[str], path: Path, delimiter: str) -> Mapp
     rows: list[list[str]] = []
     line = 1
     try:
-        header = _header(next(reader), path, delimiter)
+        header = _header([*map(restored, next(reader))], path, delimiter)
         for cells in reader:
             line = reader.line_num
             rows.append(cells)
@@ -138,7 +140,15 @@ def _delimited_columns(lines: Iterator[str], path: Path, delimiter: str) -> Mapp
                 remedy = "write a delimiter for each cell, also for an empty one"
             where = f"{path.name}, row {row:,}"
             raise DataError(problem, row=row, value=len(cells), remedy=remedy, where=where)
-    return _named(header, [*map(list, zip(*rows, strict=True))], path)
+    columns = [*map(list, zip(*rows, strict=True))]
+    return _named(header, [_restored(cells) for cells in columns], path)
+
+
+def _restored(cells: list[str]) -> list[str]:
+    """Cells of a column without the apostrophes that guard them from being run as formulas."""
+    if not any(cell[:1] == "'" for cell in set(cells)):
+        return cells
+    return [*map(restored, cells)]
 
 
 def _header(names: list[str], path: Path, delimiter: str) -> list[str]:
@@ -403,7 +413,7 @@ def read_names(path: Path) -> list[str]:
         return read_file(path).names
     _refuse_unreadable(path)
     first = next(text_lines(path))
-    names = next(csv.reader([first], delimiter=_delimiter_of(first, usual)), [])
+    names = map(restored, next(csv.reader([first], delimiter=_delimiter_of(first, usual)), []))
     return list(dict.fromkeys(filter(None, names)))
 
 
