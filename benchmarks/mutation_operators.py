@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Mutation", "digest_of", "functions_of", "mutated", "mutations_of"]
+__all__ = ["BY_HAND", "Mutation", "by_hand", "digest_of", "functions_of", "mutated", "mutations_of"]
 
 COMPARISONS = {
     ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
@@ -35,6 +35,8 @@ UNCHANGED = {
 }  # arguments that no result depends on, or that only assert
 SKIPPED = {"annotation", "returns", "decorator_list", "type_params", "type_comment", "msg", "exc", "cause"}
 
+BY_HAND = "by hand"
+
 
 @dataclass(frozen=True)
 class Mutation:
@@ -48,7 +50,7 @@ class Mutation:
     before: str
     after: str
     number: int  # among mutations of the file that are equal in all of the above but the lines
-    index: int  # among all mutations of the file
+    index: int  # among all mutations of the file, -1 if written by hand
 
     @property
     def key(self) -> str:
@@ -85,7 +87,6 @@ def functions_of(path: Path) -> list[tuple[int, int, str]]:
 
 def mutations_of(root: Path, file: str) -> list[Mutation]:
     """Return all mutations of a file."""
-    functions = functions_of(root / file)
     found, seen = [], Counter()
     tree = ast.parse((root / file).read_text(encoding="utf-8"))
     for index, (site, new, operator) in enumerate(_changes(tree)):
@@ -96,7 +97,7 @@ def mutations_of(root: Path, file: str) -> list[Mutation]:
             else statement
         )
         before, after = ast.unparse(shown), _after(site, new, shown)
-        function = next((name for a, b, name in functions if a <= site.line <= b), "")
+        function = _function_at(root / file, site.line)
         number = seen[function, operator, before, after]
         seen[function, operator, before, after] += 1
         last = getattr(shown, "end_lineno", site.line)
@@ -104,9 +105,26 @@ def mutations_of(root: Path, file: str) -> list[Mutation]:
     return found
 
 
+def by_hand(root: Path, file: str, before: str, after: str) -> Mutation:
+    """Return the mutation that replaces a text, which stands once in a file."""
+    source = (root / file).read_text(encoding="utf-8")
+    if source.count(before) != 1:
+        raise ValueError(f"{file} has {before!r} {source.count(before)} times, not once")
+    line = source[: source.index(before)].count("\n") + 1
+    function = _function_at(root / file, line)
+    return Mutation(file, function, BY_HAND, line, line + before.count("\n"), before, after, 0, -1)
+
+
+def _function_at(path: Path, line: int) -> str:
+    return next((name for first, last, name in functions_of(path) if first <= line <= last), "")
+
+
 def mutated(root: Path, mutation: Mutation) -> ast.Module:
     """Return the tree of a file with one mutation."""
-    tree = ast.parse((root / mutation.file).read_text(encoding="utf-8"))
+    source = (root / mutation.file).read_text(encoding="utf-8")
+    if mutation.operator == BY_HAND:
+        return ast.parse(source.replace(mutation.before, mutation.after))
+    tree = ast.parse(source)
     for index, (site, new, _) in enumerate(_changes(tree)):
         if index == mutation.index:
             site.put(new)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import mutations
-from benchmarks.mutation_operators import digest_of, mutated, mutations_of
+from benchmarks.mutation_operators import by_hand, digest_of, mutated, mutations_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,6 +49,15 @@ def test_operators(statement, operator, after, tmp_path):
         assert isinstance(new, ast.FunctionDef) and ast.unparse(new.body[0]) == own.after
         assert own.function == "g" and own.line == 2
     assert (tmp_path / "one.py").read_text() == source
+
+
+def test_a_mutation_by_hand_replaces_a_text_that_stands_once(tmp_path):
+    (tmp_path / "one.py").write_text("def f(a):\n    return a + a\n")
+    found = by_hand(tmp_path, "one.py", "a + a", "a")
+    assert ast.unparse(mutated(tmp_path, found)) == "def f(a):\n    return a" and found.function == "f"
+    for text in ("a", "b"):
+        with pytest.raises(ValueError, match=f"has '{text}' . times, not once"):
+            by_hand(tmp_path, "one.py", text, "c")
 
 
 def test_comments_and_docstrings_do_not_run_a_file_again():

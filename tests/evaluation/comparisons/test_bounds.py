@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo import evaluation
+from raterzoo import evaluation, models
 from raterzoo.evaluation.comparisons.bounds import TAPER, difference_density, planck_density
 from scipy.integrate import quad
 from scipy.special import comb, expit
@@ -228,3 +228,23 @@ def test_extreme_arguments_are_finite():
 def test_refused(change, message):
     with pytest.raises(evaluation.EvaluationError, match=message):
         bound(**change)
+
+
+def test_as_many_items_as_allowed_are_accepted(monkeypatch):
+    monkeypatch.setattr("raterzoo.evaluation.comparisons.bounds.MOST_ITEMS", 3)
+    found = bound(np.empty((0, 2), int), n_items=3, answers=0)
+    assert np.isfinite(found["quality"]) and bound()["quality"] < found["quality"]
+    with pytest.raises(evaluation.EvaluationError, match="n_items=4: allowed are 1 to 3"):
+        bound(n_items=4)
+    with pytest.raises(evaluation.EvaluationError, match="n_items=0: allowed are 1 to 3"):
+        bound(n_items=0)
+    votes = [("r", "a", "b", "left"), ("r", "b", "c", "left")]
+
+    def of(rows):
+        names = ("rater", "left", "right", "winner")
+        table = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        return bound(models.Comparisons.from_table(table), answers=None)
+
+    assert of(votes)["quality"] < found["quality"]
+    with pytest.raises(evaluation.EvaluationError, match="pairs: 4 items; the bound inverts"):
+        of([*votes, ("r", "c", "d", "left")])

@@ -337,6 +337,7 @@ WRONG = [
     ({"scores": 3 * SCORES.isel(category=[0])}, "with numbers that are no probabilities"),
     ({"scores": SCORES.assign_coords(category=["label 0", "lable 1"])}, "'lable 1' is not among"),
     ({"scores": SCORES.isel(category=[0, 1, 1])}, "category label 1 is duplicated"),
+    ({"tree": dense(np.full((1, 2, 4, 3), 1 / 3))}, "scores lack category 'label 2' of the posterior"),
     ({"scores": SCORES.isel(item=[0, 1, 1])}, "scores: item case 1 is duplicated"),
     ({"tree": with_nan(TREE, 0, 1, 2, 0)}, "plausibility of item case 2 is NaN"),
     ({"tree": TREE * 0.8}, "item case 0 do not sum to 1"),
