@@ -13,7 +13,8 @@ import xarray as xr
 
 from .. import inference, models
 from ..evaluation.certainty.scale_ends import scale_ends
-from ..inference.storage.posterior_files import stored, write_posterior
+from ..inference.storage.interruptions import adviser
+from ..inference.storage.posterior_files import left_by_fit, stored
 from ..models._catalog import annotation_kinds
 from ..models.data.connectivity import components_in_words, connected_components
 from ..reports.posterior_files import kept_posterior
@@ -96,11 +97,10 @@ def fit_to_file(
     """
     if output.suffix not in (".nc", ".zarr"):
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
-    # draws of NUTS can be written while sampling only with nutpie
-    written_at_once = models.catalog[settings.model].methods[0] != "nuts" or find_spec("nutpie") is not None
-    store = output if output.suffix == ".zarr" and written_at_once else None
+    store = output if output.suffix == ".zarr" else None
     data, _ = read_annotations(annotations, settings, columns)
-    (tree,) = draw(partial(build, data, settings), settings, store=store).values()
+    with adviser(lambda: left_by_fit(store)):
+        (tree,) = draw(partial(build, data, settings), settings, store=store).values()
     print_text(inference.diagnose(tree).attrs["verdict"])
     if settings.kind == "scores" and (misfit := misfit_in_words(scale_ends(tree))):
         print_text(misfit)
@@ -109,8 +109,6 @@ def fit_to_file(
         if kept.is_large or keep is not None:
             print_text(kept.in_words(output))
         kept.write(tree, output)
-    elif store is None:
-        write_posterior(tree, output)
     print_text(f"wrote {output}")
 
 
@@ -118,7 +116,8 @@ def resume_fit(store: Path) -> None:
     """Resume an interrupted fit from its zarr store, and print the convergence verdict."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
-        tree = inference.resume(store)
+        with adviser(lambda: left_by_fit(store)):
+            tree = inference.resume(store)
     print_text(inference.diagnose(tree).attrs["verdict"])
     print_text(f"wrote {store}")
 

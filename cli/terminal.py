@@ -12,19 +12,24 @@ from rich.text import Text
 
 from .._messages import escaped, printable_line
 from .._progress import paused, step
+from ..inference.storage.interruptions import Interrupted, interrupted_by_sigterm
 
 DECODERS = ("h5py", "numcodecs", "zarr")
 
 
 def exit_on_input_error[**P](command: Callable[P, None]) -> Callable[P, None]:
-    """Decorate a command: an error of bad input becomes a message on standard error and exit code 2."""
+    """Decorate a command: an error of bad input becomes a message on standard error and exit code 2, a signal 130 or 143."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            with warnings.catch_warnings(), step(f"raterzoo {command.__name__}"):
+            with interrupted_by_sigterm(), warnings.catch_warnings(), step(f"raterzoo {command.__name__}"):
                 warnings.showwarning = _say_warning
                 command(*args, **kwargs)
+        except KeyboardInterrupt as stop:
+            own = stop if isinstance(stop, Interrupted) else Interrupted()
+            typer.echo(f"raterzoo: {printable_line(own.with_option)}", err=True)
+            raise typer.Exit(own.exit_code) from None
         except (ValueError, OSError) as problem:
             # a ValueError, but never an input error: a defect, which keeps its traceback
             if type(problem).__name__ == "LinAlgError":

@@ -4,14 +4,8 @@ A resumed run makes, bit for bit, the draws of an uninterrupted one: the sampler
 draws is in the journal of the store, and the samplers do not depend on how many draws are made at a time.
 """
 
-import json
-import os
-import time
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Mapping
 from dataclasses import replace
-from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 from time import perf_counter
@@ -21,173 +15,32 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from .._progress import compiled_step, handed_over
+from .._progress import compiled_step
 from .diagnostics import diagnose, warn_unless_converged
-from .labels.item_states import with_items_drawn
-from .methods import Route, begin_run, finished_groups, nuts_options, nuts_thinning, thinned
-from .runs.compiled_models import compilation_of_nutpie
+from .methods import Route, begin_run
+from .nuts.stored_runs import resume_nuts
 from .runs.run import Draws, Run, SinglePrecisionError
 from .runs.trees import Completion
-from .runs.versions import ResumeWarning, other_versions, tell_versions
-from .storage.interruptions import Interruptions
+from .runs.versions import other_versions, tell_versions
+from .storage.interruptions import Advice, Interruptions
 from .storage.journal import JournalEntries, recipe_errors, state_errors
 from .storage.model_identity import SCHEME, build_again, fingerprint, note_of_run
 from .storage.resumable_calls import refuse_resume_of_sharded_run
-from .storage.store import DrawStore, allocated, read_draws, refuse_existing, store_attrs
+from .storage.store import (
+    DrawStore,
+    StorePath,
+    allocated,
+    how_to_resume,
+    read_draws,
+    refuse_existing,
+    store_attrs,
+)
 from .storage.untrusted_files import WRITTEN
 
-SECONDS = 5.0  # between two polls of the sampler
 FEWEST_BLOCKS = 20  # of draws of a run, and chunks of every variable
 MOST_BYTES = 2**26  # of a block of draws
 FOUND = "found_"  # prefix of the arrays of the tuning in the journal
-RAW = ("posterior", "sample_stats")
 CONSTANT = ("constant_data", "observed_data")
-
-StorePath = str | os.PathLike[str]
-
-NUTS_STARTS = "Compiling the model for NUTS; its own progress follows"
-
-
-def draw_nuts_into(
-    path: StorePath, model: pm.Model, plan: Draws, attrs: Mapping[str, Any], options: dict[str, Any]
-) -> None:
-    """Run NUTS into a new store; ValueError without nutpie, or for `options` besides ``target_accept``."""
-    refuse_existing(Path(path))
-    if find_spec("nutpie") is None:
-        raise ValueError(
-            "store=: draws of NUTS are written as they are made by nutpie alone; install nutpie, or leave store= out and write "
-            "the tree when it is there"
-        )
-    if further := sorted(options.keys() - {"target_accept"}):
-        remedy = "leave it out, or leave store= out"
-        raise ValueError(f"{', '.join(further)}: with store=, NUTS takes target_accept alone; {remedy}")
-    note, arrays = note_of_run(model, plan, attrs)
-    note |= {"every": nuts_thinning(model, plan), "options": nuts_options(model, options)}
-    begun, drawn = perf_counter(), 0
-    with Interruptions() as interruptions, ExitStack() as held:
-        store = None
-        for block in _blocks(model, plan, note, (drawn, 0), interruptions):
-            if store is None:
-                tree = _finished(model, plan, block)  # the template of all variables, at their full size
-                full = allocated(
-                    {n: node.to_dataset() for n, node in tree.children.items()}, {"draw": plan.draws}
-                )
-                state = ({"drawn": 0, "restarts": [], "seconds": 0.0}, {})
-                chunks = {"draw": ceil(plan.draws / FEWEST_BLOCKS)}
-                journal = {"run": (note, arrays), "state": state}
-                store = held.enter_context(DrawStore.create(path, full, note["attributes"], chunks, journal))
-            drawn = _append_block(store, block, drawn, ([], begun))
-        if store is not None and drawn == plan.draws:
-            _finish(store, model, plan, (note["attributes"], begun))
-    if drawn < plan.draws:
-        raise KeyboardInterrupt(f"stopped after {drawn} draws of each chain")
-
-
-def resume_nuts(store: DrawStore, model: pm.Model, plan: Draws, note: dict[str, Any]) -> None:
-    """Keep the draws of an opened store, draw the rest by fresh chains, and finish the store."""
-    marked, _ = store.read_journal()
-    begun = perf_counter() - marked.get("seconds", 0.0)
-    drawn, restarts = int(marked["drawn"]), list(marked["restarts"])
-    if drawn < plan.draws:
-        restarts.append(drawn)
-        kept = (
-            f"{drawn:,} draws of each chain are kept; those after them, and the adaptation of NUTS, are lost"
-        )
-        others = f"The other {plan.draws - drawn:,} are drawn by fresh chains"
-        warnings.warn(f"{store.path}: {kept}. {others}", ResumeWarning, stacklevel=3)
-        with Interruptions() as interruptions, handed_over(NUTS_STARTS, shown=plan.progressbar):
-            for block in _blocks(model, plan, note, (drawn, len(restarts)), interruptions):
-                drawn = _append_block(store, block, drawn, (restarts, begun))
-        if drawn < plan.draws:
-            raise KeyboardInterrupt(f"stopped after {drawn} draws of each chain")
-    attrs = note["attributes"] | {"restarted_at": json.dumps(restarts)}
-    _finish(store, model, plan, (attrs, begun))
-
-
-def _blocks(
-    model: pm.Model, plan: Draws, note: dict[str, Any], start: tuple[int, int], interruptions: Interruptions
-) -> Iterator[xr.DataTree]:
-    """Yield blocks of the missing draws: those that all chains have made since the previous block."""
-    import nutpie
-
-    (drawn, restarts), every, taken = start, int(note["every"]), 0
-    seed = np.random.SeedSequence(plan.seed, spawn_key=(restarts,)).generate_state(1)[0]
-    sampler = nutpie.sample(
-        nutpie.compile_pymc_model(model, **compilation_of_nutpie()),
-        draws=(plan.draws - drawn) * every,
-        tune=plan.tune,
-        chains=plan.chains,
-        cores=plan.cores,
-        seed=int(seed),
-        save_warmup=False,
-        progress_bar=plan.progressbar,
-        blocking=False,
-        **note["options"],
-    )
-    ended = stopped = False
-    while not ended:
-        ended, stopped = _poll(sampler, interruptions)
-        try:
-            tree = sampler.wait() if ended else sampler.abort() if stopped else sampler.inspect()
-        except TimeoutError:  # busy: try again at the next poll
-            continue
-        if "posterior" not in tree.children:
-            ready = 0
-        else:  # draws that all chains have made
-            ready = int((~np.isnan(tree["sample_stats"]["logp"].to_numpy())).sum(axis=1).min()) // every
-        if ready > taken:
-            new = slice(taken * every, ready * every)
-            groups = {name: tree[name].to_dataset() for name in RAW}
-            for name, group in groups.items():  # messages are objects, and a store holds no pickles
-                numeric = [v for v, array in group.data_vars.items() if array.dtype.kind in "biuf"]
-                groups[name] = group[numeric].isel(draw=new)
-            yield thinned(xr.DataTree.from_dict(groups), every)
-            taken = ready
-        ended = ended or stopped
-
-
-def _poll(sampler: Any, interruptions: Interruptions) -> tuple[bool, bool]:
-    """Wait for the next poll of the sampler; return whether all chains have ended, and whether to stop."""
-    until = perf_counter() + SECONDS
-    while True:
-        with suppress(TimeoutError):  # the sampler is too busy to answer
-            if sampler.is_finished:
-                return True, interruptions.asked is not None
-        if interruptions.asked is not None or perf_counter() >= until:
-            return False, interruptions.asked is not None
-        time.sleep(0.02)
-
-
-def _finished(model: pm.Model, plan: Draws, tree: xr.DataTree) -> xr.DataTree:
-    """Complete draws of NUTS to the tree that `sample` returns."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Found chain dimension to be longer", UserWarning)
-        groups = finished_groups(model, tree, plan)
-    groups["posterior"] = with_items_drawn(model, groups["posterior"], plan)
-    return Completion(model)(groups, computed=True)
-
-
-def _append_block(store: DrawStore, block: xr.DataTree, drawn: int, run: tuple[list[int], float]) -> int:
-    """Write a block of draws after the first `drawn`, and mark it; return the new number of draws."""
-    restarts, begun = run
-    end = drawn + block["posterior"].sizes["draw"]
-    store.write({"draw": slice(drawn, end)}, {name: block[name].to_dataset() for name in RAW})
-    store.mark({"drawn": end, "restarts": restarts, "seconds": perf_counter() - begun}, {}, end)
-    return end
-
-
-def _finish(store: DrawStore, model: pm.Model, plan: Draws, run: tuple[dict[str, Any], float]) -> None:
-    """Write the groups computed from all draws (densities, deterministics), and finish the store."""
-    attrs, begun = run
-    raw = read_draws(store.path)
-    tree = xr.DataTree.from_dict({name: raw[name].to_dataset().load() for name in RAW})
-    whole = _finished(model, plan, tree)
-    groups = {n: node.to_dataset() for n, node in whole.children.items() if n not in CONSTANT}
-    store.write({"draw": slice(0, plan.draws)}, groups)
-    store.finish(attrs | {"seconds": perf_counter() - begun})
-
-
-# --- Resume of a stored run, by the model's own sampler or NUTS ---
 
 
 def resume(
@@ -195,7 +48,8 @@ def resume(
 ) -> xr.DataTree:
     """Resume an interrupted run that `sample` began with ``store=``; the draws equal those of an uninterrupted run.
 
-    NUTS is the exception: the draws in the store are kept, and fresh chains make the rest (`ResumeWarning`).
+    Gibbs, HMC, exact draws and PyMC's NUTS go on from their state after the last block of draws in the store. nutpie
+    cannot: its finished chains are kept, and the others drawn again, bit for bit as before, from their start.
 
     Parameters
     ----------
@@ -227,7 +81,8 @@ def resume(
     Warns
     -----
     ResumeWarning
-        If the run was begun with other versions of packages, so that last digits may differ, or is of NUTS.
+        If the run was begun with other versions of packages, so that last digits may differ, or a chain of nutpie
+        made other draws than before.
     ConvergenceWarning
         If a quantity misses the thresholds of `diagnose`.
 
@@ -321,14 +176,17 @@ def _draw_rest(
     """Write the remaining blocks of draws and finish the store; stop after a block at SIGINT or SIGTERM."""
     plan, note, before = settings
     begun, length = perf_counter() - before, int(note["piece"])
+
+    def advice() -> Advice:
+        return how_to_resume(store.path, run.drawn, plan.draws, note["recipe"] is None)
+
     bar = compiled_step("Drawing from the posterior", plan.draws, completed=run.drawn, shown=plan.progressbar)
-    with Interruptions() as interruptions, bar as shown:
+    with Interruptions(advice) as interruptions, bar as shown:
         while run.drawn < plan.draws and interruptions.asked is None:
             wanted = min(length - run.drawn % length, plan.draws - run.drawn)
             _append(store, run, completion(run.advance(wanted)), perf_counter() - begun)
             shown.advance(wanted)
-    if run.drawn < plan.draws:  # the process has a signal handler that does not end it
-        raise KeyboardInterrupt(f"stopped after {run.drawn} draws of each chain")
+    interruptions.raise_unless(run.drawn == plan.draws)
     store.finish(note["attributes"] | {"seconds": perf_counter() - begun})
 
 

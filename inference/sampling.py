@@ -12,14 +12,17 @@ import pymc as pm
 import xarray as xr
 
 from .._progress import Step, compiled_step, handed_over, step
-from .checkpoints import NUTS_STARTS, draw_into, draw_nuts_into
+from .checkpoints import draw_into
 from .diagnostics import diagnose, warn_unless_converged
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, check_nuts_options, draw_with_nuts, route_of
+from .nuts.stored_runs import draw_nuts_into
 from .runs.model_graph import graph_lock
 from .runs.run import Draws, Run, SinglePrecisionError, check_options
 from .runs.trees import Completion, attributes
 from .storage.store import read_draws
+
+NUTS_STARTS = "Compiling the model for NUTS; its own progress follows"
 
 Method = Literal["auto", "exact", "gibbs", "hmc", "nuts"]
 
@@ -88,7 +91,7 @@ def sample(
     store : path, optional
         New zarr store, such as "run.zarr", to which draws are written as they are made. If the process is
         interrupted, the store can be read, and `resume` draws the rest. The draws are the same as without a
-        store, except for NUTS, which nutpie then runs: other draws of the same posterior.
+        store, except for nutpie's NUTS: other draws of the same posterior.
     **nuts
         Options of `pymc.sample` for NUTS, for example ``target_accept=.95``.
 
@@ -135,8 +138,7 @@ def sample(
     attrs = attributes(route.name, chosen, route.reason, seed)
     if store is not None:
         if chosen == "nuts":
-            with handed_over(NUTS_STARTS, shown=progressbar):
-                draw_nuts_into(store, model, plan, attrs, nuts)
+            draw_nuts_into(store, model, plan, attrs, nuts)
         else:
             draw_into(store, model, plan, attrs, route)
         tree = read_draws(store)

@@ -27,7 +27,14 @@ from ..parallel.slices import picklable
 from ..parallel.workers import AnyExecutor
 from ..runs.run import check_options
 from ..runs.trees import attributes, label
-from ..storage.resumable_calls import ARGUMENTS, digest_of, open_or_create_store, record_of_call
+from ..storage.interruptions import adviser
+from ..storage.resumable_calls import (
+    ARGUMENTS,
+    digest_of,
+    how_to_repeat,
+    open_or_create_store,
+    record_of_call,
+)
 from ..storage.store import DrawStore, allocated, read_draws, store_attrs
 from ..storage.untrusted_files import WRITTEN
 from .kernels.gibbs import FREE_ROWS, ConfusionPrior
@@ -311,7 +318,10 @@ def dawid_skene_gibbs(
     attrs = attributes("dawid_skene", "gibbs", reason, record.seed) | {ARGUMENTS: record.text}
     with open_or_create_store(Path(store), attrs, groups.allocated, groups.chunks) as kept:
         if kept is not None:
-            with label_work(labels, executor, shards, folder) as work:
+            with (
+                adviser(lambda: how_to_repeat(kept.path)),
+                label_work(labels, executor, shards, folder) as work,
+            ):
                 _draw(SharedChains(work, groups, record.seed), kept, tune, progressbar)
             begun = {k: v for k, v in store_attrs(Path(store)).items() if k != WRITTEN}
             kept.finish(begun | {"seconds": perf_counter() - started})

@@ -196,11 +196,16 @@ def initialise_worker(own: str) -> None:
     Path(own).mkdir(exist_ok=True)
     flags = filter(None, (os.environ.get("PYTENSOR_FLAGS"), f"base_compiledir={own}"))
     os.environ["PYTENSOR_FLAGS"] = ",".join(flags)
+    exit_with_driver()
+
+
+def exit_with_driver() -> None:
+    """Let this process end when the one that started it does; a killed driver cannot stop its processes itself."""
     threading.Thread(target=_end_with_the_driver, daemon=True).start()
 
 
 def _end_with_the_driver() -> None:
-    """Wait for the driver to end, then exit; a killed driver cannot stop its processes itself."""
+    """Wait for the driver to end, then exit."""
     driver = parent_process()
     if driver is not None:
         driver.join()

@@ -29,8 +29,8 @@ def check_schema(path: object, attrs: Mapping[str, Any]) -> None:
 class ResumeWarning(UserWarning):
     """A resumed run is not bit-identical to an uninterrupted one.
 
-    Either it was begun with other versions of packages, so that last digits may differ; or it is a run of
-    NUTS, whose missing draws come from fresh chains.
+    Either it was begun with other versions of packages, so that last digits may differ; or a chain of nutpie, which
+    is drawn again from its start, made other draws than those in the store.
     """
 
 

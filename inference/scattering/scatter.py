@@ -27,9 +27,9 @@ from ..parallel.workers import AnyExecutor, is_of_processes, workers_of
 from ..runs.model_graph import graph_lock
 from ..runs.run import check_options
 from ..scores.precision import Storage
-from ..storage.interruptions import cleaned_up
+from ..storage.interruptions import adviser, cleaned_up
 from ..storage.journal import raise_journal_error
-from ..storage.resumable_calls import ARGUMENTS, StoreRecord, digest_of, record_of_call
+from ..storage.resumable_calls import ARGUMENTS, StoreRecord, digest_of, how_to_repeat, record_of_call
 from ..storage.store import DrawStore, read_draws, store_attrs
 from ..storage.untrusted_files import WRITTEN
 from .shards import (
@@ -289,7 +289,7 @@ def scatter(
     record = record_of_call(path, whole.arguments(options), random_seed)
     results = ShardWriter(whole, path, record)
     if not results.finished:
-        with results, cleaned_up(), workers_of(executor) as workers:
+        with adviser(lambda: how_to_repeat(path)), results, cleaned_up(), workers_of(executor) as workers:
             left = [(a, b) for a, b in whole.shards(shard, chains * draws) if not results.done[a:b].all()]
             seeded = options | {"random_seed": record.seed}
             tasks = ((whole.shard(*items), model_builder, seeded) for items in left)

@@ -1,31 +1,70 @@
-"""Deferred handling of SIGINT and SIGTERM, so that draws reach the disk and temporary files are removed."""
+"""SIGINT (Ctrl-C) and SIGTERM: draws reach the disk, temporary files are removed, and one message says how to go on."""
 
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class Interruptions:
-    """Context manager: defer the first SIGINT or SIGTERM of the main thread to the end, as ``asked``; deliver the second."""
+class Advice(NamedTuple):
+    """What a stopped run has left, and how to go on with it."""
 
-    def __init__(self) -> None:
+    kept: str
+    in_python: str
+    on_command_line: str
+
+
+NOTHING_KEPT = Advice(
+    "nothing has been written yet", "the same call begins anew", "the same command begins anew"
+)
+
+
+class Interrupted(KeyboardInterrupt):
+    """A run was stopped by a signal; its text says what is kept and how to go on, `with_option` on the command line."""
+
+    def __init__(self, advice: Advice | None = None, number: int = signal.SIGINT) -> None:
+        kept, call, command = advice or NOTHING_KEPT
+        super().__init__(f"stopped: {kept}; {call}")
+        self.with_option: str = f"stopped: {kept}; {command}"
+        self.advice: Advice | None = advice
+        self.exit_code: int = 128 + number
+        self.number: int = number
+
+
+class Interruptions:
+    """Context manager: defer the first SIGINT or SIGTERM of the main thread to the end, as ``asked``; deliver the second.
+
+    Delivered at the end, a signal that raises KeyboardInterrupt raises `Interrupted` with `advice()`, and one that ends the
+    process writes it to standard error.
+    """
+
+    def __init__(self, advice: Callable[[], Advice]) -> None:
         self.asked: signal.Signals | None = None
-        self._before: dict[signal.Signals, Any] = {}
+        self._advice, self._before = advice, {}
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before = {s: signal.signal(s, self._note) for s in SIGNALS}
+            self._before: dict[signal.Signals, Any] = {s: signal.signal(s, self._note) for s in SIGNALS}
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._restore()
-        if self.asked is not None and raised[0] is None:
+        before = self._restore()
+        if self.asked is None or raised[0] is not None:
+            return
+        if before[self.asked] is signal.SIG_DFL:
+            _tell(Interrupted(self._advice(), self.asked))
+        with adviser(self._advice):
             signal.raise_signal(self.asked)
+
+    def raise_unless(self, finished: bool) -> None:
+        """Raise `Interrupted` if a handler of signals did not end a run that is not finished."""
+        if not finished:
+            raise Interrupted(self._advice(), self.asked or signal.SIGINT)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         """Signal handler: record the first signal, deliver the second."""
@@ -35,21 +74,57 @@ class Interruptions:
         self._restore()
         signal.raise_signal(number)
 
-    def _restore(self) -> None:
-        """Restore the previous signal handlers."""
-        for number, handler in self._before.items():
+    def _restore(self) -> dict[signal.Signals, Any]:
+        """Restore the previous signal handlers, and return them."""
+        before, self._before = self._before, {}
+        for number, handler in before.items():
             signal.signal(number, handler)
-        self._before = {}
+        return before
+
+
+@contextmanager
+def adviser(advice: Callable[[], Advice]) -> Iterator[None]:
+    """Context manager: KeyboardInterrupt becomes `Interrupted` with `advice()`; an exit at SIGTERM prints it to stderr."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        if isinstance(stop, Interrupted) and stop.advice is not None:
+            raise
+        raise Interrupted(advice(), getattr(stop, "number", signal.SIGINT)) from None
+    except SystemExit as end:
+        if end.code == 128 + signal.SIGTERM:
+            _tell(Interrupted(advice(), signal.SIGTERM))
+        raise
+
+
+def _tell(stop: Interrupted) -> None:
+    """Write the message of a stop that no exception carries to standard error."""
+    sys.stderr.write(f"raterzoo: {stop}\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """Context manager: SIGTERM raises `Interrupted`, as Ctrl-C does; no effect beside another handler or thread."""
+    with _handled(_interrupt):
+        yield
 
 
 @contextmanager
 def cleaned_up() -> Iterator[None]:
     """Context manager: SIGTERM raises `SystemExit`, a second one ends the process; no effect beside another handler or thread."""
+    with _handled(_exit):
+        yield
+
+
+@contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Context manager: a handler of SIGTERM, if there is no other and this is the main thread."""
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
-    signal.signal(signal.SIGTERM, _exit)
+    signal.signal(signal.SIGTERM, handler)
     try:
         yield
     finally:
@@ -60,3 +135,9 @@ def _exit(number: int, frame: FrameType | None) -> None:
     """Signal handler: restore the default action, and raise `SystemExit`."""
     signal.signal(number, signal.SIG_DFL)
     raise SystemExit(128 + number)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Signal handler: restore the default action, and raise `Interrupted`."""
+    signal.signal(number, signal.SIG_DFL)
+    raise Interrupted(number=number)

@@ -163,14 +163,20 @@ RUN: dict[str, Allowed] = {
     "attributes": MAPPING,
 }
 COMPILED: dict[str, Allowed] = {"piece": _whole(1)}
-NUTS: dict[str, Allowed] = {"every": _whole(1), "options": MAPPING}
-OPTIONS: dict[str, Allowed] = {"target_accept": (lambda x: type(x) in (int, float) and 0 < x < 1, "between 0 and 1")}  # fmt: skip
+NUTS: dict[str, Allowed] = {
+    "every": _whole(1),
+    "options": MAPPING,
+    "sampler": (lambda name: name in ("nutpie", "pymc"), "'nutpie' or 'pymc'"),
+}
+OPTIONS: dict[str, Allowed] = {
+    "target_accept": (lambda x: type(x) in (int, float) and 0 < x < 1, "between 0 and 1"),
+    "max_treedepth": _whole(1),
+}
 ATTRIBUTES: dict[str, Allowed] = {"method": TEXT, "versions": (_is_versions, "JSON of packages and their versions")}  # fmt: skip
 STATE: dict[str, Allowed] = {  # union over all kinds of runs; each has some of these
     "drawn": _whole(0),
     "number": _whole(0),
     "seconds": (lambda x: type(x) in (int, float) and 0 <= x < 1e12, "a number from 0"),
-    "restarts": (lambda given: isinstance(given, list) and all(map(_whole(0)[0], given)), "whole numbers from 0"),
     "warned": _whole(0),
     "first": TEXT,
 }  # fmt: skip
@@ -208,9 +214,8 @@ def check_state(
     """Raise if numbers in the state of a run are of another type, or exceed the `sizes` of its store."""
     _check(path, "", note, {name: allowed for name, allowed in STATE.items() if name in note})
     draws = sizes.get("draw", 0)
-    for drawn in (note.get("drawn", 0), *note.get("restarts", ())):
-        if drawn > draws:
-            raise_journal_error(path, f"it counts {drawn} draws, but the store has {draws}")
+    if (drawn := note.get("drawn", 0)) > draws:
+        raise_journal_error(path, f"it counts {drawn} draws, but the store has {draws}")
     done = arrays.get("done")
     if done is not None and (done.dtype != bool or done.shape != (sizes.get("item", done.size),)):
         raise_journal_error(path, "'done' is not one truth value for each item")

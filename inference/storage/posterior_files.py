@@ -1,5 +1,6 @@
 """Files of posteriors: netCDF or zarr."""
 
+import shlex
 import sys
 from collections.abc import Collection, Hashable
 from pathlib import Path
@@ -10,6 +11,7 @@ import xarray as xr
 from ..._messages import short_repr
 from ..runs.trees import with_current_dims
 from ..runs.versions import check_schema
+from .interruptions import NOTHING_KEPT, Advice
 from .resumable_calls import ARGUMENTS
 from .store import store_attrs, trimmed
 from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_zarr
@@ -69,6 +71,14 @@ def _how_to_resume(path: Path, attrs: Collection[Hashable]) -> str:
     if ARGUMENTS in attrs:
         return "the same `raterzoo fit --workers`, or the same call from Python, goes on with it"
     return f"go on with it by `raterzoo fit --resume {path}`"
+
+
+def left_by_fit(path: Path | None) -> Advice:
+    """Advice how to go on with a stopped `raterzoo fit` whose store is at `path`."""
+    if path is None or not path.exists():
+        return NOTHING_KEPT
+    kept, again = f"{path} keeps what was drawn", f"raterzoo fit --resume {shlex.quote(str(path))}"
+    return Advice(kept, f"inference.resume({str(path)!r}) goes on", f"go on by: {again}")
 
 
 def stored(path: Path | None) -> dict[str, Any]:

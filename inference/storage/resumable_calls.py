@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from ..runs.versions import tell_versions
+from .interruptions import NOTHING_KEPT, Advice
 from .store import DrawStore, store_attrs
 from .untrusted_files import WRITTEN
 
@@ -77,6 +78,15 @@ def refuse_resume_of_sharded_run(path: Path, attrs: Mapping[str, Any]) -> None:
             f"{path} was begun by inference.scatter, inference.dawid_skene_gibbs or `raterzoo fit --workers`: the same call, "
             "with the same data and settings, goes on with it"
         )
+
+
+def how_to_repeat(path: Path) -> Advice:
+    """Advice how to go on with a stopped call that its repetition continues."""
+    if not path.exists():
+        return NOTHING_KEPT
+    return Advice(
+        f"{path} keeps what was drawn", "the same call goes on with it", "the same command goes on with it"
+    )
 
 
 @contextmanager

@@ -10,6 +10,7 @@ folder ``<store>.journal`` beside it, holds progress and state of the writer. Fi
 
 import errno
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -23,10 +24,13 @@ import xarray as xr
 
 from ..runs.trees import with_current_dims
 from ..runs.versions import check_schema
+from .interruptions import Advice
 from .journal import JournalEntries, check_run, check_state, read_journal, write_journal
 from .untrusted_files import WRITTEN, check_zarr
 
 zarr: Any = lazy_loader.load("zarr")  # most fits store nothing
+
+StorePath = str | os.PathLike[str]
 
 
 def read_draws(path: str | os.PathLike[str]) -> xr.DataTree:
@@ -181,13 +185,22 @@ class DrawStore:
     @property
     def is_marked(self) -> bool:
         """Whether the journal records any draws."""
-        return (self.journal / "state.npz").exists()
+        return self.has_journal("state")
+
+    def has_journal(self, name: str) -> bool:
+        """Whether the journal has a file."""
+        return (self.journal / f"{name}.npz").exists()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *raised: object) -> None:
         self._lock.release()
+
+    def draws(self, group: str, chain: int, draws: slice) -> xr.Dataset:
+        """Read draws of one chain of a group, marked or not. Shapes: (draw, ...)."""
+        stored = xr.open_zarr(self.path, group=group, consolidated=False, chunks=None)
+        return stored.isel(chain=chain, draw=draws).load()
 
     def write(self, region: Mapping[str, slice], groups: Mapping[str, xr.Dataset]) -> None:
         """Write a block of draws at the slices `region` along growing dims, or replace; it counts from the next `mark`."""
@@ -249,6 +262,16 @@ class DrawStore:
                 f"by inference.resume({str(self.path)!r}), or by repeating the call if inference.scatter or "
                 "inference.dawid_skene_gibbs began the run",
             ) from problem
+
+
+def how_to_resume(path: Path, drawn: int, draws: int, model: bool) -> Advice:
+    """Advice how to go on with a run that was stopped after `drawn` of its `draws`; `model`: it must be given the model."""
+    arguments = f"{str(path)!r}, model" if model else repr(str(path))
+    return Advice(
+        f"{path} keeps {drawn:,} of {draws:,} draws of each chain",
+        f"inference.resume({arguments}) draws the rest",
+        f"go on by: raterzoo fit --resume {shlex.quote(str(path))}",
+    )
 
 
 def refuse_existing(path: Path) -> None:

@@ -83,6 +83,7 @@ ALLOWED = MODELS | INFERENCE | EVALUATION | ABOVE
 FLOORS = (
     {"sampling", "scattering", "design"},
     {"checkpoints"},
+    {"nuts"},
     {"methods"},
     {*FAMILIES},
     {"storage", "diagnostics"},

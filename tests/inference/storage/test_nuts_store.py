@@ -1,22 +1,30 @@
-"""Runs of NUTS in a store: interrupted, they keep their draws and say what was lost."""
+"""Runs of NUTS in a store: whatever stops them, they go on to the same bits."""
 
-import json
+import signal
+from itertools import count
 
 import numpy as np
 import pymc as pm
 import pytest
 from raterzoo import inference
-from raterzoo.inference import checkpoints as nuts_store
-from raterzoo.inference.storage.store import read_draws
+from raterzoo.inference.nuts import blocks, pymc_chains, stored_runs
+from raterzoo.inference.nuts.pymc_chains import state_from
+from raterzoo.inference.storage.interruptions import Interrupted
+from raterzoo.inference.storage.journal import read_journal, write_journal
+from raterzoo.inference.storage.store import DrawStore, journal_of, read_draws
 
-SETTINGS = {"draws": 400, "tune": 50, "chains": 2, "thin": 2, "random_seed": 1, "progressbar": False}
+from tests.support.resumable_runs import assert_same_bits
+
+SETTINGS = {"draws": 20, "tune": 10, "chains": 2, "cores": 1, "thin": 2, "random_seed": 1}
+WITHOUT_DENSITIES = SETTINGS | {"log_likelihood": False, "progressbar": False}
+SAMPLERS = ("pymc", "nutpie")
 pytestmark = [
     pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning:arviz_base.*"),
 ]
 
 
-class Killed(Exception):
+class Killed(BaseException):
     """Stands for whatever ends a process."""
 
 
@@ -28,38 +36,205 @@ def model():
     return model
 
 
-def test_draws_of_nuts_are_kept_and_the_rest_drawn_anew(model, tmp_path, monkeypatch):
-    store, append = tmp_path / "run.zarr", nuts_store._append_block
+@pytest.fixture(scope="module")
+def compiled(model):
+    """The chains of each sampler, compiled once for all tests."""
+    return {}
 
-    def killed(own, piece, drawn, run):
-        half = piece.map_over_datasets(lambda g: g.isel(draw=slice(150)) if "draw" in g.dims else g)
-        append(own, half, drawn, (run[0], run[1] - 1000))  # it began a thousand seconds ago
-        raise Killed
 
+@pytest.fixture
+def run(model, compiled, monkeypatch):
+    """Begin a run, or go on with it; PyMC in blocks of eight iterations."""
+    compile_chains = stored_runs._chains
+
+    def once(model, plan, note):
+        if note["sampler"] not in compiled:
+            compiled[note["sampler"]] = compile_chains(model, plan, note)
+        return compiled[note["sampler"]]
+
+    monkeypatch.setattr(stored_runs, "_chains", once)
+    monkeypatch.setattr(blocks, "SECONDS", 8.0)
+    monkeypatch.setattr(pymc_chains, "perf_counter", count().__next__)  # a second for each iteration
+
+    def begin_or_resume(store, sampler="pymc", **other):
+        if store.exists():
+            return inference.resume(store, model, cores=1, progressbar=False)
+        return inference.sample(
+            model, method="nuts", store=store, nuts_sampler=sampler, **WITHOUT_DENSITIES | other
+        )
+
+    return begin_or_resume
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    """Tree of the run of each sampler that nothing stops."""
+    folder, trees = tmp_path_factory.mktemp("whole"), {}
+
+    def tree_of(sampler, run):
+        if sampler not in trees:
+            trees[sampler] = run(folder / f"{sampler}.zarr", sampler)
+        return trees[sampler]
+
+    return tree_of
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_a_killed_run_goes_on_to_the_same_bits(sampler, run, uninterrupted, tmp_path, monkeypatch):
+    """Killed before any draw is kept, twice while it draws, and while it finishes."""
+    whole, store, kept = uninterrupted(sampler, run), tmp_path / "run.zarr", [0]
+    for lasts in (1, 2, 3) if sampler == "pymc" else (1,):
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            patched.setattr(DrawStore, "mark", dies_after(lasts, DrawStore.mark))
+            run(store, sampler)
+        part = read_draws(store)["posterior"]["location"]
+        kept.append(part.sizes["draw"])
+        assert part.equals(whole["posterior"]["location"].isel(draw=slice(kept[-1])))
+        assert kept == sorted(kept)
     with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(nuts_store, "_append_block", killed)
-        inference.sample(model, store=store, **SETTINGS)
-    part = read_draws(store)["posterior"]["location"]
-    kept = part.sizes["draw"]
-    assert 0 < kept <= 150 and np.isfinite(part).all()
-    with pytest.raises(ValueError, match=r"inference\.resume\(path, model\)"):
-        inference.resume(store)
-    with pytest.warns(inference.ResumeWarning, match=f"{kept} draws of each chain are kept"):
-        tree = inference.resume(store, model, progressbar=False)
-    location = tree["posterior"]["location"]
-    assert location.sizes["draw"] == 400 and np.isfinite(location).all()
-    assert np.array_equal(part, location.isel(draw=slice(kept)))
-    rest = location.isel(draw=slice(kept, None)).to_numpy()
-    assert not np.isin(rest[:, :20], part).any()  # with another seed
-    assert json.loads(tree.attrs["restarted_at"]) == [kept]
-    assert 1000 < tree.attrs["seconds"] < 1100
-    exact = -0.5 * np.log(2 * np.pi) - 0.5 * (np.array([0.5, -1.0, 2.0]) - location) ** 2
-    assert np.allclose(tree["log_likelihood"]["observed"], exact, rtol=1e-6)
+        patched.setattr(DrawStore, "finish", dies_after(0, DrawStore.finish))
+        run(store, sampler)
+    tree = run(store, sampler)
+    assert_same_bits(dict(whole.children), dict(tree.children))
+    assert {**tree.attrs, "seconds": 0} == {**whole.attrs, "seconds": 0}
+    assert not journal_of(store).exists()
 
 
-def test_what_nuts_cannot_do_with_a_store_is_refused(model, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="target_accept alone"):
-        inference.sample(model, store=tmp_path / "run.zarr", nuts_sampler="pymc", **SETTINGS)
-    monkeypatch.setattr(nuts_store, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match="install nutpie"):
-        inference.sample(model, store=tmp_path / "run.zarr", **SETTINGS)
+def dies_after(times, function):
+    """Return a function that can be called so many times."""
+    left = [times]
+
+    def dying(*arguments, **options):
+        if not left[0]:
+            raise Killed
+        left[0] -= 1
+        return function(*arguments, **options)
+
+    return dying
+
+
+def test_draws_that_change_at_the_end_are_changed_once(model, run, tmp_path, monkeypatch):
+    """Killed between two variables that are replaced, as sorted states are."""
+    finished, write = stored_runs._finished, DrawStore.write
+
+    def negated(*arguments):
+        tree = finished(*arguments)
+        tree["posterior"] = tree["posterior"].to_dataset().map(lambda v: -v, keep_attrs=True)
+        return tree
+
+    def half(own, region, groups):
+        if groups.keys() == {"posterior"} and groups["posterior"]:
+            write(own, region, {"posterior": groups["posterior"].isel(chain=slice(1))})
+            raise Killed
+        write(own, region, groups)
+
+    monkeypatch.setattr(stored_runs, "_finished", negated)
+    whole = run(tmp_path / "whole.zarr")
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(DrawStore, "write", half)
+        run(tmp_path / "run.zarr")
+    assert_same_bits(dict(whole.children), dict(run(tmp_path / "run.zarr").children))
+
+
+def test_the_draws_of_pymc_are_those_without_a_store(model, run, tmp_path):
+    options = {"nuts_sampler": "pymc", "quiet": True, "compute_convergence_checks": False}
+    tree = inference.sample(model, method="nuts", progressbar=False, **SETTINGS, **options)
+    stored = run(tmp_path / "run.zarr", log_likelihood=True)
+    for group in ("posterior", "log_likelihood", "log_prior", "sample_stats"):
+        for name, array in stored[group].data_vars.items():
+            assert np.array_equal(array, tree[group][name], equal_nan=True), (group, name)
+
+
+@pytest.fixture
+def killed(run, tmp_path, monkeypatch):
+    """Store of a run of PyMC that was killed in the warm-up."""
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(DrawStore, "mark", dies_after(2, DrawStore.mark))
+        run(tmp_path / "run.zarr")
+    assert read_draws(tmp_path / "run.zarr")["posterior"].sizes["draw"] == 0
+    return tmp_path / "run.zarr"
+
+
+def test_a_state_that_forgets_something_is_found_out(killed, run, uninterrupted, monkeypatch):
+    """The average of the step size, which only the draws after the warm-up use."""
+
+    def forgetful(note, arrays, fresh):
+        note["step"]["step_adapt"]["_log_bar"] *= 1 + 1e-9
+        return state_from(note, arrays, fresh)
+
+    monkeypatch.setattr(pymc_chains, "state_from", forgetful)
+    with pytest.raises(AssertionError):
+        assert_same_bits(dict(uninterrupted("pymc", run).children), dict(run(killed).children))
+
+
+def test_a_damaged_state_is_refused(killed, run):
+    file = journal_of(killed) / "chain-0.npz"
+    note, arrays = read_journal(file)
+    stream = note["step"]["rng"]
+    wrong = [
+        (note | {"point": {"elsewhere": 1.0}}, arrays),
+        (note, {name: array[:1] for name, array in arrays.items()}),
+        (
+            note | {"step": note["step"] | {"rng": [{**stream[0], "bit_generator": "Philox"}, stream[1]]}},
+            arrays,
+        ),
+        (note | {"step": note["step"] | {"tune": "text"}}, arrays),
+        (note | {"done": -1}, arrays),
+        ({name: value for name, value in note.items() if name != "divergences"}, arrays),
+    ]
+    for damaged in wrong:
+        write_journal(file, *damaged)
+        with pytest.raises(ValueError, match="damaged"):
+            run(killed)
+
+
+def test_a_chain_of_nutpie_that_draws_otherwise_is_replaced(run, uninterrupted, tmp_path, monkeypatch):
+    """As with another version: what the store has is compared, and a warning says so."""
+    whole, store = uninterrupted("nutpie", run), tmp_path / "run.zarr"
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(DrawStore, "mark", dies_after(1, DrawStore.mark))
+        run(store, "nutpie")
+    drawn = read_journal(journal_of(store) / "chain-0.npz")[0]["drawn"]
+    assert drawn
+    with DrawStore.open(store) as opened:
+        block = opened.draws("posterior", 0, slice(1)).expand_dims("chain")
+        opened.write({"chain": slice(1), "draw": slice(1)}, {"posterior": block + 1})
+    journal = journal_of(store) / "chain-0.npz"
+    write_journal(journal, {"drawn": min(drawn, 19)}, {})  # not finished
+    with pytest.warns(inference.ResumeWarning, match="chain 0 made other draws"):
+        tree = run(store)
+    assert_same_bits(dict(whole.children), dict(tree.children))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_say_what_is_kept(number, run, tmp_path, monkeypatch, capsys):
+    """SIGTERM would end the process without a word; here its handler is one that lets the run go on."""
+    store, mark, sent = tmp_path / "run.zarr", DrawStore.mark, []
+
+    def interrupting(own, note, arrays, written):
+        mark(own, note, arrays, written)
+        if written and not sent:
+            sent.append(written)
+            signal.raise_signal(number)
+
+    before = signal.signal(number, lambda *_: None)
+    try:
+        monkeypatch.setattr(DrawStore, "mark", interrupting)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            run(store)
+    finally:
+        signal.signal(number, before)
+    kept = read_draws(store)["posterior"].sizes["draw"]
+    resumes = f"inference.resume('{store}', model) draws the rest"
+    assert str(stopped.value) == f"stopped: {store} keeps {kept} of 20 draws of each chain; {resumes}"
+    assert isinstance(stopped.value, Interrupted) and stopped.value.exit_code == 128 + number
+
+
+def test_what_nuts_cannot_do_with_a_store_is_refused(model, run, tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="'nutpie' or 'pymc'"):
+        run(tmp_path / "run.zarr", "numpyro")
+    with pytest.raises(ValueError, match="Emax: with store="):
+        run(tmp_path / "run.zarr", Emax=10)
+    monkeypatch.setattr(stored_runs, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="nutpie, which is not installed"):
+        stored_runs.require_installed("nutpie")

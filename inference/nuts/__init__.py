@@ -1,0 +1,1 @@
+"""NUTS chain by chain, for runs that are written to a store and resumed."""
