@@ -5,7 +5,16 @@ from functools import cache
 import numpy as np
 from raterzoo import models
 
-__all__ = ["CATEGORIES", "comparisons", "labels", "many_labels", "many_scores", "rankings", "scores"]
+__all__ = [
+    "CATEGORIES",
+    "comparisons",
+    "few_scores",
+    "labels",
+    "many_labels",
+    "many_scores",
+    "rankings",
+    "scores",
+]
 
 CATEGORIES = 4  # ranked categories
 
@@ -52,9 +61,19 @@ def comparisons() -> models.Comparisons:
 def scores() -> models.Scores:
     """Seven items, each scored by three of five raters of two kinds."""
     rng = np.random.default_rng(1)
-    item = np.repeat(np.arange(7), 3)
-    rater = np.concatenate([rng.choice(5, 3, replace=False) for _ in range(7)])
-    table = {"item": item, "rater": rater, "score": np.zeros(21), "kind": np.array(["x", "y"])[rater % 2]}  # fmt: skip
+    return _scores_of(np.concatenate([rng.choice(5, 3, replace=False) for _ in range(7)]))
+
+
+@cache
+def few_scores() -> models.Scores:
+    """Four items, each scored by three of twelve raters of two kinds, who score once."""
+    return _scores_of(np.arange(12))
+
+
+def _scores_of(rater: np.ndarray) -> models.Scores:
+    """Three scores of every item by raters of two kinds."""
+    item, kind = np.repeat(np.arange(len(rater) // 3), 3), np.array(["x", "y"])[rater % 2]
+    table = {"item": item, "rater": rater, "score": np.zeros(len(rater)), "kind": kind}
     return models.Scores.from_table(table, rater_attributes=["kind"])
 
 

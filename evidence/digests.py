@@ -29,8 +29,22 @@ __all__ = ["EVIDENCE", "FOLDERS", "Definition", "Form", "Sources"]
 
 PACKAGE, EVIDENCE = "raterzoo", "evidence"
 FOLDERS = {PACKAGE: Path(str(raterzoo.__file__)).parent, EVIDENCE: Path(__file__).parent}
-LEFT_OUT = ("raterzoo.models.data", "raterzoo.models._catalog")
-"""Containers, which the simulations fill, and the records of builders: named in digests, not followed."""
+DATA = "raterzoo.models.data"
+LEFT_OUT = (
+    "raterzoo.models._catalog",
+    *(f"{DATA}.{module}" for module in ("reading", "container", "coded_rows", "errors", "published")),
+    *(f"{DATA}.{own}" for own in ("labels.Labels", "rankings.PartialRankings", "scores.Scores")),
+    *(
+        f"{DATA}.{own}" for own in ("comparisons.Comparisons", "prior_arguments.LIKELIHOOD_POWER")
+    ),  # and a text
+)
+"""Records of builders, and containers with what reads and validates them: named in digests, not followed.
+
+Keys of the evidence have the contents of the containers instead, see `records.contents_of`. All other functions of
+`raterzoo.models.data` are followed, but for those that can only raise: their names begin with one of `ONLY_RAISING`.
+"""
+
+ONLY_RAISING = ("require_", "refuse_")
 
 NOT_OURS = {"benchmarks", "evidence", "tests", "docs", "notebooks"}  # folders beside the package's
 DEPTH = 8  # how far digests look into references; what is further away has a digest of its own in the list
@@ -103,7 +117,7 @@ class Sources:
     folders : mapping of str to Path, optional
         Packages and their folders; raterzoo and the evidence by default.
     left_out : tuple of str, optional
-        Modules that are not followed, with all below them.
+        Modules and definitions, by their full names, that are not followed, with all below them.
     """
 
     def __init__(self, folders: Mapping[str, Path] = FOLDERS, left_out: tuple[str, ...] = LEFT_OUT) -> None:
@@ -163,7 +177,9 @@ class Sources:
 
     def _is_followed(self, definition: Definition, within: str) -> bool:
         inside = not within or _is_below(definition.module, within)
-        return inside and not any(_is_below(definition.module, own) for own in self.left_out)
+        if _is_below(definition.module, DATA) and definition.name.startswith(ONLY_RAISING):
+            return False
+        return inside and not any(_is_below(".".join(definition), own) for own in self.left_out)
 
     def _look_into(self, definition: Definition, depth: int, within: str) -> str:
         """Return the digest to a depth; of what is not followed, the name."""

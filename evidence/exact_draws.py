@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
@@ -15,12 +15,29 @@ from tests.support.monte_carlo import sbc_ranks, seed_of
 from . import designs
 from .chains import KEPT
 from .joint_law import answered
+from .prior_scores import Scores, of_dirichlet, of_inverse_gamma, of_normal
 from .studies import PRIOR_OF_SCORES
 
-__all__ = ["EXACT", "ExactStudy", "closed_form_z", "item_ranks"]
+__all__ = ["EXACT", "ITEMS", "ExactStudy", "closed_form_z", "item_ranks"]
 
 DRAWS = 4000  # of each item, against its closed form
+ITEMS = 5  # of the closed form, each with two variables
 CONCENTRATION, TRUST, SMOOTHING = 0.7, 3.0, 0.2  # of dirichlet and of prirn
+
+
+class ClosedForm(NamedTuple):
+    """Draws as variables whose law is known.
+
+    Attributes
+    ----------
+    normal : ndarray, shape (draw, item, variable)
+        Independent standard normal variables.
+    scores : dict of str to ndarray, shape (draw, item)
+        Scores of the parameters of the posterior, see `prior_scores`: a dose of a prior is one of these.
+    """
+
+    normal: np.ndarray
+    scores: Scores
 
 
 @dataclass(frozen=True)
@@ -29,23 +46,30 @@ class ExactStudy:
 
     Attributes
     ----------
-    build : callable
-        Returns the model of so many items.
+    data : callable
+        Returns the design of so many items.
+    law : callable
+        From the design to the model.
     truth : callable
         From a model and a seed to the quantities of what the annotations come from, shape (item, quantity), and the annotations.
     quantities : callable
         From a tree to those of draws, shape (draw, item, quantity).
     closed_form : callable
-        From draws of one chain, a model and annotations to independent standard normal variables, shape (draw, item, variable).
+        From draws of one chain, a model and annotations to `ClosedForm`.
     names : tuple of str
         Of the quantities.
     """
 
-    build: Callable[[int], pm.Model]
+    data: Callable[[int], Any]
+    law: Callable[[Any], pm.Model]
     truth: Callable[[pm.Model, int], tuple[np.ndarray, np.ndarray | None]]
     quantities: Callable[[xr.DataTree], np.ndarray]
-    closed_form: Callable[[xr.DataTree, pm.Model, Any], np.ndarray]
+    closed_form: Callable[[xr.DataTree, pm.Model, Any], ClosedForm]
     names: tuple[str, ...]
+
+    def build(self, items: int) -> pm.Model:
+        """Build the model of so many items."""
+        return self.law(self.data(items))
 
 
 def drawn(study: ExactStudy, model: pm.Model, answers: Any, plan: tuple[int, int, int]) -> xr.DataTree:  # fmt: skip
@@ -66,26 +90,31 @@ def item_ranks(study: ExactStudy, simulations: int, name: str, told: Any = None)
     return sbc_ranks(truth, draws, np.random.default_rng(seed))
 
 
-def closed_form_z(study: ExactStudy, name: str, told: Any = None) -> np.ndarray:
+def closed_form_z(study: ExactStudy, name: str, told: Any = None) -> tuple[np.ndarray, dict[str, float]]:
     """Compare draws of a few items with their law, and test that items and chains are uncorrelated.
 
     Returns
     -------
-    ndarray
-        Kolmogorov-Smirnov of every variable that should be standard normal, as a normal quantile, and z of the correlations of
-        any two, of the chains, and of successive draws.
+    z : ndarray
+        Kolmogorov-Smirnov of every variable that should be standard normal, as a normal quantile, z of the correlations of
+        any two, of the chains, and of successive draws, and z of the scores.
+    shift : dict of str to float
+        Change of the z of each score by a dose of one, to first order.
     """
-    seed, items = seed_of(name), 5
+    seed, items = seed_of(name), ITEMS
     model = study.build(items)
     _, answers = study.truth(model, seed)
     tree = drawn(study, told or model, answers, (DRAWS, 2, seed))
     chains = [study.closed_form(_chain(tree, c), study.build(items), answers) for c in range(2)]
-    x, other = (values.reshape(DRAWS, -1) for values in chains)
+    x, other = (own.normal.reshape(DRAWS, -1) for own in chains)
     p = np.array([kstest(column, "norm")[1] for column in x.T])
     within = np.corrcoef(x.T)[np.triu_indices(x.shape[1], 1)]
     between, lagged = _correlations(x, other), _correlations(x[1:], x[:-1])
     together = np.concatenate([within, between, lagged]) * np.sqrt(DRAWS)
-    return np.concatenate([norm.isf(p / 2), together])
+    scores = {parameter: score.sum(axis=1) for parameter, score in chains[0].scores.items()}
+    spread = {parameter: float(score.std(ddof=1)) * DRAWS**0.5 for parameter, score in scores.items()}
+    moved = [score.sum() / spread[parameter] for parameter, score in scores.items()]
+    return np.concatenate([norm.isf(p / 2), together, moved]), spread
 
 
 def _correlations(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -130,8 +159,12 @@ def _sticks(p: np.ndarray, concentration: np.ndarray) -> np.ndarray:
     return np.stack(found, axis=-1)
 
 
-def _labels_closed_form(tree: xr.DataTree, model: pm.Model, counts: np.ndarray) -> np.ndarray:
-    return _sticks(tree["posterior"]["plausibility"].to_numpy()[0], CONCENTRATION + counts)
+def _of_simplex(p: np.ndarray, concentration: np.ndarray) -> ClosedForm:
+    return ClosedForm(_sticks(p, concentration), of_dirichlet(p, concentration))
+
+
+def _labels_closed_form(tree: xr.DataTree, model: pm.Model, counts: np.ndarray) -> ClosedForm:
+    return _of_simplex(tree["posterior"]["plausibility"].to_numpy()[0], CONCENTRATION + counts)
 
 
 def _scores_of(location: Any, variance: Any, log_p: Any) -> np.ndarray:
@@ -151,7 +184,7 @@ def _scores_quantities(tree: xr.DataTree) -> np.ndarray:
     return _scores_of(location, variance, tree["log_likelihood"]["observed_score"].to_numpy()[0])
 
 
-def _scores_closed_form(tree: xr.DataTree, model: pm.Model, score: np.ndarray) -> np.ndarray:
+def _scores_closed_form(tree: xr.DataTree, model: pm.Model, score: np.ndarray) -> ClosedForm:
     """Return the variance, and the location given the variance, as normal quantiles by the conjugate formulas."""
     item, prior = model["annotation_item"].get_value(), PRIOR_OF_SCORES
     n = np.bincount(item)
@@ -160,10 +193,14 @@ def _scores_closed_form(tree: xr.DataTree, model: pm.Model, score: np.ndarray) -
     weight = prior["mean_weight"] + n
     centre = (prior["mean_weight"] * prior["mean"] + n * mean) / weight
     away = prior["mean_weight"] * n / weight * (mean - prior["mean"]) ** 2
-    law = invgamma(prior["shape"] + n / 2, scale=prior["rate"] + (squares + away) / 2)
+    shape, rate = prior["shape"] + n / 2, prior["rate"] + (squares + away) / 2
     location, variance = (tree["posterior"][v].to_numpy()[0] for v in ("location", "variance"))
-    z = (location - centre) / np.sqrt(variance / weight)
-    return np.stack([z, norm.ppf(law.cdf(variance))], axis=-1)
+    sd = np.sqrt(variance / weight)
+    normal = np.stack(
+        [(location - centre) / sd, norm.ppf(invgamma(shape, scale=rate).cdf(variance))], axis=-1
+    )
+    scores = of_inverse_gamma(variance, shape[None], rate[None]) | of_normal(location, centre, sd)
+    return ClosedForm(normal, scores)
 
 
 def _inverse_ranks(model: pm.Model, items: int) -> tuple[np.ndarray, np.ndarray]:
@@ -200,30 +237,35 @@ def _pools_quantities(tree: xr.DataTree) -> np.ndarray:
     return _pools(p, tree["constant_data"]["candidate_item"].to_numpy())
 
 
-def _pools_closed_form(tree: xr.DataTree, model: pm.Model, _: None) -> np.ndarray:
+def _pools_closed_form(tree: xr.DataTree, model: pm.Model, _: None) -> ClosedForm:
     shape, at = _inverse_ranks(model, len(model.coords["item"] or ()))
     items = [np.flatnonzero(at == i) for i in range(at[-1] + 1)]
     p = tree["posterior"]["plausibility"].to_numpy()[0]
-    return np.stack([_sticks(p[:, own], shape[own]) for own in items], axis=1)
+    each = [_of_simplex(p[:, own], shape[own]) for own in items]
+    scores = {name: np.stack([own.scores[name] for own in each], axis=1) for name in each[0].scores}
+    return ClosedForm(np.stack([own.normal for own in each], axis=1), scores)
 
 
 EXACT: dict[str, ExactStudy] = {
     "dirichlet": ExactStudy(
-        lambda items: models.dirichlet(designs.many_labels(items), concentration=CONCENTRATION),
+        designs.many_labels,
+        lambda data: models.dirichlet(data, concentration=CONCENTRATION),
         _labels_truth,
         _labels_quantities,
         _labels_closed_form,
         ("plausibility[0]", "certainty", "sum of squares", "log likelihood"),
     ),
     "normal_scores": ExactStudy(
-        lambda items: models.normal_scores(designs.many_scores(items), **PRIOR_OF_SCORES),
+        designs.many_scores,
+        lambda data: models.normal_scores(data, **PRIOR_OF_SCORES),
         _scores_truth,
         _scores_quantities,
         _scores_closed_form,
         ("location", "variance", "log likelihood"),
     ),
     "prirn": ExactStudy(
-        lambda items: models.prirn(designs.rankings(items), reliability=TRUST, smoothing=SMOOTHING),
+        designs.rankings,
+        lambda data: models.prirn(data, reliability=TRUST, smoothing=SMOOTHING),
         _pools_truth,
         _pools_quantities,
         _pools_closed_form,

@@ -14,15 +14,17 @@ from tests.support.monte_carlo import ecdf_band
 from . import records
 from .calibration import deviation
 from .chains import KEPT
+from .power import PAIRS
 from .records import key_of, read, read_ranks
-from .studies import STUDIES, methods_of
+from .studies import FEW_DATA, STUDIES, methods_of
 from .tasks import Task, kinds_of
 from .twins import Kind
 
 __all__ = ["write_page"]
 
 HIGHLIGHT, OTHERS, BAND = "#b2182b", "#8c8c8c", "#d9e6f2"
-KINDS: tuple[Kind, ...] = ("calibration", "invariance", "joint", "closed form")
+KINDS: tuple[Kind, ...] = ("calibration", "invariance", "joint", "few data", "closed form")
+WEAK = 0.1  # larger doses of shapes and concentrations are in bold
 INTRODUCTION = """# Evidence
 
 Every sampler of every model of the catalog, tested on small designs whose data are simulated from the model itself. Made by
@@ -37,14 +39,33 @@ which runs what has not been run since the sources changed, over processes (`--c
   1 it is inside. Own samplers run as `inference.sample` runs them, and three simulations of each are drawn by it once more, to
   the same bits; NUTS is nutpie's, compiled once. Exact draws are of 1,000 items by `inference.sample` itself.
 - **invariance**: parameters and data from the joint law, three transitions, and the parameters must have the prior's law still.
-  Largest |z| of means of all quantities and of products of two, and its bound at a false alarm of 1 in 10,000. There is no
-  warm-up that could hide anything. NUTS is PyMC's with fixed step and metric.
+  Largest |z| of means of all quantities, of products of two, and of the scores of the priors (the derivatives of the log prior by
+  its parameters, whose means are zero), and its bound at a false alarm of 1 in 10,000. There is no warm-up that could hide
+  anything. NUTS is PyMC's with fixed step and metric.
 - **joint** (Geweke 2004): chains that alternate transitions with new data, started from the joint law, keep it. NUTS is left out:
   the test of invariance moves it from the same law.
-- **closed form**: 4,000 draws of five items against the textbook's law (Kolmogorov-Smirnov), and items, chains and successive
-  draws against each other (correlations). It takes the place of the other two for exact draws, which make no transitions.
+- **few data**: invariance once more, of the scores of the priors alone, on designs with few data and weak priors, on which an
+  error in a prior or a shape has the largest effect. For Gibbs samplers.
+- **closed form**: 4,000 draws of five items against the textbook's law (Kolmogorov-Smirnov, and means of its scores), and items,
+  chains and successive draws against each other (correlations). It takes the place of the other two for exact draws, which make
+  no transitions.
 
 The last number of a cell is that of simulations, pairs or chains.
+"""
+POWER_TEXT = """
+## Power
+
+The smallest dose of each parameter of a prior that the evidence catches with probability .9: the error of the prior under which
+a sampler draws that moves the score of the parameter so far beyond the bound. It is computed to first
+order from the transitions of the right sampler (`prior_scores.py`), so that doses of a half and more are rough. The smallest of
+all kinds of evidence with scores is shown. Doses of shapes and concentrations are added; those of scales, rates and standard
+deviations are shares of them; those of means are shares of a standard deviation. The "first" of two shapes is that of successes,
+and the first concentration is that of the first category alone. In bold: shapes and concentrations of which a dose of .1 is
+caught with a smaller probability. Calibration and joint tests also have power against bugs that are no dose of a prior; of those
+the twins below are examples.
+
+| model | method | shapes and concentrations | scales, rates and standard deviations | means |
+|---|---|---|---|---|
 """
 TWINS = """
 ## Wrong twins
@@ -52,7 +73,14 @@ TWINS = """
 One bug each, seeded into a line of source, a prior or the data that the sampler is told; the evidence named must reject it. The
 simulated data and the bounds are those of the right sampler.
 
-| study | method | bug | caught by | statistic | bound | |
+"""
+PLACEBOS = """
+## Placebos
+
+Twins that compute the same in other words, made and run by the same machinery; the evidence named must not reject them.
+
+"""
+HEAD_OF_TWINS = """| study | method | {} | {} | statistic | bound | |
 |---|---|---|---|---|---|---|
 """
 
@@ -72,14 +100,23 @@ def write_page(tasks: list[Task]) -> bool:
     """
     found = {task: read(task) for task in tasks}
     evidence = [task for task in tasks if task.twin is None]
-    twins = [task for task in tasks if task.twin is not None]
+    wrong = [task for task in tasks if task.is_wrong]
+    placebos = [task for task in tasks if task.twin is not None and not task.is_wrong]
     for task in evidence:
         if found[task] and task.kind == "calibration":
             _draw(task)
-    rows = [_row(name, method, found) for name in models.catalog for method in methods_of(name)]
-    head = "| model | method | " + " | ".join(KINDS) + " | CPU s | verdict |\n" + "|---" * 8 + "|\n"
-    text = INTRODUCTION + _summary(found, evidence, twins) + head + "".join(rows) + TWINS
-    text += "".join(_twin(task, found[task]) for task in twins) + _designs() + _versions(found)
+    samplers = [(name, method) for name in models.catalog for method in methods_of(name)]
+    columns = (*KINDS, "CPU s", "verdict")
+    head = f"| model | method | {' | '.join(columns)} |\n" + "|---" * (len(columns) + 2) + "|\n"
+    text = INTRODUCTION + _summary(found, (evidence, wrong, placebos)) + head
+    text += "".join(_row(name, method, found) for name, method in samplers)
+    text += POWER_TEXT + "".join(_doses(name, method, found) for name, method in samplers)
+    text += "".join(_repeated(task, found[task]) for task in evidence if task.kind == "power")
+    text += TWINS + HEAD_OF_TWINS.format("bug", "caught by")
+    text += "".join(_twin(task, found[task], "caught", "**MISSED**") for task in wrong)
+    text += PLACEBOS + HEAD_OF_TWINS.format("change", "tested by")
+    text += "".join(_twin(task, found[task], "not caught", "**CAUGHT**") for task in placebos)
+    text += _designs() + _versions(found)
     records.FOLDER.mkdir(exist_ok=True)
     (records.FOLDER / "README.md").write_text(text)
     return all(record and record["passed"] for record in found.values())
@@ -93,15 +130,16 @@ def _draw(task: Task) -> None:
     draw_ecdf(ranks, names, title, folder / f"{task.study}.{task.method}.png")
 
 
-def _summary(found: dict[Task, Any], evidence: list[Task], twins: list[Task]) -> str:
-    good, caught = (sum(bool(found[t] and found[t]["passed"]) for t in some) for some in (evidence, twins))  # fmt: skip
+def _summary(found: dict[Task, Any], groups: tuple[list[Task], list[Task], list[Task]]) -> str:
+    evidence, wrong, placebos = groups
+    good, caught, spared = (sum(bool(found[t] and found[t]["passed"]) for t in some) for some in groups)
     bad = [t for t in evidence if found[t] and not found[t]["passed"]]
-    missing = [t for t in (*evidence, *twins) if not found[t]]
+    missing = [t for t in found if not found[t]]
     old = [t for t in found if found[t] and found[t]["key"] != key_of(t)]
     hours = sum(found[t]["cpu_seconds"] for t in found if found[t]) / 3600
     lines = [
-        f"\n{good} of {len(evidence)} verdicts are good, {caught} of {len(twins)} wrong twins are caught; "
-        f"{hours:.1f} CPU hours.\n"
+        f"\n{good} of {len(evidence)} verdicts are good, {caught} of {len(wrong)} wrong twins are caught, "
+        f"{spared} of {len(placebos)} placebos are not; {hours:.1f} CPU hours.\n"
     ]
     for words, some in (("Bad", bad), ("Missing", missing), ("Of older sources", old)):
         if some:
@@ -119,7 +157,7 @@ def _row(name: str, method: str, found: dict[Task, Any]) -> str:
     return f"| {name} | {method} | " + " | ".join(cells) + f" | {seconds:,.0f} | {verdict} |\n"
 
 
-def _cell(kind: Kind, own: dict[Kind, Any], name: str, method: str) -> str:
+def _cell(kind: Kind, own: dict[str, Any], name: str, method: str) -> str:
     if kind not in kinds_of(method):
         return "does not apply"
     record = own.get(kind)
@@ -139,18 +177,50 @@ def _cell(kind: Kind, own: dict[Kind, Any], name: str, method: str) -> str:
     return said
 
 
-def _twin(task: Task, record: Any) -> str:
-    bug = task.bug.bug if task.bug else ""
+def _doses(name: str, method: str, found: dict[Task, Any]) -> str:
+    """Return the row of the smallest doses of a sampler, over all kinds of evidence that know them."""
+    smallest: dict[str, float] = {}
+    for task, record in found.items():
+        if record and (task.study, task.method, task.twin) == (name, method, None):
+            for parameter, dose in record["notes"].get("doses", {}).items():
+                smallest[parameter] = min(dose, smallest.get(parameter, np.inf))
+    cells = {"mean": [], "share": [], "added": []}
+    for parameter, dose in smallest.items():
+        first = parameter.partition(" ")[0]
+        unit = "mean" if first == "mean" else "share" if first in ("sd", "scale", "rate") else "added"
+        said = f"{parameter} {f'{100 * dose:.1f} %' if unit == 'share' else f'{dose:.3f}'}"
+        cells[unit].append(f"**{said}**" if unit == "added" and dose > WEAK else said)
+    added, share, mean = (", ".join(cells[unit]) for unit in ("added", "share", "mean"))
+    return f"| {name} | {method} | {added} | {share} | {mean} |\n"
+
+
+def _repeated(task: Task, record: Any) -> str:
+    """Return a sentence on the repetitions of a test at the smallest dose."""
     if record is None:
-        return f"| {task.study} | {task.method} | {bug} | {task.kind} | | | **missing** |\n"
+        return f"\nMissing: repetitions of {task.study}.\n"
+    notes, off = record["notes"], "" if record["passed"] else ", **far from .9**"
+    return (
+        f"\nChecked by repetition: for {task.study} by {task.method}, {PAIRS:,} pairs of few data should catch a dose of "
+        f"{notes['dose']:.3f} of the {record['worst']} with probability .9. A sampler that was told this prior was caught in "
+        f"{notes['caught']} of {record['simulations']} repetitions{off}.\n"
+    )
+
+
+def _twin(task: Task, record: Any, passed: str, failed: str) -> str:
+    bug = task.bug.bug if task.bug else ""
+    start = f"| {task.study} | {task.method} | {bug} | {task.kind} |"
+    if record is None:
+        return f"{start} | | **missing** |\n"
     statistic = "infinite" if record["statistic"] >= 1e9 else f"{record['statistic']:.2f}"
-    verdict = "caught" if record["passed"] else "**MISSED**"
-    return f"| {task.study} | {task.method} | {bug} | {task.kind} | {statistic} | {record['threshold']:.2f} | {verdict} |\n"
+    return f"{start} {statistic} | {record['threshold']:.2f} | {passed if record['passed'] else failed} |\n"
 
 
 def _designs() -> str:
-    rows = [f"| {s.name} | {s.design} |\n" for s in STUDIES.values()]
-    return "\n## Designs\n\n| model | design |\n|---|---|\n" + "".join(rows)
+    rows = [
+        f"| {s.name} | {s.design} | {FEW_DATA[s.name].design if s.name in FEW_DATA else 'does not apply'} |\n"
+        for s in STUDIES.values()
+    ]
+    return "\n## Designs\n\n| model | design | few data |\n|---|---|---|\n" + "".join(rows)
 
 
 def _versions(found: dict[Task, Any]) -> str:

@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from hashlib import blake2b
 from importlib.metadata import version
@@ -19,16 +19,40 @@ from raterzoo.inference.rankings.recognition import gamma_parameters
 from raterzoo.inference.scores.normal import begin_scores
 from raterzoo.inference.scores.recognition import read_item_scores
 
-from . import calibration, chains, designs, exact_draws, joint_law, nuts, stationarity, studies
+from . import (
+    calibration,
+    chains,
+    designs,
+    exact_draws,
+    joint_law,
+    nuts,
+    power,
+    prior_scores,
+    stationarity,
+    studies,
+)
 from .chains import chains_of
 from .digests import EVIDENCE, Sources
+from .exact_draws import EXACT, ITEMS
+from .studies import FEW_DATA, STUDIES
 from .tasks import Outcome, Task
 
-__all__ = ["FOLDER", "key_of", "read", "read_ranks", "roots_of", "write"]
+__all__ = ["FOLDER", "contents_of", "key_of", "read", "read_ranks", "roots_of", "write"]
 
 FOLDER = Path(__file__).parent
 PACKAGES = ("raterzoo", "pymc", "pytensor", "nutpie", "numba", "numpy", "scipy")
-OURS = (calibration, chains, designs, exact_draws, joint_law, nuts, stationarity, studies)
+OURS = (
+    calibration,
+    chains,
+    designs,
+    exact_draws,
+    joint_law,
+    nuts,
+    power,
+    prior_scores,
+    stationarity,
+    studies,
+)
 EXACTLY = {  # functions that draw exactly, by kind of annotation
     "labels": (read_counted_labels, begin_counted_labels),
     "scores": (read_item_scores, begin_scores),
@@ -40,7 +64,7 @@ def key_of(task: Task) -> str:
     """Return a digest of a task's settings, of all code that it depends on, and of the versions of its packages.
 
     The code is that of the model's builder, of the sampler and of the evidence, as far as it is reached; `digests` says which
-    changes count. The containers of data, which the simulations fill, are left out.
+    changes count. Of the containers it is their contents for the designs of the study that count, not their code.
 
     Parameters
     ----------
@@ -53,7 +77,7 @@ def key_of(task: Task) -> str:
         Sixteen hexadecimal digits.
     """
     used = [package for package in PACKAGES if package != "nutpie" or task.method == "nuts"]
-    parts = [task.name, task.simulations, *map(version, used)]
+    parts = [task.name, task.simulations, *map(version, used), contents_of(task.study)]
     if task.bug:
         parts += [task.bug.name, task.bug.links]
         parts += [_digests_of(f) for f in (task.bug.told, task.bug.spoil) if f]
@@ -63,6 +87,26 @@ def key_of(task: Task) -> str:
         entry = models.catalog[task.study]  # the digests leave the catalog out
         parts += [sorted(entry.nuts_options.items()), entry.nuts_thinning]
     return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+
+
+@cache
+def contents_of(study: str) -> str:
+    """Return a digest of what the containers of a study hold: all public fields and properties, whatever code computed them."""
+    held = [own[study].data() for own in (STUDIES, FEW_DATA) if study in own]
+    held += [EXACT[study].data(ITEMS)] if study in EXACT else []
+    return blake2b(repr([_fields_of(data) for data in held]).encode(), digest_size=8).hexdigest()
+
+
+def _fields_of(data: Any) -> list[tuple[str, Any]]:
+    fields = ((name, getattr(data, name)) for name in dir(data) if not name.startswith("_"))
+    return [(name, _plain(value)) for name, value in fields if not callable(value)]
+
+
+def _plain(value: Any) -> Any:
+    """Return an array, or a mapping of arrays, as something whose representation is complete."""
+    if isinstance(value, Mapping):
+        return [(key, _plain(own)) for key, own in value.items()]
+    return (value.dtype.str, value.tolist()) if isinstance(value, np.ndarray) else value
 
 
 def roots_of(study: str, method: str) -> list[Any]:
@@ -119,7 +163,7 @@ def write(task: Task, outcome: Outcome, seconds: float) -> None:
         "method": task.method,
         "kind": task.kind,
         "bug": task.bug.bug if task.bug else None,
-        "passed": outcome.within is not bool(task.bug),
+        "passed": outcome.within is not task.is_wrong,
         "statistic": round(min(outcome.statistic, 1e9), 3),
         "threshold": round(outcome.threshold, 3),
         "worst": outcome.worst,

@@ -7,18 +7,21 @@ joint
     with the annotations before, has that law, and each chain is one independent observation.
 
 Quantities are taken as shares u of an independent sample of the joint law below them, which are bounded; compared are the means
-of u, of u^2 and of the products of two.
+of u, of u^2 and of the products of two. The test of invariance also has the scores of the priors (`prior_scores`), whose means
+are zero: what they owe to where the transitions began is regressed out.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from tests.support.monte_carlo import bonferroni_threshold, seed_of
 
 from .joint_law import JointLaw, Values
+from .prior_scores import PriorScores
 
-__all__ = ["Move", "invariance_z", "joint_z", "threshold_of"]
+__all__ = ["Move", "Moved", "invariance_z", "joint_z", "scores_z", "threshold_of"]
 
 Move = Callable[[Values, np.ndarray, int, np.random.Generator], Values]
 REFERENCE = 4000  # draws of the joint law that tell the share below a value
@@ -43,7 +46,25 @@ class _Shares:
         return np.concatenate([u, centred[..., first] * centred[..., second]], axis=-1)
 
 
-def invariance_z(law: JointLaw, move: Move, simulations: int, name: str) -> np.ndarray:
+class Moved(NamedTuple):
+    """Parameters before and after a few transitions, and annotations; each of shape (pair, ...)."""
+
+    before: Values
+    after: Values
+    answers: np.ndarray
+
+
+def moved(law: JointLaw, move: Move, simulated: tuple[Values, np.ndarray], seed: int) -> Moved:
+    """Make a few transitions from each of the simulated parameters."""
+    (truth, answers), after = simulated, []
+    rng = np.random.default_rng(seed)
+    for s in range(len(answers)):
+        own = {variable: x[s].copy() for variable, x in truth.items()}
+        after.append(move(own, answers[s], MOVES, rng))
+    return Moved(truth, _stacked(after), answers)
+
+
+def invariance_z(law: JointLaw, move: Move, simulations: int, name: str) -> tuple[np.ndarray, Moved]:
     """Compare parameters before and after a few transitions.
 
     Parameters
@@ -59,20 +80,46 @@ def invariance_z(law: JointLaw, move: Move, simulations: int, name: str) -> np.n
 
     Returns
     -------
-    ndarray, shape (feature,)
+    z : ndarray, shape (feature,)
         Standard normal if the transitions leave the law as it is; infinite where nothing has moved at all.
+    pairs : Moved
+        The parameters, for `scores_z`.
     """
     seed = seed_of(name)
     truth, answers = law.simulate(REFERENCE + simulations, seed)
-    rng, moved = np.random.default_rng(seed), []
-    before = law.quantities(truth, answers, paired=True)
-    for s in range(REFERENCE, REFERENCE + simulations):
-        own = {variable: x[s].copy() for variable, x in truth.items()}
-        moved.append(move(own, answers[s], MOVES, rng))
-    after = law.quantities(_stacked(moved), answers[REFERENCE:], paired=True)
-    shares = _Shares(before[:REFERENCE])
-    change = shares.features(after) - shares.features(before[REFERENCE:])
-    return _z(change.mean(axis=0), change.std(axis=0, ddof=1) / np.sqrt(simulations))
+    shares = _Shares(law.quantities(_part(truth, slice(REFERENCE)), answers[:REFERENCE], paired=True))
+    pairs = moved(law, move, (_part(truth, slice(REFERENCE, None)), answers[REFERENCE:]), seed)
+    before, after = (
+        shares.features(law.quantities(values, pairs.answers, paired=True))
+        for values in (pairs.before, pairs.after)
+    )
+    change = after - before
+    return _z(change.mean(axis=0), change.std(axis=0, ddof=1) / np.sqrt(simulations)), pairs
+
+
+def scores_z(scores: PriorScores, pairs: Moved) -> tuple[np.ndarray, np.ndarray]:
+    """Test that the scores of the priors have mean zero after the transitions.
+
+    Parameters
+    ----------
+    scores : PriorScores
+        Of the law that was simulated.
+    pairs : Moved
+        Parameters before and after.
+
+    Returns
+    -------
+    z : ndarray, shape (score,)
+        Standard normal if the transitions leave the law as it is; infinite where nothing has moved at all.
+    shift : ndarray, shape (score,)
+        Change of z by a dose of one of the prior, to first order.
+    """
+    before, after = scores.of(pairs.before), scores.of(pairs.after)
+    residual = after - before @ np.linalg.lstsq(before, after)[0]  # of mean zero, as both are
+    error = residual.std(axis=0, ddof=1) / np.sqrt(len(residual))
+    error = np.where((after == before).all(axis=0), 0.0, error)
+    half = ((after - before) ** 2).mean(axis=0) / 2
+    return _z(residual.mean(axis=0), error), half / np.where(error > 0, error, np.inf)
 
 
 def joint_z(law: JointLaw, move: Move, chains: int, name: str) -> np.ndarray:
@@ -120,6 +167,10 @@ def joint_z(law: JointLaw, move: Move, chains: int, name: str) -> np.ndarray:
 def threshold_of(z: np.ndarray) -> float:
     """Return the bound on the largest |z| of all features, at one false alarm in 10,000 tests."""
     return bonferroni_threshold(len(z))
+
+
+def _part(values: Values, which: slice) -> Values:
+    return {name: x[which] for name, x in values.items()}
 
 
 def _stacked(draws: list[Values]) -> Values:

@@ -1,4 +1,4 @@
-"""Studies: for every model of the catalog a small design, informative priors and the quantities to rank."""
+"""Studies: for every model of the catalog a small design, informative priors and the quantities to rank; others with few data."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from raterzoo.models.distributions.marginal_labels import label_logp
 
 from . import designs
 
-__all__ = ["STUDIES", "Study", "methods_of"]
+__all__ = ["FEW_DATA", "STUDIES", "Study", "methods_of"]
 
 PRIOR_OF_SCORES = {"mean": 1.5, "mean_weight": 0.4, "shape": 1.7, "rate": 0.9}
 
@@ -27,8 +27,10 @@ class Study:
         Name of the model in the catalog.
     design : str
         Design in words.
-    build : callable
-        Returns the model; its annotations are replaced in every simulation.
+    data : callable
+        Returns the design as a container; its annotations are replaced in every simulation.
+    law : callable
+        From that container to the model.
     derived : callable
         Quantities besides the free variables, see `JointLaw`.
     schedule : tuple of int
@@ -39,10 +41,15 @@ class Study:
 
     name: str
     design: str
-    build: Callable[[], pm.Model]
+    data: Callable[[], Any]
+    law: Callable[[Any], pm.Model]
     derived: Callable[[pm.Model, Any], Mapping[str, Any]]
     schedule: tuple[int, int] = (200, 20)
     ranked: tuple[str, ...] | None = None
+
+    def build(self) -> pm.Model:
+        """Build the model of the design."""
+        return self.law(self.data())
 
 
 def of_labels(model: pm.Model, answers: Any) -> dict[str, Any]:
@@ -110,21 +117,32 @@ def of_places(variable: str) -> Callable[[pm.Model, Any], dict[str, Any]]:
     return derived
 
 
-def _labels(name: str, categories: int = 2, **options: Any) -> Study:
+def _labels(
+    name: str, categories: int = 2, items: int = 20, derived: Any = of_labels, **options: Any
+) -> Study:
     return Study(
         name,
-        f"20 items, 4 raters, 3 answers an item, {categories} categories",
-        lambda: getattr(models, name)(designs.labels(categories), **options),
-        of_labels,
+        f"{items} items, 4 raters, 3 answers an item, {categories} categories",
+        lambda: designs.labels(categories, items),
+        lambda data: getattr(models, name)(data, **options),
+        derived,
     )
 
 
-def _effects(name: str, derived: Any = of_effects, items: int = 12, **options: Any) -> Study:
+def _effects(name: str, derived: Any = of_effects) -> Study:
+    return _labels(name, items=12, derived=derived)
+
+
+def _states(items: int, weight: float, probability: float) -> Study:
+    prior = {"weight_concentration": weight, "probability_concentration": probability}
     return Study(
-        name,
-        f"{items} items, 4 raters, 3 answers an item, 2 categories",
-        lambda: getattr(models, name)(designs.labels(2, items), **options),
-        derived,
+        "item_states",
+        f"{items} items, 3 labels of each, 2 states",
+        lambda: designs.labels(2, items),
+        lambda data: models.item_states(data, states=2, **prior),
+        of_states,
+        (500, 30),
+        (),
     )
 
 
@@ -132,17 +150,30 @@ def _comparisons(name: str, words: str, **options: Any) -> Study:
     return Study(
         name,
         f"27 votes of 3 raters on 4 items, {words}",
-        lambda: getattr(models, name)(designs.comparisons(), **options),
+        designs.comparisons,
+        lambda data: getattr(models, name)(data, **options),
         of_places("quality"),
         (50, 12),
     )
 
 
-def _rankings(name: str) -> Study:
+def _scores(design: str, data: Callable[[], Any]) -> Study:
+    return Study(
+        "hierarchical_scores",
+        design,
+        data,
+        lambda scores: models.hierarchical_scores(scores, group="kind", mean=0.0, spread=1.0),
+        of_places("location"),
+        (300, 30),
+    )
+
+
+def _rankings(name: str, items: int = 2) -> Study:
     return Study(
         name,
-        "2 items, 3 raters, partial rankings of 4 categories",
-        lambda: getattr(models, name)(designs.rankings(), concentration=0.5, candidates="all"),
+        f"{items} items, 3 raters, partial rankings of 4 categories",
+        lambda: designs.rankings(items),
+        lambda data: getattr(models, name)(data, concentration=0.5, candidates="all"),
         of_items,
         (200, 10),
     )
@@ -157,36 +188,23 @@ STUDIES: Mapping[str, Study] = {
         Study(
             "dirichlet",
             "1 to 5 labels of an item, 3 categories",
-            lambda: models.dirichlet(designs.many_labels(3), concentration=0.7),
+            lambda: designs.many_labels(3),
+            lambda data: models.dirichlet(data, concentration=0.7),
             of_items,
         ),
         _effects("glad"),
         _labels("hierarchical_dawid_skene"),
-        Study(
-            "hierarchical_scores",
-            "7 items, 5 raters of 2 groups, 3 scores an item",
-            lambda: models.hierarchical_scores(designs.scores(), group="kind", mean=0.0, spread=1.0),
-            of_places("location"),
-            (300, 30),
-        ),
+        _scores("7 items, 5 raters of 2 groups, 3 scores an item", designs.scores),
         _effects("item_difficulty"),
-        Study(
-            "item_states",
-            "20 items, 3 labels of each, 2 states",
-            lambda: models.item_states(
-                designs.labels(), states=2, weight_concentration=2.0, probability_concentration=1.0
-            ),
-            of_states,
-            (500, 30),
-            (),
-        ),
+        _states(20, 2.0, 1.0),
         _effects("logistic_random_effects"),
         _labels("mace", prevalence_concentration=2.0),
         _labels("multinomial", 3),
         Study(
             "normal_scores",
             "1 to 4 scores of an item",
-            lambda: models.normal_scores(designs.many_scores(4), **PRIOR_OF_SCORES),
+            lambda: designs.many_scores(4),
+            lambda data: models.normal_scores(data, **PRIOR_OF_SCORES),
             of_places("location"),
         ),
         _labels("one_coin", 3),
@@ -195,13 +213,32 @@ STUDIES: Mapping[str, Study] = {
         Study(
             "prirn",
             "3 raters, partial rankings of 4 categories",
-            lambda: models.prirn(designs.rankings(), reliability=3.0, smoothing=0.2),
+            designs.rankings,
+            lambda data: models.prirn(data, reliability=3.0, smoothing=0.2),
             of_items,
         ),
         _rankings("tempered_plackett_luce"),
         _comparisons("thurstone", "with a side that may have an advantage", left_bias=True),
     )
 }  # fmt: skip
+
+WEAK = {"prevalence_concentration": 0.8}
+ABILITIES = WEAK | {"ability_concentration": (1.2, 0.6)}
+
+FEW_DATA: Mapping[str, Study] = {
+    study.name: study
+    for study in (
+        _labels("class_conditional", 3, 5, **ABILITIES),
+        _labels("dawid_skene", 2, 5, confusion_concentration=[[1.2, 0.6], [0.6, 1.2]], **WEAK),
+        _scores("4 items, 12 raters of 2 groups, 3 scores an item", designs.few_scores),
+        _states(5, 0.8, 0.6),
+        _labels("mace", 2, 5, competence_concentration=(1.2, 0.6), spam_concentration=0.8, **WEAK),
+        _labels("multinomial", 3, 5, confusion_concentration=0.6, **WEAK),
+        _labels("one_coin", 3, 5, **ABILITIES),
+        _rankings("plackett_luce", 1),
+    )
+}  # fmt: skip
+"""Designs with few data and weak priors, on which a wrong prior has the largest effect: one for each Gibbs sampler."""
 
 
 def methods_of(name: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Tasks: every kind of evidence for every model and method, and every wrong twin; each runs on its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -15,18 +15,21 @@ from tests.support.monte_carlo import seed_of
 
 from .calibration import calibration_ranks, deviation, equals_end_to_end
 from .chains import Chains, chains_of
-from .exact_draws import EXACT, closed_form_z, item_ranks
+from .exact_draws import EXACT, ITEMS, closed_form_z, item_ranks
 from .joint_law import JointLaw, Values
 from .nuts import NutsMoves, NutsRuns
-from .stationarity import invariance_z, joint_z, threshold_of
-from .studies import STUDIES, methods_of
+from .power import POWER, REPETITIONS, caught_again, smallest_doses
+from .prior_scores import PriorScores
+from .stationarity import Moved, invariance_z, joint_z, moved, scores_z, threshold_of
+from .studies import FEW_DATA, STUDIES, Study, methods_of
 from .twin_sources import in_place_of, rebuilt
-from .twins import TWINS, Kind, Twin
+from .twins import REPEATED, TWINS, Kind, Twin
 
 __all__ = ["Outcome", "Task", "all_tasks", "kinds_of"]
 
 OWN, BY_NUTS, PAIRS, CHAINS = 1000, 300, 1000, 250  # simulations, by kind
-ITEMS = 5  # items of the closed-form test, each with two variables
+MOST_OFF = 3.0  # standard deviations of the share of repetitions that catch a dose
+FEW = 20_000  # pairs, of few data each
 CHAINS_OF_HMC = 60  # fewer: the Laplace centre is computed again for all new annotations
 
 
@@ -47,7 +50,7 @@ class Outcome:
     quantities : tuple of str
         Names of the columns of `ranks`.
     notes : dict of str to Any
-        Further facts, such as divergences.
+        Further facts, such as divergences, and the smallest dose of each parameter that is caught with probability `POWER`.
 
     Raises
     ------
@@ -97,13 +100,20 @@ class Task:
         return None if self.twin is None else TWINS[self.twin]
 
     @property
+    def is_wrong(self) -> bool:
+        """Whether the evidence must reject the sampler: a twin that is no placebo."""
+        return self.bug is not None and not self.bug.placebo
+
+    @property
     def simulations(self) -> int:
         """Simulations, pairs or chains."""
         whole = {
             "calibration": BY_NUTS if self.method == "nuts" else OWN,
             "invariance": PAIRS,
+            "few data": FEW,
             "joint": CHAINS_OF_HMC if self.method == "hmc" else CHAINS,
             "closed form": OWN,
+            "power": REPETITIONS,
         }[self.kind]
         return whole // 10 if self.quick else whole
 
@@ -120,16 +130,20 @@ class Task:
         told = self.bug.told() if self.bug and self.bug.told else None
         if self.kind == "calibration":
             return _of_ranks(item_ranks(study, self.simulations, self.name, told), study.names, {})
-        z = closed_form_z(study, self.name, told)
-        return _of_z(z, None, 1)
+        z, shift = closed_form_z(study, self.name, told)
+        return _of_z(z, _closed_form_names(z, [*shift]), 1, shift)
+
+    @property
+    def _study(self) -> Study:
+        return (FEW_DATA if self.kind in ("few data", "power") else STUDIES)[self.study]
 
     def _model(self) -> pm.Model:
         """Return the model that the sampler is given: the study's, or a twin's."""
         told = self.bug.told if self.bug else None
-        return (told or STUDIES[self.study].build)()
+        return (told or self._study.build)()
 
     def _calibrated(self) -> Outcome:
-        law, notes = law_of(self.study), {}
+        law, notes = law_of(self._study), {}
         if self.method == "nuts":
             runs: Any = NutsRuns(self._model(), **nuts_options(law.model, {}))
         else:
@@ -143,26 +157,42 @@ class Task:
         return _of_ranks(ranks, tuple(law.labels()), notes)
 
     def _chains(self) -> Chains:
-        return chains_of(self.study)(self._model(), STUDIES[self.study].schedule)
+        return chains_of(self.study)(self._model(), self._study.schedule)
+
+    def _mover(self, law: JointLaw) -> Any:
+        if self.method != "nuts":
+            return self._chains()
+        seed = seed_of(f"{self.name} learning")
+        values, answers = law.simulate(1, seed)
+        first: Values = {name: x[0] for name, x in values.items()}
+        return NutsMoves(self._model(), first, answers[0], seed)
 
     def _stationary(self) -> Outcome:
-        law = law_of(self.study)
-        if self.method == "nuts":
-            seed = seed_of(f"{self.name} learning")
-            values, answers = law.simulate(1, seed)
-            first: Values = {name: x[0] for name, x in values.items()}
-            mover: Any = NutsMoves(self._model(), first, answers[0], seed)
-        else:
-            mover = self._chains()
-        test = invariance_z if self.kind == "invariance" else joint_z
-        return _of_z(test(law, mover.move, self.simulations, self.name), law, self.simulations)
+        law = law_of(self._study)
+        if self.kind == "power":
+            return _of_repetitions(self.study, *caught_again(self.study, law, self.name))
+        mover, n = self._mover(law), self.simulations
+        if self.kind == "joint":
+            return _of_z(joint_z(law, mover.move, n, self.name), _names_of_products(law), n)
+        if self.kind == "few data":
+            seed = seed_of(self.name)
+            return _of_scores(law, moved(law, mover.move, law.simulate(n, seed), seed), np.empty(0), [])
+        z, pairs = invariance_z(law, mover.move, n, self.name)
+        return _of_scores(law, pairs, z, _names_of_products(law))
 
 
 @cache
-def law_of(study: str) -> JointLaw:
+def law_of(study: Study) -> JointLaw:
     """Return the joint law of a study, compiled once in each process."""
-    own = STUDIES[study]
-    return JointLaw(own.build(), own.derived, own.ranked)
+    return JointLaw(study.build(), study.derived, study.ranked)
+
+
+def _of_scores(law: JointLaw, pairs: Moved, others: np.ndarray, names: list[str]) -> Outcome:
+    """Return the outcome of the scores of the priors together with other statistics."""
+    scores = PriorScores(law.model)
+    z, shift = scores_z(scores, pairs)
+    by_name = dict(zip(scores.names, shift.tolist(), strict=True))
+    return _of_z(np.concatenate([others, z]), [*names, *scores.names], len(pairs.answers), by_name)
 
 
 def _of_ranks(ranks: np.ndarray, names: tuple[str, ...], notes: dict[str, Any]) -> Outcome:
@@ -171,26 +201,48 @@ def _of_ranks(ranks: np.ndarray, names: tuple[str, ...], notes: dict[str, Any]) 
     return Outcome(float(strayed.max()), 1.0, worst, len(ranks), ranks.astype(np.uint8), names, notes)  # fmt: skip
 
 
-def _of_z(z: np.ndarray, law: JointLaw | None, simulations: int) -> Outcome:
-    size = np.abs(z)
+def _of_repetitions(study: str, dose: float, caught: int) -> Outcome:
+    """Return the outcome of the number of repetitions that caught a dose, in binomial standard deviations from `POWER`."""
+    off = abs(caught - POWER * REPETITIONS) / np.sqrt(POWER * (1 - POWER) * REPETITIONS)
+    notes = {"dose": round(dose, 4), "caught": caught}
+    return Outcome(float(off), MOST_OFF, REPEATED[study][0], REPETITIONS, None, (), notes)
+
+
+def _of_z(
+    z: np.ndarray, names: list[str], simulations: int, shift: Mapping[str, float] | None = None
+) -> Outcome:
+    """Return the outcome of statistics that are standard normal; `shift` is the change of some by a dose of one.
+
+    A dose is caught with probability `POWER` if it moves its statistic so far beyond the bound; others may catch a smaller one.
+    """
+    size, threshold = np.abs(z), threshold_of(z)
     worst = int(size.argmax())
-    names = law.labels() if law else []
+    doses = smallest_doses(threshold, shift or {})
+    notes = {"doses": {name: round(dose, 4) for name, dose in doses.items()}} if doses else {}
+    return Outcome(float(size[worst]), threshold, names[worst], simulations, None, (), notes)
+
+
+def _names_of_products(law: JointLaw) -> list[str]:
+    """Return names of the quantities and of their products, as the tests of stationarity list them."""
+    names = law.labels()
     first, second = np.triu_indices(len(names))
-    if worst < len(names):
-        what = names[worst]
-    elif law:
-        at = worst - len(names)
-        what = f"{names[first[at]]} x {names[second[at]]}"
-    else:
-        what = f"item {worst // 2}" if worst < 2 * ITEMS else "a correlation"
-    return Outcome(float(size.max()), threshold_of(z), what, simulations, None, (), {})
+    return names + [f"{names[a]} x {names[b]}" for a, b in zip(first, second, strict=True)]
+
+
+def _closed_form_names(z: np.ndarray, scores: list[str]) -> list[str]:
+    """Return names of the statistics of a closed form."""
+    items = [f"item {k // 2}" for k in range(2 * ITEMS)]
+    return items + ["a correlation"] * (len(z) - len(items) - len(scores)) + scores
 
 
 def kinds_of(method: str) -> tuple[Kind, ...]:
     """Return the kinds of evidence that apply to a method."""
     if method == "exact":
         return ("calibration", "closed form")
-    return ("calibration", "invariance") if method == "nuts" else ("calibration", "invariance", "joint")  # fmt: skip
+    if method == "nuts":
+        return ("calibration", "invariance")
+    own = ("calibration", "invariance", "joint")
+    return (*own, "few data") if method == "gibbs" else own
 
 
 def all_tasks(quick: bool = False) -> list[Task]:
@@ -207,4 +259,5 @@ def all_tasks(quick: bool = False) -> list[Task]:
         for method in methods_of(name)
         for kind in kinds_of(method)
     ]
+    found += [Task(study, "gibbs", "power", quick=quick) for study in REPEATED]
     return found + [Task(t.study, t.method, t.kind, i, quick) for i, t in enumerate(TWINS)]

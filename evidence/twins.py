@@ -1,4 +1,8 @@
-"""Wrong twins: samplers with one seeded bug each, and the evidence that has to catch it."""
+"""Wrong twins: samplers with one seeded bug each, and the evidence that has to catch it; placebos, which it must not.
+
+Graded twins have one shape or concentration too large by `DOSE`. Placebos are changed in the same way as the others, but compute
+the same: evidence that catches one of them would catch anything.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +16,17 @@ from raterzoo import models
 from . import designs
 from .twin_sources import Link
 
-__all__ = ["TWINS", "Kind", "Twin"]
+__all__ = ["DOSE", "REPEATED", "TWINS", "Kind", "Twin"]
 
-Kind = Literal["calibration", "invariance", "joint", "closed form"]
+Kind = Literal["calibration", "invariance", "joint", "few data", "closed form", "power"]
+
+
+DOSE = 0.1  # of graded twins
 
 
 @dataclass(frozen=True)
 class Twin:
-    """A sampler with one seeded bug.
+    """A sampler with one seeded bug, or a placebo.
 
     Attributes
     ----------
@@ -35,6 +42,8 @@ class Twin:
         Returns the model that the sampler is given in place of the study's.
     spoil : callable, optional
         Change of the annotations that the sampler is given.
+    placebo : bool
+        Whether the change changes nothing, so that the evidence must not reject the twin.
     """
 
     bug: str
@@ -44,6 +53,7 @@ class Twin:
     links: tuple[Link, ...] = ()
     told: Callable[[], pm.Model] | None = None
     spoil: Callable[[np.ndarray], np.ndarray] | None = None
+    placebo: bool = False
 
     @property
     def name(self) -> str:
@@ -78,6 +88,10 @@ def _turned(answers: np.ndarray) -> np.ndarray:
     return told
 
 
+def _the_same(answers: np.ndarray) -> np.ndarray:
+    return answers.copy()
+
+
 def _without_first_rater(answers: np.ndarray) -> np.ndarray:
     """Forget the votes of the first rater."""
     told = answers.copy()
@@ -99,6 +113,19 @@ def _pairs(bug: str, kind: Kind, link: Link, study: str = "bradley_terry") -> Tw
 
 def _normal(bug: str, link: Link) -> Twin:
     return Twin(bug, "normal_scores", "exact", "closed form", (link,))
+
+
+def _dosed(function: str, line: str, dose: float) -> Link:
+    """Return the change of a function by which `line` has a dose added; there the dose is written as ``{}``."""
+    return function, (line.format(""), line.format(f" + {dose}"))
+
+
+def _graded(what: str, study: str, function: str, line: str) -> Twin:
+    return Twin(f"{what} + {DOSE}", study, "gibbs", "few data", (_dosed(function, line, DOSE),))
+
+
+def _placebo(what: str, study: str, method: str, kind: Kind, link: Link) -> Twin:
+    return Twin(what, study, method, kind, (link,), placebo=True)
 
 
 RATERS = "for a in range(len(scores.score)):\n        k = scores.rater[a]\n        residual"
@@ -200,4 +227,70 @@ OF_COMPARISONS = (
     Twin("NUTS is told the first winners exchanged", "bradley_terry", "nuts", "calibration", spoil=_turned),
 )  # fmt: skip
 
-TWINS: tuple[Twin, ...] = (*OF_LABELS, *OF_RANKINGS, *OF_COMPARISONS, *OF_SCORES)
+ROWS = ("_draw_row", "concentration[row, j] + counts[row, j]{}")
+SHAPE = ("update_worth", "float(shape[first + k] + wins[first + k]{})")
+REPEATED: dict[str, tuple[str, Callable[[float], pm.Model]]] = {
+    "dawid_skene": (
+        "concentration of confusion",
+        lambda dose: models.dawid_skene(
+            designs.labels(2, 5),
+            prevalence_concentration=0.8,
+            confusion_concentration=[[1.2 + dose, 0.6 + dose], [0.6 + dose, 1.2 + dose]],
+        ),
+    ),
+    "plackett_luce": (
+        "shape of worth",
+        lambda dose: models.plackett_luce(designs.rankings(1), concentration=0.5 + dose, candidates="all"),
+    ),
+}
+"""Parameters, and models of few data by the dose of the parameter: repeated at the dose that should be caught so often."""
+
+GRADED = (
+    _graded("rows", "dawid_skene", *ROWS),
+    _graded("prevalence", "dawid_skene", "draw_prevalence", "prior.prevalence[j] + categories[j]{}"),
+    _graded("right answers", "one_coin", "_draw_ability", "prior.confusion[first, category] + right{}"),
+    _graded("wrong answers", "class_conditional", "_draw_ability", "prior.confusion[first + 1, category] + wrong{}"),
+    _graded("honest answers", "mace", "draw_competence", "concentration[first, 1] + honest{}"),
+    _graded("spam", "mace", "draw_competence", "concentration[row, 0] + given - true{}"),
+    Twin("told that rows have concentration + 0.1", "multinomial", "gibbs", "few data",
+         told=lambda: models.multinomial(designs.labels(3, 5), prevalence_concentration=0.8, confusion_concentration=0.7)),
+    _graded("weights and probabilities", "item_states", "_draw_log_dirichlet", "prior[k] + counts[k]{}"),
+    _graded("shape of the variances", "hierarchical_scores", "draw_raters", "_gamma(rng, nu + 0.5 * count[k]{})"),
+    _graded("shape", "plackett_luce", *SHAPE),
+    Twin("told that the shape is 0.1 larger", "normal_scores", "exact", "closed form",
+         told=lambda: models.normal_scores(designs.many_scores(5), mean=1.5, mean_weight=0.4, shape=1.8, rate=0.9)),
+    Twin("told that the smoothing is 0.1 larger", "prirn", "exact", "closed form",
+         told=lambda: models.prirn(designs.rankings(5), reliability=3.0, smoothing=0.3)),
+)  # fmt: skip
+
+PLACEBOS = (
+    _placebo("counts are added in the other order", "dawid_skene", "gibbs", "few data",
+             ("_count", ("        labels[row, j] += by\n        totals[row // n, j] += by\n",
+                         "        totals[row // n, j] += by\n        labels[row, j] += by\n"))),
+    _placebo("concentration + 0.0", "dawid_skene", "gibbs", "joint",
+             ("_draw_row", ("concentration[row, j] + counts[row, j]", "concentration[row, j] + counts[row, j] + 0.0"))),
+    _placebo("a variable of another name", "mace", "gibbs", "invariance",
+             ("draw_competence",
+              ("        given = 0\n        for j in range(n):\n            given += counts[row, j]\n"
+               "        honest += true\n        answers += given\n",
+               "        given, j_of = 0, row\n        for j in range(n):\n            given += counts[j_of, j]\n"
+               "        answers += given\n        honest += true\n"))),
+    _placebo("shape + 0.0", "plackett_luce", "gibbs", "calibration",
+             ("update_worth",
+              ("float(shape[first + k] + wins[first + k])", "float(wins[first + k] + shape[first + k] + 0.0)"))),
+    _placebo("another order of factors", "hierarchical_scores", "gibbs", "few data",
+             ("draw_raters", ("second[k] += residual * residual", "second[k] += 1.0 * residual * residual"))),
+    _placebo("the momentum is taken off in the other order", "bradley_terry", "hmc", "invariance",
+             ("_transition", ("change = log_p_new - 0.5 * kinetic - start", "change = -start - 0.5 * kinetic + log_p_new"))),
+    _placebo("concentrations + 0.0", "dirichlet", "exact", "closed form",
+             ("draw_dirichlet_items",
+              ("(rng, items.concentration[i, k])", "(rng, items.concentration[i, k] + 0.0)"))),
+    Twin("told the same answers", "one_coin", "gibbs", "calibration", spoil=_the_same, placebo=True),
+    Twin("told the same model", "plackett_luce", "nuts", "invariance", placebo=True,
+         told=lambda: models.plackett_luce(designs.rankings(), concentration=0.5, candidates="all")),
+)  # fmt: skip
+
+TWINS: tuple[Twin, ...] = (
+    *OF_LABELS, *OF_RANKINGS, *OF_COMPARISONS, *OF_SCORES, *GRADED, *PLACEBOS,
+)  # fmt: skip
+"""All twins; the placebos are last."""

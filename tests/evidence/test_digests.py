@@ -1,13 +1,18 @@
 """Keys of the evidence change with what is computed, and not with where it stands or what is said about it."""
 
+import ast
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import raterzoo
+from raterzoo.models.data.coded_rows import CodedRows
 
-from evidence.digests import FOLDERS, Definition, Sources
-from evidence.records import roots_of
+from evidence import designs, records
+from evidence.digests import FOLDERS, ONLY_RAISING, Definition, Sources
+from evidence.records import contents_of, key_of, roots_of
+from evidence.tasks import Task
 from evidence.twins import TWINS
 from tests.support.source_twins import changed
 
@@ -204,7 +209,9 @@ def copied(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("twin", {t.study: t for t in TWINS if t.links}.values(), ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    "twin", {t.study: t for t in TWINS if t.links and not t.placebo}.values(), ids=lambda t: t.name
+)
 def test_wrong_twins_of_the_samplers_count(copied, twin):
     def digests():
         sources = Sources(FOLDERS | {"raterzoo": copied})
@@ -220,3 +227,69 @@ def test_wrong_twins_of_the_samplers_count(copied, twin):
         assert digests() != before
     finally:
         copy.write_text(text)
+
+
+EDITS_OF_DATA = [  # file, text, other text, whether it computes something else for a model
+    ("prior_arguments.py", "TOTAL, DIAGONAL = 8.0, 4.8", "TOTAL, DIAGONAL = 8.0, 4.9", True),
+    ("labels.py", "(labels.annotation_item, labels.annotation_rater, labels.label_code)",
+     "(labels.annotation_rater, labels.annotation_item, labels.label_code)", True),
+    ("labels.py", 'remedy="check what was read or selected"', 'remedy="look at what was read"', False),
+    ("labels.py", "if not total:", "if total < 1:", False),
+    ("prior_arguments.py", "it is a power of the likelihood", "it is an exponent of the likelihood", False),
+    ("container.py", "self.items[code], code, place", "self.items[code], code, place + 0", False),
+    ("reading/columns.py", "def is_empty(", "def is_blank(", False),
+    ("reading/numbers.py", "MAX_RANK =", "MAX_RANK = 1 +", False),
+]  # fmt: skip
+
+
+def test_of_the_data_what_models_compute_counts_and_readers_and_texts_do_not(copied):
+    def digests():
+        sources = Sources(FOLDERS | {"raterzoo": copied})
+        roots = [Definition("raterzoo.models.labels.dawid_skene", "dawid_skene")]
+        return sources.digests(roots, "raterzoo.models")
+
+    before = digests()
+    for file, old, new, counts in EDITS_OF_DATA:
+        copy = copied / "models" / "data" / file
+        text = copy.read_text()
+        assert old in text, (file, old)
+        copy.write_text(text.replace(old, new, 1))
+        try:
+            assert (digests() != before) is counts, (file, old)
+        finally:
+            copy.write_text(text)
+
+
+def test_functions_that_are_left_out_as_only_raising_return_nothing():
+    for path in (Path(raterzoo.__file__).parent / "models" / "data").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith(ONLY_RAISING):
+                assert isinstance(node.returns, ast.Constant) and node.returns.value is None, node.name
+
+
+def test_a_container_with_other_contents_changes_the_keys_of_its_studies(monkeypatch):
+    """The rows of a container that are sorted by another rule change keys, though its code is not followed."""
+    tasks = [Task(name, "gibbs", "few data") for name in ("dawid_skene", "plackett_luce")]
+    made = (designs.labels, designs.rankings, contents_of)
+
+    def forget():
+        for function in made:
+            function.cache_clear()
+
+    forget()
+    before = [key_of(task) for task in tasks]
+    merged = CodedRows.merged
+
+    def backwards(rows, n_raters):
+        present, found = merged(rows, n_raters)
+        return present, found.where(np.arange(len(found["count"]))[::-1]) if "label_code" in found else found
+
+    monkeypatch.setattr(CodedRows, "merged", backwards)
+    forget()
+    try:
+        assert [key_of(task) == key for task, key in zip(tasks, before, strict=True)] == [False, True]
+    finally:
+        monkeypatch.undo()
+        forget()
+    assert [key_of(task) for task in tasks] == before
+    assert records.contents_of("mace") == records.contents_of("dawid_skene")  # of the same designs

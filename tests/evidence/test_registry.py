@@ -11,16 +11,17 @@ from raterzoo import models
 from evidence import records
 from evidence.exact_draws import EXACT
 from evidence.records import key_of
-from evidence.studies import STUDIES, methods_of
+from evidence.studies import FEW_DATA, STUDIES, methods_of
 from evidence.tasks import Task, all_tasks, kinds_of
 from evidence.twin_sources import in_place_of, rebuilt
-from evidence.twins import TWINS
+from evidence.twins import DOSE, GRADED, PLACEBOS, REPEATED, TWINS
 
 
 def test_every_model_and_method_has_all_its_kinds():
     assert set(STUDIES) == set(models.catalog)
+    assert set(FEW_DATA) == {name for name in models.catalog if "gibbs" in methods_of(name)} > set(REPEATED)
     assert set(EXACT) == {name for name in models.catalog if "exact" in methods_of(name)}
-    tasks = [task for task in all_tasks() if task.twin is None]
+    tasks = [task for task in all_tasks() if task.twin is None and task.kind != "power"]
     found = Counter((task.study, task.method, task.kind) for task in tasks)
     expected = {
         (entry.name, method, kind)
@@ -41,11 +42,27 @@ def test_twins_are_of_every_family_method_and_kind():
     assert len({twin.name for twin in TWINS}) == len(TWINS) >= 25
     assert {models.catalog[twin.study].data for twin in TWINS} == {"labels", "rankings", "comparisons", "scores"}  # fmt: skip
     assert {twin.method for twin in TWINS} == {"exact", "gibbs", "hmc", "nuts"}
-    assert {twin.kind for twin in TWINS} == {"calibration", "invariance", "joint", "closed form"}
+    assert {twin.kind for twin in TWINS} == {"calibration", "invariance", "joint", "few data", "closed form"}
     for twin in TWINS:
         assert twin.method in methods_of(twin.study) and twin.kind in kinds_of(twin.method)
         assert bool(twin.links) + bool(twin.told) + bool(twin.spoil) == 1, twin.name
         assert not twin.spoil or twin.kind == "calibration", twin.name  # which alone spoils answers
+
+
+def test_every_own_sampler_with_a_shape_has_a_graded_twin_and_every_method_a_placebo():
+    own = {name for name in models.catalog if {"gibbs", "exact"} & {*methods_of(name)}}
+    assert {twin.study for twin in GRADED} | {
+        "dirichlet"
+    } == own  # whose twin is the one of its concentrations
+    for twin in (*GRADED, *(t for t in TWINS if t.bug == "concentrations + .1")):
+        assert str(DOSE) in twin.bug.replace(" .", " 0.") and not twin.placebo
+    assert all(twin.placebo for twin in PLACEBOS) and {twin.method for twin in PLACEBOS} == {
+        "exact",
+        "gibbs",
+        "hmc",
+        "nuts",
+    }
+    assert {twin.kind for twin in PLACEBOS} == {twin.kind for twin in TWINS}
 
 
 @pytest.mark.parametrize("twin", [t for t in TWINS if t.links], ids=lambda twin: twin.name)

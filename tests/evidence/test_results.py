@@ -10,6 +10,7 @@ from evidence.chains import KEPT
 from evidence.page import write_page
 from evidence.records import read, read_ranks, write
 from evidence.tasks import Outcome, Task, all_tasks
+from evidence.twins import DOSE
 
 TASKS = all_tasks()
 
@@ -18,7 +19,7 @@ TASKS = all_tasks()
 def test_every_verdict_is_good(task):
     record = read(task)
     assert record and record["passed"] and not record["quick"]
-    assert (record["statistic"] < record["threshold"]) is (task.twin is None)
+    assert (record["statistic"] < record["threshold"]) is not task.is_wrong
     assert record["notes"].get("equals inference.sample", True)
     if task.kind == "calibration":
         assert record["simulations"] >= task.simulations
@@ -34,7 +35,7 @@ def test_the_page_lists_every_model_and_method():
         for method in entry.methods:
             start = f"| {entry.name} | {method} | "
             lines = [line for line in page.splitlines() if line.startswith(start)]
-            (row,) = [line for line in lines if line.count("|") == 9]  # those of twins have fewer
+            (row,) = [line for line in lines if line.count("|") == 10]  # those of doses and twins have fewer
             assert row.endswith("| good |")
 
 
@@ -51,6 +52,42 @@ def test_a_bad_or_missing_verdict_is_shown(tmp_path, monkeypatch):
     write(bad, Outcome(5.0, 4.0, "spam[1]", 9, None, (), {}), 1.0)
     write(missed, Outcome(3.9, 4.0, "spam[0]", 9, None, (), {}), 1.0)
     assert read(good)["passed"] and not read(bad)["passed"] and not read(missed)["passed"]
+
+
+def test_a_placebo_that_is_caught_fails_the_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "FOLDER", tmp_path)
+    placebo = next(task for task in TASKS if task.bug and task.bug.placebo)
+    write(placebo, Outcome(3.9, 4.0, "spam[0]", 9, None, (), {}), 1.0)
+    assert write_page([placebo]) and "| not caught |" in (tmp_path / "README.md").read_text()
+    write(placebo, Outcome(4.1, 4.0, "spam[0]", 9, None, (), {}), 1.0)
+    assert not write_page([placebo]) and "| **CAUGHT** |" in (tmp_path / "README.md").read_text()
+
+
+def test_the_page_shows_the_smallest_dose_of_all_kinds_and_marks_weak_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "FOLDER", tmp_path)
+    tasks = [Task("mace", "gibbs", kind) for kind in ("invariance", "few data")]
+    for task, dose in zip(tasks, (0.25, 0.06), strict=True):
+        doses = {"concentration of spam": dose, "first shape of competence": 0.2, "sd of bias": 0.125}
+        write(task, Outcome(1.0, 4.0, "spam[0]", 9, None, (), {"doses": doses}), 1.0)
+    write_page(tasks)
+    row = "| mace | gibbs | concentration of spam 0.060, **first shape of competence 0.200** | sd of bias 12.5 % |  |"
+    assert row in (tmp_path / "README.md").read_text().splitlines()
+
+
+def test_shapes_of_own_samplers_are_caught_from_a_dose_of_a_tenth_on():
+    """The few shapes that the answers and priors of these designs leave weak are named."""
+    weak = {"shape of variance_shape", "shape of usual_variance"}
+    for task in TASKS:
+        if task.twin is None and task.kind in ("few data", "closed form"):
+            doses = read(task)["notes"]["doses"]
+            added = {n: d for n, d in doses.items() if "shape" in n.split(" of ")[0] or "concentration" in n}
+            assert added and all(dose <= DOSE for name, dose in added.items() if name not in weak), task.name
+
+
+def test_repetition_agrees_with_the_stated_power():
+    for task in TASKS:
+        if task.kind == "power":
+            assert read(task)["notes"]["caught"] >= 0.75 * read(task)["simulations"]
 
 
 def test_a_band_is_left_by_ranks_that_are_not_uniform():
