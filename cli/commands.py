@@ -80,6 +80,14 @@ data_sets = typer.Typer(help="Public data sets.", no_args_is_help=True, rich_mar
 app.add_typer(data_sets, name="data")
 
 
+def _check_metrics(names: list[str] | None) -> None:
+    """Refuse names of no metric before all that takes seconds to import."""
+    if names:
+        from ..reports.metric_names import check_metrics
+
+        check_metrics(names)
+
+
 def _command(parent: typer.Typer = app, name: str | None = None) -> Callable[[Callable[..., None]], object]:
     """Decorate a function to be a command of the command line."""
     return lambda function: parent.command(name)(exit_on_input_error(expand_options(function)))
@@ -146,6 +154,7 @@ def report(
 ) -> None:
     """Fit a model, evaluate it, and write an HTML report."""
     check_output("--out", out, folder=True)
+    _check_metrics(metric)
     own = {"reliability": reliability, "group": group, "bounds": bounds, "threshold": threshold}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
     settings = _settings(data, sampler, categories, votes, cleaning, **own)
@@ -310,6 +319,7 @@ def evaluate(
     seed: Seed = 1,
 ) -> None:
     """Score predictions against a posterior, with intervals."""
+    _check_metrics(metric)
     if out is not None:
         check_output("--out", out)
     from .tables import check_prediction_header, has_categories

@@ -13,16 +13,9 @@ from ..evaluation.truth.plausibility import Plausibility
 from ..inference.storage.posterior_files import read_posterior
 from ..models.data.reading.columns import Missing
 from ..reports import page
+from ..reports.metric_names import CONCORDANCE
 from ..reports.sections.comparisons import concordances, order_pairs
-from ..reports.sections.metrics import (
-    CONCORDANCE,
-    best_rows,
-    default_metrics,
-    metric_named,
-    metric_rows,
-    pair_rows,
-    scored,
-)
+from ..reports.sections.metrics import best_rows, default_metrics, metric_rows, pair_rows, scored
 from ..reports.sections.scores import metrics_of_sides
 from ..reports.study import Groups
 from ..reports.wording import first_names, interval, percent
@@ -48,9 +41,6 @@ def score_file(
     posterior: Path, predictions: Path, options: EvaluationOptions, columns: Sequence[str], seed: int
 ) -> None:
     """Score a file of predictions against a stored posterior; print the tables, and write them if so requested."""
-    for name in options.metrics:
-        if name != CONCORDANCE:
-            metric_named(name)
     if options.out is not None and options.out.suffix.lower() not in (".csv", ".json"):
         raise ValueError(f"--out {options.out}: name a .csv or a .json file")
     tree = read_posterior(posterior)

@@ -9,8 +9,9 @@ import xarray as xr
 from .._progress import step
 from ..evaluation.truth.matching import match_items, with_complement
 from ..reports.composition import Report, comparison_report, score_report, truth_report
+from ..reports.metric_names import metric_named
 from ..reports.posterior_files import kept_posterior
-from ..reports.sections.metrics import check_predictions, metric_named
+from ..reports.sections.metrics import check_predictions
 from ..reports.settings import Settings, Sources
 from ..reports.study import Study
 from .fitting import build, draw

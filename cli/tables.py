@@ -878,7 +878,7 @@ def _numbers(path: Path, way: str, column: str, cells: Sequence[Any]) -> np.ndar
 
 def check_side_metrics(metrics: Sequence[str], predicted: "xr.DataArray") -> None:
     """Raise if a metric needs a kind of prediction that is not given."""
-    from ..reports.sections.metrics import metric_named
+    from ..reports.metric_names import metric_named
 
     way = predicted.attrs["way"]
     enough = {"probabilities": ("probability",), "scores": ("probability", "score")}

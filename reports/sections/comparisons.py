@@ -19,9 +19,10 @@ from ...evaluation import plots
 from ...models import Comparisons
 from ...models.data.coded_rows import ANONYMOUS
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
+from ..metric_names import CONCORDANCE
 from ..page import Row, Section, table_rows
 from ..wording import interval
-from .metrics import CONCORDANCE, difference_sentence, shown_pairs
+from .metrics import difference_sentence, shown_pairs
 
 SAMPLE = ("chain", "draw")
 NAMED = 6  # raters named in a sentence

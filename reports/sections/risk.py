@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 
 from ... import evaluation
 from ...evaluation import plots
+from ..metric_names import metric_named
 from ..page import Section, table_rows
 from ..study import Study
 from ..wording import share_interval, share_with_interval, with_interval
-from .metrics import metric_named, metric_rows, scored, shown_metrics
+from .metrics import metric_rows, scored, shown_metrics
 
 NEARLY = 0.99
 ITEMS_SHOWN = 10

@@ -1,11 +1,13 @@
 """`raterzoo evaluate`: every metric by its name, both uncertainties, groups, comparison, files, and what is refused."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from raterzoo import evaluation
-from raterzoo.reports.sections.metrics import AT, AVERAGED, AVERAGES, NAMES, PLAIN, metric_named
+from raterzoo.reports.metric_names import AT, AVERAGED, AVERAGES, NAMES, PLAIN, metric_named
 
 from tests.support.command_line import read, run, said, write
 
@@ -58,11 +60,32 @@ def test_every_name_is_a_metric():
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("f2", "f1"), ("kapa", "kappa"), ("top3-accuracy", "top-3-accuracy"), ("logloss", "log-loss")],
+    [
+        ("f2", "f1"),
+        ("f1x", "f1"),
+        ("kapa", "kappa"),
+        ("top3-accuracy", "top-3-accuracy"),
+        ("logloss", "log-loss"),
+    ],
 )
 def test_an_unknown_name_is_told_the_nearest(name, meant):
     with pytest.raises(ValueError, match=f"did you mean {meant}\\?"):
         metric_named(name)
+
+
+@pytest.mark.parametrize("command", [["report", "--kind", "labels"], ["evaluate"]])
+def test_an_unknown_name_is_refused_before_anything_slow_is_imported(tmp_path, command):
+    code = (
+        "import sys, raterzoo.cli\n"
+        f"sys.argv = ['raterzoo', *{command!r}, 'posterior.nc', 'predictions.csv', '--metric', 'f1x']\n"
+        "try: raterzoo.cli.main()\n"
+        "except SystemExit: print('slow', *{'pymc', 'numba', 'scipy', 'arviz', 'matplotlib'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.strip() == "slow", done.stdout
+    assert "--metric f1x: there is no such metric; did you mean f1?" in done.stderr
 
 
 @pytest.mark.parametrize(
