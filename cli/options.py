@@ -315,6 +315,18 @@ def check_output(option: str, path: Path, *, folder: bool = False) -> None:
     folders = [path, *path.parents] if folder else path.parents
     if blocked := [str(own) for own in folders if own.is_file()]:
         raise ValueError(f"{option} {path}: {blocked[0]} is a file, not a folder; name another place")
+    if folder and path.is_dir():
+        _refuse_links(option, path)
+
+
+def _refuse_links(option: str, folder: Path) -> None:
+    """Raise at a link out of a folder that is to be written, by which a file elsewhere would be overwritten."""
+    whole = folder.resolve()
+    for own in sorted(folder.iterdir()):
+        if own.is_symlink() and whole not in (target := own.resolve()).parents:
+            raise ValueError(
+                f"{option} {folder}: {own.name} in it is a link to {target}, outside; remove the link, or name another folder"
+            )
 
 
 RATERS = ("hierarchical", "per-rater", "shared")

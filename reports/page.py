@@ -130,6 +130,11 @@ def write_report(
     Path
         The HTML page.
 
+    Raises
+    ------
+    ValueError
+        If the file of a section is not the plain name of one, without a folder.
+
     Examples
     --------
     >>> from pathlib import Path
@@ -141,6 +146,9 @@ def write_report(
     ...     sorted(path.name for path in page.parent.iterdir())
     ['accuracy.csv', 'report.html', 'report.json']
     """
+    for section in sections:
+        if Path(section.file).name != section.file:
+            raise ValueError(f"file={section.file!r} of a section: expected the name of a file in the folder")
     folder.mkdir(parents=True, exist_ok=True)
     for section in sections:
         if section.file:

@@ -1,5 +1,6 @@
 """Groups of raters by an attribute, such as people and language models."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -24,6 +25,7 @@ def read_attributes(
         if not role.startswith(ATTRIBUTE):
             continue
         column = columns[role]
+        _refuse_unstorable(column.name)
         values, code = code_ids(column)
         first = np.empty(len(raters), np.int32)  # code in the first row of each rater
         np.put(first, rater[::-1], code[::-1])
@@ -41,6 +43,22 @@ def read_attributes(
             )
         found[column.name] = values[first]
     return found
+
+
+MAX_NAME = 100  # characters
+_UNSTORABLE = re.compile(r"^\.|[/\\\x00-\x1f\x7f]")
+
+
+def _refuse_unstorable(name: str) -> None:
+    """Raise at the name of an attribute that no store can have: it becomes the name of an array, perhaps of a folder."""
+    if len(name) > MAX_NAME or _UNSTORABLE.search(name):
+        raise DataError(
+            f"{short_repr(name)} cannot be the name of an attribute of the raters, which is stored under it",
+            column=name,
+            value=name,
+            allowed=f"up to {MAX_NAME} characters, without slashes, backslashes and line breaks, and no dot first",
+            remedy="rename the column",
+        )
 
 
 def refuse_reserved_attributes(attributes: Mapping[str, np.ndarray], taken: Sequence[str]) -> None:
