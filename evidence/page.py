@@ -56,9 +56,9 @@ POWER_TEXT = """
 ## Power
 
 The smallest dose of each parameter of a prior that the evidence catches with probability .9: the error of the prior under which
-a sampler draws that moves the score of the parameter so far beyond the bound. It is computed to first
-order from the transitions of the right sampler (`prior_scores.py`), so that doses of a half and more are rough. The smallest of
-all kinds of evidence with scores is shown. Doses of shapes and concentrations are added; those of scales, rates and standard
+a sampler draws that moves the score of the parameter so far beyond the bound. It is computed to first order from the transitions
+of the right sampler (`prior_scores.py`), so that doses of a half and more are rough. The smallest of all kinds of evidence with
+scores is shown. Doses of shapes and concentrations are added; those of scales, rates and standard
 deviations are shares of them; those of means are shares of a standard deviation. The "first" of two shapes is that of successes,
 and the first concentration is that of the first category alone. In bold: shapes and concentrations of which a dose of .1 is
 caught with a smaller probability. Calibration and joint tests also have power against bugs that are no dose of a prior; of those
