@@ -21,11 +21,8 @@ from .twins import REPEATED
 __all__ = ["PAIRS", "POWER", "REPETITIONS", "caught_again", "smallest_doses"]
 
 POWER = 0.9
-LEARNING, REPETITIONS, PAIRS = (
-    4,
-    50,
-    500,
-)  # rounds that tell the dose, rounds with the dose, and pairs of few data of each
+LEARNING, REPETITIONS = 4, 30  # rounds that tell the dose, and rounds with the dose
+PAIRS = 2000  # of few data in each round
 
 
 def smallest_doses(threshold: float, shift: Mapping[str, float]) -> dict[str, float]:
@@ -65,7 +62,6 @@ def caught_again(study: str, law: JointLaw, name: str) -> tuple[float, int]:
     scores = PriorScores(law.model)
     chains = chains_of(study)
     schedule = FEW_DATA[study].schedule
-
     seed, rounds = seed_of(name), LEARNING + REPETITIONS
     truth, answers = law.simulate(rounds * PAIRS, seed)
 
