@@ -314,6 +314,13 @@ def evaluate(
         Path | None, typer.Option(help="File for all numbers: metrics.csv or metrics.json.")
     ] = None,
     threshold: Thresholds = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            help="For a posterior of another program: category, if the plausibility of a draw is the probability of the one true "
+            "category; distribution, if it is the distribution of the labels that raters give."
+        ),
+    ] = None,
     column: Columns = None,
     drop_missing: DropMissing = False,
     seed: Seed = 1,
@@ -329,7 +336,7 @@ def evaluate(
     from .evaluating import EvaluationOptions, score_file
 
     missing = "drop" if drop_missing else "error"
-    options = EvaluationOptions(metric or (), by, compare, out, threshold or (), missing)
+    options = EvaluationOptions(metric or (), by, compare, out, threshold or (), missing, truth)
     score_file(posterior, predictions, options, column or [], seed)
 
 

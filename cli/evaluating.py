@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 
 from .. import evaluation
+from .._messages import ASK_TRUTH
 from ..evaluation.truth.matching import with_complement
-from ..evaluation.truth.plausibility import Plausibility
+from ..evaluation.truth.plausibility import Plausibility, UnknownTruth, truth_of
 from ..inference.storage.posterior_files import read_posterior
 from ..models.data.reading.columns import Missing
 from ..reports import page
@@ -35,6 +36,7 @@ class EvaluationOptions(NamedTuple):
     out: Path | None = None  # .csv or .json
     thresholds: Sequence[str] = ()  # of scores: exactly one
     missing: Missing = "error"  # treatment of predictions with an empty cell
+    truth: str | None = None  # of a plausibility that does not say it: category or distribution
 
 
 def score_file(
@@ -51,6 +53,8 @@ def score_file(
             f"locations of scores, and the posterior holds {first_names(held)}; fit a model by `raterzoo fit`"
         )
     of_votes = "quality" in held
+    if "plausibility" in held or options.truth is not None:
+        tree = _with_truth(tree, options.truth, posterior)
     if options.thresholds and (of_votes or "plausibility" in held):
         raise ValueError(f"--threshold: {posterior} is no posterior of scores; leave it out")
     if wrong := [name for name in options.metrics if (name == CONCORDANCE) != of_votes]:
@@ -64,6 +68,32 @@ def score_file(
         print_table([_pair_on_terminal(row) for row in pairs], "the better classifier first", whole=UNFOLDED)
     if options.out is not None:
         _write(options.out, rows, pairs, best)
+
+
+def _with_truth(tree: xr.DataTree, truth: str | None, posterior: Path) -> xr.DataTree:
+    """Return the tree with what its plausibility is; raise ValueError if it neither says it nor is told, or says otherwise."""
+    if "plausibility" not in tree["posterior"]:
+        raise ValueError(f"--truth: {posterior} has no plausibility; leave it out")
+    plausibility = tree["posterior"]["plausibility"]
+    if truth is not None and truth not in ("category", "distribution"):
+        raise ValueError(f"--truth {truth}: expected category or distribution")
+    try:
+        known = truth_of(tree, plausibility)
+    except UnknownTruth:
+        if truth is None:
+            raise ValueError(
+                f"{posterior}: {ASK_TRUTH}. Say --truth category, or --truth distribution"
+            ) from None
+        groups = {name: node.to_dataset() for name, node in tree.children.items()}
+        groups["posterior"] = groups["posterior"].assign(plausibility=plausibility.assign_attrs(truth=truth))
+        told = xr.DataTree.from_dict(groups)
+        told.attrs = dict(tree.attrs)
+        return told
+    if truth not in (None, known):
+        raise ValueError(
+            f"--truth {truth}: {posterior} says that its plausibility is a {known}; leave it out"
+        )
+    return tree
 
 
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]

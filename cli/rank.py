@@ -8,7 +8,7 @@ from typing import Any
 
 import xarray as xr
 
-from .. import inference
+from .. import evaluation, inference
 from .._progress import step
 from ..evaluation.calls import check_probability
 from ..models import Comparisons
@@ -16,9 +16,12 @@ from ..reports.page import write_table
 from ..reports.sections.comparisons import (
     equals_in_words,
     leaderboard_rows,
+    no_order_in_words,
+    one_sided_in_words,
     rater_rows,
     raters_in_words,
     scale_in_words,
+    sides_in_words,
     tie_certainty,
 )
 from ..reports.study import Settings
@@ -47,20 +50,25 @@ def rank_votes(
         data, _ = read_annotations(votes, settings, columns)
     (tree,) = draw(partial(build, data, settings), settings, log_likelihood=False).values()
     with step("Ranking"):
-        board = leaderboard_rows(tree, data, prob)
-        raters = rater_rows(tree, data, prob)
+        board, sides = leaderboard_rows(tree, data, prob), evaluation.side_test(data)
+        raters = rater_rows(tree, data, prob, sides)
         diagnosis = inference.diagnose(tree).attrs
     if not diagnosis["converged"]:
         print_text(
             f"{diagnosis['verdict']}. Do not rely on what follows: try --draws 10000, or --raters shared."
         )
+    if warning := one_sided_in_words(tree, sides):
+        print_text(warning)
     _show_board(board, data, top, prob)
+    if warning := no_order_in_words(board):
+        print_text(f"\n{warning}")
     print_text(
         f"\nItems of equal rank (=): none is below the first of them with {tie_certainty(prob):.0%} probability."
     )
     print_text(scale_in_words(tree))
-    if shares := equals_in_words(tree, prob):
-        print_text(shares)
+    for sentence in (equals_in_words(tree, prob), sides_in_words(tree, sides)):
+        if sentence:
+            print_text(sentence)
     if diagnosis["converged"]:
         print_text(diagnosis["verdict"])
     _show_raters(raters, data, tree, prob)

@@ -17,6 +17,7 @@ from .comparisons.ranks import preference_probability as preference_probability
 from .comparisons.ranks import rank_distribution as rank_distribution
 from .comparisons.ranks import rank_intervals as rank_intervals
 from .comparisons.ranks import tied_groups as tied_groups
+from .comparisons.sides import side_test as side_test
 from .comparisons.win_probability import win_probability as win_probability
 from .conformal.sets import conformal_sets as conformal_sets
 from .metrics.accuracy import average_overlap as average_overlap

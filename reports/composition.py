@@ -19,6 +19,7 @@ from .page import Section, page_text, write_report
 from .posterior_files import kept_posterior
 from .sections.certainty import agreement_section, certainty_section, strips_section
 from .sections.comparisons import (
+    PREFERS,
     comparison_section,
     concordance_section,
     ids_by_rank,
@@ -65,6 +66,8 @@ def headlines(sections: Sequence[Section]) -> list[str]:
 
 
 def _best_item(section: Section) -> str:
+    if warnings := section.facts.get("warnings"):
+        return " ".join(map(str, warnings))  # type: ignore[arg-type]
     row = section.rows[0]
     quality = with_interval(row["quality"], row["quality from"], row["quality to"], 2)
     sure = percent(row["P(best)"])
@@ -139,6 +142,8 @@ def _raters_apart(section: Section) -> str:
         return ""
     first, last = section.rows[0], section.rows[-1]
     if "reliability" in first:
+        if PREFERS in first and section.alarm:
+            return ""
         high, low = (with_interval(row["reliability"], row["from"], row["to"], 2) for row in (first, last))
         return (
             f"The most reliable rater is {first['rater']}, with reliability {high}; the least reliable is "

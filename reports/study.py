@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from .. import evaluation, inference, models
+from ..evaluation.truth.plausibility import plausibility_of, truth_of
 from ..models import Labels, PartialRankings
 from .settings import Groups, Settings
 
@@ -55,7 +56,7 @@ class Study:
     @property
     def is_of_category(self) -> bool:
         """Whether the truth is a single category, as in Dawid-Skene."""
-        return self.tree["posterior"]["plausibility"].attrs.get("truth") == "category"
+        return truth_of(self.tree, plausibility_of(self.tree)) == "category"
 
 
 def annotations_by_item(data: RankingsOrLabels) -> np.ndarray:

@@ -13,7 +13,7 @@ import xarray as xr
 from ..._messages import OUR_FILES
 from ..calls import EvaluationError, check_whole
 from ..truth.groups import group_by_code
-from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of
+from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of, truth_of
 from ..truth.top_labels import NO_LABEL, OtherAs, TopLabels, treatment_of_other
 
 POINT_ESTIMATE = (
@@ -63,7 +63,8 @@ def truth_certainty(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.Dataset
         raise EvaluationError(
             "the tree has no plausibility (item, category); truth_certainty reads posteriors of models of labels"
         )
-    if plausibility.attrs.get("truth") == "plausibility":
+    said = "truth" in plausibility.attrs or isinstance(tree, xr.DataTree)  # an array may leave it out
+    if said and "draw" in plausibility.dims and truth_of(tree, plausibility) != "category":
         raise EvaluationError(
             "the plausibilities of this model are the truth itself, not the probability of one category; use annotation_certainty"
         )

@@ -58,6 +58,8 @@ def coarsen[Tree: (xr.DataTree, xr.DataArray)](tree: Tree, mapping: Mapping[obje
     }
     dims = (*view.sample_dims, "item", "category")
     meaning = {k: v for k, v in view.array.attrs.items() if k == "truth"}
+    if not meaning and isinstance(tree, xr.DataTree) and view.sample_dims:
+        meaning = {"truth": "category" if view.is_of_category else "distribution"}
     array = xr.DataArray(view.unstack(sums), coords, dims, name="plausibility", attrs=meaning)
     if isinstance(tree, xr.DataArray):
         return array

@@ -331,7 +331,7 @@ def _as_tree(tree: xr.DataTree, draws: ScoreParameters, values: np.ndarray, name
     coords = {d: location[d] for d in location.dims if d in location.coords}
     coords["category"] = xr.DataArray(names, dims="category", attrs={"kind": "text"})
     values, dims = values.reshape(*location.shape, 2), (*location.dims, "category")
-    array = xr.DataArray(values, coords, dims, "plausibility", attrs={"truth": "plausibility"})
+    array = xr.DataArray(values, coords, dims, "plausibility", attrs={"truth": "distribution"})
     # the densities are of single items only if no parameter is shared
     shared = any("item" not in v.dims for v in tree["posterior"].data_vars.values())
     kept = [group for group in ("log_likelihood", "log_prior") if group in tree.children and not shared]

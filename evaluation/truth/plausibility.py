@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 import xarray as xr
 
+from ..._messages import ASK_TRUTH, TRUTHS, short_repr
 from ..calls import MOST_THREADS, EvaluationError, Seed, default_seed, generator_of, in_threads
 from .matching import ids_of
 
@@ -39,6 +40,34 @@ def plausibility_of(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArr
     if "plausibility" not in posterior:
         raise EvaluationError(f"the posterior has no variable plausibility; {REMEDY}")
     return posterior["plausibility"]
+
+
+def truth_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, array: xr.DataArray) -> str:
+    """Return "category" or "distribution", what the plausibility of a draw is; raise if a tree does not say it.
+
+    Arrays without the attribute, candidates, and plausibilities of rankings are distributions.
+    """
+    given = array.attrs.get("truth")
+    if given is None:
+        if not isinstance(tree, xr.DataTree) or "candidate" in array.dims or of_rankings(tree):
+            return "distribution"
+        raise UnknownTruth(
+            f'{ASK_TRUTH}. Say it: inference.label(tree, data, truth="category"), or "distribution"'
+        )
+    if given not in TRUTHS:
+        raise EvaluationError(
+            f"the attribute truth of plausibility is {short_repr(given)}; it must be 'category' or 'distribution'"
+        )
+    return TRUTHS[given]
+
+
+def of_rankings(tree: xr.DataTree) -> bool:
+    """Whether the tree holds the rankings that a model observed."""
+    return "observed_data" in tree.children and "observed_ranking" in tree["observed_data"]
+
+
+class UnknownTruth(EvaluationError):
+    """A tree does not say whether a plausibility is one of a category, or a distribution of labels."""
 
 
 def flat_cells(array: xr.DataArray) -> Cells:
@@ -113,10 +142,10 @@ class Plausibility:
     declared: np.ndarray | None  # closed set of categories, ranked or not; None if the tree does not list it
     source: xr.DataTree | xr.Dataset | xr.DataArray  # what it was read from
 
-    @property
+    @cached_property
     def is_of_category(self) -> bool:
-        """Whether the truth is one category, as in Dawid-Skene, and plausibility its probability in a draw."""
-        return bool(self.sample_dims) and self.array.attrs.get("truth") == "category"
+        """Whether the truth is one category, as in Dawid-Skene, and plausibility its probability in a draw; raise if unknown."""
+        return bool(self.sample_dims) and truth_of(self.source, self.array) == "category"
 
     @classmethod
     def of(cls, tree: xr.DataTree | xr.Dataset | xr.DataArray) -> "Plausibility":

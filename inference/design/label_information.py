@@ -35,7 +35,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import xlogy
 
-from ..runs.trees import with_current_dims
+from ..runs.trees import plausibility_truth, with_current_dims
 
 
 def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
@@ -205,7 +205,7 @@ def next_label_to_ask(
     chosen = np.arange(len(blocks.items))
     if items is not None:
         chosen = positions_of("items", blocks.items, np.atleast_1d(items))
-    if blocks.array.attrs.get("truth") == "category":
+    if plausibility_truth(tree) == "category":
         if about != "truth":
             raise ValueError(
                 f"about={about!r}: the truth of this model is one category, not the plausibilities; use about='truth'"

@@ -4,16 +4,21 @@ import json
 import platform
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import pymc as pm
 import xarray as xr
 from pymc.backends.arviz import find_constants, find_observations
 
+from ..._messages import ASK_TRUTH, TRUTHS
 from .model_graph import graph_lock
 
 OTHER = "OTHER"
+OBSERVED = {
+    ("annotation",): "category",
+    ("item", "category"): "distribution",
+}  # truth by the dims of the observed labels
 REMEDY = "label a tree with the data its model was built from"
 
 
@@ -26,7 +31,9 @@ class HasIds(Protocol):
         ...
 
 
-def label(tree: xr.DataTree, data: HasIds) -> xr.DataTree:
+def label(
+    tree: xr.DataTree, data: HasIds, *, truth: Literal["category", "distribution"] | None = None
+) -> xr.DataTree:
     """Add the coordinates that `raterzoo.evaluation` reads to the tree of any sampler.
 
     Trees of `sample` have them already; this is for draws made by `pymc.sample`, nutpie or numpyro.
@@ -37,6 +44,11 @@ def label(tree: xr.DataTree, data: HasIds) -> xr.DataTree:
         Draws of a model of `raterzoo.models`, with its ``constant_data``.
     data : PartialRankings, Labels, Comparisons, Scores or another object with ``items``
         Annotations the model was built from; with ``categories``, if the model has categories.
+    truth : {"category", "distribution"}, optional
+        For the plausibility (item, category) of a model that is not one of `raterzoo.models`. "category": in a draw it
+        is the probability of each category to be the one true one, given the parameters, as in Dawid-Skene.
+        "distribution": it is the distribution of the labels that raters give, itself unknown, as in a Dirichlet
+        model. The models of this package say it themselves.
 
     Returns
     -------
@@ -51,14 +63,14 @@ def label(tree: xr.DataTree, data: HasIds) -> xr.DataTree:
         Attributes of the raters, along ``rater``.
 
         The log likelihood of labels is by item, without items that have no observation (leave-one-out has
-        nothing to leave out there). The attribute ``truth`` of the plausibility of labels is "category" if it
-        is the probability of the one true category, as in Dawid-Skene, and "plausibility" if the
-        plausibilities are themselves the truth.
+        nothing to leave out there). The attribute ``truth`` of the plausibility is "category" or "distribution".
+        Trees of version 0.1 say "plausibility" for the latter.
 
     Raises
     ------
     ValueError
-        If the tree has candidates that no ``constant_data`` describe, or other items and categories than `data`.
+        If the tree has candidates that no ``constant_data`` describe, or other items and categories than `data`; if
+        `truth` is not what the model of the tree says.
 
     Examples
     --------
@@ -80,15 +92,52 @@ def label(tree: xr.DataTree, data: HasIds) -> xr.DataTree:
     if codes is not None:
         names = ("declared", _categories(data).astype(str))
         labelled["constant_data"] = labelled["constant_data"].assign(category_name=names)
-    labels = _observed_labels(tree)
-    if labels is not None and "plausibility" in labelled.get("posterior", ()):
-        truth = "category" if labels.ndim == 1 else "plausibility"
-        labelled["posterior"]["plausibility"].attrs["truth"] = truth
+    meant = _truth_to_write(tree, truth)
+    if meant is not None:
+        # not in place: the arrays are those of the given tree
+        own = labelled["posterior"]["plausibility"]
+        labelled["posterior"]["plausibility"] = own.assign_attrs(truth=meant)
     if observed is not None and "log_likelihood" in labelled:
         labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=observed)
     result = xr.DataTree.from_dict(labelled | done)
     result.attrs = dict(tree.attrs)
     return result
+
+
+def plausibility_truth(tree: xr.DataTree) -> str:
+    """Return "category" or "distribution", what the plausibility of a draw is; raise ValueError if the tree does not say it."""
+    found = TRUTHS.get(str(tree["posterior"]["plausibility"].attrs.get("truth"))) or _truth_by_model(tree)
+    if found is None:
+        raise ValueError(
+            f'{ASK_TRUTH}. Say it: inference.label(tree, data, truth="category"), or "distribution"'
+        )
+    return found
+
+
+def _truth_by_model(tree: xr.DataTree) -> str | None:
+    """Return what the plausibility is, if the tree is of a model of this package; None for any other."""
+    labels = _observed_labels(tree)
+    if labels is not None and labels.dims in OBSERVED:
+        return OBSERVED[labels.dims]
+    observed = tree["observed_data"] if "observed_data" in tree.children else {}
+    ranked = "candidate" in tree["posterior"]["plausibility"].dims or "observed_ranking" in observed
+    return "distribution" if ranked else None
+
+
+def _truth_to_write(tree: xr.DataTree, truth: str | None) -> str | None:
+    """Return the attribute of the plausibility, if there is one and its meaning is known, or raise ValueError."""
+    if "posterior" not in tree.children or "plausibility" not in tree["posterior"]:
+        if truth is not None:
+            raise ValueError(
+                f"truth={truth!r} is of a plausibility, and the posterior of the tree has none; leave it out"
+            )
+        return None
+    if truth not in (None, "category", "distribution"):
+        raise ValueError(f"truth={truth!r} is not 'category' or 'distribution'")
+    known = _truth_by_model(tree)
+    if truth is not None and known not in (None, truth):
+        raise ValueError(f"truth={truth!r}, but by the model of the tree it is {known!r}; leave truth out")
+    return truth or known
 
 
 def with_current_dims(tree: xr.DataTree) -> xr.DataTree:

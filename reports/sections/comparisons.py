@@ -65,8 +65,13 @@ def leaderboard_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list
     return table_rows(columns, order)
 
 
-def rater_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list[dict[str, Any]]:
-    """Return a table row per rater, with an interval of probability `prob`, the most reliable first; none if raters are alike."""
+def rater_rows(
+    tree: xr.DataTree, votes: Comparisons, prob: float, sides: xr.Dataset | None = None
+) -> list[dict[str, Any]]:
+    """Return a table row per rater, with an interval of probability `prob`, the most reliable first; none if raters are alike.
+
+    `sides` is the result of `evaluation.side_test`: raters who prefer a side have the numbers in their row.
+    """
     if "reliability" not in tree["posterior"]:
         return []
     reliability = tree["posterior"]["reliability"]
@@ -80,7 +85,79 @@ def rater_rows(tree: xr.DataTree, votes: Comparisons, prob: float) -> list[dict[
         "from": low,
         "to": high,
     }
+    if sides is not None and sides["one_sided"].any():
+        columns[PREFERS] = np.where(sides["one_sided"], _side_shares(sides), "")
     return table_rows(columns, np.argsort(-median, kind="stable"))
+
+
+# --- Votes that say little about the items: raters who prefer a side, cycles ---
+
+PREFERS = "prefers a side"  # column of raters
+SURE = 0.05  # of the test of all raters together
+
+
+def _side_shares(sides: xr.Dataset) -> np.ndarray:
+    """Return for each rater the side of most votes, as text: "left in 40 of 44"."""
+    left, decided = sides["left"].to_numpy(), sides["decided"].to_numpy()
+    said = [
+        f"left in {a:,} of {n:,}" if 2 * a > n else f"right in {n - a:,} of {n:,}"
+        for a, n in zip(left.tolist(), decided.tolist(), strict=True)
+    ]
+    return np.array(said, dtype=object)
+
+
+def one_sided_in_words(tree: xr.DataTree, sides: xr.Dataset) -> str:
+    """Return a warning of raters who prefer a side, unless the model has an advantage of the side for each; "" if none does."""
+    one_sided = sides["one_sided"].to_numpy()
+    if not one_sided.any() or sides_by_rater(tree):
+        return ""
+    order = np.argsort(sides["p_value"].to_numpy(), kind="stable")
+    shares = _side_shares(sides)
+    named = [f"{sides['rater'].to_numpy()[k]}: {shares[k]}" for k in order if one_sided[k]]
+    more = "; ..." if len(named) > NAMED else ""
+    return (
+        f"{len(named):,} of {len(one_sided):,} raters prefer a side, whatever stands there ({'; '.join(named[:NAMED])}{more} "
+        "decided votes). Such raters agree with each other, so that this model may call them the most reliable and rank items by "
+        'where they stood. Fit again with an advantage of the side for each rater: left_side="rater", or --left-side rater.'
+    )
+
+
+def sides_in_words(tree: xr.DataTree, sides: xr.Dataset) -> str:
+    """Return a sentence on the sides of all votes together, or on why they cannot be tested; "" if there is nothing to say."""
+    left, decided, p = (sides.attrs[name] for name in ("left", "decided", "p_value"))
+    if sides.attrs["sides"] == "winner":
+        side = "left" if left else "right"
+        return (
+            f"The winner of every vote is on the {side}: the table does not say where the items stood, and raters who prefer a "
+            "side cannot be found."
+        )
+    if p >= SURE:
+        return ""
+    if sides.attrs["sides"] == "fixed":
+        return (
+            f"The left side has {left:,} of the {decided:,} decided votes, but sides were not assigned at random: items stand "
+            "on one side too often. A preference for a side cannot be told from one for the items."
+        )
+    if sides_by_rater(tree):
+        return "The model has an advantage of the left side for each rater."
+    text = f"The left side has {left:,} of the {decided:,} decided votes, more than chance (p = {p:.1g})."
+    if 2 * left < decided:
+        text = f"The right side has {decided - left:,} of the {decided:,} decided votes, more than chance (p = {p:.1g})."
+    if "left_bias" not in tree["posterior"] and not sides["one_sided"].any():
+        text += ' left_side="shared", or --left-side shared, gives the model an advantage of the left side.'
+    return text
+
+
+def no_order_in_words(board: Sequence[Row]) -> str:
+    """Return why no item can be called first, from the rows of the leaderboard; "" if one can."""
+    if any(row["rank"] > 1 for row in board):
+        return ""
+    if all(row["won"] == row["lost"] for row in board):
+        return (
+            "Every item has won as often as it has lost, as in a cycle where a beats b, b beats c and c beats a: the votes "
+            "hold no order, that of the table is by chance, and no item is first."
+        )
+    return "No item can be called first: all share rank 1, and the order of the table is not settled by the votes."
 
 
 def sides_by_rater(tree: xr.DataTree) -> bool:
@@ -326,29 +403,44 @@ def model_in_words(tree: xr.DataTree) -> str:
 
 def vote_sections(tree: xr.DataTree, votes: Comparisons) -> list[Section]:
     """Return the sections leaderboard, quality, raters (if the model has them), and win probabilities."""
-    board = leaderboard_rows(tree, votes, PROB)
+    board, sides = leaderboard_rows(tree, votes, PROB), evaluation.side_test(votes)
+    one_sided, open_order = one_sided_in_words(tree, sides), no_order_in_words(board)
     intervals = evaluation.rank_intervals(tree, PROB)
     groups = evaluation.tied_groups(tree, tie_certainty(PROB))
     text = (
         f"Rank 1 is the best. Items share a rank where none is below the first of them with {tie_certainty(PROB):.0%} "
         f"probability; intervals hold {PROB:.0%}. P(best) is the probability to be the best of all."
     )
+    text = " ".join(filter(None, (one_sided, open_order, text, sides_in_words(tree, sides))))
+    facts = {
+        "first": None if open_order or one_sided else board[0]["item"],
+        "warnings": [*filter(None, (one_sided, open_order))],
+        "one_sided_raters": sides["rater"].to_numpy()[sides["one_sided"].to_numpy()].astype(str).tolist(),
+        "left": sides.attrs["left"],
+        "decided": sides.attrs["decided"],
+        "sides": sides.attrs["sides"],
+        "sides_p_value": sides.attrs["p_value"],
+    }
     plot = plots.leaderboard(intervals, groups, most=MOST_DRAWN)
-    sections = [Section("Leaderboard", text, [plot], board, "leaderboard", key="leaderboard")]
+    own = {"facts": facts, "alarm": bool(facts["warnings"])}
+    sections = [Section("Leaderboard", text, [plot], board, "leaderboard", key="leaderboard", **own)]
     text = f"{scale_in_words(tree)} {equals_in_words(tree, PROB)}".rstrip()
     sections.append(Section("Quality", text, [plots.quality_forest(intervals, most=MOST_DRAWN)]))
-    if raters := rater_rows(tree, votes, PROB):
-        sections.append(_raters_section(tree, votes, raters))
+    if raters := rater_rows(tree, votes, PROB, sides):
+        sections.append(_raters_section(tree, votes, raters, one_sided))
     best = ids_by_rank(tree, board)[:MOST_MET]
     whole = "" if len(board) <= MOST_MET else f" The {MOST_MET} best items are shown."
     sections.append(_wins_section(tree, best, whole))
     return sections
 
 
-def _raters_section(tree: xr.DataTree, votes: Comparisons, raters: list[dict[str, Any]]) -> Section:
-    """Return the section on rater reliabilities, with a figure for each attribute of few values."""
+def _raters_section(
+    tree: xr.DataTree, votes: Comparisons, raters: list[dict[str, Any]], one_sided: str
+) -> Section:
+    """Return the section on reliabilities, after the warning `one_sided`, with a figure for each attribute of few values."""
     signed = "reliability_deviation" in tree["posterior"]
     text = f"{raters_in_words(raters, signed, PROB)} The more reliable a rater, the more often the better item wins."
+    text = f"{one_sided} {text}".lstrip()
     kinds = [name for name, values in votes.rater_attributes.items() if len(np.unique(values)) <= MOST_KINDS]
     figures = []
     for kind in kinds or [None]:
@@ -356,7 +448,7 @@ def _raters_section(tree: xr.DataTree, votes: Comparisons, raters: list[dict[str
         reliability = tree["posterior"].to_dataset()["reliability"]
         plots.rater_reliability(reliability, kind, probability=PROB, ax=figure.add_subplot())
         figures.append(figure)
-    return Section("Raters", text, figures, raters, "raters", key="raters")
+    return Section("Raters", text, figures, raters, "raters", key="raters", alarm=bool(one_sided))
 
 
 def ids_by_rank(tree: xr.DataTree, board: Sequence[Row]) -> list[Any]:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ... import evaluation
 from ...evaluation import plots
-from ...evaluation.truth.plausibility import Plausibility
+from ...evaluation.truth.plausibility import Plausibility, of_rankings
 from ..metric_names import MetricError, metric_named
 from ..page import Row, Section, table_rows
 from ..study import Study
@@ -39,7 +39,7 @@ def check_predictions(name: str, metric: evaluation.Metric, predicted: xr.DataAr
 def default_metrics(tree: xr.DataTree, predicted: xr.DataArray) -> tuple[str, ...]:
     """Return the default metrics, the first for the comparison of classifiers; top-k only with more categories."""
     plausibility = tree["posterior"]["plausibility"]
-    if "truth" not in plausibility.attrs:  # of rankings
+    if "candidate" in plausibility.dims or of_rankings(tree):
         return tuple(name for name in OF_RANKINGS if not _is_certain(metric_named(name), tree))
     ranked = "category" in predicted.dims or predicted.sizes["position"] >= 3
     names: Sequence[str] = OF_LABELS

@@ -29,6 +29,7 @@ def tree_and_predictions(names, certain, seed=61):
     q[:, 0] = np.maximum(q[:, 0], 0)
     q /= q.sum(axis=1, keepdims=True)
     coords = {"item": np.arange(ITEMS), "category": names}
-    array = xr.DataArray(p, coords, ("chain", "draw", "item", "category"), name="plausibility")
+    dims, said = ("chain", "draw", "item", "category"), {"truth": "distribution"}
+    array = xr.DataArray(p, coords, dims, name="plausibility", attrs=said)
     predictions = xr.DataArray(q, coords, ("item", "category"))
     return tree_of(array.to_dataset()), predictions, np.array(names)[top[0]]

@@ -99,5 +99,6 @@ def as_dense(case: Case, rng: np.random.Generator | None = None) -> xr.DataTree:
         dense,
         dims=("chain", "draw", "item", "category"),
         coords={"item": case.items, "category": case.categories},
+        attrs={"truth": "distribution"},
     )
     return tree_of(plausibility.to_dataset(name="plausibility"))

@@ -41,7 +41,8 @@ def posterior() -> xr.DataTree:
     rng = np.random.default_rng(5)
     draws = rng.dirichlet(np.ones(3), (2, 50, 4)).astype(np.float32)
     coords = {"chain": [0, 1], "draw": np.arange(50), "item": ITEMS, "category": CATEGORIES}
-    plausibility = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    dims, said = ("chain", "draw", "item", "category"), {"truth": "distribution"}
+    plausibility = xr.DataArray(draws, coords, dims, attrs=said)
     likelihood = plausibility.sum("category").drop_vars(["item"])
     tree = xr.DataTree.from_dict(
         {

@@ -348,6 +348,7 @@ def foreign(tmp_path_factory):
         coords={"item": [f"i{i}" for i in range(4)], "category": ["c", "a", "b"]},
         dims={"plausibility": ["item", "category"]},
     )
+    tree["posterior"]["plausibility"].attrs["truth"] = "distribution"  # as the README says
     path = tmp_path_factory.mktemp("numpyro") / "posterior.nc"
     tree.to_netcdf(path, engine="h5netcdf")
     return tree, path

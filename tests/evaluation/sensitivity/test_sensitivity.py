@@ -216,7 +216,10 @@ def worth_tree(rng, concentration, n_items=3, n_draws=200, dense=False):
 
     def group(**arrays):
         stored = {k: (dims, v.reshape(size).astype(np.float32)) for k, v in arrays.items()}
-        return xr.Dataset(stored, coords)
+        group = xr.Dataset(stored, coords)
+        for variable in group.values():
+            variable.attrs["truth"] = "distribution"
+        return group
 
     groups = {
         "posterior": group(worth=worth, plausibility=p),

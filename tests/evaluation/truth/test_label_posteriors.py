@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import krippendorff
 import numpy as np
@@ -26,7 +27,8 @@ def tree(confusion, prevalence, plausibility=None):
         "prevalence": (("chain", "draw", "category"), np.asarray(prevalence)[None]),
     }
     if plausibility is not None:
-        posterior["plausibility"] = (("chain", "draw", "item", "category"), np.asarray(plausibility)[None])
+        dims = ("chain", "draw", "item", "category")
+        posterior["plausibility"] = (dims, np.asarray(plausibility)[None], {"truth": "category"})
     raters = [f"r{k}" for k in range(np.shape(confusion)[1])]
     coords = {"category": names, "answer": names, "rater": raters}
     return xr.DataTree.from_dict({"posterior": xr.Dataset(posterior, coords)})
@@ -157,19 +159,21 @@ def test_truth_of_dawid_skene_is_one_category_and_not_the_likeliest():
     one = tree([[PERFECT]] * 2000, [[0.5, 0.5]] * 2000, steady)
     predicted = xr.DataArray([["x"], ["x"]], {"item": [0, 1]}, ("item", "position"))
     posterior = one["posterior"].to_dataset().assign_coords(item=[0, 1])
-    unmarked = xr.DataTree.from_dict({"posterior": posterior})
-    posterior["plausibility"].attrs["truth"] = "category"
-    marked = xr.DataTree.from_dict({"posterior": posterior})
+    of = {}
+    for truth in ("category", "distribution"):
+        posterior["plausibility"].attrs["truth"] = truth
+        of[truth] = xr.DataTree.from_dict({"posterior": posterior.copy(deep=True)})
+    marked, itself = of["category"], of["distribution"]
     accuracy = evaluation.top_k_accuracy(1)
     options = {"random_seed": 1, "reduce": None}
     found = evaluation.uncertainty_adjusted(accuracy, marked, predicted, **options)
     assert np.abs(found.mean(("chain", "draw")) - [0.6, 0.7]).max() < 0.05
     by_scikit_learn = evaluation.uncertainty_adjusted(accuracy_score, marked, predicted, random_seed=1)
     assert float(by_scikit_learn.mean()) == pytest.approx(0.65, abs=0.03)
-    wrong = evaluation.uncertainty_adjusted(accuracy, unmarked, predicted, **options)
+    wrong = evaluation.uncertainty_adjusted(accuracy, itself, predicted, **options)
     assert (wrong == 1).all()  # the twin: as if the plausibilities were the truth
     np.testing.assert_allclose(evaluation.annotation_certainty(marked), [0.6, 0.7])
-    assert (evaluation.annotation_certainty(unmarked) == 1).all()
+    assert (evaluation.annotation_certainty(itself) == 1).all()
     grouped = evaluation.annotation_certainty(marked, groups={"x": "g", "y": "g"}, random_seed=1)
     assert (grouped == 1).all()
     coarse = evaluation.coarsen(marked, {"x": "g", "y": "h"})
@@ -179,13 +183,57 @@ def test_truth_of_dawid_skene_is_one_category_and_not_the_likeliest():
         evaluation.uncertainty_adjusted(evaluation.set_accuracy(2), marked, both)
 
 
+def foreign_tree(**observed):
+    """Return a Dawid-Skene posterior as another program leaves it: p(true category | draw) without a word of what that is."""
+    p = np.tile([[0.9, 0.1], [0.6, 0.4]], (2, 500, 1, 1))
+    posterior = xr.Dataset({"plausibility": (("chain", "draw", "item", "category"), p)})
+    groups = {"posterior": posterior}
+    if observed:
+        groups["observed_data"] = xr.Dataset(observed)
+    return xr.DataTree.from_dict(groups)
+
+
+def test_what_a_foreign_plausibility_is_must_be_said():
+    """Taken for a distribution of labels, a certainty of .9 would be 1."""
+    data = SimpleNamespace(items=np.array(["a", "b"]), categories=np.array(["x", "y"]))
+    predicted = xr.DataArray([["x"], ["x"]], {"item": ["a", "b"]}, ("item", "position"))
+    for observed in ({}, {"observed_label": (("item", "rater"), [[0, 0], [0, 1]])}):
+        unmarked = inference.label(foreign_tree(**observed), data)
+        for ask in (
+            lambda tree: evaluation.annotation_certainty(tree),
+            lambda tree: evaluation.truth_certainty(tree),
+            lambda tree: evaluation.coarsen(tree, {"x": "g", "y": "h"}),
+            lambda tree: evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(1), tree, predicted),
+        ):
+            with pytest.raises(
+                EvaluationError, match=r'"category": .*"distribution": .*inference\.label\(tree, data, truth='
+            ):
+                ask(unmarked)
+        with pytest.raises(ValueError, match="does not say what the plausibility"):
+            inference.design.next_to_ask(unmarked)
+    marked = inference.label(foreign_tree(), data, truth="category")
+    np.testing.assert_allclose(evaluation.annotation_certainty(marked), [0.9, 0.6])
+    assert "truth" not in foreign_tree()["posterior"]["plausibility"].attrs
+    accuracy = evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(1), marked, predicted, random_seed=1)
+    assert float(accuracy.mean()) == pytest.approx(0.75, abs=0.05)
+    again = inference.label(marked, data, truth="distribution")  # the twin
+    assert (evaluation.annotation_certainty(again) == 1).all()
+    for truth, message in (("vote", "truth='vote' is not 'category'"), (None, "'vote'; it must be")):
+        with pytest.raises(ValueError, match=message):
+            wrong = inference.label(marked, data, truth=truth)
+            wrong["posterior"]["plausibility"].attrs["truth"] = "vote"
+            evaluation.annotation_certainty(wrong)
+
+
 def test_trees_say_what_their_plausibilities_are():
     labels = models.simulators.labels(items=8, raters=3, random_seed=1).data
     options = {"draws": 1000, "random_seed": 1, "progressbar": False}
     category = inference.sample(models.one_coin(labels), **options)
     itself = inference.sample(models.dirichlet(labels), **options)
     truths = [t["posterior"]["plausibility"].attrs["truth"] for t in (category, itself)]
-    assert truths == ["category", "plausibility"]
+    assert truths == ["category", "distribution"]
+    with pytest.raises(ValueError, match="by the model of the tree it is 'category'; leave truth out"):
+        inference.label(category, labels, truth="distribution")
     certainty = evaluation.truth_certainty(category)["certainty"]
     np.testing.assert_allclose(evaluation.annotation_certainty(category), certainty)
     with pytest.raises(EvaluationError, match="use annotation_certainty"):

@@ -14,7 +14,9 @@ N_ITEMS = 40
 def posterior(tmp_path):
     share = np.random.default_rng(1).dirichlet(np.ones(3), (2, 30, N_ITEMS)).astype(np.float32)
     coords = {"item": np.arange(N_ITEMS).astype(str), "category": ["x", "y", "z"]}
-    array = xr.DataArray(share, coords, ("chain", "draw", "item", "category"))
+    array = xr.DataArray(
+        share, coords, ("chain", "draw", "item", "category"), attrs={"truth": "distribution"}
+    )
     tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"plausibility": array})})
     tree.to_zarr(tmp_path / "d.zarr", consolidated=False)
     with xr.open_datatree(tmp_path / "d.zarr", engine="zarr", consolidated=False) as lazy:

@@ -67,7 +67,7 @@ def test_mean_and_certainty_are_exact(tree):
     assert_rejects_twin(check_means, summed_out > 0.5, best)
     share = (x > 0.5).mean(axis=(0, 1))
     np.testing.assert_allclose(evaluation.annotation_certainty(tree), np.maximum(share, 1 - share))
-    assert tree["posterior"]["plausibility"].attrs["truth"] == "plausibility"
+    assert tree["posterior"]["plausibility"].attrs["truth"] == "distribution"
 
 
 def test_one_even_item_is_uncertain_about_its_best_label():
