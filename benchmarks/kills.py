@@ -11,7 +11,7 @@ Every sampler that writes to a store is killed by SIGKILL in every phase of its 
 Each kill comes a random time after its phase has begun, up to the length of that phase in the run without a kill (of all kills
 that hit no process, since it had ended, the time is halved and the run repeated). Then the run is resumed, or begun again where
 there is no store yet, and all arrays of all groups are compared with those of the run without. Runs are in processes that are
-forked from this one.
+forked from this one, which has compiled their samplers.
 """
 
 import argparse
@@ -93,28 +93,32 @@ def sharded(store: Path) -> None:
     inference.dawid_skene_gibbs(labels(), store=store, executor=1, shards=2, **options)
 
 
-LONG = {"draws": 4000, "chains": 2, "thin": 4, "cores": 1}
-NUTS = {"method": "nuts", "draws": 400, "tune": 300, "chains": 3, "thin": 1}
+OWN = {
+    "Gibbs, labels": lambda: models.dawid_skene(labels()),
+    "Gibbs, rankings": lambda: models.plackett_luce(rankings(), reliability=2),
+    "Gibbs, scores": lambda: models.hierarchical_scores(scores()),
+    "Gibbs, item states": lambda: models.item_states(labels(), states=2),
+    "HMC, comparisons": lambda: models.bradley_terry(votes()),
+    "exact, scores": lambda: models.normal_scores(scores()),
+}
+LONG = {"draws": 400, "chains": 2, "thin": 40, "cores": 1}
+NUTS = {"method": "nuts", "draws": 200, "tune": 150, "chains": 2, "thin": 1, "log_likelihood": False}
+
+
+def one_coin() -> Any:
+    return models.one_coin(labels())
 
 
 def runs() -> dict[str, Run]:
     """Return all runs that are killed."""
-    own = {
-        "Gibbs, labels": lambda: models.dawid_skene(labels()),
-        "Gibbs, rankings": lambda: models.plackett_luce(rankings(), reliability=2),
-        "Gibbs, scores": lambda: models.hierarchical_scores(scores()),
-        "Gibbs, item states": lambda: models.item_states(labels(), states=2),
-        "HMC, comparisons": lambda: models.bradley_terry(votes()),
-        "exact, scores": lambda: models.normal_scores(scores()),
-    }
-    one_coin = lambda: models.one_coin(labels())  # noqa: E731
-    found = {name: Run(partial(sampled, build, **LONG), (1, 1, 1, 4, 1)) for name, build in own.items()}
+    found = {name: Run(partial(sampled, build, **LONG), (1, 1, 1, 4, 1)) for name, build in OWN.items()}
     for name, options in {
         "NUTS of PyMC": {"nuts_sampler": "pymc", "cores": 1},
         "NUTS of PyMC, two processes": {"nuts_sampler": "pymc", "cores": 2},
-        "NUTS of nutpie": {"nuts_sampler": "nutpie"},
+        "NUTS of nutpie": {"nuts_sampler": "nutpie", "cores": 1},
+        "NUTS of nutpie, two threads": {"nuts_sampler": "nutpie", "cores": 2},
     }.items():
-        found[name] = Run(partial(sampled, one_coin, **NUTS, **options), (1, 1, 5, 10, 3))
+        found[name] = Run(partial(sampled, one_coin, **NUTS, **options), (2, 0, 5, 10, 3))
     found["scatter, processes"] = Run(scattered, (0, 0, 0, 3, 0))
     found["scatter, dask"] = Run(partial(scattered, dask=True), (0, 0, 1, 2, 0))
     found["Gibbs in shards"] = Run(sharded, (0, 0, 0, 3, 0))
@@ -261,6 +265,7 @@ def kill(name: str, run: Run, rng: random.Random, folder: Path, share: float) ->
             _, status = os.waitpid(forked(partial(compared, whole, store)), 0)
             same = os.waitstatus_to_exitcode(status) == 0
             counts[phase, f"{left}, {'same bits' if same else 'OTHER BITS'}"] += 1
+            print(f"    {phase}, {left}, {'same bits' if same else 'OTHER BITS'}", flush=True)
     print(f"    {time.monotonic() - started:.0f} s wall; " + told_of(counts), flush=True)
     return counts
 
@@ -271,11 +276,24 @@ def told_of(counts: Counter[tuple[str, str]]) -> str:
 
 def warm_up(chosen: dict[str, Run]) -> None:
     """Compile in this process what the forked ones use; no threads are left that they would miss."""
-    for build in (lambda: models.dawid_skene(labels()), lambda: models.plackett_luce(rankings(), reliability=2),
-                  lambda: models.hierarchical_scores(scores()), lambda: models.item_states(labels(), states=2),
-                  lambda: models.bradley_terry(votes()), lambda: models.normal_scores(scores())):  # fmt: skip
-        plan = checkpoints.Draws(1, 1, 1, 1, 1, False, 1, "float32", True)
-        methods.begin_run(build(), plan).advance(1)
+    plan = checkpoints.Draws(1, 1, 1, 1, 1, False, 1, "float32", True)
+    for name in OWN.keys() & chosen.keys():
+        methods.begin_run(OWN[name](), plan).advance(1)
+    if not any("NUTS" in name for name in chosen):
+        return
+    compile_chains, compiled = stored_runs._chains, {}
+    plan = checkpoints.Draws(NUTS["draws"], NUTS["tune"], NUTS["chains"], 1, 5, False, 1, "float32", False)
+    for sampler in stored_runs.SAMPLERS:
+        if any(sampler in name.lower() for name in chosen):
+            note = {"sampler": sampler, "every": 1, "options": {}}
+            compiled[sampler] = compile_chains(one_coin(), plan, note)
+
+    def known(model: Any, plan: checkpoints.Draws, note: dict[str, Any]) -> Any:
+        own = compiled[note["sampler"]]
+        own._plan = plan
+        return own
+
+    stored_runs._chains = known
 
 
 def main() -> None:

@@ -256,12 +256,21 @@ class DrawStore:
         except OSError as problem:
             if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            raise OSError(
-                problem.errno,
-                f"no space is left on the disk of {self.path}; the draws written before can be read. Make room, and resume "
-                f"by inference.resume({str(self.path)!r}), or by repeating the call if inference.scatter or "
-                "inference.dawid_skene_gibbs began the run",
-            ) from problem
+            raise DiskFullError(problem.errno, self.path) from problem
+
+
+class DiskFullError(OSError):
+    """Error of a store for which no space is left; `with_option` is in the words of the command line."""
+
+    def __init__(self, number: int, path: Path) -> None:
+        full = f"no space is left on the disk of {path}; the draws written before can be read. Make room, and resume by"
+        super().__init__(
+            number,
+            f"{full} inference.resume({str(path)!r}), or by repeating the call if inference.scatter or "
+            "inference.dawid_skene_gibbs began the run",
+        )
+        command = f"raterzoo fit --resume {shlex.quote(str(path))}"
+        self.with_option: str = f"{full}: {command}, or with --workers by the same command"
 
 
 def how_to_resume(path: Path, drawn: int, draws: int, model: bool) -> Advice:

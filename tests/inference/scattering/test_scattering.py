@@ -16,6 +16,7 @@ import pytest
 import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.parallel.processes import Processes
+from raterzoo.inference.scattering import scatter
 from raterzoo.inference.scattering.shards import sample_shard
 
 from tests.support.executors import Stopped, Stops
@@ -129,6 +130,19 @@ if __name__ == "__main__":
     build = functools.partial(models.plackett_luce, reliability=2)
     inference.scatter(build, models.published_ddx_cases(), 1, store=sys.argv[1], shard=1, draws=20, chains=2, random_seed=5)
 """
+
+
+def test_a_stopped_call_says_that_its_repetition_goes_on(tmp_path, monkeypatch):
+    add, store = scatter.ShardWriter.add, tmp_path / "r.zarr"
+
+    def interrupted(own, *drawn):
+        add(own, *drawn)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scatter.ShardWriter, "add", interrupted)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt) as stopped:
+        quietly(inference.scatter, models.dirichlet, votes(), pool, store=store, shard=5, **FEW)
+    assert str(stopped.value) == f"stopped: {store} keeps what was drawn; the same call goes on with it"
 
 
 def test_a_driver_that_is_killed_leaves_a_store_to_go_on_with(tmp_path):

@@ -1,5 +1,7 @@
 """Runs of NUTS in a store: whatever stops them, they go on to the same bits."""
 
+import errno
+import os
 import signal
 from itertools import count
 
@@ -11,7 +13,7 @@ from raterzoo.inference.nuts import blocks, pymc_chains, stored_runs
 from raterzoo.inference.nuts.pymc_chains import state_from
 from raterzoo.inference.storage.interruptions import Interrupted
 from raterzoo.inference.storage.journal import read_journal, write_journal
-from raterzoo.inference.storage.store import DrawStore, journal_of, read_draws
+from raterzoo.inference.storage.store import DiskFullError, DrawStore, journal_of, read_draws
 
 from tests.support.resumable_runs import assert_same_bits
 
@@ -143,6 +145,22 @@ def test_the_draws_of_pymc_are_those_without_a_store(model, run, tmp_path):
     for group in ("posterior", "log_likelihood", "log_prior", "sample_stats"):
         for name, array in stored[group].data_vars.items():
             assert np.array_equal(array, tree[group][name], equal_nan=True), (group, name)
+
+
+def test_after_a_full_disk_there_is_room_and_the_run_goes_on(run, uninterrupted, tmp_path, monkeypatch):
+    """The journal of a chain is what does not fit."""
+    store, replace = tmp_path / "run.zarr", os.replace
+
+    def full(source, target):
+        if str(target).endswith("chain-1.npz") and read_draws(store)["posterior"].sizes["draw"]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        replace(source, target)
+
+    with monkeypatch.context() as patched, pytest.raises(DiskFullError, match="no space is left") as stopped:
+        patched.setattr(os, "replace", full)
+        run(store)
+    assert f"raterzoo fit --resume {store}" in stopped.value.with_option
+    assert_same_bits(dict(uninterrupted("pymc", run).children), dict(run(store).children))
 
 
 @pytest.fixture
