@@ -8,6 +8,7 @@ from .comparisons.quite import quite as quite
 from .comparisons.step import LaplaceHMC as LaplaceHMC
 from .comparisons.units import in_units as in_units
 from .comparisons.units import initial_values as initial_values
+from .costs import CostWarning as CostWarning
 from .diagnostics import ConvergenceWarning as ConvergenceWarning
 from .diagnostics import EstimateWarning as EstimateWarning
 from .diagnostics import diagnose as diagnose

@@ -16,8 +16,9 @@ import pymc as pm
 import xarray as xr
 
 from .._progress import compiled_step
+from .costs import Costs
 from .diagnostics import diagnose, warn_unless_converged
-from .methods import Route, begin_run
+from .methods import Route, begin_run, route_of
 from .nuts.stored_runs import resume_nuts
 from .runs.run import Draws, Run, SinglePrecisionError
 from .runs.trees import Completion
@@ -134,7 +135,11 @@ def _draw_into(
     refuse_existing(Path(path))
     begun, completion = perf_counter(), Completion(model)
     with compiled_step("Setting up the sampler", shown=plan.progressbar):
+        route = route or route_of(model)
+        costs = Costs(model, plan, in_store=True)
+        costs.check_run(route)
         run = begin_run(model, replace(plan, progressbar=False), route=route)
+        costs.check_run(route, run.tuning)
         first = completion(run.advance(1))  # the template of all variables, dims and dtypes
     note, arrays = note_of_run(model, plan, attrs)
     note["piece"] = _draws_per_block(first, plan.draws)

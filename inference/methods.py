@@ -43,8 +43,6 @@ from .scores.hierarchical import begin_hierarchical_scores
 from .scores.normal import begin_scores, scores_by_item
 from .scores.recognition import read_item_scores, read_rater_scores
 
-MOST_MEMORY = 4 * 2**30  # bytes of the draws of NUTS, of which there are two copies
-
 
 def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dict[str, xr.Dataset]:
     """Draw by `pymc.sample`, thin to the requested number of draws, and return the groups of `finished_groups`."""
@@ -115,9 +113,7 @@ def nuts_thinning(model: pm.Model, plan: Draws) -> int:
     """Return the number of NUTS draws per kept draw: as requested, or the default of the model."""
     entry = catalog_entry(model)
     default = 1 if entry is None else entry.nuts_thinning
-    every = default if plan.thin == "pilot" else int(plan.thin)
-    _refuse_beyond_memory(model, plan, every)
-    return every
+    return default if plan.thin == "pilot" else int(plan.thin)
 
 
 def catalog_entry(model: pm.Model) -> CatalogEntry | None:
@@ -149,20 +145,6 @@ def thinned(tree: xr.DataTree, every: int) -> xr.DataTree:
         groups[name] = kept.assign_coords(draw=np.arange(kept.sizes["draw"]))
     groups["sample_stats"] = groups["sample_stats"].assign(thinning=np.int64(every))
     return xr.DataTree.from_dict(groups)
-
-
-def _refuse_beyond_memory(model: pm.Model, plan: Draws, every: int) -> None:
-    """Raise a `ValueError` if the draws exceed `MOST_MEMORY`."""
-    sizes = {dim: len(names) for dim, names in model.coords.items() if names is not None}
-    drawn = (str(rv.name) for rv in (*model.free_RVs, *model.deterministics))
-    dims = [model.named_vars_to_dims.get(name) or () for name in drawn]
-    numbers = sum(int(np.prod([sizes.get(str(d), 1) for d in own])) for own in dims)
-    draws = plan.draws * every
-    if (size := 8 * numbers * plan.chains * draws) > MOST_MEMORY:
-        raise ValueError(
-            f"{plan.chains} x {draws:,} draws of {numbers:,} numbers are {size / 2**30:,.0f} GiB; ask for fewer draws, "
-            "or use a point estimate of raterzoo.inference (of comparisons, quite or bradley_terry_mle)"
-        )
 
 
 def _likelihood_powers(model: pm.Model) -> dict[str, np.ndarray]:

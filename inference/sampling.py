@@ -13,6 +13,7 @@ import xarray as xr
 
 from .._progress import Step, compiled_step, handed_over, step
 from .checkpoints import draw_into
+from .costs import Costs
 from .diagnostics import diagnose, warn_unless_converged
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, check_nuts_options, draw_with_nuts, route_of
@@ -104,12 +105,16 @@ def sample(
     Raises
     ------
     ValueError
-        If `method` does not fit the model (the message says why), or a number is out of range.
+        If `method` does not fit the model (the message says why), a number is out of range, or the run needs more
+        memory than the machine has available, unless the environment variable ``RATERZOO_MEMORY_GB`` allows it.
 
     Warns
     -----
     ConvergenceWarning
         If a quantity misses the thresholds of `diagnose`.
+    CostWarning
+        If the run takes more than 2 GB of memory or five minutes, by an estimate made before the first draw
+        from a few sweeps (for NUTS: from its gradient).
 
     Examples
     --------
@@ -136,6 +141,8 @@ def sample(
     if nuts and chosen != "nuts":
         raise ValueError(f"{', '.join(nuts)}: only method='nuts' takes options of pymc.sample")
     attrs = attributes(route.name, chosen, route.reason, seed)
+    if chosen == "nuts":
+        Costs(model, plan, in_store=store is not None).check_nuts()
     if store is not None:
         if chosen == "nuts":
             draw_nuts_into(store, model, plan, attrs, nuts)
@@ -174,7 +181,10 @@ SECONDS = 1.0  # of a portion of the draws, or up to twice as much
 def _drawn(model: pm.Model, plan: Draws, route: Route) -> dict[str, xr.Dataset]:
     """Set up the model's own sampler and make all draws."""
     with compiled_step("Setting up the sampler", shown=plan.progressbar):
+        costs = Costs(model, plan)
+        costs.check_run(route)
         run = begin_run(model, plan, route=route)
+        costs.check_run(route, run.tuning)
     if run.shows_progress:
         return run.advance(plan.draws)
     with compiled_step("Drawing from the posterior", plan.draws, shown=plan.progressbar) as bar:

@@ -319,10 +319,11 @@ def test_odd_votes_have_a_posterior(data, link):
     assert tree["sample_stats"]["acceptance_rate"].min() > 0.3
 
 
-def test_what_does_not_fit_into_memory_is_refused():
+def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
+    monkeypatch.setenv("RATERZOO_MEMORY_GB", "8")
     n = 200_000
     pairs = votes(left=list(range(n)), right=list(range(1, n + 1)), winner=["left"] * n)
-    with pytest.raises(ValueError, match=r"4 x 1,000 draws of .* numbers are \d+ GiB"):
+    with pytest.raises(ValueError, match=r"4 x 1,000 draws of .* GB of memory.* 8.0 GB are available"):
         inference.sample(models.bradley_terry(pairs, reliability="shared"), **QUIET)
 
 

@@ -1,0 +1,259 @@
+"""Memory and time of a run, estimated before its first draw: a warning if large, an error if the machine lacks the memory."""
+
+import math
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+
+from .._messages import OUR_FILES
+from .kernels.convergence import mixing_of
+from .methods import Route, begin_run, nuts_thinning
+from .runs.compiled_models import compilation_of_densities
+from .runs.run import PILOT_CHAINS, PILOT_DRAWS, Draws, Run, Tuning
+
+SAID_BYTES, SAID_SECONDS = 2e9, 300.0  # above these the estimate is said
+SMALL = 10_000_000  # numbers in all draws, or in the pilot run, of a run that nothing is estimated of
+TRIAL_SECONDS, MOST_TRIAL_DRAWS = 0.1, 256  # of a trial: one of them, or one draw if that takes longer
+TRIAL_THINNING, TRIAL_QUANTITIES = 5, 64
+LARGE_GRADIENT = 4 * SMALL  # numbers in all draws of NUTS from which its gradient is compiled and timed
+STEPS_OF_NUTS = 15  # gradients of a draw: a trajectory of four doublings
+ALLOWED = (
+    "RATERZOO_MEMORY_GB"  # environment variable: memory to use in place of what the machine has available
+)
+
+
+class CostWarning(UserWarning):
+    """A run takes more than 2 GB of memory or five minutes, by an estimate before its first draw."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Estimate of what a run takes besides what the process has already.
+
+    Parameters
+    ----------
+    memory : float
+        Peak, in bytes.
+    seconds : float
+        Duration if the machine does nothing else; NaN if not estimated.
+    numbers : int
+        Numbers in one draw.
+    largest : str
+        Variable with most of them.
+    """
+
+    memory: float
+    seconds: float
+    numbers: int
+    largest: str
+
+
+class Costs:
+    """Estimates of one run; says at most once that it is large."""
+
+    def __init__(self, model: pm.Model, plan: Draws, in_store: bool = False) -> None:
+        self._model, self._plan, self._in_store = model, plan, in_store
+        self._sizes, self._said = _sizes(model), False
+        self._trial: tuple[float, float, xr.Dataset] | None = None
+
+    def check_run(self, route: Route, tuning: Tuning | None = None) -> None:
+        """Check a run of the model's own sampler, before or after its pilot run has found `tuning`."""
+        if self._is_small(1) or (route.method == "hmc" and tuning is None):
+            return  # the start of HMC is most of what a trial of it would be
+        self._check(self.of_run(route, tuning))
+
+    def check_nuts(self) -> None:
+        """Check a run of NUTS."""
+        every = nuts_thinning(self._model, self._plan)
+        if not self._is_small(every):
+            self._refuse(self.of_nuts(every, timed=False))  # before anything is compiled
+            self._check(self.of_nuts(every))
+
+    def of_run(self, route: Route, tuning: Tuning | None = None) -> Cost:
+        """Estimate a run of the model's own sampler by a trial of a few sweeps of one chain."""
+        plan, cpus = self._plan, _cpus(self._plan)
+        if self._trial is None:
+            self._trial = _trial(self._model, plan, route, tuning)
+        sweep, density, drawn = self._trial
+        sizes = {str(n): v.nbytes / v.sizes["draw"] for n, v in drawn.data_vars.items() if "draw" in v.dims}
+        kept, largest = plan.chains * plan.draws, max(sizes, key=lambda name: sizes[name])
+        thin = float(np.mean(tuning["thinning"])) if tuning and "thinning" in tuning else 1.0
+        at_once = min(plan.chains, cpus)
+        sweeps = plan.chains * ((plan.tune or 200) + plan.draws * thin)
+        seconds = (sweeps * sweep + kept * density) / at_once
+        seconds += _diagnosis_seconds(plan.chains, plan.draws, self._numbers) / cpus
+        # the draws, and temporary arrays of the largest variable: log prior densities in double precision, or the diagnosis
+        temporary = sizes[largest] * (3 if route.method == "gibbs" else 0.5)
+        memory = kept * (temporary + (0 if self._in_store else sum(sizes.values())))
+        if route.method == "gibbs" and plan.thin == "pilot" and tuning is None:
+            # two copies in double precision, and the ranks of its diagnosis
+            memory = max(memory, PILOT_CHAINS * PILOT_DRAWS * 2.5 * 8 * self._numbers)
+            pilot = PILOT_CHAINS * ((plan.tune or 200) + PILOT_DRAWS) * sweep / min(PILOT_CHAINS, cpus)
+            seconds += pilot + _diagnosis_seconds(PILOT_CHAINS, PILOT_DRAWS, self._numbers) / cpus
+        return Cost(memory, seconds, self._numbers, largest)
+
+    def of_nuts(self, every: int, *, timed: bool = True) -> Cost:
+        """Estimate a run of NUTS: memory by its numbers, seconds by its gradient where there are many of them."""
+        plan, kept = self._plan, self._plan.chains * self._plan.draws * every
+        seconds = math.nan
+        if timed and self._numbers * kept >= LARGE_GRADIENT:
+            draws = plan.chains * (1000 if plan.tune is None else plan.tune) + kept
+            seconds = draws * STEPS_OF_NUTS * _gradient_seconds(self._model) / min(plan.chains, _cpus(plan))
+        # the draws as nutpie or PyMC hold them, and as arrays
+        memory = 2 * 8 * kept * self._numbers
+        return Cost(memory, seconds, self._numbers, max(self._sizes, key=lambda name: self._sizes[name]))
+
+    @property
+    def _numbers(self) -> int:
+        return sum(self._sizes.values())
+
+    def _is_small(self, every: int) -> bool:
+        """Whether no draw, thinned or of a pilot run, is many enough to estimate anything."""
+        plan = self._plan
+        draws = max(plan.chains * plan.draws * every, PILOT_CHAINS * PILOT_DRAWS * (plan.thin == "pilot"))
+        return self._numbers * draws < SMALL
+
+    def _check(self, cost: Cost) -> None:
+        """Raise ValueError if the machine lacks the memory; warn once (CostWarning) if the run is large."""
+        self._refuse(cost)
+        if not self._said and (cost.memory > SAID_BYTES or cost.seconds > SAID_SECONDS):
+            self._said = True
+            text = f"{_in_words(cost, self._plan)}. {self._remedies()}"
+            warnings.warn(text, CostWarning, skip_file_prefixes=OUR_FILES)
+
+    def _refuse(self, cost: Cost) -> None:
+        """Raise ValueError if the machine lacks the memory."""
+        allowed = _allowed_memory()
+        if cost.memory > allowed:
+            raise ValueError(
+                f"{_in_words(cost, self._plan)}, and {allowed / 1e9:.1f} GB are available. {self._remedies()}; or, to draw all "
+                f"the same, set the environment variable {ALLOWED} to the gigabytes that may be used"
+            )
+
+    def _remedies(self) -> str:
+        """Return what makes a run smaller, in Python and on the command line."""
+        found = ["fewer draws= (--draws) or chains= (--chains)"]
+        if not self._in_store:
+            found.append("a store= (-o NAME.zarr), which keeps draws on disk")
+        if "confusion" in self._sizes:
+            found.append("a model with few numbers for each rater (one_coin)")
+            found.append("rare categories pooled into one")
+        if self._plan.densities:
+            found.append("log_likelihood=False")
+        return f"Less: {', '.join(found[:-1])}, or {found[-1]}"
+
+
+def _in_words(cost: Cost, plan: Draws) -> str:
+    """Return an estimate as text."""
+    needs = f"about {max(cost.memory / 1e9, 0.1):.1f} GB of memory"
+    if not math.isnan(cost.seconds):
+        needs += f" and {_duration(cost.seconds)}"
+    return (
+        f"{plan.chains} x {plan.draws:,} draws of {cost.numbers:,} numbers ({cost.largest} has most) take {needs}, estimated "
+        "before the first draw"
+    )
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration in seconds, minutes or hours, as text."""
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def _sizes(model: pm.Model) -> dict[str, int]:
+    """Numbers in one draw of each free variable and deterministic."""
+    lengths = {dim: len(names) for dim, names in model.coords.items() if names is not None}
+    found = {}
+    for rv in (*model.free_RVs, *model.deterministics):
+        dims = model.named_vars_to_dims.get(str(rv.name)) or (None,) * rv.type.ndim
+        known = [lengths.get(str(d), n) or 1 for d, n in zip(dims, rv.type.shape, strict=True)]
+        found[str(rv.name)] = math.prod(known)
+    return found or {"": 0}
+
+
+def _trial(
+    model: pm.Model, plan: Draws, route: Route, tuning: Tuning | None
+) -> tuple[float, float, xr.Dataset]:
+    """Return CPU seconds of a sweep of one chain, and of a draw besides its sweeps; and a few draws of all groups."""
+    few = replace(plan, chains=1, cores=1, tune=0, progressbar=False)
+
+    def seconds(thin: int) -> tuple[float, dict[str, xr.Dataset]]:
+        found = None  # HMC keeps its centre, and has its thinning there
+        if tuning is not None and route.method == "hmc":
+            found = {**tuning, "thinning": np.array(thin)}
+        return _seconds_of_draw(begin_run(model, replace(few, thin=thin), found, route))
+
+    (once, groups), (often, _) = seconds(1), seconds(TRIAL_THINNING)
+    sweep = max(0.0, often - once) / (TRIAL_THINNING - 1)
+    arrays = {
+        str(name) if group == "posterior" else f"{group} {name}": values.variable
+        for group, own in groups.items()
+        for name, values in own.data_vars.items()
+    }
+    return sweep, max(0.0, once - sweep), xr.Dataset(arrays)
+
+
+def _seconds_of_draw(run: Run) -> tuple[float, dict[str, xr.Dataset]]:
+    """Return CPU seconds of one more draw of a run, once it is compiled, and the last draws."""
+    run.advance(1)
+    draws, before = 1, math.inf
+    while True:
+        clock = process_time()
+        groups = run.advance(draws)
+        taken = process_time() - clock
+        if taken > TRIAL_SECONDS or draws >= MOST_TRIAL_DRAWS:
+            # what a call takes whatever the number of draws cancels
+            return (taken / draws if before > taken else (taken - before) / (draws / 2)), groups
+        draws, before = 2 * draws, taken
+
+
+def _diagnosis_seconds(chains: int, draws: int, numbers: int) -> float:
+    """CPU seconds of the diagnosis of all numbers, by that of a few."""
+    few = min(numbers, TRIAL_QUANTITIES)
+    sample = np.random.default_rng(0).normal(size=(chains, draws, few)).astype(np.float32)
+    mixing_of(sample[:, :4], 1)  # compiles
+    begun = process_time()
+    mixing_of(sample, 1)
+    return (process_time() - begun) * numbers / few
+
+
+def _gradient_seconds(model: pm.Model) -> float:
+    """CPU seconds of the log density and its gradient at the initial point."""
+    function = model.logp_dlogp_function(ravel_inputs=True, **compilation_of_densities())
+    function.set_extra_values({})
+    point = np.concatenate([np.ravel(v) for v in model.initial_point().values()])
+    call: Callable[[np.ndarray], Any] = function
+    call(point)
+    begun, calls = process_time(), 0
+    while calls < 3 or process_time() - begun < TRIAL_SECONDS:
+        call(point)
+        calls += 1
+    return (process_time() - begun) / calls
+
+
+def _cpus(plan: Draws) -> int:
+    """Cores that a run uses."""
+    return min(plan.cores or math.inf, os.cpu_count() or 1)  # type: ignore[return-value]
+
+
+def _allowed_memory() -> float:
+    """Bytes of memory that a run may take: the user's number, or what the machine has available; infinite if unknown."""
+    if asked := os.environ.get(ALLOWED):
+        try:
+            return 1e9 * float(asked)
+        except ValueError:
+            raise ValueError(f"{ALLOWED}={asked} is not a number of gigabytes") from None
+    memory = Path("/proc/meminfo")
+    if not memory.is_file():
+        return math.inf
+    lines = dict(line.split(":") for line in memory.read_text().splitlines() if ":" in line)
+    return 1024 * float(lines["MemAvailable"].split()[0]) if "MemAvailable" in lines else math.inf

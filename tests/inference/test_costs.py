@@ -1,0 +1,110 @@
+"""Memory and time of a run are estimated before its first draw, said if large, and refused beyond the machine."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from raterzoo import inference, models
+from raterzoo.inference import costs
+from raterzoo.inference.methods import route_of
+from raterzoo.inference.runs.run import Draws
+
+from tests.support.monte_carlo import assert_rejects_twin
+
+SIZE = {"draws": 300, "chains": 4, "random_seed": 1, "progressbar": False}
+
+
+def plan(**changed):
+    """Options of `sample` as it passes them on."""
+    asked = {"draws": 300, "tune": None, "chains": 4, "cores": 2, "seed": 1, "progressbar": False, "thin": 1}
+    return Draws(**asked | {"dtype": "float32", "densities": True} | changed)
+
+
+def labels(items=200, raters=20, categories=8, answers=5):
+    size = {"items": items, "raters": raters, "categories": categories, "answers": answers}
+    return models.simulators.labels(**size, random_seed=1).data
+
+
+def builders():
+    rankings = models.simulators.rankings(items=60, block_sizes=(1, 2), random_seed=1).data
+    pairs = models.simulators.comparisons(items=80, raters=30, degree=4, random_seed=1).data
+    return {
+        "dawid_skene": lambda: models.dawid_skene(labels()),
+        "dirichlet": lambda: models.dirichlet(labels(2000)),
+        "plackett_luce": lambda: models.plackett_luce(rankings),
+        "bradley_terry": lambda: models.bradley_terry(pairs),
+    }
+
+
+@pytest.mark.parametrize("name", ["dawid_skene", "dirichlet", "plackett_luce", "bradley_terry"])
+def test_memory_is_within_a_factor_of_two(name):
+    """The peak of all arrays that `sample` makes, by Python's own count."""
+    model = builders()[name]()
+    route = route_of(model)
+    tuning = None
+    if route.method == "hmc":
+        tuning = inference.methods.begin_run(model, plan(), route=route).tuning
+    estimate = costs.Costs(model, plan()).of_run(route, tuning).memory
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        inference.sample(model, **SIZE | {"draws": 4}, thin=1)  # compiles and imports
+        tracemalloc.start()
+        inference.sample(model, **SIZE, thin=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    def check(estimate):
+        assert peak / 2 < estimate < 2 * peak
+
+    check(estimate)
+    assert_rejects_twin(check, estimate / 4)
+
+
+def huge():
+    """As many categories as nobody should ask raters to keep apart."""
+    rng = np.random.default_rng(1)
+    item, rater = np.repeat(np.arange(200), 3), np.tile(np.arange(3), 200)
+    table = {"item": item, "rater": rater, "label": rng.integers(0, 300, 600)}
+    return models.dawid_skene(models.Labels.from_table(table, categories=range(300)))
+
+
+def test_three_hundred_categories_are_said_before_the_first_draw(monkeypatch):
+    model = huge()
+    route, own = route_of(model), costs.Costs(model, plan(draws=1000, thin="pilot"))
+    monkeypatch.setenv(costs.ALLOWED, "4")
+    with pytest.raises(
+        ValueError, match=r"GB of memory and .*4\.0 GB are available\. Less: fewer draws=.*one_coin"
+    ):
+        own.check_run(route)
+    monkeypatch.setenv(costs.ALLOWED, "1000")
+    with pytest.warns(
+        inference.CostWarning, match=r"330,300 numbers \(confusion has most\) take about .* minutes"
+    ):
+        own.check_run(route)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        own.check_run(route)  # once
+
+
+def test_an_allowance_must_be_a_number(monkeypatch):
+    monkeypatch.setenv(costs.ALLOWED, "much")
+    monkeypatch.setattr(costs, "SMALL", 0)
+    with pytest.raises(ValueError, match="RATERZOO_MEMORY_GB=much is not a number of gigabytes"):
+        inference.sample(builders()["dirichlet"](), **SIZE)
+
+
+def test_nuts_is_estimated_before_it_is_compiled(monkeypatch):
+    model = models.glad(labels())
+    monkeypatch.setattr(costs, "SMALL", 0)
+    monkeypatch.setenv(costs.ALLOWED, ".01")
+    with pytest.raises(
+        ValueError, match=r"4 x 300 draws of .* numbers .* GB of memory, estimated .* are available"
+    ):
+        inference.sample(model, **SIZE)
+
+
+def test_small_runs_are_not_tried(monkeypatch):
+    monkeypatch.setattr(costs, "begin_run", None)
+    model = models.dirichlet(labels())
+    costs.Costs(model, plan()).check_run(route_of(model))
