@@ -146,6 +146,8 @@ class Costs:
         if "confusion" in self._sizes:
             found.append("a model with few numbers for each rater (one_coin)")
             found.append("rare categories pooled into one")
+        elif "quality" in self._sizes:
+            found.append("a point estimate (inference.quite, inference.bradley_terry_mle)")
         if self._plan.densities:
             found.append("log_likelihood=False")
         return f"Less: {', '.join(found[:-1])}, or {found[-1]}"
