@@ -11,6 +11,7 @@ from .. import evaluation
 from .._messages import ASK_TRUTH
 from ..evaluation.truth.matching import with_complement
 from ..evaluation.truth.plausibility import Plausibility, UnknownTruth, truth_of
+from ..inference.storage.checksums import has_checksums
 from ..inference.storage.posterior_files import read_posterior
 from ..models.data.reading.columns import Missing
 from ..reports import page
@@ -22,7 +23,7 @@ from ..reports.study import Groups
 from ..reports.wording import first_names, interval, percent
 from .options import thresholds_of
 from .tables import check_side_metrics, read_item_groups, read_orders, read_predictions, read_sides
-from .terminal import print_table, print_text
+from .terminal import print_note, print_table, print_text
 
 UNFOLDED = ("mean", "90 % interval", "raters", "items", "MCSE", "by", "P")
 
@@ -46,6 +47,10 @@ def score_file(
     if options.out is not None and options.out.suffix.lower() not in (".csv", ".json"):
         raise ValueError(f"--out {options.out}: name a .csv or a .json file")
     tree = read_posterior(posterior)
+    if not has_checksums(posterior):
+        print_note(
+            f"{posterior} has no checksums, as another program or an older version wrote it: damage to its numbers is not seen"
+        )
     held = [str(name) for name in tree["posterior"].data_vars]
     if not {"quality", "plausibility", "location"} & set(held):
         raise ValueError(

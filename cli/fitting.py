@@ -14,6 +14,7 @@ import xarray as xr
 from .. import inference, models
 from ..evaluation.certainty.scale_ends import scale_ends
 from ..inference.storage.interruptions import adviser
+from ..inference.storage.permissions import private_files, private_stores
 from ..inference.storage.posterior_files import left_by_fit, stored
 from ..models._catalog import annotation_kinds
 from ..models.data.connectivity import components_in_words, connected_components
@@ -99,7 +100,7 @@ def fit_to_file(
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
     store = output if output.suffix == ".zarr" else None
     data, _ = read_annotations(annotations, settings, columns)
-    with adviser(lambda: left_by_fit(store)):
+    with adviser(lambda: left_by_fit(store)), private_stores(settings.anonymize):
         (tree,) = draw(partial(build, data, settings), settings, store=store).values()
     print_text(inference.diagnose(tree).attrs["verdict"])
     if settings.kind == "scores" and (misfit := misfit_in_words(scale_ends(tree))):
@@ -108,7 +109,8 @@ def fit_to_file(
         kept = kept_posterior(tree, keep)
         if kept.is_large or keep is not None:
             print_text(kept.in_words(output))
-        kept.write(tree, output)
+        with private_files(settings.anonymize, output):
+            kept.write(tree, output)
     print_text(f"wrote {output}")
 
 

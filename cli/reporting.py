@@ -8,6 +8,7 @@ import xarray as xr
 
 from .._progress import step
 from ..evaluation.truth.matching import match_items, with_complement
+from ..inference.storage.permissions import private_files
 from ..reports.composition import Report, comparison_report, score_report, truth_report
 from ..reports.metric_names import metric_named
 from ..reports.posterior_files import kept_posterior
@@ -43,7 +44,7 @@ def make_report(
     kept = kept_posterior(report.tree, keep)
     if kept.is_large:
         print_text(kept.in_words(out / kept.name))
-    with step("Writing"):
+    with step("Writing"), private_files(settings.anonymize, out):
         page = report.write(out, keep=keep)
     for sentence in report.headlines:
         print_text(sentence)

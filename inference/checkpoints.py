@@ -35,6 +35,7 @@ from .storage.store import (
     read_draws,
     refuse_existing,
     store_attrs,
+    verify_store,
 )
 from .storage.untrusted_files import WRITTEN
 
@@ -75,7 +76,8 @@ def resume(
         If there is no such store.
     ValueError
         If the path is not a store, has another schema, or belongs to a call that resumes when repeated
-        (`scatter`, `dawid_skene_gibbs`); if the journal is missing or damaged; if the model is needed or differs.
+        (`scatter`, `dawid_skene_gibbs`); if a file of the store is not as it was written (the message names it); if
+        the journal is missing or damaged; if the model is needed or differs.
     BlockingIOError
         If another process is writing to the store.
 
@@ -101,6 +103,7 @@ def resume(
     True
     """
     attrs = store_attrs(Path(path))
+    verify_store(Path(path))
     if WRITTEN in attrs:
         refuse_resume_of_sharded_run(Path(path), attrs)
         with DrawStore.open(path) as store:

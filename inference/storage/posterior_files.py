@@ -1,5 +1,6 @@
 """Files of posteriors: netCDF or zarr."""
 
+import math
 import shlex
 import sys
 from collections.abc import Collection, Hashable
@@ -11,11 +12,13 @@ import xarray as xr
 from ..._messages import short_repr
 from ..runs.trees import with_current_dims
 from ..runs.versions import check_schema
+from .checksums import Checksums, DamageError, append_checksum, check_netcdf_bytes, check_netcdf_comment
 from .interruptions import NOTHING_KEPT, Advice
 from .resumable_calls import ARGUMENTS
-from .store import store_attrs, trimmed
+from .store import checked_files, open_checked, store_attrs, trimmed, verify_store
 from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_zarr
 
+CHUNK = 2**20  # bytes of a chunk of a netCDF file: the cache of HDF5
 TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
 
 
@@ -30,15 +33,20 @@ def read_posterior(path: Path) -> xr.DataTree:
     try:
         if path.suffix == ".zarr":
             check_zarr(path)
-            tree = xr.open_datatree(path, engine="zarr", consolidated=False, decode_times=False)
+            verify_store(path)
+            tree = open_checked(path)
         else:
+            check_netcdf_bytes(path)
             check_netcdf(path)
+            check_netcdf_comment(path)
             tree = xr.open_datatree(path, engine="h5netcdf", phony_dims="sort", decode_times=False)
+            tree = with_current_dims(trimmed(tree))
         check_schema(path, {str(name): value for name, value in tree.attrs.items()})
-        tree = with_current_dims(trimmed(tree))
         for node in tree.subtree:
             for ids in node.coords.values():
                 ids.to_numpy()  # loaded now, so that damage shows here
+    except DamageError:
+        raise
     except (*DAMAGED, *_arrow_errors()) as problem:
         raise ValueError(f"{path}: not a posterior that `raterzoo fit` wrote ({problem})") from problem
     _check_draws(path, tree)
@@ -94,9 +102,33 @@ def stored(path: Path | None) -> dict[str, Any]:
 
 
 def write_posterior(tree: xr.DataTree, path: Path) -> None:
-    """Write a posterior as netCDF or zarr, by its suffix."""
+    """Write a posterior as netCDF or zarr, by its suffix, with checksums."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".zarr":
-        tree.to_zarr(path, mode="w", consolidated=False)
+        checksums = Checksums(path)
+        tree.to_zarr(checked_files(path, read_only=False, checksums=checksums), mode="w", consolidated=False)
+        checksums.seal()
     else:
-        tree.to_netcdf(path, engine="h5netcdf")
+        tree.to_netcdf(path, engine="h5netcdf", encoding=_with_fletcher32(tree))
+        append_checksum(path)
+
+
+def _with_fletcher32(tree: xr.DataTree) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the encoding of numbers in chunks, each with a checksum for readers in other programs; scalars have no chunks."""
+    return {
+        node.path: {
+            str(name): {"fletcher32": True, "chunksizes": _chunk_shape(array)}
+            for name, array in node.to_dataset(inherit=False).variables.items()
+            if array.dtype.kind in "biuf" and array.size and array.ndim
+        }
+        for node in tree.subtree
+    }
+
+
+def _chunk_shape(array: xr.Variable) -> tuple[int, ...]:
+    """Return the shape of a chunk, which is read whole: halved along its longest dim until it has at most `CHUNK` bytes."""
+    shape = [*array.shape]
+    while math.prod(shape) * array.dtype.itemsize > CHUNK:
+        longest = shape.index(max(shape))
+        shape[longest] = math.ceil(shape[longest] / 2)
+    return tuple(shape)

@@ -12,7 +12,7 @@ import xarray as xr
 
 from ..runs.versions import tell_versions
 from .interruptions import NOTHING_KEPT, Advice
-from .store import DrawStore, store_attrs
+from .store import DrawStore, store_attrs, verify_store
 from .untrusted_files import WRITTEN
 
 
@@ -55,6 +55,7 @@ def record_of_call(path: Path, arguments: Mapping[str, Any], seed: int | None) -
         attrs = store_attrs(path)
         if ARGUMENTS not in attrs:
             raise ValueError(f"{path} exists already, and was not begun by this call; name another store")
+        verify_store(path)
         begun = json.loads(attrs[ARGUMENTS])
         ours = {**arguments, SEED: begun.get(SEED) if seed is None else seed}
         for name in ours | begun:

@@ -6,9 +6,12 @@ folder ``<store>.journal`` beside it, holds progress and state of the writer. Fi
     write    a block of draws; it does not count before the next mark
     mark     the journal records that all that was written counts
     finish   the attributes of the final tree are set, and the journal is removed
+
+Every file of a store has a checksum (see `checksums`), which is checked whenever it is read.
 """
 
 import errno
+import json
 import os
 import shlex
 import shutil
@@ -24,8 +27,10 @@ import xarray as xr
 
 from ..runs.trees import with_current_dims
 from ..runs.versions import check_schema
+from .checksums import ROOT, STAMP, Checksums, DamageError
 from .interruptions import Advice
 from .journal import JournalEntries, check_run, check_state, read_journal, write_journal
+from .permissions import is_private, make_journal, private_files
 from .untrusted_files import WRITTEN, check_zarr
 
 zarr: Any = lazy_loader.load("zarr")  # most fits store nothing
@@ -36,8 +41,27 @@ StorePath = str | os.PathLike[str]
 def read_draws(path: str | os.PathLike[str]) -> xr.DataTree:
     """Open a store lazily as a DataTree; of an unfinished one, only the draws that all chains have."""
     store_attrs(Path(path))
-    tree = xr.open_datatree(path, engine="zarr", consolidated=False, decode_times=False)
+    return open_checked(Path(path))
+
+
+def open_checked(path: Path) -> xr.DataTree:
+    """Open a store that `check_zarr` has accepted lazily; whatever is read later is checked."""
+    tree = xr.open_datatree(checked_files(path), engine="zarr", consolidated=False, decode_times=False)
     return with_current_dims(trimmed(tree))
+
+
+def checked_files(path: Path, *, read_only: bool = True, checksums: Checksums | None = None) -> Any:
+    """Return the zarr store of a path, which checks what it reads by its checksums, or by those given."""
+    from .checked_store import CheckedStore
+
+    return CheckedStore(path, read_only=read_only, checksums=checksums or Checksums.of(path))
+
+
+def verify_store(path: Path) -> None:
+    """Raise a `DamageError` unless every file of a store that `check_zarr` has accepted is as it was written."""
+    checksums = Checksums.of(path)
+    if checksums is not None:
+        checksums.verify()
 
 
 def trimmed(tree: xr.DataTree) -> xr.DataTree:
@@ -57,7 +81,9 @@ def store_attrs(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(errno.ENOENT, f"there is no store {path}")
     try:
         check_zarr(path)
-        attrs = dict(zarr.open_group(path, mode="r").attrs)
+        attrs = dict(zarr.open_group(checked_files(path), mode="r").attrs)
+    except DamageError:
+        raise
     except (OSError, ValueError, KeyError, TypeError) as problem:
         remedy = "sample(..., store=) makes one"
         raise ValueError(f"{path} is not a zarr store of draws ({problem}); {remedy}") from problem
@@ -67,7 +93,7 @@ def store_attrs(path: Path) -> dict[str, Any]:
 
 def posterior_sizes(path: Path) -> dict[str, int]:
     """Lengths of the dims of the posterior of a store that `store_attrs` has validated; empty if there is none."""
-    group = zarr.open_group(path, mode="r").get("posterior")
+    group = zarr.open_group(checked_files(path), mode="r").get("posterior")
     arrays = [array for _, array in group.arrays()] if isinstance(group, zarr.Group) else []
     named = [(getattr(a.metadata, "dimension_names", None) or (), a.shape) for a in arrays]
     return {str(dim): n for dims, shape in named for dim, n in zip(dims, shape, strict=True)}
@@ -126,6 +152,13 @@ class DrawStore:
         self.path: Path = path
         self.journal: Path = journal_of(path)
         self._lock = StoreLock(self.journal / "lock", path)
+        self._checksums = Checksums(path)
+        self._private = False
+
+    @property
+    def _files(self) -> Any:
+        """Return the zarr store to write to."""
+        return checked_files(self.path, read_only=False, checksums=self._checksums)
 
     @classmethod
     def create(
@@ -144,20 +177,24 @@ class DrawStore:
         """
         store = cls(Path(path))
         refuse_existing(store.path)
-        store.journal.mkdir(parents=True, exist_ok=True)
-        store._lock.acquire()
+        make_journal(store.journal)
+        store._acquire()
         for left in store.journal.glob("*.npz"):  # left by a store that was removed
             left.unlink()
         created = False
         try:
             with store.disk_full_errors(), tempfile.TemporaryDirectory(dir=store.journal) as folder:
                 begun = Path(folder) / "store"  # moved to its path when it is complete
-                zarr.create_group(begun, attributes=dict(attrs) | {WRITTEN: 0})
+                checksums = Checksums(begun)
+                files = checked_files(begun, read_only=False, checksums=checksums)
+                zarr.create_group(files, attributes=dict(attrs) | {WRITTEN: 0})
                 for name, group in groups.items():
-                    _create_group(begun, name, group, chunks)
+                    _create_group(files, name, group, chunks)
+                checksums.begin()
                 for name, file in (journal or {}).items():
                     store.write_journal(name, *file)
                 os.replace(begun, store.path)
+            store._checksums = checksums.moved(store.path)
             created = True
         finally:
             if not created:
@@ -179,8 +216,15 @@ class DrawStore:
         if not store.journal.is_dir():
             lost = f"without it {store.path} can be read but not resumed; move the two together"
             raise ValueError(f"{store.journal} is missing: {lost}")
-        store._lock.acquire()
+        store._acquire()
+        store._checksums = Checksums.of(store.path) or Checksums.adopted(store.path)
         return store
+
+    def _acquire(self) -> None:
+        """Acquire the lock; files of the store are as private as its journal."""
+        self._private = is_private(self.journal)
+        with private_files(self._private):
+            self._lock.acquire()
 
     @property
     def is_marked(self) -> bool:
@@ -199,7 +243,7 @@ class DrawStore:
 
     def draws(self, group: str, chain: int, draws: slice) -> xr.Dataset:
         """Read draws of one chain of a group, marked or not. Shapes: (draw, ...)."""
-        stored = xr.open_zarr(self.path, group=group, consolidated=False, chunks=None)
+        stored = xr.open_zarr(self._files, group=group, consolidated=False, chunks=None)
         return stored.isel(chain=chain, draw=draws).load()
 
     def write(self, region: Mapping[str, slice], groups: Mapping[str, xr.Dataset]) -> None:
@@ -207,7 +251,7 @@ class DrawStore:
         all_chunks = zarr.config.set({"array.write_empty_chunks": True})  # not tested whether empty
         with self.disk_full_errors(), all_chunks:
             for name, group in groups.items():
-                arrays = zarr.open_group(self.path, path=name, mode="r+")
+                arrays = zarr.open_group(self._files, path=name, mode="r+")
                 for variable, block in group.data_vars.items():
                     place = tuple(region.get(str(dim), slice(None)) for dim in block.dims)
                     cast(Any, arrays[str(variable)])[place or ...] = block.to_numpy()
@@ -215,8 +259,9 @@ class DrawStore:
     def mark(self, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], written: int) -> None:
         """Record in the journal that all writes count, with the writer's `note` and `arrays`; readers may use `written` draws."""
         with self.disk_full_errors():
+            self._checksums.mark()
             self.write_journal("state", note, arrays)
-            zarr.open_group(self.path, mode="r+").attrs[WRITTEN] = written
+            zarr.open_group(self._files, mode="r+").attrs[WRITTEN] = written
 
     def write_journal(self, name: str, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Write or replace a file of the journal."""
@@ -234,7 +279,13 @@ class DrawStore:
     def finish(self, attrs: Mapping[str, Any]) -> None:
         """Set the attributes of the final tree, and remove the journal."""
         with self.disk_full_errors():
-            zarr.open_group(self.path, mode="r+").attrs.put(dict(attrs))
+            root = self.path / ROOT
+            node = json.loads(root.read_bytes()) | {"attributes": dict(attrs)}
+            final = json.dumps(node, indent=2, default=np.generic.item).encode() + STAMP
+            self._checksums.seal({ROOT: final})  # valid before and after the file is replaced
+            partial = root.with_suffix(".partial")
+            partial.write_bytes(final)
+            os.replace(partial, root)
         self.drop_journal()
 
     def discard(self) -> None:
@@ -250,9 +301,10 @@ class DrawStore:
 
     @contextmanager
     def disk_full_errors(self):
-        """Context manager: re-raise the error of a full disk with the store's path and the remedy."""
+        """Context manager for writing: re-raise the error of a full disk with the store's path and the remedy."""
         try:
-            yield
+            with private_files(self._private):
+                yield
         except OSError as problem:
             if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
@@ -313,7 +365,7 @@ def _fill_value(dtype: np.dtype) -> np.ndarray:
     return np.array(np.nan if dtype.kind == "f" else 0, dtype)
 
 
-def _create_group(store: Path, name: str, group: xr.Dataset, chunks: Mapping[str, int]) -> None:
+def _create_group(store: Any, name: str, group: xr.Dataset, chunks: Mapping[str, int]) -> None:
     """Write the constants and coordinates of a group, and allocate its growing variables."""
     growing = [n for n, v in group.data_vars.items() if set(v.dims) & chunks.keys()]
     group.drop_vars(growing).to_zarr(store, group=name, mode="a", consolidated=False)
