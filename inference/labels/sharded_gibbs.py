@@ -284,7 +284,7 @@ def dawid_skene_gibbs(
     Raises
     ------
     ValueError
-        If an argument is out of range, or the store holds another run.
+        If an argument is out of range, or the store holds another run or is damaged.
 
     Warns
     -----

@@ -253,7 +253,7 @@ def scatter(
     Raises
     ------
     ValueError
-        If items are not independent, the builder cannot be pickled, or the store holds another run.
+        If items are not independent, the builder cannot be pickled, or the store holds another run or is damaged.
     RuntimeError
         If the workers of a shard die in every attempt (the message names the items, as errors of a worker do), or
         a script starts processes at import, not below ``if __name__ == "__main__":``.
