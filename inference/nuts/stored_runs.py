@@ -179,6 +179,14 @@ def _finished(model: pm.Model, plan: Draws, groups: Groups) -> xr.DataTree:
     return tree
 
 
+def _replaced(stored: Mapping[Any, xr.DataArray], name: Any, draws: np.ndarray) -> xr.Variable:
+    """Return draws of the journal as a variable; ValueError unless the store has one of this name, shape and dtype."""
+    there = stored[name] if isinstance(name, str) and name in stored else None
+    if there is None or (there.shape, there.dtype) != (draws.shape, draws.dtype):
+        raise ValueError(f"{name!r} is no variable of the store, or has another shape")
+    return xr.Variable(there.dims, draws)
+
+
 def _finish(store: DrawStore, model: pm.Model, plan: Draws, attrs: Mapping[str, Any]) -> None:
     """Write the groups computed from all draws (densities, deterministics), and finish the store."""
     everything = {"draw": slice(0, plan.draws)}
@@ -197,7 +205,9 @@ def _finish(store: DrawStore, model: pm.Model, plan: Draws, attrs: Mapping[str, 
         note = {"names": [str(v) for v in changed]}
         store.write_journal(FINISHED, note, {f"draws_{k}": x for k, x in enumerate(changed.values())})
     note, arrays = store.read_journal(FINISHED)
-    dims = {v: x.dims for v, x in read_draws(store.path)["posterior"].data_vars.items()}
-    replaced = {v: (dims[v], arrays[f"draws_{k}"]) for k, v in enumerate(note["names"])}
+    stored = read_draws(store.path)["posterior"].data_vars
+    with state_errors(store.path):
+        names = note["names"] if isinstance(note["names"], list) else [None]
+        replaced = {v: _replaced(stored, v, arrays[f"draws_{k}"]) for k, v in enumerate(names)}
     store.write(everything, {"posterior": xr.Dataset(replaced)})
     store.finish(attrs)

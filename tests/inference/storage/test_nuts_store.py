@@ -135,6 +135,13 @@ def test_draws_that_change_at_the_end_are_changed_once(model, run, tmp_path, mon
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(DrawStore, "write", half)
         run(tmp_path / "run.zarr")
+    journal = journal_of(tmp_path / "run.zarr") / "finished.npz"
+    note, arrays = read_journal(journal)
+    for names in (["elsewhere"], [7], 7):
+        write_journal(journal, {"names": names}, arrays)
+        with pytest.raises(ValueError, match="damaged"):
+            run(tmp_path / "run.zarr")
+    write_journal(journal, note, arrays)
     assert_same_bits(dict(whole.children), dict(run(tmp_path / "run.zarr").children))
 
 
