@@ -10,7 +10,7 @@ import xarray as xr
 from .. import evaluation
 from .._messages import ASK_TRUTH
 from ..evaluation.truth.matching import with_complement
-from ..evaluation.truth.plausibility import Plausibility, UnknownTruth, truth_of
+from ..evaluation.truth.plausibility import Plausibility, UnknownTruth, plausibility_of, truth_of
 from ..inference.storage.checksums import has_checksums
 from ..inference.storage.posterior_files import read_posterior
 from ..models.data.reading.columns import Missing
@@ -68,6 +68,11 @@ def score_file(
     score = _score_orders if of_votes else _score_predictions
     rows, pairs, best = score(tree, predictions, options, columns, seed)
     print_table([_row_on_terminal(row) for row in rows], _heading(rows), whole=UNFOLDED)
+    for row in rows:
+        if note := row.get("note"):
+            print_text(
+                f"{row['metric']}, {', '.join(str(row[n]) for n in ('classifier', 'group') if n in row)}: {note}"
+            )
     if pairs:
         print_text("")
         print_table([_pair_on_terminal(row) for row in pairs], "the better classifier first", whole=UNFOLDED)
@@ -79,7 +84,7 @@ def _with_truth(tree: xr.DataTree, truth: str | None, posterior: Path) -> xr.Dat
     """Return the tree with what its plausibility is; raise ValueError if it neither says it nor is told, or says otherwise."""
     if "plausibility" not in tree["posterior"]:
         raise ValueError(f"--truth: {posterior} has no plausibility; leave it out")
-    plausibility = tree["posterior"]["plausibility"]
+    plausibility = plausibility_of(tree)
     if truth is not None and truth not in ("category", "distribution"):
         raise ValueError(f"--truth {truth}: expected category or distribution")
     try:

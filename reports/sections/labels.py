@@ -92,6 +92,24 @@ OF_ITEMS = {"expected_difficulty": "difficulty", "expected_location": "location"
 OF_RATERS = {"competence": "competence", "ability": "ability"}
 
 
+def gold_against_raters(data: Labels) -> list[str]:
+    """Return the items with a gold label that none of their raters gave."""
+    counts, gold = data.counts, data.gold
+    own = counts[np.arange(len(gold)), np.maximum(gold, 0)]
+    return data.items[(gold >= 0) & (own == 0) & (counts.sum(axis=1) > 0)].astype(str).tolist()
+
+
+def gold_in_words(items: list[str]) -> str:
+    """Return a warning of gold labels that no rater gave; "" if there are none."""
+    if not items:
+        return ""
+    number = "1 item" if len(items) == 1 else f"{len(items):,} items"
+    return (
+        f"The gold label of {number} is none that a rater gave: {first_names(items)}. The model takes gold for certain: check "
+        "whether it is wrong there. "
+    )
+
+
 def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | None = None) -> list[Section]:
     """Return the sections on true categories and raters; `seed` is for the weights of the items, `group` a rater attribute."""
     truth = evaluation.truth_certainty(tree)
@@ -105,15 +123,27 @@ def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | 
     }
     rows = table_rows(columns, np.argsort(certainty, kind="stable"))
     words, facts = certainty_in_words(tree, certainty, seed)
+    against = gold_against_raters(data)
+    facts = {**facts, "gold_against_all_raters": against}
     text = (
-        "The certainty of an item is the posterior probability of its most probable true category. "
+        f"{gold_in_words(against)}The certainty of an item is the posterior probability of its most probable true category. "
         f"{words} The least certain items come first."
     )
     figures = [Figure(figsize=(4.3, 3.2), layout="constrained") for _ in range(2)]
     curve, bars = (figure.add_subplot() for figure in figures)
     plots.sorted_certainty(truth["certainty"], ax=curve).set_ylabel("certainty")
     plots.certainty_histogram(truth["certainty"], ax=bars)
-    main = Section("Certainty", text, figures, rows, "certainty", key="certainty", facts=facts, most=10)
+    main = Section(
+        "Certainty",
+        text,
+        figures,
+        rows,
+        "certainty",
+        key="certainty",
+        facts=facts,
+        most=10,
+        alarm=bool(against),
+    )
     return [main, _prevalence_section(tree), *_rater_sections(tree, data, group)]
 
 

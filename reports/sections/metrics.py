@@ -215,14 +215,17 @@ def metric_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
     `found` maps metrics to results of `evaluation.metric_intervals` or `evaluation.compare`. Keys: ``mean``
     over the draws; ``lower`` and ``upper`` from raters and items together, ``raters_lower`` ... from either
     alone; ``sd_raters``, ``sd_items``, ``sd_both``; ``raters_share`` of the variance; Monte-Carlo errors of
-    mean and ends; ``undefined``, the share of draws without a value.
+    mean and ends; ``undefined``, the share of draws without a value; ``note``, if any row has one, on what its number is
+    worth.
     """
-    return [
+    rows = [
         _row(name, str(classifier), group, own)
         for name, dataset in found.items()
         for classifier, by_group in _each(dataset, "classifier", ALONE)
         for group, own in _each(by_group, "group", None)
     ]
+    noted = any(row["note"] for row in rows)
+    return [row if noted else {k: v for k, v in row.items() if k != "note"} for row in rows]
 
 
 def _each(dataset: xr.Dataset, dim: str, alone: object) -> list[tuple[object, xr.Dataset]]:
@@ -242,7 +245,30 @@ def _row(name: str, classifier: str, group: object, own: xr.Dataset) -> dict[str
         row |= _ends(start, own["interval"].sel(source=source))
     row |= {f"sd_{s}": float(own["sd"].sel(source=s)) for s in ("raters", "items", "both")}
     row |= {"raters_share": _share(row["sd_raters"], row["sd_items"]), "mcse": float(raters["mcse"])}
-    return row | _ends("mcse_", both["interval_mcse"]) | {"undefined": float(raters["undefined"])}
+    row |= _ends("mcse_", both["interval_mcse"]) | {"undefined": float(raters["undefined"])}
+    return row | {"note": _note(own.attrs, classifier, row.get("share", 1.0))}
+
+
+ONE_ITEM = "of one item: nothing is known of the differences between items, and the interval leaves them out"
+ALL_TIED = "all scores are tied in every item: the number is that of the rule for ties, not of the classifier"
+
+
+def _note(attributes: Mapping[str, Any], classifier: str, share: float) -> str:
+    """Return what a number is worth, where that is little; `attributes` are those that `scored` writes."""
+    notes = [ALL_TIED] if classifier in attributes.get("all_tied", ()) else []
+    if share * attributes.get("items", np.inf) < 1.5:
+        notes.append(ONE_ITEM)
+    return "; ".join(notes)
+
+
+def _all_tied(predicted: xr.DataArray) -> list[str]:
+    """Return the classifiers whose scores are the same for all categories, in every item."""
+    if "category" not in predicted.dims or predicted.sizes["category"] < 2:
+        return []
+    equal = (predicted == predicted.isel(category=0)).all([d for d in predicted.dims if d != "classifier"])
+    if "classifier" not in predicted.dims:
+        return [ALONE] if bool(equal) else []
+    return predicted["classifier"].to_numpy()[equal.to_numpy()].astype(str).tolist()
 
 
 def _share(raters: float, items: float) -> float | None:
@@ -265,6 +291,7 @@ def _shown(row: Row) -> dict[str, Any]:
         missing = "infinite" if np.isinf(row["mean"]) else "not defined"
         return shown | dict.fromkeys(("mean", "90 % interval"), missing) | dict.fromkeys(alone)
     shown |= {"mean": row["mean"], "90 % interval": interval(row["lower"], row["upper"])}
+    shown |= {"note": row["note"]} if "note" in row else {}
     part = "" if row["raters_share"] is None else f"{row['raters_share']:.0%}"
     return shown | dict(zip(alone, (row["sd_raters"], row["sd_items"], part), strict=True))
 
@@ -295,7 +322,8 @@ def scored(
     by: Mapping[object, object] | xr.DataArray | None = None,
 ) -> dict[str, xr.Dataset]:
     """Score classifiers by every metric: several by `compare`, with `points`; one, or with groups `by`, by `metric_intervals`."""
-    found = {}
+    found: dict[str, xr.Dataset] = {}
+    facts = {"all_tied": _all_tied(predicted), "items": len(Plausibility.of(tree).items)}
     for name in metrics:
         metric = metric_named(name)
         check_predictions(name, metric, predicted)
@@ -312,7 +340,7 @@ def scored(
             continue
         of_labels = points if metric.response == "labels" else None
         found[name] = evaluation.compare(metric, tree, predicted, points=of_labels, **options)
-    return found
+    return {name: result.assign_attrs(facts) for name, result in found.items()}
 
 
 DRAWN = 2  # metrics plotted side by side
