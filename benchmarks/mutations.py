@@ -257,10 +257,15 @@ class Reach:
     def __init__(self, kept: Path) -> None:
         known = json.loads(kept.read_text())
         self.seconds = {test: own["seconds"] for test, own in known.items()}
+        self.shared = {test: own["shared"] for test, own in known.items()}
         self.of_file: dict[str, dict[str, dict[str, list[int]]]] = {}
         for test, own in known.items():
             for file, functions in own["reached"].items():
                 self.of_file.setdefault(file, {})[test] = functions
+
+    def cost(self, test: str) -> float:
+        """Return the seconds of a test with its fixtures."""
+        return self.seconds[test] + self.shared[test]
 
     def tests(self, mutation: Mutation, most: float) -> tuple[dict[str, float], int]:
         """Return the fastest tests that reach a mutation, with their seconds, and how many others would take too long."""
@@ -273,11 +278,13 @@ class Reach:
             found = [*through]
         if not mutation.function:
             found = [*known]
-        total, chosen = 0.0, {}
-        for test in sorted(found, key=self.seconds.__getitem__):
-            total += self.seconds[test]
-            if total <= most or not chosen:
-                chosen[test] = self.seconds[test]
+        total, chosen, paid = 0.0, {}, Counter()
+        for test in sorted(found, key=self.cost):
+            file = test.partition("::")[0]
+            cost = self.seconds[test] + max(0.0, self.shared[test] - paid[file])
+            if total + cost <= most or not chosen:
+                total, chosen[test] = total + cost, cost
+                paid[file] = max(paid[file], self.shared[test])
         return chosen, len(found) - len(chosen)
 
 
@@ -344,11 +351,11 @@ def write_results(results: dict[str, Result]) -> None:
 
 
 def check_tests(reach: Reach) -> None:
-    """Stop if one of the fastest tests of ten files fails without any mutation: kills would mean nothing."""
+    """Stop if one of the fastest tests of four files fails without any mutation: kills would mean nothing."""
     fastest: dict[str, str] = {}
-    for test in sorted(reach.seconds, key=reach.seconds.__getitem__):
+    for test in sorted(reach.seconds, key=reach.cost):
         fastest.setdefault(test.partition("::")[0], test)
-    found = outcome_of(None, {test: reach.seconds[test] for test in [*fastest.values()][:10]})
+    found = outcome_of(None, {test: reach.cost(test) for test in [*fastest.values()][:4]})
     if found["outcome"] == "killed":
         raise SystemExit(f"{found['by']} fails without a mutation: measure again what tests reach")
 

@@ -4,6 +4,7 @@ Lines that a fixture of a module or a cached helper runs count for every test th
 run unseen: those that a function names, directly or through others, count as run with it.
 """
 
+import contextlib
 import functools
 import sys
 import time
@@ -23,8 +24,28 @@ Place = tuple[str, str]  # file and function
 Reached = dict[str, dict[str, list[int]]]  # file -> function -> lines from the function's first
 
 
+class Scope:
+    """A test, fixture or call of a cached helper: the lines it runs, and its CPU seconds without what others share."""
+
+    def __init__(self) -> None:
+        self.lines: Lines = set()
+        self.shared: set[Scope] = set()  # fixtures and helpers whose values it uses
+        self.elsewhere = 0.0  # CPU seconds of those that it has run
+        self.seconds = -time.process_time()
+
+    def end(self) -> None:
+        """Stop the clock."""
+        self.seconds += time.process_time() - self.elsewhere
+
+    def use(self, scope: "Scope | None") -> None:
+        """Add what a shared scope has run."""
+        if scope is not None:
+            self.lines |= scope.lines
+            self.shared |= {scope, *scope.shared}
+
+
 class ReachedLines:
-    """Plugin whose `tests` map each test that passed to its CPU seconds and the lines it runs.
+    """Plugin whose `tests` map each test that passed to its CPU seconds, those of what it shares with others, and its lines.
 
     Parameters
     ----------
@@ -37,12 +58,11 @@ class ReachedLines:
     def __init__(self, root: Path, folders: tuple[str, ...]) -> None:
         self.root = root
         self.prefixes = tuple(f"{root / folder}/" for folder in folders)
-        self.lines: dict[str, Lines] = {}
-        self.seconds: dict[str, float] = {}
+        self.scopes: dict[str, Scope] = {}
         self.failed: set[str] = set()
         self._modules: dict[str, ModuleType] = {}  # of each test
-        self._fixtures: dict[int, Lines] = {}
-        self._running: list[Lines] = [set()]
+        self._fixtures: dict[int, Scope] = {}
+        self._running = [Scope()]
         self._in_function = functools.cache(self._line_in_function)
 
     def start(self) -> None:
@@ -60,14 +80,15 @@ class ReachedLines:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Function) -> Iterator[None]:
         """Record a test, and add what its fixtures ran."""
-        start = time.process_time()
-        self._enter()
+        self._running.append(Scope())
+        sys.monitoring.restart_events()
         result = yield
-        lines = self._leave()
-        self.seconds[item.nodeid] = time.process_time() - start
+        test = self._running.pop()
         for definitions in item._fixtureinfo.name2fixturedefs.values():
-            lines |= {line for one in definitions for line in self._fixtures.get(id(one), ())}
-        self.lines[item.nodeid], self._modules[item.nodeid] = lines, item.module  # type: ignore[assignment]
+            for one in definitions:
+                test.use(self._fixtures.get(id(one)))
+        self.scopes[item.nodeid], self._modules[item.nodeid] = test, item.module  # type: ignore[assignment]
+        test.end()
         return result
 
     @pytest.hookimpl(wrapper=True)
@@ -75,11 +96,9 @@ class ReachedLines:
         """Record a fixture that several tests share."""
         if fixturedef.scope == "function":
             return (yield)
-        self._enter()
-        try:
+        with self._shared() as scope:
+            self._fixtures[id(fixturedef)] = scope
             return (yield)
-        finally:
-            self._fixtures.setdefault(id(fixturedef), set()).update(self._leave())
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note tests that do not pass."""
@@ -88,17 +107,22 @@ class ReachedLines:
 
     @property
     def tests(self) -> dict[str, dict[str, Any]]:
-        """CPU seconds and reached lines of every test that passed and reaches any."""
+        """CPU seconds, those of fixtures and helpers in `shared`, and reached lines of every test that passed and reaches any."""
         found = {}
-        for test, lines in self.lines.items():
+        for test, scope in self.scopes.items():
             reached: Reached = {}
-            for file, name, line in sorted(filter(None, (self._in_function(*line) for line in lines))):
+            for file, name, line in sorted(filter(None, (self._in_function(*line) for line in scope.lines))):
                 reached.setdefault(file, {}).setdefault(name, []).append(line)
             compiled = self._compiled_by(reached, self._modules[test])
             for file, name in sorted(compiled):
                 reached.setdefault(file, {}).setdefault(name, [])
             if reached and test not in self.failed:
-                found[test] = {"seconds": round(self.seconds[test], 3), "reached": reached}
+                shared = sum(own.seconds for own in scope.shared)
+                found[test] = {
+                    "seconds": round(scope.seconds, 3),
+                    "shared": round(shared, 3),
+                    "reached": reached,
+                }
         return found
 
     def _on_start(self, code: CodeType, offset: int) -> Any:
@@ -107,23 +131,27 @@ class ReachedLines:
         return sys.monitoring.DISABLE
 
     def _on_line(self, code: CodeType, line: int) -> Any:
-        self._running[-1].add((code.co_filename, line))
+        self._running[-1].lines.add((code.co_filename, line))
         return sys.monitoring.DISABLE
 
-    def _enter(self) -> None:
-        self._running.append(set())
+    @contextlib.contextmanager
+    def _shared(self) -> Iterator["Scope"]:
+        """Record what several tests share, and count it for the one that runs."""
+        self._running.append(Scope())
         sys.monitoring.restart_events()
-
-    def _leave(self) -> Lines:
-        lines = self._running.pop()
-        self._running[-1] |= lines
-        return lines
+        try:
+            yield self._running[-1]
+        finally:
+            scope = self._running.pop()
+            scope.end()
+            self._running[-1].elsewhere += scope.seconds + scope.elsewhere
+            self._running[-1].use(scope)
 
     def _recorded_cache(self, original: Callable) -> Callable:
         """Return `functools.cache` whose hits, in helpers of tests, count as the run of what they return."""
 
         def cache(function: Any) -> Any:
-            kept: dict[Any, Lines] = {}
+            kept: dict[Any, Scope] = {}
             cached = original(function)
             if (
                 not getattr(function, "__module__", "").startswith("tests")
@@ -135,13 +163,10 @@ class ReachedLines:
             def recorded(*args: Any, **options: Any) -> Any:
                 key = args, tuple(sorted(options.items()))
                 if key in kept:
-                    self._running[-1] |= kept[key]
+                    self._running[-1].use(kept[key])
                     return cached(*args, **options)
-                self._enter()
-                try:
+                with self._shared() as kept[key]:
                     return cached(*args, **options)
-                finally:
-                    kept[key] = self._leave()
 
             recorded.cache_clear = lambda: (kept.clear(), cached.cache_clear())  # type: ignore[attr-defined]
             return recorded

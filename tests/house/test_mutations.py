@@ -85,10 +85,12 @@ from pkg import one
 
 @cache
 def doubled():
+    sum(range(10**6))
     return one.double(2)
 
 @pytest.fixture(scope="module")
 def added():
+    sum(range(10**6))
     return one.add(1)
 
 def test_a(added):
@@ -132,6 +134,7 @@ def test_a_test_reaches_what_its_fixtures_and_cached_helpers_run(tmp_path):
         "test_c": {"double"},
     }
     assert reached["test_a"]["add"] == [1, 2, 3]
+    assert all(own["shared"] > 0 for own in found.values())
 
 
 def test_the_sample_has_a_share_of_every_folder_and_keeps_unchanged_statements(tmp_path, monkeypatch):
@@ -153,11 +156,13 @@ def test_tests_are_those_that_run_the_lines_or_the_function(tmp_path, monkeypatc
     monkeypatch.setattr(mutations, "ROOT", tmp_path)
     reached = {"both": [1, 2, 3], "end": [1, 3], "slow": [1, 2], "other": []}
     kept = {
-        name: {"seconds": 50.0 if name == "slow" else 1.0, "reached": {"one.py": {"f": lines}}}
+        name: {"seconds": 50.0 if name == "slow" else 1.0, "shared": 0.0, "reached": {"one.py": {"f": lines}}}
         for name, lines in reached.items()
         if name != "other"
     }
-    (tmp_path / "reach.json").write_text(json.dumps(kept | {"other": {"seconds": 1.0, "reached": {}}}))
+    (tmp_path / "reach.json").write_text(
+        json.dumps(kept | {"other": {"seconds": 1.0, "shared": 0.0, "reached": {}}})
+    )
     reach = mutations.Reach(tmp_path / "reach.json")
     (sign,) = (own for own in mutations_of(tmp_path, "one.py") if own.operator == "sign")
     assert reach.tests(sign, 100) == ({"both": 1.0, "slow": 50.0}, 0)
