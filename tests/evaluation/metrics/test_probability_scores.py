@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation.metrics.metric import OneHotScore
+from raterzoo.evaluation.truth.forms import Graded
 from raterzoo.evaluation.uncertainty import adjusted as scoring
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
@@ -93,6 +94,17 @@ def test_zero_probabilities():
     assert metric.score(truth, q).tolist() == [[0, np.inf]]
     assert metric.against("label").score(np.array([[0, 1]]), q).tolist() == [[0, np.inf]]
     assert evaluation.cross_entropy(0.5).score(truth, q).tolist() == [[0, -np.inf]]
+    # by the grades of one item: infinite if an impossible category has any mass, however small
+    graded = Graded(np.array([0, 1]), np.array([[0.3], [0.7], [0.0]]), np.array([1, 1, 1]))
+    predicted = np.array([[0.0, 0.5, 0.5], [0.5, 0.5, 0.0], [0.2, 0.3, 0.5]])
+    found = metric.score.of_graded(graded, predicted)
+    expected = [np.inf, np.log(2), -0.3 * np.log(0.2) - 0.7 * np.log(0.3)]
+    np.testing.assert_allclose(found[:, 0], expected)
+
+
+def test_losses_are_better_when_small():
+    for metric in (evaluation.cross_entropy(), evaluation.brier_score(), evaluation.calibration_error()):
+        assert not metric.larger_is_better
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation import EvaluationError
-from raterzoo.evaluation.raters.worth import largest_panel, panel_curves
+from raterzoo.evaluation.raters.worth import _worth, largest_panel, panel_curves
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from tests.support.source_twins import altered
@@ -140,6 +140,22 @@ def test_worth_rises_with_the_judge_and_falls_with_the_reference():
     assert (np.diff(worth, axis=1)[free[:, 1:]] > 0).all()
     assert (np.diff(worth, axis=0)[free[:-1]] < 0).all()
     np.testing.assert_allclose(np.diagonal(worth), 1, atol=1e-9)
+
+
+def test_a_worth_between_two_panels_stays_between_them_at_rounding():
+    # the first value is beyond the first panel by less than the rounding error
+    curve = np.array([[0.0, 2e-12, 1.0]])
+    worth, censored = _worth(curve, np.array([[2.9e-12, 0.25, 1.5]]))
+    np.testing.assert_allclose(worth, [[1, 1.25, 2]])
+    assert censored.tolist() == [[False, False, True]]
+
+
+def test_a_group_is_censored_if_a_member_is():
+    names = {"rater": list("abcd"), "kind": ("rater", ["person", "person", "model", "model"])}
+    tree = posterior(np.full((1, 1, 2), 0.5), coin([0.7, 0.7, 0.7, 0.999999]), **names)
+    found = evaluation.rater_worth(tree, by="kind", reference="person", largest=5)
+    censored = found["group_censored"].sel(measure="accuracy")
+    assert censored.sel(group_of_raters=["person", "model"]).to_numpy().ravel().tolist() == [False, True]
 
 
 def test_groups_are_means_over_members_and_set_the_unit():
