@@ -111,6 +111,16 @@ def test_effective_draws_count_those_of_the_chains():
         assert relative < 0.8
 
 
+def test_densities_by_annotation_need_the_items_of_the_annotations():
+    names = {"item": ["a"], "category": ["x", "y"]}
+    law = xr.DataArray([[[[0.4, 0.6]]]], names, ("chain", "draw", "item", "category"))
+    tree = xr.DataTree.from_dict({"constant_data": xr.Dataset({"reliability": 1.0})})
+    array = xr.DataArray(np.zeros((1, 1, 2)), dims=("chain", "draw", "annotation"), name="observed_label")
+    message = r"observed_label is by annotation but .* no annotation_item"
+    with pytest.raises(evaluation.EvaluationError, match=message):
+        item_densities.owner_of_places(tree, array, Plausibility.of(law))
+
+
 def test_what_a_draw_says_of_an_item_stays_together():
     tree = dirichlet_tree(2, 5, draws=100)
     found = reweight(tree, 3, random_seed=6)
