@@ -5,8 +5,8 @@ prevalence p, and the mean eta_j and spread chi_j of each category j. With f_j(k
 
     p(p, eta, chi | counts)  proportional to  prior * product over k of (p f_0(k) + (1 - p) f_1(k)) ^ (items with k)
 
-is a polynomial in p, which Gauss-Legendre nodes integrate exactly; nodes of chi are Gauss-Legendre too, those of eta equally spaced.
-Both converge exponentially. Nothing is shared with the model but the law. Prints, for each design, the largest |z| of
+is a polynomial in p, which Gauss-Legendre nodes integrate exactly; nodes of chi are Gauss-Legendre too, those of eta equally
+spaced, and both converge exponentially. Nothing is shared with the model but the law. Prints, for each design, the largest |z| of
 all statistics (posterior means of parameters, squares, products, plausibilities and effects, against the average of the draws by
 its Monte Carlo error), how many are above 2 and 3, and the change by a coarser grid, in Monte Carlo errors.
 """
