@@ -8,6 +8,7 @@ import typer
 
 from .._decimal_text import decimal_number
 from .._progress import step
+from ..inference.storage.permissions import private_files
 from ..reports.wording import ADDITIVE, OF_POSTERIOR
 from .options import (
     FORMATS,
@@ -53,6 +54,7 @@ class Extras(NamedTuple):
     posterior: tuple[int, int] | None  # draws and chains
     plot: Path | None
     out: Path | None
+    private: bool  # files are readable by the user alone
 
 
 def equivalence(
@@ -139,7 +141,7 @@ def equivalence(
     data, law, hard = _read(labels, predictions, column or [], settings)
     rules |= default_rules(hard and not calibrate, combiner, scorer, learn)
     _check_asked(rules, posterior, data)
-    extras = Extras(calibrate, (draws, chains) if posterior else None, plot, out)
+    extras = Extras(calibrate, (draws, chains) if posterior else None, plot, out, anonymize)
     _compute_and_report(data, law, rules, extras)
 
 
@@ -248,7 +250,8 @@ def _compute_and_report(data: "Labels", law: "xr.DataArray", rules: dict[str, An
         print_table(rows, f"{title} ({how})", whole=whole)
     for section in drawn[:1]:
         print_text("\n" + section.text.replace(". ", ".\n"))
-    _write((data, sections + drawn), equivalence_sentences(found), figures, extras)
+    with private_files(extras.private, extras.out):
+        _write((data, sections + drawn), equivalence_sentences(found), figures, extras)
     if not converged:
         raise typer.Exit(NOT_CONVERGED)
 

@@ -11,6 +11,7 @@ import xarray as xr
 from .. import evaluation, inference
 from .._progress import step
 from ..evaluation.calls import check_probability
+from ..inference.storage.permissions import private_files
 from ..models import Comparisons
 from ..reports.page import write_table
 from ..reports.sections.comparisons import (
@@ -74,7 +75,8 @@ def rank_votes(
     _show_raters(raters, data, tree, prob)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
-        write_table(out, board)
+        with private_files(settings.anonymize, out):
+            write_table(out, board)
         print_text(f"wrote {out}")
 
 

@@ -74,3 +74,14 @@ def test_stores_also_when_they_are_resumed(votes, tmp_path, monkeypatch):
     assert run("fit", votes, "-o", tmp_path / "open.zarr", *QUICK).exit_code == 0
     assert modes(tmp_path / "open.zarr") == {(False, "0o644"), (True, "0o755")}
     assert os.umask(0o022) == 0o022
+
+
+def test_tables_of_equivalence(votes, tmp_path):
+    predicted = write(
+        tmp_path / "predicted.csv", {"item": ["a", "b"], "category": ["x", "y"], "rank": [1, 1]}
+    )
+    for name, options, mode in (("open.csv", (), "0o644"), ("own.csv", ("--anonymize",), "0o600")):
+        result = run("equivalence", votes, predicted, "--out", tmp_path / name, *options)
+        assert result.exit_code == 0, said(result)
+        tables = [*tmp_path.glob(f"{name.removesuffix('.csv')}*")]
+        assert tables and all(modes(table) == {(False, mode)} for table in tables)
