@@ -9,7 +9,12 @@ import xarray as xr
 from arviz_stats.base import array_stats
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.sensitivity import densities as item_densities
-from raterzoo.evaluation.sensitivity.reweighting import MAX_PARETO_K, ReweightingWarning, reweight
+from raterzoo.evaluation.sensitivity.reweighting import (
+    MAX_PARETO_K,
+    ReweightingWarning,
+    _warn_unreliable,
+    reweight,
+)
 from raterzoo.evaluation.truth.plausibility import Plausibility
 
 from tests.support.dermatology import dermatology
@@ -119,6 +124,20 @@ def test_densities_by_annotation_need_the_items_of_the_annotations():
     message = r"observed_label is by annotation but .* no annotation_item"
     with pytest.raises(evaluation.EvaluationError, match=message):
         item_densities.owner_of_places(tree, array, Plausibility.of(law))
+
+
+def test_items_are_reliable_up_to_the_published_pareto_k():
+    """Vehtari et al. (2024): k above .7 is not reliable; below half the power no item is."""
+    law = xr.DataArray(np.full((1, 1, 2, 2), 0.5), {"item": ["a", "b"], "category": ["x", "y"]},
+                       ("chain", "draw", "item", "category"))  # fmt: skip
+    view = Plausibility.of(law)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _warn_unreliable(view, np.array([0.7, 0.1]), 1.0, 2.0)
+    with pytest.warns(ReweightingWarning, match=r"1 of 2 items have Pareto k above 0.7 .*\(first: b\)"):
+        _warn_unreliable(view, np.array([0.7, 0.71]), 1.0, 2.0)
+    with pytest.warns(ReweightingWarning, match="too far down for any item"):
+        _warn_unreliable(view, np.array([0.1, 0.1]), 0.99, 2.0)
 
 
 def test_what_a_draw_says_of_an_item_stays_together():

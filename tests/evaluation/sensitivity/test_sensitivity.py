@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.sensitivity import densities as item_densities
-from raterzoo.evaluation.sensitivity.prior import prior_sensitivity
+from raterzoo.evaluation.sensitivity.prior import _check_quantity, prior_sensitivity
 from raterzoo.evaluation.truth.plausibility import Plausibility
 from scipy.special import xlogy
 from scipy.stats import gamma
@@ -307,3 +307,14 @@ def test_refused(tree):
     less.attrs["model"] = "prirn"
     with pytest.raises(evaluation.EvaluationError, match="prirn has no likelihood"):
         prior_sensitivity(less)
+
+
+def test_a_quantity_has_the_items_of_the_posterior_each_once():
+    law = xr.DataArray(np.full((1, 2, 2, 2), 0.5), {"item": ["a", "b"], "category": ["x", "y"]},
+                       ("chain", "draw", "item", "category"))  # fmt: skip
+    view, quantity = Plausibility.of(law), law.isel(category=0, drop=True)
+    _check_quantity(view, quantity)
+    for items, wrong in ((["a", "c"], "'b'"), (["a", "a"], "'b'"), (["a", "b", "b"], "'b'")):
+        other = xr.DataArray(np.ones((1, 2, len(items))), {"item": items}, ("chain", "draw", "item"))
+        with pytest.raises(evaluation.EvaluationError, match=f"{wrong} must be in both exactly once"):
+            _check_quantity(view, other)
