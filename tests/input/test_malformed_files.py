@@ -99,6 +99,21 @@ def test_ids_keep_their_zeros_and_words_for_nothing(tmp_path):
     assert rankings.categories.tolist() == ["nan", "null"]
 
 
+@pytest.mark.parametrize("first", ["c0", "item"])
+def test_absurd_numbers_of_columns_are_refused_at_the_header(tmp_path, first):
+    names = ",".join([first, *(f"c{place}" for place in range(1, 100_000))])
+    path = tmp_path / "wide.csv"
+    path.write_text(f"{names}\n{'x,' * 99_999}x\n")
+    with pytest.raises(
+        DataError, match="100,000 columns; allowed: 10,000 columns; remedy: write one row for"
+    ):
+        read_table(path)
+    frame = pd.DataFrame([["x"] * 20_000], columns=[f"c{place}" for place in range(20_000)])
+    frame.to_parquet(tmp_path / "wide.parquet")
+    with pytest.raises(DataError, match="20,000 columns"):
+        read_table(tmp_path / "wide.parquet")
+
+
 def test_columns_are_renamed(tmp_path):
     path = write(tmp_path, "a.csv", HEADER.replace("item", "case") + ROWS)
     frame = read_table(str(path), rename={"case": "item"})

@@ -90,7 +90,16 @@ DELIMITERS = ",;\t|"
 def _delimiter_of(header: str, usual: str) -> str:
     """Delimiter that divides a header into most names, of equals the usual one."""
     marks = [usual, *DELIMITERS.replace(usual, "")]
-    return max(marks, key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))
+    return max(marks, key=lambda mark: len(_cells_of(header, mark)))
+
+
+def _cells_of(line: str, delimiter: str) -> list[str]:
+    """Cells of one line."""
+    limit = csv.field_size_limit(MAX_LINE)
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    finally:
+        csv.field_size_limit(limit)
 
 
 def read_delimited(path: Path, usual: str) -> TableFile:
@@ -158,6 +167,17 @@ def _header(names: list[str], path: Path, delimiter: str) -> list[str]:
         allowed = "a header line of names with commas, semicolons, tabs or | between them"
         remedy = "write a header line"
         raise DataError(problem, value="".join(names), allowed=allowed, remedy=remedy, where=path.name)
+    return _few(names, path)
+
+
+def _few(names: list[str], path: Path) -> list[str]:
+    """Return the names of columns; raise if there are more than any table of annotations needs."""
+    if len(names) > MAX_COLUMNS:
+        problem, allowed = f"the table has {len(names):,} columns", f"{MAX_COLUMNS:,} columns"
+        remedy = (
+            "write one row for each answer, with columns item, rater and label or score; or leave columns out"
+        )
+        raise DataError(problem, value=len(names), allowed=allowed, remedy=remedy, where=path.name)
     return names
 
 
@@ -332,6 +352,7 @@ def _excel_cell(cell: Any) -> Any:
 COMPRESSED = (".gz", ".zip", ".bz2", ".xz", ".zst", ".7z")
 MAX_BYTES = 2**30
 MAX_CELLS = 200_000_000
+MAX_COLUMNS = 10_000
 MAX_SPARSE = 20_000_000  # cells of records whose keys differ
 _READERS: dict[str, Callable[[Path], TableFile]] = {
     ".csv": lambda path: read_delimited(path, ","),
@@ -403,6 +424,7 @@ def read_file(path: Path) -> TableFile:
         ) from None
     if not table.names:
         raise DataError("the table has no columns", where=path.name, remedy="check what wrote it")
+    _few(table.names, path)
     return table
 
 
@@ -413,8 +435,8 @@ def read_names(path: Path) -> list[str]:
         return read_file(path).names
     _refuse_unreadable(path)
     first = next(text_lines(path))
-    names = map(restored, next(csv.reader([first], delimiter=_delimiter_of(first, usual)), []))
-    return list(dict.fromkeys(filter(None, names)))
+    names = map(restored, _cells_of(first, _delimiter_of(first, usual)))
+    return _few(list(dict.fromkeys(filter(None, names))), path)
 
 
 def _refuse_unreadable(path: Path) -> None:
