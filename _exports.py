@@ -23,7 +23,9 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable
 
             if name in public or name.startswith("_"):
                 raise
-            packages = [own for own in public if find_spec(f"{package}.{own}")]
+            # pytest imports the root's file also as a module that is no package
+            is_package = hasattr(sys.modules[package], "__path__")
+            packages = [own for own in public if is_package and find_spec(f"{package}.{own}")]
             near = [f"{package}.{own}.{name}" for own in packages if name in dir(load(own))]
             near += map(repr, get_close_matches(name, public, 1))
             if not near:
