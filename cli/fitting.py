@@ -15,7 +15,7 @@ from .. import inference, models
 from ..evaluation.certainty.scale_ends import scale_ends
 from ..inference.storage.interruptions import adviser
 from ..inference.storage.permissions import private_files, private_stores
-from ..inference.storage.posterior_files import left_by_fit, stored
+from ..inference.storage.posterior_files import left_by_fit, left_by_writing, stored
 from ..models._catalog import annotation_kinds
 from ..models.data.connectivity import components_in_words, connected_components
 from ..reports.posterior_files import kept_posterior
@@ -99,19 +99,28 @@ def fit_to_file(
     if output.suffix not in (".nc", ".zarr"):
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
     store = output if output.suffix == ".zarr" else None
-    data, _ = read_annotations(annotations, settings, columns)
-    with adviser(lambda: left_by_fit(store)), private_stores(settings.anonymize):
-        (tree,) = draw(partial(build, data, settings), settings, store=store).values()
-    print_text(inference.diagnose(tree).attrs["verdict"])
-    if settings.kind == "scores" and (misfit := misfit_in_words(scale_ends(tree))):
-        print_text(misfit)
-    if output.suffix == ".nc":
-        kept = kept_posterior(tree, keep)
-        if kept.is_large or keep is not None:
-            print_text(kept.in_words(output))
-        with private_files(settings.anonymize, output):
-            kept.write(tree, output)
-    print_text(f"wrote {output}")
+    ours = None if output.exists() else store  # or else it is refused
+    with adviser(lambda: left_by_fit(ours)):
+        data, _ = read_annotations(annotations, settings, columns)
+        with private_stores(settings.anonymize):
+            (tree,) = draw(partial(build, data, settings), settings, store=store).values()
+        print_text(inference.diagnose(tree).attrs["verdict"])
+        if settings.kind == "scores" and (misfit := misfit_in_words(scale_ends(tree))):
+            print_text(misfit)
+        if output.suffix == ".nc":
+            _write(tree, output, keep, private=settings.anonymize)
+        else:
+            print_text(f"wrote {output}")
+
+
+def _write(tree: xr.DataTree, output: Path, keep: str | None, *, private: bool) -> None:
+    """Write the part of a posterior that is kept to a ``.nc`` file."""
+    kept = kept_posterior(tree, keep)
+    if kept.is_large or keep is not None:
+        print_text(kept.in_words(output))
+    with adviser(lambda: left_by_writing(output)), private_files(private, output):
+        kept.write(tree, output)
+        print_text(f"wrote {output}")
 
 
 def resume_fit(store: Path) -> None:
@@ -120,8 +129,8 @@ def resume_fit(store: Path) -> None:
         warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
         with adviser(lambda: left_by_fit(store)):
             tree = inference.resume(store)
-    print_text(inference.diagnose(tree).attrs["verdict"])
-    print_text(f"wrote {store}")
+            print_text(inference.diagnose(tree).attrs["verdict"])
+            print_text(f"wrote {store}")
 
 
 # --- Fits in shards of items, on several processes or the workers of dask ---

@@ -28,6 +28,8 @@ from .storage.journal import JournalEntries, recipe_errors, state_errors
 from .storage.model_identity import SCHEME, build_again, fingerprint, note_of_run
 from .storage.resumable_calls import refuse_resume_of_sharded_run
 from .storage.store import (
+    CONSTANT,
+    FEWEST_BLOCKS,
     DrawStore,
     StorePath,
     allocated,
@@ -39,10 +41,8 @@ from .storage.store import (
 )
 from .storage.untrusted_files import WRITTEN
 
-FEWEST_BLOCKS = 20  # of draws of a run, and chunks of every variable
 MOST_BYTES = 2**26  # of a block of draws
 FOUND = "found_"  # prefix of the arrays of the tuning in the journal
-CONSTANT = ("constant_data", "observed_data")
 
 
 def resume(

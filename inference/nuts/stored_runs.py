@@ -7,6 +7,7 @@ are sorted) are in the journal before they are replaced.
 
 import warnings
 from collections.abc import Mapping
+from concurrent.futures.process import BrokenProcessPool
 from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
@@ -27,13 +28,20 @@ from ..runs.versions import ResumeWarning
 from ..storage.interruptions import Advice, Interruptions
 from ..storage.journal import state_errors
 from ..storage.model_identity import note_of_run
-from ..storage.store import DrawStore, StorePath, allocated, how_to_resume, read_draws, refuse_existing
+from ..storage.store import (
+    CONSTANT,
+    FEWEST_BLOCKS,
+    DrawStore,
+    StorePath,
+    allocated,
+    how_to_resume,
+    read_draws,
+    refuse_existing,
+)
 from .blocks import RAW, Block, Chains, Groups
 
-FEWEST_CHUNKS = 20  # of every variable
 OPTIONS = ("target_accept", "max_treedepth")
 SAMPLERS = ("nutpie", "pymc")
-CONSTANT = ("constant_data", "observed_data")
 FINISHED = "finished"  # journal file of draws that are replaced at the end
 
 Note = dict[str, Any]
@@ -64,7 +72,7 @@ def draw_nuts_into(
     sizes = {"draw": plan.draws, "chain": plan.chains}
     full = allocated({n: node.to_dataset() for n, node in tree.children.items()}, sizes)
     state = ({"drawn": 0, "seconds": 0.0}, {})
-    chunks = {"draw": ceil(plan.draws / FEWEST_CHUNKS)}
+    chunks = {"draw": ceil(plan.draws / FEWEST_BLOCKS)}
     journal = {"run": (note, arrays), "state": state}
     with DrawStore.create(path, full, note["attributes"], chunks, journal) as store:
         _draw_rest(store, model, plan, (chains, note, begun))
@@ -117,12 +125,25 @@ def _draw_rest(
         with Interruptions(advice) as interruptions, bar as shown:
             with state_errors(store.path):
                 blocks = chains.blocks(progress, lambda: interruptions.asked is not None)
-            for block in blocks:
-                writer.write(block)
-                shown.advance(block.steps)
+            try:
+                for block in blocks:
+                    writer.write(block)
+                    shown.advance(block.steps)
+            except BrokenProcessPool as problem:
+                if interruptions.asked is None:  # or else the same signal ended the processes
+                    raise ChainLostError(advice()) from problem
         interruptions.raise_unless(min(drawn) == plan.draws)
     with compiled_step("Completing the posterior", shown=plan.progressbar):
         _finish(store, model, plan, note["attributes"] | {"seconds": perf_counter() - begun})
+
+
+class ChainLostError(ChildProcessError):
+    """A process that drew chains died; `with_option` is in the words of the command line."""
+
+    def __init__(self, advice: Advice) -> None:
+        lost = "a process that drew chains was killed, as happens when memory runs out"
+        super().__init__(f"{lost}: {advice.kept}; {advice.in_python}, with cores=1 in the least memory")
+        self.with_option: str = f"{lost}: {advice.kept}; {advice.on_command_line}"
 
 
 def _file(chain: int) -> str:

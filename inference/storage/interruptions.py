@@ -25,12 +25,11 @@ NOTHING_KEPT = Advice(
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was stopped by a signal; its text says what is kept and how to go on, `with_option` on the command line."""
+    """A run was stopped by a signal; its text says what is kept and how to go on if known, `with_option` on the command line."""
 
     def __init__(self, advice: Advice | None = None, number: int = signal.SIGINT) -> None:
-        kept, call, command = advice or NOTHING_KEPT
-        super().__init__(f"stopped: {kept}; {call}")
-        self.with_option: str = f"stopped: {kept}; {command}"
+        super().__init__("stopped" + (f": {advice.kept}; {advice.in_python}" if advice else ""))
+        self.with_option: str = "stopped" + (f": {advice.kept}; {advice.on_command_line}" if advice else "")
         self.advice: Advice | None = advice
         self.exit_code: int = 128 + number
         self.number: int = number
@@ -40,7 +39,7 @@ class Interruptions:
     """Context manager: defer the first SIGINT or SIGTERM of the main thread to the end, as ``asked``; deliver the second.
 
     Delivered at the end, a signal that raises KeyboardInterrupt raises `Interrupted` with `advice()`, and one that ends the
-    process writes it to standard error.
+    process writes it to standard error. Signals that are ignored stay ignored.
     """
 
     def __init__(self, advice: Callable[[], Advice]) -> None:
@@ -49,14 +48,15 @@ class Interruptions:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before: dict[signal.Signals, Any] = {s: signal.signal(s, self._note) for s in SIGNALS}
+            heeded = [s for s in SIGNALS if signal.getsignal(s) is not signal.SIG_IGN]
+            self._before: dict[signal.Signals, Any] = {s: signal.signal(s, self._note) for s in heeded}
         return self
 
     def __exit__(self, *raised: object) -> None:
-        before = self._restore()
+        self._restore()
         if self.asked is None or raised[0] is not None:
             return
-        if before[self.asked] is signal.SIG_DFL:
+        if signal.getsignal(self.asked) is signal.SIG_DFL:
             _tell(Interrupted(self._advice(), self.asked))
         with adviser(self._advice):
             signal.raise_signal(self.asked)
@@ -74,12 +74,11 @@ class Interruptions:
         self._restore()
         signal.raise_signal(number)
 
-    def _restore(self) -> dict[signal.Signals, Any]:
-        """Restore the previous signal handlers, and return them."""
+    def _restore(self) -> None:
+        """Restore the previous signal handlers, once: a handler that the second signal calls may set others."""
         before, self._before = self._before, {}
         for number, handler in before.items():
             signal.signal(number, handler)
-        return before
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Files of posteriors: netCDF or zarr."""
 
 import math
-import shlex
 import sys
 from collections.abc import Collection, Hashable
 from pathlib import Path
@@ -14,8 +13,8 @@ from ..runs.trees import with_current_dims
 from ..runs.versions import check_schema
 from .checksums import Checksums, DamageError, append_checksum, check_netcdf_bytes, check_netcdf_comment
 from .interruptions import NOTHING_KEPT, Advice
-from .resumable_calls import ARGUMENTS
-from .store import checked_files, open_checked, store_attrs, trimmed, verify_store
+from .resumable_calls import ARGUMENTS, how_to_repeat
+from .store import checked_files, open_checked, resume_command, store_attrs, trimmed, verify_store
 from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_zarr
 
 CHUNK = 2**20  # bytes of a chunk of a netCDF file: the cache of HDF5
@@ -78,15 +77,31 @@ def _how_to_resume(path: Path, attrs: Collection[Hashable]) -> str:
     """Return the advice how to continue an unfinished store."""
     if ARGUMENTS in attrs:
         return "the same `raterzoo fit --workers`, or the same call from Python, goes on with it"
-    return f"go on with it by `raterzoo fit --resume {path}`"
+    return f"go on with it by `{resume_command(path)}`"
 
 
 def left_by_fit(path: Path | None) -> Advice:
     """Advice how to go on with a stopped `raterzoo fit` whose store is at `path`."""
     if path is None or not path.exists():
         return NOTHING_KEPT
-    kept, again = f"{path} keeps what was drawn", f"raterzoo fit --resume {shlex.quote(str(path))}"
-    return Advice(kept, f"inference.resume({str(path)!r}) goes on", f"go on by: {again}")
+    try:
+        attrs = store_attrs(path)
+    except (OSError, ValueError):  # going on says what is wrong with it
+        attrs = {WRITTEN: 0}
+    call, again = f"inference.resume({str(path)!r})", resume_command(path)
+    if WRITTEN not in attrs:
+        kept = f"the posterior is complete in {path}"
+        return Advice(kept, f"{call} returns it", f"its convergence verdict is printed by: {again}")
+    if ARGUMENTS in attrs:
+        return how_to_repeat(path)
+    return Advice(f"{path} keeps what was drawn", f"{call} goes on", f"go on by: {again}")
+
+
+def left_by_writing(path: Path) -> Advice:
+    """Advice how to go on with a command that was stopped while it wrote a file."""
+    return Advice(
+        f"{path} may be incomplete", "the same call writes it anew", "the same command writes it anew"
+    )
 
 
 def stored(path: Path | None) -> dict[str, Any]:

@@ -35,6 +35,9 @@ from .untrusted_files import WRITTEN, check_zarr
 
 zarr: Any = lazy_loader.load("zarr")  # most fits store nothing
 
+FEWEST_BLOCKS = 20  # of draws of a run, and chunks of every variable
+CONSTANT = ("constant_data", "observed_data")  # groups without draws
+
 StorePath = str | os.PathLike[str]
 
 
@@ -321,8 +324,12 @@ class DiskFullError(OSError):
             f"{full} inference.resume({str(path)!r}), or by repeating the call if inference.scatter or "
             "inference.dawid_skene_gibbs began the run",
         )
-        command = f"raterzoo fit --resume {shlex.quote(str(path))}"
-        self.with_option: str = f"{full}: {command}, or with --workers by the same command"
+        self.with_option: str = f"{full}: {resume_command(path)}, or with --workers by the same command"
+
+
+def resume_command(path: Path) -> str:
+    """Return the shell command that goes on with a store of one process."""
+    return f"raterzoo fit --resume {shlex.quote(str(path))}"
 
 
 def how_to_resume(path: Path, drawn: int, draws: int, model: bool) -> Advice:
@@ -331,7 +338,7 @@ def how_to_resume(path: Path, drawn: int, draws: int, model: bool) -> Advice:
     return Advice(
         f"{path} keeps {drawn:,} of {draws:,} draws of each chain",
         f"inference.resume({arguments}) draws the rest",
-        f"go on by: raterzoo fit --resume {shlex.quote(str(path))}",
+        f"go on by: {resume_command(path)}",
     )
 
 

@@ -1,6 +1,7 @@
 """Registry of the laws in JAX, which PyTensor fills when it first rewrites a graph for JAX: to import JAX takes a second."""
 
 from collections.abc import Callable
+from threading import RLock
 from typing import Any, cast
 
 from pytensor.compile.mode import optdb
@@ -10,6 +11,7 @@ from pytensor.graph.rewriting.basic import GraphRewriter
 
 Conversion = Callable[..., Callable]  # of an Op and its node, to a function of JAX
 _waiting: dict[type[Op], Callable[[], Conversion]] = {}
+_registering = RLock()  # other threads wait until all laws are registered
 
 
 def register_in_jax(op: type[Op]) -> Callable[[Callable[[], Conversion]], Callable[[], Conversion]]:
@@ -26,12 +28,13 @@ class _Registration(GraphRewriter):
     """Rewrite of graphs for JAX that leaves the graph as it is, and registers the laws with PyTensor."""
 
     def apply(self, fgraph: FunctionGraph) -> None:
-        if _waiting:
-            from pytensor.link.jax.dispatch import jax_funcify
-
+        with _registering:
             while _waiting:
-                op, load = _waiting.popitem()
+                from pytensor.link.jax.dispatch import jax_funcify
+
+                op, load = next(iter(_waiting.items()))
                 cast(Any, jax_funcify).register(op)(load())
+                del _waiting[op]  # not before: an import may be interrupted
 
 
 # all that PyTensor, PyMC and nutpie compile for JAX is first rewritten by the rewrites with this tag

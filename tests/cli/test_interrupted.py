@@ -1,13 +1,20 @@
 """Ctrl-C and SIGTERM: one message that says what is kept and the command that goes on, and the exit code of the signal."""
 
 import signal
+from types import SimpleNamespace
 
 import pytest
+import typer
+import xarray as xr
+import zarr
 from raterzoo import models
 from raterzoo.cli import fitting
+from raterzoo.cli.terminal import exit_on_input_error
 from raterzoo.inference import checkpoints
 from raterzoo.inference.runs.run import Run
-from raterzoo.inference.storage.resumable_calls import how_to_repeat
+from raterzoo.inference.storage.posterior_files import left_by_fit, stored
+from raterzoo.inference.storage.resumable_calls import ARGUMENTS, how_to_repeat
+from raterzoo.inference.storage.untrusted_files import WRITTEN
 
 from tests.support.command_line import run, write
 
@@ -52,17 +59,49 @@ def test_before_anything_is_written_the_same_command_begins_anew(number, annotat
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def stopped(*arguments, **options):
+    raise KeyboardInterrupt
+
+
 def test_a_store_that_is_finished_is_named(annotations, tmp_path, monkeypatch):
-    """Stopped while the verdict is computed."""
-    store, sample = tmp_path / "run.zarr", fitting.inference.sample
+    """Stopped while the verdict is computed, which `--resume` repeats, or printed."""
+    store = tmp_path / "run.zarr"
+    monkeypatch.setattr(fitting.inference, "diagnose", stopped, raising=False)
+    again = f"its convergence verdict is printed by: raterzoo fit --resume {store}"
+    for command in (("fit", annotations, "-o", store, *QUICK), ("fit", "--resume", store)):
+        result = run(*command)
+        assert result.exit_code == 130
+        assert result.output == f"raterzoo: stopped: the posterior is complete in {store}; {again}\n"
+    result = run("fit", annotations, "-o", store, *QUICK)  # not ours
+    assert result.exit_code == 2 and "exists already" in result.output
 
-    def stopped(*arguments, **options):
-        sample(*arguments, **options)
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr(fitting.inference, "sample", stopped, raising=False)
-    result = run("fit", annotations, "-o", store, *QUICK)
-    assert result.exit_code == 130 and f"go on by: raterzoo fit --resume {store}\n" in result.output
+def test_a_store_that_is_not_finished_is_resumed_or_the_command_repeated(tmp_path):
+    resumed, repeated = tmp_path / "my run.zarr", tmp_path / "parts.zarr"
+    for store, attrs in ((resumed, {WRITTEN: 0}), (repeated, {WRITTEN: 0, ARGUMENTS: "{}"})):
+        zarr.create_group(store, attributes=attrs)
+    assert left_by_fit(resumed).on_command_line == f"go on by: raterzoo fit --resume '{resumed}'"
+    assert left_by_fit(repeated) == how_to_repeat(repeated)
+    with pytest.raises(ValueError, match=f"`raterzoo fit --resume '{resumed}'`"):
+        stored(resumed)
+
+
+def test_a_file_that_may_be_half_written_is_named(annotations, tmp_path, monkeypatch):
+    monkeypatch.setattr(fitting, "draw", lambda *_, **options: {1.0: xr.DataTree()})
+    monkeypatch.setattr(
+        fitting.inference, "diagnose", lambda _: xr.Dataset(attrs={"verdict": ""}), raising=False
+    )
+    kept = SimpleNamespace(is_large=False, write=stopped)
+    monkeypatch.setattr(fitting, "kept_posterior", lambda *_: kept)
+    result = run("fit", annotations, "-o", tmp_path / "run.nc", *QUICK)
+    said = f"{tmp_path / 'run.nc'} may be incomplete; the same command writes it anew"
+    assert result.exit_code == 130 and result.output.strip() == f"raterzoo: stopped: {said}"
+
+
+def test_a_command_that_does_not_know_what_is_written_says_nothing_of_it(capsys):
+    with pytest.raises(typer.Exit) as end:
+        exit_on_input_error(stopped)()
+    assert end.value.exit_code == 130 and capsys.readouterr().err == "raterzoo: stopped\n"
 
 
 def test_a_call_in_shards_is_repeated(tmp_path):

@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 from itertools import count
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -168,6 +169,37 @@ def test_after_a_full_disk_there_is_room_and_the_run_goes_on(run, uninterrupted,
         run(store)
     assert f"raterzoo fit --resume {store}" in stopped.value.with_option
     assert_same_bits(dict(uninterrupted("pymc", run).children), dict(run(store).children))
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_process_of_pymc_that_is_killed_leaves_a_store_to_go_on_with(stopped, run, tmp_path, monkeypatch):
+    """By itself, or by a signal that the driver gets too."""
+    store, advance, mark = tmp_path / "run.zarr", pymc_chains.PymcChains.advance, DrawStore.mark
+    signals, driver = [signal.SIGINT] if stopped else [], os.getpid()
+
+    def dying(own, chain, state):
+        if state.done and os.getpid() != driver:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return advance(own, chain, state)
+
+    def marking(*arguments):
+        mark(*arguments)
+        if signals:
+            signal.raise_signal(signals.pop())
+
+    def at_once(own, left, stop):  # whatever number of processes the shared chains are compiled for
+        return own._at_once(left, stop, 2)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pymc_chains.PymcChains, "advance", dying)
+        patched.setattr(pymc_chains.PymcChains, "_in_turn", at_once)
+        patched.setattr(DrawStore, "mark", marking)
+        with pytest.raises(Interrupted if stopped else ChildProcessError) as ended:
+            run(store, "pymc")
+    said: Any = ended.value
+    assert f"of 20 draws of each chain; go on by: raterzoo fit --resume {store}" in said.with_option
+    assert stopped or f"memory runs out: {store} keeps" in str(said)
+    assert f"inference.resume('{store}', model) draws the rest" in str(said)
 
 
 @pytest.fixture

@@ -1,7 +1,11 @@
 """The laws in JAX: registered when a graph is first compiled for JAX, not before, and the densities are the same."""
 
 import ast
+import sys
+from functools import singledispatch
 from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 from pymc.model.transform.optimization import freeze_dims_and_data
@@ -40,6 +44,48 @@ def test_density_in_jax(kind):
 
     for op in (PartialRankingLogP, LabelLogP, ExpectedAnswers, PairLogP, PairGradient):
         assert jax_funcify.dispatch(op) is not jax_funcify.dispatch(object), op
+
+
+@pytest.fixture
+def apply(monkeypatch):
+    """Fill a registry that stands for that of PyTensor."""
+    laws = SimpleNamespace(jax_funcify=singledispatch(lambda op: None))
+    for name in ("pytensor.link.jax", "pytensor.link.jax.dispatch"):
+        monkeypatch.setitem(sys.modules, name, laws)
+    monkeypatch.setattr(jax_dispatch, "_waiting", {})
+    return lambda: jax_dispatch._Registration().apply(None) or laws.jax_funcify
+
+
+def test_an_interrupted_import_of_jax_is_repeated(apply):
+    tries = []
+
+    @jax_dispatch.register_in_jax(LabelLogP)
+    def load():
+        tries.append(1)
+        if len(tries) == 1:
+            raise KeyboardInterrupt
+        return min
+
+    with pytest.raises(KeyboardInterrupt):
+        apply()
+    assert apply().dispatch(LabelLogP) is min and not jax_dispatch._waiting
+    apply()
+    assert len(tries) == 2
+
+
+def test_another_thread_waits_until_the_laws_are_registered(apply):
+    other, waited = Thread(target=apply), []
+
+    @jax_dispatch.register_in_jax(LabelLogP)
+    def load():
+        other.start()
+        other.join(0.1)
+        waited.append(other.is_alive())
+        return min
+
+    apply()
+    other.join()
+    assert waited == [True]
 
 
 def test_no_law_imports_jax_when_it_is_imported():
