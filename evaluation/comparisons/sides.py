@@ -1,4 +1,4 @@
-"""Raters who prefer a side: exact binomial tests of the votes, without a model.
+"""Raters who prefer a side: binomial tests of the votes, without a model.
 
 Where the sides of a pair are assigned at random, each decided vote goes to the left with probability 1/2, whatever the
 qualities and the rater, unless the rater prefers a side. The number of votes for the left is then Binomial(n, 1/2).
@@ -30,9 +30,10 @@ class _Cells(NamedTuple):
 def side_test(votes: Any, *, prob: float = 0.95) -> xr.Dataset:
     """Test for each rater whether the left side and the right side are preferred alike.
 
-    The test is exact where the sides were assigned at random, anew for each vote or once for each pair, and needs no
-    model. Votes of a rater on one pair that all have the same order count as one, the side of their majority: a rater
-    who prefers one of two items is not taken for one who prefers a side.
+    The test needs no model, but sides that were assigned at random: anew for each vote, once for each rater and pair,
+    or once for each pair. It is exact for votes on distinct pairs. Votes of a rater on one pair that all have the same
+    order count as one, the side of their majority: a rater who prefers one of two items is not taken for one who
+    prefers a side. In the test of all raters together, so do the votes of raters who all saw a pair in the same order.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def side_test(votes: Any, *, prob: float = 0.95) -> xr.Dataset:
         ``one_sided``, whether that is below 1 - `prob`. Attributes ``left``, ``decided``, ``p_value`` of all raters
         together, and ``sides``: "random", "fixed" (some items are on one side too often for sides that were assigned
         at random; then no rater is ``one_sided``), or "winner" (the winner is on the same side in all votes of a table
-        of two raters or more: such a table does not say where the items stood).
+        of two raters or more, too many for chance: such a table does not say where the items stood).
 
     Raises
     ------
@@ -75,7 +76,10 @@ def side_test(votes: Any, *, prob: float = 0.95) -> xr.Dataset:
     cells = _cells_of(votes)
     whole = _together(cells)
     left, decided = cells.votes[:, :, LEFT].sum(axis=1), cells.votes.sum(axis=(1, 2))
-    sides = _sides(cells, whole, votes)
+    # a rater's opinion on a pair is one trial also where other raters saw the other order
+    trials, lefts = (int(own.sum()) for own in _trials(_together(_opinions(cells))))
+    p_of_all = float(_two_sided(lefts, trials))
+    sides = _sides(cells, whole, trials, votes)
     n = len(votes.raters)
     known = cells.rater >= 0
     trials, lefts = (np.bincount(cells.rater[known], own[known], n) for own in _trials(cells))
@@ -88,11 +92,10 @@ def side_test(votes: Any, *, prob: float = 0.95) -> xr.Dataset:
         "adjusted": adjusted,
         "one_sided": (adjusted < 1 - prob) & (sides == "random"),
     }
-    trials, lefts = (own.sum() for own in _trials(whole))
     facts: dict[str, Any] = {
         "left": int(left.sum()),
         "decided": int(decided.sum()),
-        "p_value": float(_two_sided(lefts, trials)),
+        "p_value": p_of_all,
         "sides": sides,
     }
     return xr.Dataset({k: ("rater", v) for k, v in found.items()}, {"rater": votes.raters}, facts)
@@ -118,14 +121,17 @@ def _together(cells: _Cells) -> _Cells:
     return _Cells(np.full(len(pairs), -1), pairs, counts)
 
 
-def _trials(cells: _Cells) -> tuple[np.ndarray, np.ndarray]:
-    """Return the independent trials of each cell, and those that went to the left; both (cell,).
+def _opinions(cells: _Cells) -> _Cells:
+    """Replace the votes of each cell in one order by one vote for the side of their majority, or by none."""
+    both = cells.votes.sum(axis=2).all(axis=1)[:, None, None]
+    margin = cells.votes[:, :, LEFT] - cells.votes[:, :, RIGHT]
+    return cells._replace(votes=np.where(both, cells.votes, np.stack([margin > 0, margin < 0], axis=2)))
 
-    All votes if both orders occur; else one, for the side of the majority, and none if there is no majority.
-    """
-    left, right = cells.votes.sum(axis=1).T
-    both = cells.votes.sum(axis=2).all(axis=1)
-    return np.where(both, left + right, left != right), np.where(both, left, left > right)
+
+def _trials(cells: _Cells) -> tuple[np.ndarray, np.ndarray]:
+    """Return the independent trials of each cell, and those that went to the left; both (cell,)."""
+    left, right = _opinions(cells).votes.sum(axis=1).T
+    return left + right, left
 
 
 def _two_sided(left: Any, trials: Any) -> Any:
@@ -141,10 +147,10 @@ def _holm(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
-def _sides(cells: _Cells, whole: _Cells, votes: Any) -> str:
-    """Return how the items came to their sides: "random", "fixed" or "winner"."""
+def _sides(cells: _Cells, whole: _Cells, trials: int, votes: Any) -> str:
+    """Return how the items came to their sides: "random", "fixed" or "winner"; `trials` are independent ones."""
     lefts, decided = cells.votes[:, :, LEFT].sum(), cells.votes.sum()
-    if decided and lefts in (0, decided) and (len(votes.raters) != 1):
+    if lefts in (0, decided) and 2.0 ** (1 - trials) < DESIGN_LEVEL and len(votes.raters) != 1:
         return "winner"
     # one trial for each pair: whether the smaller code is more often on the left
     first, second = np.divmod(whole.pair, len(votes.items))

@@ -152,6 +152,8 @@ def no_order_in_words(board: Sequence[Row]) -> str:
     """Return why no item can be called first, from the rows of the leaderboard; "" if one can."""
     if any(row["rank"] > 1 for row in board):
         return ""
+    if not any(row["won"] or row["lost"] for row in board):
+        return "All votes are ties: they hold no order, that of the table is by chance, and no item is first."
     if all(row["won"] == row["lost"] for row in board):
         return (
             "Every item has won as often as it has lost, as in a cycle where a beats b, b beats c and c beats a: the votes "

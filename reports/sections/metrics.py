@@ -1,4 +1,4 @@
-"""Metrics of predictions: their names, values with uncertainty from raters and items, and report sections."""
+"""Metrics of predictions: values with uncertainty from raters and items, and report sections."""
 
 import warnings
 from collections.abc import Mapping, Sequence

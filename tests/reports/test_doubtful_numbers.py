@@ -78,6 +78,13 @@ def test_in_a_cycle_nothing_is_first():
     (board,) = (own for own in sections if own.key == "leaderboard")
     assert board.alarm and board.facts["first"] is None and "no item is first" in board.text
     assert "no item is first" in headlines(sections)[0]
+    assert "as in a cycle" in board.text
+    ties = board_of(votes_of([("r", "a", "b", "tie"), ("s", "b", "c", "tie")]), np.zeros(3), np.ones(2))[0]
+    assert (
+        ties.text.startswith("All votes are ties: ")
+        and "cycle" not in ties.text
+        and ties.facts["first"] is None
+    )
     clear = board_of(votes_of([*cycle, ("r", "a", "c", "a")]), np.array([2.0, 0, -2]), np.ones(2))[0]
     assert clear.facts["first"] == "a" and not clear.alarm
 

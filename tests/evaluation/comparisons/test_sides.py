@@ -1,4 +1,4 @@
-"""Raters who prefer a side: the exact test, its level, and tables that do not say where the items stood."""
+"""Raters who prefer a side: the test, its level, and tables that do not say where the items stood."""
 
 from itertools import combinations
 
@@ -96,6 +96,36 @@ def test_the_level_is_kept(order):
     assert_rejects_twin(check, named(bias=1)[0])
 
 
+def test_repeated_votes_of_a_rater_on_a_pair_are_one_trial_of_all_raters_together():
+    """Sides drawn once for each rater and pair, and six equal votes; the twin counts all votes as independent."""
+    rng = np.random.default_rng(4)
+
+    def table(bias=0.0):
+        rows = []
+        for k in range(6):
+            for pair in combinations("abcd", 2):
+                left, right = rng.permutation(pair)
+                prefers_left = rng.random() < bias or rng.random() < (0.8 if left < right else 0.2)
+                rows += [(f"r{k}", left, right, "left" if prefers_left else "right")] * 6
+        return votes_of(rows)
+
+    def check(p_values):
+        assert np.mean(np.less(p_values, 0.05)) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 100)
+
+    found = [evaluation.side_test(table()).attrs for _ in range(100)]
+    check([own["p_value"] for own in found])
+    assert_rejects_twin(check, [binomtest(own["left"], own["decided"]).pvalue for own in found])
+    assert evaluation.side_test(table(bias=0.9)).attrs["p_value"] < 1e-3
+
+
+def test_a_few_votes_for_the_left_are_chance_and_no_table_of_winners():
+    for votes, sides in ((2, "random"), (7, "random"), (8, "winner")):
+        rows = [(f"r{k % 2}", f"a{k}", f"b{k}", "left") for k in range(votes)]
+        assert evaluation.side_test(votes_of(rows)).attrs["sides"] == sides
+    one_opinion = [(f"r{k}", "a", "b", "left") for k in range(20)]
+    assert evaluation.side_test(votes_of(one_opinion)).attrs["sides"] == "random"
+
+
 def test_sides_that_were_not_assigned_at_random_are_said():
     fixed = evaluation.side_test(crowd(np.random.default_rng(1), order="left", slope=3))
     assert fixed.attrs["sides"] == "fixed" and fixed.attrs["p_value"] < 1e-3 and not fixed["one_sided"].any()
@@ -103,7 +133,7 @@ def test_sides_that_were_not_assigned_at_random_are_said():
         [(f"r{k}", "base", f"i{i}", "left" if k else "right") for k in range(3) for i in range(20)]
     )
     assert evaluation.side_test(baseline).attrs["sides"] == "fixed"
-    winners = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("a", "c")])
+    winners = Comparisons.from_pairs(list(combinations("abcde", 2)))
     found = evaluation.side_test(winners)
     assert found.attrs["sides"] == "winner" and found.sizes["rater"] == 0
 
