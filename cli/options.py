@@ -48,6 +48,8 @@ def _number(text: str) -> float:
     """Parse a number as those in tables are read."""
     if (number := decimal_number(str(text))) is None:
         raise typer.BadParameter(f"{text!r} is not a number")
+    if not isfinite(number):
+        raise typer.BadParameter(f"{text!r} is not a finite number")
     return number
 
 

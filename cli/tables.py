@@ -406,6 +406,11 @@ def _without_names(table: TableFile, header: _Header, layout: str) -> tuple[Tabl
 def _renamed(table: TableFile, header: _Header, numbers: Sequence[str]) -> Any:
     """Columns of a file, some under other names, with decimal points in `numbers`, which are roles or columns."""
     notes = [f"reading {note}" for note in (table.note, header.said) if note]
+    notes += [
+        f"reading {short_repr(cell)} in column {short_repr(name)} without its first apostrophe, which guards text from being run "
+        "as a formula"
+        for name, cell in table.guarded.items()
+    ]
     frame = table.columns
     if header.others:
         whole: Any = frame if isinstance(frame, Mapping) else _cells(frame, table.names)

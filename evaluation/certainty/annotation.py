@@ -97,7 +97,7 @@ def annotation_certainty(
     ----------
     tree : DataTree, Dataset or DataArray
         Posterior with ``plausibility`` (chain, draw, candidate) or (chain, draw, item, category), or a point
-        estimate.
+        estimate. A bare array is read as distributions of labels, unless its attribute ``truth`` is "category".
     top : int
         Size j of the sets; smaller if fewer labels have positive plausibility.
     groups : mapping of label to group, optional

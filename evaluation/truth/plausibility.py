@@ -43,14 +43,22 @@ def plausibility_of(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArr
 
 
 def truth_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, array: xr.DataArray) -> str:
-    """Return "category" or "distribution", what the plausibility of a draw is; raise if a tree does not say it.
+    """Return "category" or "distribution", what the plausibility of a draw is; raise if a tree or Dataset does not say it.
 
-    Arrays without the attribute, candidates, and plausibilities of rankings are distributions.
+    Without the attribute bare arrays, point estimates, candidates, and plausibilities of rankings are distributions.
     """
     given = array.attrs.get("truth")
     if given is None:
-        if not isinstance(tree, xr.DataTree) or "candidate" in array.dims or of_rankings(tree):
+        if isinstance(tree, xr.DataTree):
+            known = of_rankings(tree)
+        else:
+            known = isinstance(tree, xr.DataArray) or not {"chain", "draw"} & {*array.dims}
+        if known or "candidate" in array.dims:
             return "distribution"
+        if isinstance(tree, xr.Dataset):
+            raise UnknownTruth(
+                f'{ASK_TRUTH}. Say it: dataset["plausibility"].attrs["truth"] = "category", or "distribution"'
+            )
         raise UnknownTruth(
             f'{ASK_TRUTH}. Say it: inference.label(tree, data, truth="category"), or "distribution"'
         )
@@ -67,7 +75,7 @@ def of_rankings(tree: xr.DataTree) -> bool:
 
 
 class UnknownTruth(EvaluationError):
-    """A tree does not say whether a plausibility is one of a category, or a distribution of labels."""
+    """A tree or Dataset does not say whether a plausibility is one of a category, or a distribution of labels."""
 
 
 def flat_cells(array: xr.DataArray) -> Cells:

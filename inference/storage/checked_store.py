@@ -1,11 +1,12 @@
 """Zarr store on the local disk that records a checksum of each file that it writes, and checks each that it reads."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 from zarr.storage import LocalStore
 
-from .checksums import ROOT, STAMP, Checksums
+from .checksums import HARMLESS, ROOT, STAMP, Checksums
 
 
 class CheckedStore(LocalStore):
@@ -38,6 +39,12 @@ class CheckedStore(LocalStore):
     async def get_partial_values(self, prototype: Any, key_ranges: Any) -> list[Any]:
         """Read and check ranges of files."""
         return [await self.get(key, prototype, byte_range) for key, byte_range in key_ranges]
+
+    async def list_dir(self, prefix: str) -> AsyncIterator[str]:
+        """Yield the files and folders in a folder, but not the files of file managers, of which zarr warns."""
+        async for name in super().list_dir(prefix):
+            if name.lower() not in HARMLESS:
+                yield name
 
     async def set(self, key: str, value: Any) -> None:
         """Record and write a file."""

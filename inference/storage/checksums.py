@@ -16,6 +16,7 @@ edit its checksum. What another program writes anew, from a posterior read by it
 import json
 import os
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -36,6 +37,8 @@ MARK, END = "mark", "end"
 STAMP = b" \n"  # white space behind each zarr.json of a store with checksums; lost when another program writes it anew
 ROOT = "zarr.json"
 BLOCK = 2**20  # bytes that are read at a time
+HARMLESS = {"desktop.ini", "thumbs.db", ".ds_store"}  # left by file managers, in any case
+UNKNOWN = "it is none of the files that were written to the store"
 MAX_CHECKSUMS = 2**30  # bytes of a file of checksums
 LINE = re.compile(rb"([0-9a-f]{8}) (\d{1,18}) ([^\n\0]+)")
 COMMENT = b"raterzoo crc32c"
@@ -83,6 +86,7 @@ class Checksums:
         self._settled: dict[str, Checksum] = {}
         self._pending: dict[str, list[Checksum]] = {}
         self._sealed = False
+        self._lock = threading.Lock()  # zarr may write from several threads
 
     @classmethod
     def of(cls, store: Path) -> "Checksums | None":
@@ -157,9 +161,10 @@ class Checksums:
     def record(self, key: str, data: Any) -> None:
         """Record the bytes that are about to be written as a file."""
         checksum = Checksum.of(data)
-        if self._file is not None:
-            self._append(_line(key, checksum))
-        self._pending.setdefault(key, []).append(checksum)
+        with self._lock:
+            if self._file is not None:
+                self._append(_line(key, checksum))
+            self._pending.setdefault(key, []).append(checksum)
 
     def mark(self) -> None:
         """Record that all files so far have been written."""
@@ -245,7 +250,7 @@ class Checksums:
             return None if settled is None else "it is missing"
         known = [*pending, *([] if settled is None else [settled])]
         if not known:
-            return "it is none of the files that were written to the store"
+            return UNKNOWN
         if found in known:
             return None
         if found.size not in [checksum.size for checksum in known]:
@@ -272,6 +277,8 @@ def damaged(store: Path, key: str, problem: str) -> DamageError:
         "copy the store again from where it is whole, or fit again; if you changed it yourself, write it to another "
         "store by xarray (open_datatree, to_zarr), which is read without checksums"
     )
+    if problem == UNKNOWN:
+        remedy = f"remove it, if it is no part of the posterior; else {remedy}"
     return DamageError(problem, remedy=remedy, where=f"{store}, {key}")
 
 
@@ -291,11 +298,12 @@ def _key(file: Path, store: Path) -> str:
 
 
 def _files(store: Path) -> Iterator[tuple[str, int]]:
-    """Yield key and size of the files of a store, without those of checksums, hidden ones, and temporary ones of zarr."""
+    """Yield key and size of the files of a store, without those of checksums, hidden, temporary and harmless ones."""
     for folder, _, names in os.walk(store):
         for name in names:
             file = Path(folder, name)
-            if name != CHECKSUMS and not name.startswith(".") and file.suffix != ".partial":
+            passed_over = name == CHECKSUMS or name.startswith(".") or name.lower() in HARMLESS
+            if not passed_over and file.suffix != ".partial":
                 yield _key(file, store), file.stat().st_size
 
 

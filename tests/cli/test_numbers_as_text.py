@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import typer
 import xarray as xr
-from raterzoo.cli.options import bounds_of, thresholds_of
+from raterzoo.cli.options import bounds_of, number_option, thresholds_of
 from raterzoo.cli.tables import read_container, read_groups, read_orders, read_predictions, read_sides
 from raterzoo.evaluation import survey_equivalence
 from raterzoo.evaluation.calls import EvaluationError
@@ -30,6 +31,14 @@ NO_NUMBERS = (
 NUMBERS = {" 1": 1.0, "1.": 1.0, ".5": 0.5, "+1e0": 1.0, "0.50": 0.5, "1E-1": 0.1}
 
 
+def parsed_option(text):
+    """Return the number of an option, or raise as a reader does."""
+    try:
+        return number_option().parser(text)
+    except typer.BadParameter as error:
+        raise ValueError(str(error)) from None
+
+
 def of_text(path, text):
     """Return readers of a table or an option with this text where a number belongs, each of the number."""
     two = {"item": ["i", "i", "j", "j"], "category": ["a", "b"] * 2, "score": [text, "0", "1", "0"]}
@@ -49,6 +58,7 @@ def of_text(path, text):
     for name, (table, read) in files.items():
         yield name, lambda t=table, r=read: r(write(path / "t.csv", t))
     yield "threshold", lambda: thresholds_of([text])[0]
+    yield "option", lambda: parsed_option(text)
     yield "bounds", lambda: bounds_of(f"-1,{text}")[1]
 
 
@@ -67,7 +77,7 @@ def test_what_is_no_number_is_none_anywhere(tmp_path, text):
 @pytest.mark.parametrize("text", NUMBERS)
 def test_a_number_is_the_same_everywhere(tmp_path, text):
     assert {name: read() for name, read in of_text(tmp_path, text)} == dict.fromkeys(
-        ("predictions", "wide", "orders", "sides", "groups", "annotations", "threshold", "bounds"),
+        ("predictions", "wide", "orders", "sides", "groups", "annotations", "threshold", "option", "bounds"),
         NUMBERS[text],
     )
 

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
+from raterzoo.cli.tables import read_container
 from raterzoo.evaluation.plots.style import plain
 from raterzoo.models.data.reading.files import read_file, read_names
 from raterzoo.reports.page import Section, write_report, write_table
@@ -120,6 +121,19 @@ def test_apostrophes_of_other_programs_stay(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("item,label\n'twas,'-1\nrock 'n' roll,''\n")
     assert read_file(path).columns == {"item": ["'twas", "rock 'n' roll"], "label": ["'-1", "''"]}
+
+
+def test_an_apostrophe_that_is_taken_off_is_said(tmp_path, capsys):
+    """It may be the user's own: the column and its first such cell are named; `read_file` keeps them for the note."""
+    path = tmp_path / "t.csv"
+    path.write_text("item,rater,label\n'-ism,r,yes\n'@home',r,no\nb,'s,no\n")
+    read = read_file(path)
+    assert read.columns["item"] == ["-ism", "@home'", "b"] and read.guarded == {"item": "'-ism"}
+    assert read_container(path, "labels", []).items.tolist() == ["-ism", "@home'", "b"]
+    said = " ".join(capsys.readouterr().err.split())
+    assert (
+        """reading "'-ism" in column 'item' without its first apostrophe""" in said and "'rater'" not in said
+    )
 
 
 def test_trees_show_labels_as_text():

@@ -8,7 +8,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from importlib import import_module
 from itertools import chain
@@ -77,6 +77,9 @@ class TableFile:
     columns: Any
     note: str = ""  # how it was read, if that is not plain
     may_have_commas: bool = False  # for decimal points: cells are divided by another mark
+    guarded: Mapping[str, str] = field(
+        default_factory=dict
+    )  # column -> its first cell or name that lost an apostrophe
 
     @property
     def names(self) -> list[str]:
@@ -105,7 +108,8 @@ def _cells_of(line: str, delimiter: str) -> list[str]:
 def read_delimited(path: Path, usual: str) -> TableFile:
     """Read a delimited UTF-8 file with a header, cells quoted or not, into columns of text.
 
-    The delimiter is that of the header, and an apostrophe that guards a formula is taken off. Refuses no row, a
+    The delimiter is that of the header. An apostrophe that guards a formula is taken off, and `guarded` names the
+    columns where: it may also be one of the user's text. Refuses no row, a
     blank row, a row of another width, and an unclosed quote; the error names the row. Columns that share a name
     are refused when they are taken.
     """
@@ -114,19 +118,22 @@ def read_delimited(path: Path, usual: str) -> TableFile:
     limit = csv.field_size_limit(MAX_LINE)
     try:
         delimiter = _delimiter_of(first.partition("\r")[0], usual)
-        columns = _delimited_columns(chain([first], lines), path, delimiter)
+        columns, guarded = _delimited_columns(chain([first], lines), path, delimiter)
     finally:
         csv.field_size_limit(limit)
-    return TableFile(columns, may_have_commas=delimiter != ",")
+    return TableFile(columns, may_have_commas=delimiter != ",", guarded=guarded)
 
 
-def _delimited_columns(lines: Iterator[str], path: Path, delimiter: str) -> Mapping[str, list[Any]]:
-    """Columns of the lines of a delimited file, but those without a name."""
+def _delimited_columns(
+    lines: Iterator[str], path: Path, delimiter: str
+) -> tuple[Mapping[str, list[Any]], dict[str, str]]:
+    """Columns of the lines of a delimited file, but those without a name; and by column the first cell that was guarded."""
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     rows: list[list[str]] = []
     line = 1
     try:
-        header = _header([*map(restored, next(reader))], path, delimiter)
+        written = next(reader)
+        header = _header([*map(restored, written)], path, delimiter)
         for cells in reader:
             line = reader.line_num
             rows.append(cells)
@@ -149,15 +156,21 @@ def _delimited_columns(lines: Iterator[str], path: Path, delimiter: str) -> Mapp
                 remedy = "write a delimiter for each cell, also for an empty one"
             where = f"{path.name}, row {row:,}"
             raise DataError(problem, row=row, value=len(cells), remedy=remedy, where=where)
-    columns = [*map(list, zip(*rows, strict=True))]
-    return _named(header, [_restored(cells) for cells in columns], path)
+    columns, guarded = [], {}
+    for name, given, cells in zip(header, written, zip(*rows, strict=True), strict=True):
+        own, changed = _restored(list(cells))
+        columns.append(own)
+        if example := changed or (given if given != name else ""):
+            guarded[name] = example
+    return _named(header, columns, path), guarded
 
 
-def _restored(cells: list[str]) -> list[str]:
-    """Cells of a column without the apostrophes that guard them from being run as formulas."""
+def _restored(cells: list[str]) -> tuple[list[str], str]:
+    """Cells of a column without the apostrophes that guard them from being run as formulas, and the first that had one."""
     if not any(cell[:1] == "'" for cell in set(cells)):
-        return cells
-    return [*map(restored, cells)]
+        return cells, ""
+    found = [*map(restored, cells)]
+    return found, next((cell for cell, own in zip(cells, found, strict=True) if cell != own), "")
 
 
 def _header(names: list[str], path: Path, delimiter: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Text that a spreadsheet would run as a formula: written after an apostrophe, which our readers take off again."""
+"""Text that a spreadsheet would run as a formula: written after an apostrophe, which our readers take off again, and say so."""
 
 from unicodedata import category, normalize
 
@@ -24,5 +24,5 @@ def guarded(text: str) -> str:
 
 
 def restored(text: str) -> str:
-    """Return the text of a cell that was guarded."""
+    """Return the text of a cell that was guarded, or that its author has written so: the two cannot be told apart."""
     return text[1:] if text.startswith("'") and is_formula(text.lstrip("'")) else text

@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -353,6 +354,27 @@ def test_a_line_that_a_kill_or_a_full_disk_cut_is_no_damage(stored):
         store.write({"draw": slice(30, 40)}, block(30, 40))
         store.mark({"drawn": 40}, {}, 40)
     assert read_posterior(path)["posterior"].sizes["draw"] == 40
+
+
+def test_files_of_file_managers_are_no_damage_and_others_are_to_be_removed(stored):
+    path = stored / "finished.zarr"
+    for name in ("desktop.ini", "Thumbs.db", ".DS_Store"):
+        (path / "posterior" / name).write_bytes(b"x")
+    assert read_posterior(path)["posterior"].sizes["draw"] == DRAWS
+    (path / "posterior" / "notes.txt").write_bytes(b"x")
+    assert "remove it" in refused(path, "notes.txt")
+
+
+def test_threads_record_whole_lines(stored):
+    """Files that threads write at once have a line each."""
+    path = stored / "unfinished.zarr"
+    found = Checksums.of(path)
+    keys = [f"{PLAUSIBILITY}/c/9/{k}/0" for k in range(400)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda key: found.record(key, key.encode()), keys))
+    assert sorted(
+        line.split()[-1] for line in manifest(path).read_text().splitlines() if "/c/9/" in line
+    ) == sorted(keys)
 
 
 def test_memory_of_verification_is_bounded(stored, monkeypatch):
