@@ -6,7 +6,6 @@ draws is in the journal of the store, and the samplers do not depend on how many
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import ceil
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -29,10 +28,10 @@ from .storage.model_identity import SCHEME, build_again, fingerprint, note_of_ru
 from .storage.resumable_calls import refuse_resume_of_sharded_run
 from .storage.store import (
     CONSTANT,
-    FEWEST_BLOCKS,
     DrawStore,
     StorePath,
     allocated,
+    draws_per_block,
     how_to_resume,
     read_draws,
     refuse_existing,
@@ -41,7 +40,6 @@ from .storage.store import (
 )
 from .storage.untrusted_files import WRITTEN
 
-MOST_BYTES = 2**26  # of a block of draws
 FOUND = "found_"  # prefix of the arrays of the tuning in the journal
 
 
@@ -125,21 +123,21 @@ def draw_into(
     path: StorePath, model: pm.Model, plan: Draws, attrs: Mapping[str, Any], route: Route | None = None
 ) -> None:
     """Run a model's own sampler (`route`) into a new store, in double precision if needed; `attrs` lack the duration."""
+    costs = Costs(model, plan, in_store=True)
     try:
-        _draw_into(path, model, plan, attrs, route)
+        _draw_into(path, model, costs, attrs, route)
     except SinglePrecisionError:
-        _draw_into(path, model, replace(plan, dtype="float64"), attrs, route)
+        _draw_into(path, model, costs.in_double_precision(), attrs, route)
 
 
 def _draw_into(
-    path: StorePath, model: pm.Model, plan: Draws, attrs: Mapping[str, Any], route: Route | None
+    path: StorePath, model: pm.Model, costs: Costs, attrs: Mapping[str, Any], route: Route | None
 ) -> None:
     """Run the sampler into a new store; the store is removed if the draws exceed single precision (`SinglePrecisionError`)."""
     refuse_existing(Path(path))
-    begun, completion = perf_counter(), Completion(model)
+    plan, begun, completion = costs.plan, perf_counter(), Completion(model)
     with compiled_step("Setting up the sampler", shown=plan.progressbar):
         route = route or route_of(model)
-        costs = Costs(model, plan, in_store=True)
         costs.check_run(route)
         run = begin_run(model, replace(plan, progressbar=False), route=route)
         costs.check_run(route, run.tuning)
@@ -207,9 +205,9 @@ def _append(store: DrawStore, run: Run, tree: xr.DataTree, seconds: float) -> No
 
 
 def _draws_per_block(first: xr.DataTree, draws: int) -> int:
-    """Return the number of draws per block: a twentieth of the run, or fewer where these exceed `MOST_BYTES`."""
+    """Return the number of draws per block of a run, given its first."""
     size = sum(node.to_dataset().nbytes for node in first.children.values() if "draw" in node.dims)
-    return max(1, min(MOST_BYTES // size, ceil(draws / FEWEST_BLOCKS)))
+    return draws_per_block(size, draws)
 
 
 def _same_model(

@@ -5,7 +5,6 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -16,8 +15,10 @@ import xarray as xr
 from .._messages import OUR_FILES
 from .kernels.convergence import mixing_of
 from .methods import Route, begin_run, nuts_thinning
+from .runs.available_memory import available_memory
 from .runs.compiled_models import compilation_of_densities
 from .runs.run import PILOT_CHAINS, PILOT_DRAWS, Draws, Run, Tuning
+from .storage.store import draws_per_block
 
 SAID_BYTES, SAID_SECONDS = 2e9, 300.0  # above these the estimate is said
 SMALL = 10_000_000  # numbers in all draws, or in the pilot run, of a run that nothing is estimated of
@@ -25,6 +26,11 @@ TRIAL_SECONDS, MOST_TRIAL_DRAWS = 0.1, 256  # of a trial: one of them, or one dr
 TRIAL_THINNING, TRIAL_QUANTITIES = 5, 64
 LARGE_GRADIENT = 4 * SMALL  # numbers in all draws of NUTS from which its gradient is compiled and timed
 STEPS_OF_NUTS = 15  # gradients of a draw: a trajectory of four doublings
+OTHER_GROUPS = (
+    "log_likelihood ",
+    "log_prior ",
+    "sample_stats ",
+)  # before names of variables that are not of the posterior
 ALLOWED = (
     "RATERZOO_MEMORY_GB"  # environment variable: memory to use in place of what the machine has available
 )
@@ -60,9 +66,14 @@ class Costs:
     """Estimates of one run; says at most once that it is large."""
 
     def __init__(self, model: pm.Model, plan: Draws, in_store: bool = False) -> None:
-        self._model, self._plan, self._in_store = model, plan, in_store
+        self.plan, self._model, self._in_store = plan, model, in_store
         self._sizes, self._said = _sizes(model), False
         self._trial: tuple[float, float, xr.Dataset] | None = None
+
+    def in_double_precision(self) -> "Costs":
+        """Return the estimates of the same run with draws in double precision: what was tried and said is not again."""
+        self.plan = replace(self.plan, dtype="float64")
+        return self
 
     def check_run(self, route: Route, tuning: Tuning | None = None) -> None:
         """Check a run of the model's own sampler, before or after its pilot run has found `tuning`."""
@@ -72,27 +83,33 @@ class Costs:
 
     def check_nuts(self) -> None:
         """Check a run of NUTS."""
-        every = nuts_thinning(self._model, self._plan)
+        every = nuts_thinning(self._model, self.plan)
         if not self._is_small(every):
             self._refuse(self.of_nuts(every, timed=False))  # before anything is compiled
             self._check(self.of_nuts(every))
 
     def of_run(self, route: Route, tuning: Tuning | None = None) -> Cost:
         """Estimate a run of the model's own sampler by a trial of a few sweeps of one chain."""
-        plan, cpus = self._plan, _cpus(self._plan)
+        plan, cpus = self.plan, _cpus(self.plan)
         if self._trial is None:
             self._trial = _trial(self._model, plan, route, tuning)
         sweep, density, drawn = self._trial
-        sizes = {str(n): v.nbytes / v.sizes["draw"] for n, v in drawn.data_vars.items() if "draw" in v.dims}
+        sizes = {
+            str(n): v.size / v.sizes["draw"] * _bytes_of_number(v.dtype, plan.dtype)
+            for n, v in drawn.data_vars.items()
+            if "draw" in v.dims
+        }
         kept, largest = plan.chains * plan.draws, max(sizes, key=lambda name: sizes[name])
         thin = float(np.mean(tuning["thinning"])) if tuning and "thinning" in tuning else 1.0
         at_once = min(plan.chains, cpus)
         sweeps = plan.chains * ((plan.tune or 200) + plan.draws * thin)
         seconds = (sweeps * sweep + kept * density) / at_once
         seconds += _diagnosis_seconds(plan.chains, plan.draws, self._numbers) / cpus
-        # the draws, and temporary arrays of the largest variable: log prior densities in double precision, or the diagnosis
-        temporary = sizes[largest] * (3 if route.method == "gibbs" else 0.5)
-        memory = kept * (temporary + (0 if self._in_store else sum(sizes.values())))
+        if self._in_store:
+            memory = _memory_with_store(plan, sizes, diagnosed=route.method != "exact")
+        else:
+            # the draws, and temporary arrays of the largest variable: log prior densities in double precision, or the diagnosis
+            memory = kept * (sum(sizes.values()) + sizes[largest] * (3 if route.method == "gibbs" else 0.5))
         if route.method == "gibbs" and plan.thin == "pilot" and tuning is None:
             # two copies in double precision, and the ranks of its diagnosis
             memory = max(memory, PILOT_CHAINS * PILOT_DRAWS * 2.5 * 8 * self._numbers)
@@ -102,7 +119,7 @@ class Costs:
 
     def of_nuts(self, every: int, *, timed: bool = True) -> Cost:
         """Estimate a run of NUTS: memory by its numbers, seconds by its gradient where there are many of them."""
-        plan, kept = self._plan, self._plan.chains * self._plan.draws * every
+        plan, kept = self.plan, self.plan.chains * self.plan.draws * every
         seconds = math.nan
         if timed and self._numbers * kept >= LARGE_GRADIENT:
             draws = plan.chains * (1000 if plan.tune is None else plan.tune) + kept
@@ -117,7 +134,7 @@ class Costs:
 
     def _is_small(self, every: int) -> bool:
         """Whether no draw, thinned or of a pilot run, is many enough to estimate anything."""
-        plan = self._plan
+        plan = self.plan
         draws = max(plan.chains * plan.draws * every, PILOT_CHAINS * PILOT_DRAWS * (plan.thin == "pilot"))
         return self._numbers * draws < SMALL
 
@@ -126,7 +143,7 @@ class Costs:
         self._refuse(cost)
         if not self._said and (cost.memory > SAID_BYTES or cost.seconds > SAID_SECONDS):
             self._said = True
-            text = f"{_in_words(cost, self._plan)}. {self._remedies()}"
+            text = f"{_in_words(cost, self.plan)}. {self._remedies()}"
             warnings.warn(text, CostWarning, skip_file_prefixes=OUR_FILES)
 
     def _refuse(self, cost: Cost) -> None:
@@ -134,7 +151,7 @@ class Costs:
         allowed = _allowed_memory()
         if cost.memory > allowed:
             raise ValueError(
-                f"{_in_words(cost, self._plan)}, and {allowed / 1e9:.1f} GB are available. {self._remedies()}; or, to draw all "
+                f"{_in_words(cost, self.plan)}, and {allowed / 1e9:.1f} GB are available. {self._remedies()}; or, to draw all "
                 f"the same, set the environment variable {ALLOWED} to the gigabytes that may be used"
             )
 
@@ -148,7 +165,7 @@ class Costs:
             found.append("rare categories pooled into one")
         elif "quality" in self._sizes:
             found.append("a point estimate (inference.quite, inference.bradley_terry_mle)")
-        if self._plan.densities:
+        if self.plan.densities:
             found.append("log_likelihood=False")
         return f"Less: {', '.join(found[:-1])}, or {found[-1]}"
 
@@ -180,6 +197,23 @@ def _sizes(model: pm.Model) -> dict[str, int]:
         known = [lengths.get(str(d), n) or 1 for d, n in zip(dims, rv.type.shape, strict=True)]
         found[str(rv.name)] = math.prod(known)
     return found or {"": 0}
+
+
+def _bytes_of_number(tried: np.dtype, dtype: str) -> int:
+    """Bytes of a number of the draws: of its type in a trial, or of the precision asked for if that is higher."""
+    return (np.result_type(tried, dtype) if tried.kind == "f" else tried).itemsize
+
+
+def _memory_with_store(plan: Draws, sizes: dict[str, float], *, diagnosed: bool) -> float:
+    """Bytes of a run that writes to a store, given those of each variable in one draw of one chain."""
+    draw = plan.chains * sum(sizes.values())
+    block = draw * draws_per_block(draw, plan.draws)
+    kept, own = (
+        plan.chains * plan.draws,
+        [n for name, n in sizes.items() if not name.startswith(OTHER_GROUPS)],
+    )
+    read = 2 * kept * max(own)  # the variable that `diagnose` reads, and the pieces that it is read from
+    return max(4 * block, read if diagnosed else 0.0)  # a block, and its densities in double precision
 
 
 def _trial(
@@ -248,14 +282,10 @@ def _cpus(plan: Draws) -> int:
 
 
 def _allowed_memory() -> float:
-    """Bytes of memory that a run may take: the user's number, or what the machine has available; infinite if unknown."""
+    """Bytes of memory that a run may take: the user's number, or what the machine and its limits leave; infinite if unknown."""
     if asked := os.environ.get(ALLOWED):
         try:
             return 1e9 * float(asked)
         except ValueError:
             raise ValueError(f"{ALLOWED}={asked} is not a number of gigabytes") from None
-    memory = Path("/proc/meminfo")
-    if not memory.is_file():
-        return math.inf
-    lines = dict(line.split(":") for line in memory.read_text().splitlines() if ":" in line)
-    return 1024 * float(lines["MemAvailable"].split()[0]) if "MemAvailable" in lines else math.inf
+    return available_memory()

@@ -106,7 +106,8 @@ def diagnose(
     for name, variable in posterior.data_vars.items():
         draws = variable.transpose("chain", "draw", ...)
         has_items = "item" in draws.coords or "item" in draws.dims
-        (with_items if has_items else others)[name] = draws, _element_diagnostics(draws, r_hat, ess, threads)
+        found = _element_diagnostics(draws, r_hat, ess, threads)
+        (with_items if has_items else others)[name] = _shape_of_draw(draws), found
     diagnosis = xr.Dataset(_by_item(with_items) | _by_element(others) | _nuts(tree) | _switching(posterior))
     diagnosis.attrs = {"chains": posterior.sizes["chain"], "draws": posterior.sizes["draw"]}
     diagnosis.attrs |= {"exact": int(tree.attrs.get("method") == "exact"), "r_hat": r_hat, "ess": ess}
@@ -142,6 +143,12 @@ def _posterior(tree: xr.DataTree, var_names: str | Sequence[str] | None) -> xr.D
     return posterior[[name for name in names if posterior[name].dtype.kind in "biuf"]]
 
 
+def _shape_of_draw(draws: xr.DataArray) -> xr.DataArray:
+    """Dims and coordinates of one draw, without its numbers: draws that are read from a store need not stay in memory."""
+    element = draws.isel(chain=0, draw=0, drop=True)
+    return element.copy(data=np.broadcast_to(0.0, element.shape))
+
+
 def _element_diagnostics(
     draws: xr.DataArray, r_hat: float, ess: float, threads: int | None
 ) -> dict[str, np.ndarray]:
@@ -173,12 +180,11 @@ def _by_item(diagnosed: Diagnosed) -> dict[str, xr.DataArray]:
     """Reduce the diagnostics of each variable to the worst element of every item. Returns arrays (quantity, item)."""
     items = np.empty(0, np.int64)
     rows = {statistic: [] for statistic in SUMMARY}
-    for draws, statistics in diagnosed.values():
-        element = draws.isel(chain=0, draw=0, drop=True)
-        labels = draws["item"].broadcast_like(element).transpose(*element.dims).to_numpy().ravel()
+    for element, statistics in diagnosed.values():
+        labels = element["item"].broadcast_like(element).transpose(*element.dims).to_numpy().ravel()
         names, first, code = np.unique(labels, return_index=True, return_inverse=True)
         by_code, appearance = np.argsort(code, kind="stable"), np.argsort(first)
-        if not len(items) or "item" in draws.coords:
+        if not len(items) or "item" in element.coords:
             items = names[appearance]
         starts = np.searchsorted(code[by_code], np.arange(len(names)))
         for statistic, summary in SUMMARY.items():
@@ -194,7 +200,7 @@ def _by_item(diagnosed: Diagnosed) -> dict[str, xr.DataArray]:
 
 def _by_element(diagnosed: Diagnosed) -> dict[str, xr.DataArray]:
     """Diagnostics of every element of the variables without items. Returns arrays (element,)."""
-    names = [name for draws, _ in diagnosed.values() for name in _element_names(draws)]
+    names = [name for element, _ in diagnosed.values() for name in _element_names(element)]
     return {
         f"element_{statistic}": xr.DataArray(
             np.concatenate([own[statistic] for _, own in diagnosed.values()] or [np.empty(0)]),
@@ -206,11 +212,11 @@ def _by_element(diagnosed: Diagnosed) -> dict[str, xr.DataArray]:
     }
 
 
-def _element_names(draws: xr.DataArray) -> Iterable[str]:
-    """Yield a name such as ``confusion[Ann, yes, no]`` for every element, in C order."""
-    labels = [draws[dim].to_numpy() for dim in draws.dims[2:]]
+def _element_names(element: xr.DataArray) -> Iterable[str]:
+    """Yield a name such as ``confusion[Ann, yes, no]`` for every element of a draw, in C order."""
+    labels = [element[dim].to_numpy() for dim in element.dims]
     for label in product(*labels):
-        yield f"{draws.name}[{', '.join(map(str, label))}]" if label else str(draws.name)
+        yield f"{element.name}[{', '.join(map(str, label))}]" if label else str(element.name)
 
 
 def _switching(posterior: xr.Dataset) -> dict[str, xr.DataArray]:
@@ -366,6 +372,7 @@ def _summary(diagnosis: xr.Dataset) -> str:
 # --- Label switching: the permutation of the categories in which raters are right most often ---
 
 ENUMERATED = 5  # categories up to which all permutations are tried at once
+DRAWS_AT_ONCE = 100  # of confusion matrices, which may be read from a store
 
 
 def relabel(tree: xr.DataTree) -> xr.DataTree:
@@ -445,10 +452,16 @@ def _permuted(variable: xr.DataArray, at: xr.DataArray) -> xr.DataArray:
     return moved.transpose(*variable.dims).assign_coords(variable.coords)
 
 
+def _pooled(confusion: xr.DataArray) -> np.ndarray:
+    """Average of the raters' matrices, float64 (chain, draw, category, answer)."""
+    pooled = confusion.mean("rater") if "rater" in confusion.dims else confusion
+    return pooled.transpose("chain", "draw", "category", "answer").to_numpy().astype(float)
+
+
 def _best_permutation(confusion: xr.DataArray) -> np.ndarray:
     """Permutation (chain, draw, category) with the largest diagonal of confusion (chain, draw[, rater], category, answer)."""
-    pooled = confusion.mean("rater") if "rater" in confusion.dims else confusion
-    right = pooled.transpose("chain", "draw", "category", "answer").to_numpy().astype(float)
+    blocks = (slice(i, i + DRAWS_AT_ONCE) for i in range(0, max(1, confusion.sizes["draw"]), DRAWS_AT_ONCE))
+    right = np.concatenate([_pooled(confusion.isel(draw=block)) for block in blocks], axis=1)
     right = np.where(np.isfinite(right).all(axis=(-2, -1), keepdims=True), right, 0.0)  # no order is better
     n = right.shape[-1]
     if n <= ENUMERATED:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from inspect import signature
 from time import perf_counter
 from typing import Any, Literal
@@ -167,10 +166,11 @@ def sample(
 
 def draw_compiled(model: pm.Model, plan: Draws, route: Route) -> xr.DataTree:
     """Draw by the model's own sampler; in double precision if single precision cannot hold the draws."""
+    costs = Costs(model, plan)
     try:
-        groups = _drawn(model, plan, route)
+        groups = _drawn(model, costs, route)
     except SinglePrecisionError:
-        groups = _drawn(model, replace(plan, dtype="float64"), route)
+        groups = _drawn(model, costs.in_double_precision(), route)
     with step("Completing the posterior", shown=plan.progressbar):
         return Completion(model)(groups)
 
@@ -178,10 +178,10 @@ def draw_compiled(model: pm.Model, plan: Draws, route: Route) -> xr.DataTree:
 SECONDS = 1.0  # of a portion of the draws, or up to twice as much
 
 
-def _drawn(model: pm.Model, plan: Draws, route: Route) -> dict[str, xr.Dataset]:
+def _drawn(model: pm.Model, costs: Costs, route: Route) -> dict[str, xr.Dataset]:
     """Set up the model's own sampler and make all draws."""
+    plan = costs.plan
     with compiled_step("Setting up the sampler", shown=plan.progressbar):
-        costs = Costs(model, plan)
         costs.check_run(route)
         run = begin_run(model, plan, route=route)
         costs.check_run(route, run.tuning)

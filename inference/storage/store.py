@@ -18,6 +18,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from contextlib import contextmanager
+from math import ceil
 from pathlib import Path
 from typing import IO, Any, Self, cast
 
@@ -36,9 +37,15 @@ from .untrusted_files import WRITTEN, check_zarr
 zarr: Any = lazy_loader.load("zarr")  # most fits store nothing
 
 FEWEST_BLOCKS = 20  # of draws of a run, and chunks of every variable
+MOST_BYTES = 2**26  # of a block of draws
 CONSTANT = ("constant_data", "observed_data")  # groups without draws
 
 StorePath = str | os.PathLike[str]
+
+
+def draws_per_block(size: float, draws: int) -> int:
+    """Return the number of draws per block: a twentieth of the run, or fewer of `size` bytes each to keep to `MOST_BYTES`."""
+    return max(1, min(int(MOST_BYTES // size), ceil(draws / FEWEST_BLOCKS)))
 
 
 def read_draws(path: str | os.PathLike[str]) -> xr.DataTree:

@@ -10,8 +10,8 @@ import zarr
 from raterzoo import models
 from raterzoo.cli import fitting
 from raterzoo.cli.terminal import exit_on_input_error
-from raterzoo.inference import checkpoints
 from raterzoo.inference.runs.run import Run
+from raterzoo.inference.storage import store as draw_stores
 from raterzoo.inference.storage.posterior_files import left_by_fit, stored
 from raterzoo.inference.storage.resumable_calls import ARGUMENTS, how_to_repeat
 from raterzoo.inference.storage.untrusted_files import WRITTEN
@@ -38,7 +38,7 @@ def test_a_fit_that_is_stopped_says_how_to_go_on(number, annotations, tmp_path, 
 
     with monkeypatch.context() as patched:
         patched.setattr(Run, "advance", stopped)
-        patched.setattr(checkpoints, "FEWEST_BLOCKS", 6)
+        patched.setattr(draw_stores, "FEWEST_BLOCKS", 6)
         result = run("fit", annotations, "-o", store, *QUICK)
     assert result.exit_code == 128 + number
     (line,) = result.output.strip().splitlines()

@@ -4,8 +4,8 @@ import os
 import stat
 
 import pytest
-from raterzoo.inference import checkpoints
 from raterzoo.inference.runs.run import Run
+from raterzoo.inference.storage import store as draw_stores
 from raterzoo.inference.storage.store import journal_of
 
 from tests.support.command_line import run, said, write
@@ -65,7 +65,7 @@ def test_stores_also_when_they_are_resumed(votes, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(Run, "advance", until)
-        patched.setattr(checkpoints, "FEWEST_BLOCKS", 6)
+        patched.setattr(draw_stores, "FEWEST_BLOCKS", 6)
         assert run("fit", votes, "-o", store, "--anonymize", *QUICK).exit_code != 0
     assert modes(store) == modes(journal_of(store)) == PRIVATE
     result = run("fit", "--resume", store)

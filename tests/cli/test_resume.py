@@ -2,8 +2,8 @@
 
 import pytest
 from raterzoo import models
-from raterzoo.inference import checkpoints
 from raterzoo.inference.runs.run import Run
+from raterzoo.inference.storage import store as draw_stores
 from raterzoo.inference.storage.store import read_draws
 
 from tests.support.command_line import read, run, write
@@ -30,7 +30,7 @@ def interrupted(annotations, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(Run, "advance", until)
-        patched.setattr(checkpoints, "FEWEST_BLOCKS", 6)
+        patched.setattr(draw_stores, "FEWEST_BLOCKS", 6)
         assert run("fit", annotations, "-o", store, *QUICK).exit_code != 0
     return store
 

@@ -5,10 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
+import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference import costs
-from raterzoo.inference.methods import route_of
-from raterzoo.inference.runs.run import Draws
+from raterzoo.inference import checkpoints, costs, sampling
+from raterzoo.inference.methods import Route, route_of
+from raterzoo.inference.runs.run import Draws, SinglePrecisionError
+from raterzoo.inference.storage.store import MOST_BYTES, read_draws
 
 from tests.support.monte_carlo import assert_rejects_twin
 
@@ -37,7 +39,13 @@ def builders():
     }
 
 
-@pytest.mark.parametrize("name", ["dawid_skene", "dirichlet", "plackett_luce", "bradley_terry"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dirichlet",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("dawid_skene", "plackett_luce", "bradley_terry")),
+    ],
+)
 def test_memory_is_within_a_factor_of_two(name):
     """The peak of all arrays that `sample` makes, by Python's own count."""
     model = builders()[name]()
@@ -108,3 +116,69 @@ def test_small_runs_are_not_tried(monkeypatch):
     monkeypatch.setattr(costs, "begin_run", None)
     model = models.dirichlet(labels())
     costs.Costs(model, plan()).check_run(route_of(model))
+
+
+@pytest.mark.parametrize("method", ["gibbs", "hmc", "exact"])
+def test_a_store_needs_the_memory_of_a_block_and_of_one_variable_of_the_posterior(monkeypatch, method):
+    shape = {
+        "confusion": (1, 1, 20_000),
+        "plausibility": (1, 1, 50_000),
+        "log_likelihood observed": (1, 1, 90_000),
+    }
+    drawn = xr.Dataset(
+        {n: (("chain", "draw", f"{n} dim"), np.zeros(s, np.float32)) for n, s in shape.items()}
+    )
+    monkeypatch.setattr(costs, "_trial", lambda *_: (0.0, 0.0, drawn))
+    model, long = models.dirichlet(labels(50)), plan(draws=2000)
+    found = costs.Costs(model, long, in_store=True).of_run(Route("dawid_skene", method, "", None)).memory
+    variable = 4 * 2000 * 50_000 * 4  # chains, draws, numbers, bytes
+    if method == "exact":  # not diagnosed
+        assert 3 * MOST_BYTES < found <= 4 * MOST_BYTES
+    else:
+        assert variable < found <= 2 * variable
+    assert found < costs.Costs(model, long).of_run(Route("dawid_skene", method, "", None)).memory / 2
+    double = costs.Costs(model, long, in_store=True).in_double_precision()
+    assert double.of_run(Route("dawid_skene", method, "", None)).memory == pytest.approx(
+        found * (1 if method == "exact" else 2), rel=0.05
+    )
+
+
+@pytest.mark.parametrize("confusion", [False, True])
+def test_diagnosis_of_a_store_holds_one_variable_at_a_time(tmp_path, confusion):
+    """What is read of a variable, and the pieces that are decoded at once."""
+    dims = ("rater", "category", "answer") if confusion else ("item",)
+    size = (200, 5, 5) if confusion else (5000,)
+    draws = np.random.default_rng(1).random((2, 400, *size), dtype=np.float32)
+    names = ["confusion"] if confusion else ["a", "b", "c", "d"]
+    posterior = xr.Dataset({name: (("chain", "draw", *dims), draws) for name in names})
+    pieces = {"/posterior": {name: {"chunks": (2, 20, *size)} for name in names}}
+    tree = xr.DataTree.from_dict({"posterior": posterior}, name="root")
+    tree.to_zarr(tmp_path / "a.zarr", encoding=pieces, consolidated=False)
+    inference.diagnose(read_draws(tmp_path / "a.zarr"), threads=1)  # compiles and imports
+    tracemalloc.start()
+    inference.diagnose(read_draws(tmp_path / "a.zarr"), threads=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert draws.nbytes < peak < 2.5 * draws.nbytes
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_second_run_in_double_precision_is_neither_tried_nor_said_again(monkeypatch, tmp_path, stored):
+    begin, trials, tried = sampling.begin_run, [], costs._trial
+
+    def begin_in_double(model, plan, *args, **options):
+        if plan.dtype == "float32":
+            raise SinglePrecisionError
+        return begin(model, plan, *args, **options)
+
+    monkeypatch.setattr(costs, "SMALL", 0)
+    monkeypatch.setattr(costs, "SAID_BYTES", 0)
+    monkeypatch.setattr(costs, "_trial", lambda *args: trials.append(args) or tried(*args))
+    monkeypatch.setattr(checkpoints if stored else sampling, "begin_run", begin_in_double)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        options = {"store": tmp_path / "a.zarr"} if stored else {}
+        tree = inference.sample(models.dirichlet(labels(20)), **SIZE | {"draws": 10}, **options)
+    assert tree["posterior"]["plausibility"].dtype == np.float64
+    assert len(trials) == 1
+    assert len([w for w in said if w.category is inference.CostWarning]) == 1
