@@ -30,7 +30,7 @@ class _Registration(GraphRewriter):
     def apply(self, fgraph: FunctionGraph) -> None:
         with _registering:
             while _waiting:
-                from pytensor.link.jax.dispatch import jax_funcify
+                from pytensor.link.jax.dispatch.basic import jax_funcify
 
                 op, load = next(iter(_waiting.items()))
                 cast(Any, jax_funcify).register(op)(load())

@@ -237,7 +237,7 @@ def add_information(
             if total == 0.0:
                 continue
             k = cells.rater[m]
-            x = rho[k] * d + bias
+            x: Any = rho[k] * d + bias
             xx, xt, tt = information_in_answer(cells.law, x, tie)
             xx, xt, tt = total * xx, total * xt, total * tt
             # -d2l / dd drho = rho d I_xx, less l'(x) if observed
