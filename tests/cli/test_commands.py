@@ -81,7 +81,10 @@ def test_report_is_one_page_with_its_tables(annotations, predictions, tmp_path):
     assert headings == list(dict.fromkeys(headings))
     assert "Only predicted: " in page and "worst quantity" in page
     assert (
-        page.count("<svg") == 7 and page.count("http-equiv") == 1 and "<script" not in page and 'src="' not in page
+        page.count("<svg") == 7
+        and page.count("http-equiv") == 1
+        and "<script" not in page
+        and 'src="' not in page
     )
     assert {p.name for p in out.iterdir()} == {
         "report.html", "report.json", "posterior.nc", "certainty.csv", "certainty_and_agreement.csv", "convergence.csv",

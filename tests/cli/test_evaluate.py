@@ -170,7 +170,7 @@ def test_bad_input_is_one_message_and_exit_code_two(files, arguments, message):
     [
         (lambda p: p * 1.5, "sum to 1.5"),
         (lambda p: -p, "is -0."),
-        (lambda p: p * float("nan"), "no finite number"),
+        (lambda p: p * float("nan"), "'nan' is not a number"),
     ],
 )
 def test_scores_that_are_no_probabilities(files, tmp_path, change, message):

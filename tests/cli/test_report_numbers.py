@@ -243,7 +243,7 @@ def spoil(path, folder, **changes):
         ({"category": lambda i, c: "cyst" if i == 0 else c}, "'cyst' is there twice, first in row 1"),
         ({"group": lambda i, c: "" if i == 2 else c}, "row 3, column 'group' is empty"),
         ({"value": lambda i, c: "much" if i == 1 else c}, "row 2, column 'value': 'much' is not a number"),
-        ({"value": lambda i, c: "inf" if i == 1 else c}, "row 2, column 'value': 'inf' is not finite"),
+        ({"value": lambda i, c: "inf" if i == 1 else c}, "row 2, column 'value': 'inf' is not a number"),
     ],
 )  # fmt: skip
 def test_wrong_groups_are_refused_before_anything_is_fitted(tables, tmp_path, changes, message):

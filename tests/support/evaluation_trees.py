@@ -57,6 +57,9 @@ def random_case(
 
 
 def tree_of(posterior: xr.Dataset, **constant: object) -> xr.DataTree:
+    if "plausibility" in posterior:
+        posterior = posterior.copy()
+        posterior["plausibility"].attrs.setdefault("truth", "distribution")
     return xr.DataTree.from_dict({"posterior": posterior, "constant_data": xr.Dataset(constant)})
 
 

@@ -237,13 +237,13 @@ def add_information(
             if total == 0.0:
                 continue
             k = cells.rater[m]
-            x: Any = rho[k] * d + bias
-            xx, xt, tt = information_in_answer(cells.law, x, tie)
+            x = rho[k] * d + bias
+            xx, xt, tt = information_in_answer(cells.law, x, tie)  # pyright: ignore[reportArgumentType]
             xx, xt, tt = total * xx, total * xt, total * tt
             # -d2l / dd drho = rho d I_xx, less l'(x) if observed
             cross = xx * rho[k] * d
             if observed:
-                cross -= log_p_of_counts(cells.law, x, a, b, c, tie)[1]
+                cross -= log_p_of_counts(cells.law, x, a, b, c, tie)[1]  # pyright: ignore[reportArgumentType]
             of_dd += rho[k] * rho[k] * xx  # sum_k rho_k^2 I_xx
             of_db += rho[k] * xx
             of_dt += rho[k] * xt
