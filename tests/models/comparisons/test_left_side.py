@@ -1,6 +1,7 @@
 """An advantage of the left side by rater: the law against enumeration, its gradient, refusals, and raters who always say left."""
 
 import os
+import warnings
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -126,14 +127,16 @@ def one_sided_votes(seed, lefts=6, items=10, raters=10):
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 def test_the_order_is_found_although_six_of_ten_always_say_left():
     votes, truth = one_sided_votes(seed=0)
-    order, reliability = {}, {}
+    order, reliability, items = {}, {}, [f"item {i}" for i in range(len(truth))]
     for side in (None, "rater"):
         model = models.bradley_terry(votes, left_side=side)
-        tree = inference.sample(model, draws=300, chains=2, cores=1, random_seed=1, progressbar=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", inference.ConvergenceWarning)  # few draws
+            tree = inference.sample(model, draws=300, chains=2, cores=1, random_seed=1, progressbar=False)
         means = tree["posterior"].to_dataset().mean(("chain", "draw"))
-        order[side] = kendalltau(truth, means["quality"])[0]
+        order[side] = kendalltau(truth, means["quality"].sel(item=items))[0]
         reliability[side] = means["reliability"].to_numpy()
-    assert "all raters share" in tree.attrs["method_reason"]
+    assert "left_bias_deviation" in tree.attrs["method_reason"]
     assert order["rater"] > 0.7 and order[None] < 0.5
     # without the side the one-sided raters agree with each other: they are called the most reliable
     assert reliability[None][:6].min() > reliability[None][6:].max()
