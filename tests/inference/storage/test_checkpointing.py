@@ -286,7 +286,7 @@ def test_wrong_uses_say_what_to_do(tmp_path, monkeypatch, small_pieces):
             inference.resume(store)
     state.write_bytes(whole)
     zarr.open_group(store).attrs["schema_version"] = 99
-    with pytest.raises(ValueError, match="zarr.json: its bytes are not those"):
+    with pytest.raises(ValueError, match="its bytes are not those"):
         inference.resume(store)
 
 
