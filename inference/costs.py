@@ -37,7 +37,17 @@ ALLOWED = (
 
 
 class CostWarning(UserWarning):
-    """A run takes more than 2 GB of memory or five minutes, by an estimate before its first draw."""
+    """A run takes more than 2 GB of memory or five minutes, by an estimate before its first draw.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from raterzoo import inference, models
+    >>> simulated = models.simulators.labels(items=20, raters=3, random_seed=1)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", inference.CostWarning)  # raise rather than begin a long run
+    ...     tree = inference.sample(models.dawid_skene(simulated.data), random_seed=1, progressbar=False)
+    """
 
 
 @dataclass(frozen=True)

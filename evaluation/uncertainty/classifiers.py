@@ -205,6 +205,7 @@ def reliability_sweep(
     >>> names = {"item": ["a"], "category": ["x", "y"]}
     >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
     >>> law = xr.DataArray(draws, names, ("chain", "draw", "item", "category"), name="plausibility")
+    >>> law.attrs["truth"] = "distribution"
     >>> tree = xr.DataTree.from_dict({"posterior": law.to_dataset()})
     >>> predicted = xr.DataArray([["x"]], {"item": ["a"]}, ("item", "position"))
     >>> found = evaluation.reliability_sweep({1: tree, 3: tree}, evaluation.top_k_accuracy(1), predicted)

