@@ -61,8 +61,8 @@ def _whole(text: str) -> int:
 
 
 # options of numbers: click's own would also read "0_9" and digits of other scripts
-number_option = partial(typer.Option, parser=_number, metavar="FLOAT")
-whole_option = partial(typer.Option, parser=_whole, metavar="INTEGER")
+number_option: Callable[..., Any] = partial(typer.Option, parser=_number, metavar="FLOAT")
+whole_option: Callable[..., Any] = partial(typer.Option, parser=_whole, metavar="INTEGER")
 
 FORMATS = "CSV, TSV, JSON, JSON lines, Excel or Parquet"
 Annotations = Annotated[Path, typer.Argument(help=f"Table: {FORMATS}.")]

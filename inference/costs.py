@@ -76,7 +76,8 @@ class Costs:
     """Estimates of one run; says at most once that it is large."""
 
     def __init__(self, model: pm.Model, plan: Draws, in_store: bool = False) -> None:
-        self.plan, self._model, self._in_store = plan, model, in_store
+        self.plan: Draws = plan
+        self._model, self._in_store = model, in_store
         self._sizes, self._said = _sizes(model), False
         self._trial: tuple[float, float, xr.Dataset] | None = None
 

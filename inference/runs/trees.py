@@ -15,7 +15,7 @@ from ..._messages import ASK_TRUTH, TRUTHS
 from .model_graph import graph_lock
 
 OTHER = "OTHER"
-OBSERVED = {
+OBSERVED: Mapping[tuple[str, ...], str] = {
     ("annotation",): "category",
     ("item", "category"): "distribution",
 }  # truth by the dims of the observed labels
