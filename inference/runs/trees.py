@@ -2,6 +2,7 @@
 
 import json
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Literal, Protocol, cast
