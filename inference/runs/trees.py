@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Literal, Protocol, cast
@@ -16,7 +16,7 @@ from ..._messages import ASK_TRUTH, TRUTHS
 from .model_graph import graph_lock
 
 OTHER = "OTHER"
-OBSERVED: Mapping[tuple[str, ...], str] = {
+OBSERVED: Mapping[tuple[Hashable, ...], str] = {
     ("annotation",): "category",
     ("item", "category"): "distribution",
 }  # truth by the dims of the observed labels

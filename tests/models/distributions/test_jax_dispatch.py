@@ -50,7 +50,7 @@ def test_density_in_jax(kind):
 def apply(monkeypatch):
     """Fill a registry that stands for that of PyTensor."""
     laws = SimpleNamespace(jax_funcify=singledispatch(lambda op: None))
-    for name in ("pytensor.link.jax", "pytensor.link.jax.dispatch"):
+    for name in ("pytensor.link.jax", "pytensor.link.jax.dispatch", "pytensor.link.jax.dispatch.basic"):
         monkeypatch.setitem(sys.modules, name, laws)
     monkeypatch.setattr(jax_dispatch, "_waiting", {})
     return lambda: jax_dispatch._Registration().apply(None) or laws.jax_funcify
