@@ -285,6 +285,7 @@ def test_models_keep_their_names():
     assert route_of(other).name == "pm.Model"
 
 
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 @pytest.mark.parametrize("method", ["gibbs", "nuts"])
 def test_deterministics_of_the_user_are_drawn(method):
     with models.plackett_luce(SMALL) as model:
