@@ -18,12 +18,30 @@ from raterzoo.inference.comparisons.recognition import coordinates_of, read_comp
 from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.labels import gibbs as label_chains
 from raterzoo.inference.labels import item_states as state_chains
+from raterzoo.inference.labels.correlated_votes import (
+    CORRELATION,
+    begin_correlated_votes,
+    draw_correlations,
+    read_correlated_votes,
+)
 from raterzoo.inference.labels.gibbs import begin_labels_gibbs
 from raterzoo.inference.labels.item_states import begin_item_states_gibbs
 from raterzoo.inference.labels.kernels import gibbs as label_chain
 from raterzoo.inference.labels.kernels import item_states
-from raterzoo.inference.labels.kernels.gibbs import FREE_ROWS, LabelDraws, LabelSchedule, LabelState
-from raterzoo.inference.labels.recognition import as_table, constant_prior, read_item_states, read_labels
+from raterzoo.inference.labels.kernels.gibbs import (
+    FREE_ROWS,
+    ConfusionPrior,
+    LabelDraws,
+    LabelSchedule,
+    LabelState,
+)
+from raterzoo.inference.labels.recognition import (
+    LabelStructure,
+    as_table,
+    constant_prior,
+    read_item_states,
+    read_labels,
+)
 from raterzoo.inference.rankings import gibbs as worth_chains
 from raterzoo.inference.rankings.gibbs import begin_gibbs
 from raterzoo.inference.rankings.kernels import gibbs as worth
@@ -80,11 +98,15 @@ class LabelChains(Chains):
 
     def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
         super().__init__(model, schedule)
-        self.law = read_labels(model)
-        self.prior = constant_prior(model, self.law)
+        self.law, self.prior = self.read(model)
         self.n = len(self.prior.prevalence)
         self.rater = self.law.answers.code // self.n
         self._confusion = function(list(self.law.skills), self.law.confusion)
+
+    def read(self, model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
+        """Read the law of the answers and its priors."""
+        law = read_labels(model)
+        return law, constant_prior(model, law)
 
     def told(self, answers: np.ndarray) -> Any:
         """Return the answers as the kernel reads them."""
@@ -116,6 +138,31 @@ class LabelChains(Chains):
         state = LabelState(category, table.copy())
         label_chain.sample_labels(stream(rng), told, self.prior, schedule, (state, draws))
         return {name: x[0] for name, x in self.named(draws.prevalence, draws.table).items()}
+
+
+class VoteChains(LabelChains):
+    """Gibbs of labels, and the correlation of the votes from its prior."""
+
+    begun_by = begin_correlated_votes
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.correlation = read_correlated_votes(model).correlation
+
+    def read(self, model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
+        """Read the law of the answers and its priors."""
+        votes = read_correlated_votes(model)
+        return votes.labels, votes.prior
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain."""
+        drawn = draw_correlations(self.correlation, seed, 1, (0, KEPT))
+        return {**super().run(answers, seed), CORRELATION: drawn[0]}
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Draw the true categories given the parameters, then sweep."""
+        drawn = draw_correlations(self.correlation, int(rng.integers(2**32)), 1, (0, moves))
+        return {**super().move(values, answers, moves, rng), CORRELATION: drawn[0, -1]}
 
 
 class StateChains(Chains):
@@ -275,6 +322,7 @@ def chains_of(name: str) -> type[Chains]:
     """Return the class of the sampler of a model."""
     others: dict[str, type[Chains]] = {
         "bradley_terry": PairChains,
+        "correlated_votes": VoteChains,
         "hierarchical_scores": ScoreChains,
         "item_states": StateChains,
         "plackett_luce": WorthChains,

@@ -184,6 +184,7 @@ STUDIES: Mapping[str, Study] = {
     for study in (
         _comparisons("bradley_terry", "with ties", ties="davidson"),
         _labels("class_conditional", 3),
+        _labels("correlated_votes", prevalence_concentration=2.0, vote_correlation=(2.0, 3.0)),
         _labels("dawid_skene", prevalence_concentration=2.0),
         Study(
             "dirichlet",
@@ -223,13 +224,15 @@ STUDIES: Mapping[str, Study] = {
 }  # fmt: skip
 
 WEAK = {"prevalence_concentration": 0.8}
+WEAK_ROWS = [[1.2, 0.6], [0.6, 1.2]]
 ABILITIES = WEAK | {"ability_concentration": (1.2, 0.6)}
 
 FEW_DATA: Mapping[str, Study] = {
     study.name: study
     for study in (
         _labels("class_conditional", 3, 5, **ABILITIES),
-        _labels("dawid_skene", 2, 5, confusion_concentration=[[1.2, 0.6], [0.6, 1.2]], **WEAK),
+        _labels("correlated_votes", 2, 5, confusion_concentration=WEAK_ROWS, vote_correlation=(1.2, 0.8), **WEAK),
+        _labels("dawid_skene", 2, 5, confusion_concentration=WEAK_ROWS, **WEAK),
         _scores("4 items, 12 raters of 2 groups, 3 scores an item", designs.few_scores),
         _states(5, 0.8, 0.6),
         _labels("mace", 2, 5, competence_concentration=(1.2, 0.6), spam_concentration=0.8, **WEAK),

@@ -144,6 +144,8 @@ OF_LABELS = (
     Twin("a prior with .7 more of everything", "dawid_skene", "gibbs", "calibration",
          told=lambda: models.dawid_skene(
              designs.labels(), prevalence_concentration=2.7, confusion_concentration=[[5.5, 3.9], [3.9, 5.5]])),
+    Twin("told another correlation of the votes", "correlated_votes", "gibbs", "calibration",
+         told=lambda: models.correlated_votes(designs.labels(), prevalence_concentration=2.0, vote_correlation=(3.0, 3.0))),
     _labels("a wrong answer counts twice", "one_coin", "invariance",
             ("_draw_abilities", ("wrong += counts[row, j]", "wrong += 2 * counts[row, j]"))),
     _labels("counts of one category are carried to the next", "class_conditional", "invariance",
@@ -248,6 +250,11 @@ REPEATED: dict[str, tuple[str, Callable[[float], pm.Model]]] = {
 GRADED = (
     _graded("rows", "dawid_skene", *ROWS),
     _graded("prevalence", "dawid_skene", "draw_prevalence", "prior.prevalence[j] + categories[j]{}"),
+    _graded("rows", "correlated_votes", *ROWS),
+    Twin("told that the correlation has concentration + 0.1", "correlated_votes", "gibbs", "few data",
+         told=lambda: models.correlated_votes(
+             designs.labels(2, 5), prevalence_concentration=0.8, confusion_concentration=[[1.2, 0.6], [0.6, 1.2]],
+             vote_correlation=(1.3, 0.8))),
     _graded("right answers", "one_coin", "_draw_ability", "prior.confusion[first, category] + right{}"),
     _graded("wrong answers", "class_conditional", "_draw_ability", "prior.confusion[first + 1, category] + wrong{}"),
     _graded("honest answers", "mace", "draw_competence", "concentration[first, 1] + honest{}"),

@@ -23,6 +23,7 @@ from ..models.distributions.paired_comparisons import PairedComparisonsRV
 from ..models.distributions.partial_ranking import PartialRankingRV
 from .comparisons.hmc import begin_hmc
 from .comparisons.recognition import read_comparisons
+from .labels.correlated_votes import begin_correlated_votes, has_correlated_votes, read_correlated_votes
 from .labels.dirichlet import begin_counted_labels
 from .labels.gibbs import begin_labels_gibbs
 from .labels.item_states import begin_item_states_gibbs, sort_states
@@ -178,6 +179,10 @@ def route_of(model: pm.Model) -> Route:
     if (independent := _independent_worths(model)) is not None:
         reason = "nothing is observed and the worths are independent Gammas"
         return Route("prirn", "exact", reason, partial(begin_independent, independent))
+    if _observes(model, MarginalLabelsRV) and has_correlated_votes(model):
+        reason = "given the true categories, prevalence and confusion are conjugate, and the correlation has its prior"
+        own = read_correlated_votes, begin_correlated_votes
+        return _route(model, "correlated_votes", "gibbs", reason, *own, "correlated_votes")
     if _observes(model, MarginalLabelsRV):
         return _route_of_labels(model)
     if _observes(model, CountedLabelsRV):

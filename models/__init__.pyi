@@ -12,6 +12,7 @@ from .data.published import published_ddx_predictions as published_ddx_predictio
 from .data.rankings import PartialRankings as PartialRankings
 from .data.scores import Scores as Scores
 from .labels.class_conditional import class_conditional as class_conditional
+from .labels.correlated_votes import correlated_votes as correlated_votes
 from .labels.dawid_skene import dawid_skene as dawid_skene
 from .labels.dirichlet import dirichlet as dirichlet
 from .labels.glad import glad as glad

@@ -121,6 +121,14 @@ _ENTRIES = (
         reference="Li and Yu 2014, arXiv:1411.4086, section 2.2",
     ),
     CatalogEntry(
+        name="correlated_votes",
+        summary="Dawid-Skene whose answers to an item count by their effective number: raters err together",
+        data="labels",
+        methods=("gibbs", "nuts"),
+        reference="Dawid and Skene 1979, doi:10.2307/2346806; Kish 1965, section 8.2",
+        marks=("vote_correlation", "independent_plausibility"),
+    ),
+    CatalogEntry(
         name="dawid_skene",
         summary="Raters with a confusion matrix each, the true category summed out",
         data="labels",

@@ -37,6 +37,7 @@ BUILD = {
     "plackett_luce": lambda: models.plackett_luce(models.published_ddx_cases(), reliability=2),
     "prirn": lambda: models.prirn(models.published_ddx_cases()),
     "dirichlet": lambda: models.dirichlet(models.Labels.from_counts(COUNTS), concentration=0.3),
+    "correlated_votes": lambda: models.correlated_votes(tiny_labels()),
     "dawid_skene": lambda: models.dawid_skene(tiny_labels()),
     "one_coin": lambda: models.one_coin(tiny_labels()),
     "mace": lambda: models.mace(tiny_labels()),

@@ -1,0 +1,107 @@
+"""Sampler of correlated votes: the Gibbs loop of Dawid-Skene, and the truth by the effective number of votes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.random.basic import BetaRV
+from scipy.stats import beta as beta_law
+
+from ..runs.model_graph import NotConjugate, positive_constant, refuse_further
+from ..runs.run import Draws, Run, Tuning, in_threads
+from ..runs.trees import as_dataset
+from .gibbs import SAMPLE, begin_labels_gibbs
+from .kernels.effective_votes import effective_truth
+from .kernels.gibbs import ConfusionPrior
+from .recognition import LabelStructure, as_table, read_labels
+
+CORRELATION, INDEPENDENT, EFFECTIVE = "vote_correlation", "independent_plausibility", "plausibility"
+STREAM = 1  # of the correlations, beside that of the chain
+
+
+@dataclass(frozen=True, eq=False)
+class VotesStructure:
+    """Label model whose truth is inferred with a correlation of the votes, and its priors."""
+
+    labels: LabelStructure
+    prior: ConfusionPrior
+    correlation: tuple[float, float]  # Beta prior
+
+
+def has_correlated_votes(model: pm.Model) -> bool:
+    """Whether a label model has the variables of `models.correlated_votes`."""
+    return {CORRELATION, INDEPENDENT, EFFECTIVE} <= set(model.named_vars)
+
+
+def read_correlated_votes(model: pm.Model) -> VotesStructure:
+    """Read a label model with conjugate confusion whose likelihood has no correlation; NotConjugate for others."""
+    structure, correlation = read_labels(model), model[CORRELATION]
+    if correlation not in model.free_RVs or not isinstance(correlation.owner.op, BetaRV):
+        raise NotConjugate(f"{CORRELATION!r} is not a free Beta random variable of the model")
+    if correlation in ancestors(model.observed_RVs):
+        raise NotConjugate(f"the answers depend on {CORRELATION!r}")
+    refuse_further(model, (*structure.free, correlation))
+    prior = structure.prior(*(positive_constant(p, "a concentration") for p in structure.concentrations))
+    a, b = (
+        float(positive_constant(p, "a concentration"))
+        for p in correlation.owner.op.dist_params(correlation.owner)
+    )
+    return VotesStructure(structure, prior, (a, b))
+
+
+def begin_correlated_votes(
+    votes: VotesStructure, model: pm.Model, plan: Draws, found: Tuning | None = None
+) -> Run:
+    """Set up the Gibbs loop of the labels; each draw then has its correlation and the truth given it."""
+    run = begin_labels_gibbs(votes.labels, votes.prior, model, plan, found)
+    of_labels = run.draw
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        groups = of_labels(drawn, n)
+        correlation = draw_correlations(votes.correlation, plan.seed, plan.chains, (drawn, n))
+        return _with_effective_truth(groups, votes, model, plan, correlation)
+
+    run.draw = draw
+    return run
+
+
+def draw_correlations(
+    prior: tuple[float, float], seed: int, chains: int, part: tuple[int, int]
+) -> np.ndarray:
+    """Draw the correlations (chain, draw) of a Beta prior, whatever the parts of a run.
+
+    `part` holds the number of draws before this part, and of this part.
+    """
+    drawn, n = part
+    streams = (np.random.SeedSequence(seed, spawn_key=(chain, STREAM)) for chain in range(chains))
+    return np.stack([np.random.default_rng(own).beta(*prior, drawn + n)[drawn:] for own in streams])
+
+
+def _with_effective_truth(
+    groups: dict[str, xr.Dataset],
+    votes: VotesStructure,
+    model: pm.Model,
+    plan: Draws,
+    correlation: np.ndarray,
+) -> dict[str, xr.Dataset]:
+    """Return the groups with correlation (chain, draw), and both plausibilities under their names."""
+    posterior = groups["posterior"]
+    independent = posterior[EFFECTIVE].to_numpy()
+    effective = np.empty_like(independent)
+    confusion = posterior["confusion"].to_numpy()
+    prevalence = posterior["prevalence"].to_numpy()
+
+    def fill(chain: int) -> None:
+        table = np.stack([as_table(own) for own in confusion[chain]])
+        answers = votes.labels.answers
+        effective_truth(answers, prevalence[chain], table, correlation[chain], effective[chain])
+
+    in_threads(fill, zip(range(plan.chains)), plan.cores or plan.chains)
+    arrays = {CORRELATION: correlation.astype(plan.dtype), INDEPENDENT: independent, EFFECTIVE: effective}
+    groups["posterior"] = posterior.assign(as_dataset(model, arrays, SAMPLE).data_vars)
+    if "log_prior" in groups:
+        density = beta_law.logpdf(correlation, *votes.correlation)
+        groups["log_prior"] = groups["log_prior"].assign({CORRELATION: (SAMPLE, density)})
+    return groups

@@ -1,0 +1,176 @@
+"""Dawid-Skene model of labels whose votes on an item are correlated: the truth by their effective number."""
+
+from typing import Any, Literal, cast
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pytensor.tensor.special import softmax
+from pytensor.tensor.variable import TensorVariable
+
+from .._catalog import recorded
+from .._hierarchy import Number, annotation_model, is_expression, prior_pair
+from ..data.labels import Labels
+from ..data.prior_arguments import confusion_concentrations, positive_pair
+from ..distributions.marginal_labels import label_logp
+from ..distributions.marginal_labels_kernels import Answers
+from .observed import (
+    concentration_of_confusion,
+    coords_of,
+    prevalence_prior,
+    register_answers,
+    require_identified_raters,
+)
+from .vote_correlation import CorrelationEvidence, correlation_evidence
+
+__all__ = ["correlated_votes"]
+
+
+@recorded
+def correlated_votes(
+    labels: Labels,
+    *,
+    prevalence_concentration: Any = 1.0,
+    confusion_concentration: Any = None,
+    vote_correlation: Literal["public"] | tuple[Number, Number] = "public",
+) -> pm.Model:
+    """Build a Dawid-Skene model that counts correlated votes on an item by their effective number.
+
+    Raters find the same items hard and make the same errors, and `dawid_skene`, which believes that they err
+    independently, is too certain: on 14 public studies with known truth it claimed .96 and was right in .87. Here
+    the n answers to an item count as n / (1 + (n - 1) rho) independent ones:
+
+        p        ~ Dirichlet(alpha)
+        pi_kj    ~ Dirichlet(beta_kj)            for every rater k and true category j
+        T_i      ~ Categorical(p)                summed out; known for gold items
+        y_a      ~ Categorical(pi_k,T_i)
+        rho      ~ Beta(a, b)
+        p(T_i = j | y, p, pi, rho)  proportional to  p_j (prod_a pi_kj[y_a]) ^ (1 / (1 + (n_i - 1) rho))
+
+    Prevalence and confusion have the posterior of `dawid_skene`: only the truth is inferred at the effective
+    number of votes (a cut posterior). With ``vote_correlation="public"`` the prior of rho is that of public
+    studies, Beta(1.4, 2.6), with probability 1/16 of independent raters; residuals that raters of an item share, and
+    the gold items of the study, update it before sampling, and (a, b) have mean and variance of the result. Errors
+    that all raters share leave no residual; gold items show them: 50 make the claims of a study precise.
+
+    ====================  =======================  =================================
+    symbol                variable                 dims
+    ====================  =======================  =================================
+    p                     prevalence               category
+    pi                    confusion                rater, category, answer
+    rho                   vote_correlation         none
+    p(T | y, p, pi, rho)  plausibility             item, category
+    p(T | y, p, pi, 0)    independent_plausibility item, category
+    y                     observed_label           annotation
+    alpha, beta           ..._concentration=       arguments
+    (a, b)                vote_correlation=        argument
+    ====================  =======================  =================================
+
+    Parameters
+    ----------
+    labels : Labels
+        Labels of identified raters (not anonymous counts).
+    prevalence_concentration, confusion_concentration
+        As for `dawid_skene`.
+    vote_correlation : "public" or pair of float or random variable, default "public"
+        Beta prior (a, b) of the correlation of two votes on an item, as it is, or that of public studies,
+        updated by this one.
+
+    Returns
+    -------
+    pymc.Model
+        Variables of the table; the log likelihood of ``observed_label`` is pointwise by item, at power one. With
+        "public" the constants ``residual_correlation``, its standard error ``residual_correlation_error`` and
+        ``independent_probability``, the posterior probability of independent raters, too.
+
+    Raises
+    ------
+    ValueError
+        If the raters are anonymous, or a concentration is not positive.
+
+    Warns
+    -----
+    DataWarning
+        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
+
+    Notes
+    -----
+    The power is no law of the answers: replicates (prior and posterior predictive) are those of `dawid_skene`.
+
+    Examples
+    --------
+    >>> from raterzoo import models
+    >>> labels = models.simulators.labels(model="dawid_skene", items=20, random_seed=1).data
+    >>> model = models.correlated_votes(labels)
+    >>> sorted(variable.name for variable in model.free_RVs)
+    ['confusion', 'prevalence', 'vote_correlation']
+    >>> model.named_vars_to_dims["plausibility"]
+    ('item', 'category')
+
+    References
+    ----------
+    Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS
+    C 28(1), section 2, doi:10.2307/2346806. Kish (1965), Survey Sampling, section 8.2 (design effect). Plummer
+    (2015), Cuts in Bayesian graphical models, Statistics and Computing 25, doi:10.1007/s11222-014-9503-z.
+    """
+    coords = coords_of(require_identified_raters(labels, "correlated_votes"))
+    shape = (len(labels.raters), len(labels.categories), len(labels.categories))
+    beta = concentration_of_confusion(labels, confusion_concentration, shape)
+    found, pair = None, vote_correlation
+    if isinstance(vote_correlation, str):
+        if vote_correlation != "public":
+            raise ValueError(
+                f"vote_correlation={vote_correlation!r} must be 'public', or a pair of positive numbers: the Beta prior"
+            )
+        found = correlation_evidence(labels, *_numbers(shape, prevalence_concentration, beta))
+        pair = (found.a, found.b)
+    a, b = prior_pair("vote_correlation", cast(Any, pair), (), positive_pair)
+    with annotation_model(coords) as model:
+        prevalence = prevalence_prior(labels, prevalence_concentration)
+        confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
+        correlation = pm.Beta("vote_correlation", a, b)
+        answers = register_answers(labels, prevalence, confusion, None)
+        independent = label_logp(prevalence, confusion, answers)[1]
+        pm.Deterministic("independent_plausibility", independent, dims=("item", "category"))
+        effective = _plausibility(prevalence, confusion, correlation, (answers, len(labels.categories)))
+        pm.Deterministic("plausibility", effective, dims=("item", "category"))
+        if found is not None:
+            _register_evidence(found)
+    return model
+
+
+def _numbers(shape: tuple[int, ...], alpha: Any, beta: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the concentrations of prevalence and confusion; the defaults in place of random variables."""
+    alpha = 1.0 if is_expression(alpha) else alpha
+    beta = confusion_concentrations(shape[-1]) if is_expression(beta) else beta
+    return np.broadcast_to(alpha, shape[-1:]).astype(float), np.broadcast_to(beta, shape).astype(float)
+
+
+def _register_evidence(found: CorrelationEvidence) -> None:
+    """Register what the study says of the correlation, for reports."""
+    pm.Data("residual_correlation", found.residual)
+    pm.Data("residual_correlation_error", found.error)
+    pm.Data("independent_probability", found.independent)
+
+
+def _plausibility(
+    prevalence: TensorVariable,
+    confusion: TensorVariable,
+    correlation: TensorVariable,
+    observed: tuple[Answers, int],
+) -> TensorVariable:
+    """Return p(true category | answers) with the likelihood of each item at its effective number of votes.
+
+    `observed` holds answers and number of categories. Shapes: prevalence (category,), confusion (rater, category,
+    answer); result (item, category).
+    """
+    answers, categories = observed
+    n = len(answers.gold_category)
+    number = np.diff(answers.start)
+    table = cast(Any, pt.log(confusion)).transpose(0, 2, 1).reshape((-1, categories))
+    item = np.repeat(np.arange(n), number)
+    log_p = pt.zeros((n, categories))[item].inc(table[answers.code.astype(np.int64)])
+    power = 1 / (1 + np.maximum(number - 1, 0) * correlation)
+    free = softmax(cast(Any, pt.log(prevalence)) + power[:, None] * log_p, axis=1)
+    gold = answers.gold_category
+    return cast(TensorVariable, pt.where((gold < 0)[:, None], free, np.eye(categories)[gold]))
