@@ -154,6 +154,13 @@ def fit_divided(
         raise ValueError(f"-o {output}: --workers and --scheduler write a .zarr store as draws come")
     if settings.kind == "comparisons":
         raise ValueError("--workers: comparisons join all items, and are drawn by one process")
+    entry = models.catalog[settings.model]
+    if settings.kind == "labels" and not (entry.independent_items or entry.distributed_sampler):
+        divided = [e.name for e in models.catalog.values() if e.distributed_sampler]
+        raise ValueError(
+            f"--workers: {settings.model} is drawn by one process; --model {' or '.join(divided)} is divided, but believes that "
+            "raters err independently"
+        )
     if settings.anonymize:
         container = annotation_kinds[settings.kind].container
         raise ValueError(
@@ -173,7 +180,7 @@ def fit_divided(
         "random_seed": settings.seed,
     }
     with _executor(workers, scheduler) as executor:
-        if own := models.catalog[settings.model].distributed_sampler:
+        if own := entry.distributed_sampler:
             getattr(inference, own)(data, executor=executor, store=output, **options)
         else:
             builder = partial(build, settings=settings, reliability=settings.reliabilities[0])

@@ -150,8 +150,8 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model",
-        help="A model listed by `raterzoo models`; default plackett_luce for rankings, dawid_skene for labels, bradley_terry "
-        "for comparisons, normal_scores for scores.",
+        help="A model listed by `raterzoo models`; default plackett_luce for rankings, correlated_votes for labels, "
+        "bradley_terry for comparisons, normal_scores for scores.",
     ),
 ]
 Concentration = Annotated[

@@ -355,7 +355,7 @@ def _summary(diagnosis: xr.Dataset) -> str:
         if np.isnan(figures).all():
             return "converged: every quantity is the same in all draws"
         worst[statistic] = reduce(figures)
-    names = [str(name) for name in diagnosis["quantity"].to_numpy()]
+    names = sorted(str(name) for name in diagnosis["quantity"].to_numpy())  # a store lists them in any order
     others = diagnosis.sizes["element"]
     count = int(diagnosis["elements"].sum()) + others
     of = ", ".join(names + [f"{others:,} others"] * bool(names and others))

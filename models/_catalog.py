@@ -24,7 +24,7 @@ _LAW_OF_VOTES = ("ties", "left_side", "left_bias", "signed")
 _OF_ALL = ("anonymize", "drop_duplicates", "merge_look_alikes")
 _KINDS = (
     AnnotationKind("rankings", "PartialRankings", "plackett_luce", ("categories", *_OF_ALL)),
-    AnnotationKind("labels", "Labels", "dawid_skene", ("categories", "rater_attribute", *_OF_ALL)),
+    AnnotationKind("labels", "Labels", "correlated_votes", ("categories", "rater_attribute", *_OF_ALL)),
     AnnotationKind(
         "comparisons",
         "Comparisons",
@@ -74,6 +74,8 @@ class CatalogEntry:
         Function of `raterzoo.inference` that divides one posterior of all items among workers.
     averages_hard_items : bool
         Whether the confusion matrices are averages over items of unequal difficulty.
+    independent_raters : bool
+        Whether raters err independently of each other given the true category, whatever the item.
 
     Examples
     --------
@@ -100,6 +102,7 @@ class CatalogEntry:
     independent_items: bool = False
     distributed_sampler: str | None = None
     averages_hard_items: bool = False
+    independent_raters: bool = False
 
 
 _PAPER = "Stutz et al. 2025, arXiv:2307.02191"
@@ -119,6 +122,7 @@ _ENTRIES = (
         data="labels",
         methods=("gibbs", "nuts"),
         reference="Li and Yu 2014, arXiv:1411.4086, section 2.2",
+        independent_raters=True,
     ),
     CatalogEntry(
         name="correlated_votes",
@@ -135,6 +139,7 @@ _ENTRIES = (
         methods=("gibbs", "nuts"),
         reference="Dawid and Skene 1979, doi:10.2307/2346806",
         distributed_sampler="dawid_skene_gibbs",
+        independent_raters=True,
     ),
     CatalogEntry(
         name="dirichlet",
@@ -164,6 +169,7 @@ _ENTRIES = (
         nuts_options={"target_accept": 0.9},  # spreads are small where raters hardly differ
         nuts_thinning=2,
         marks=("population_mean",),
+        independent_raters=True,
     ),
     CatalogEntry(
         name="hierarchical_scores",
@@ -208,6 +214,7 @@ _ENTRIES = (
         methods=("gibbs", "nuts"),
         reference="Hovy et al. 2013, aclanthology N13-1132, section 2",
         marks=("competence",),
+        independent_raters=True,
     ),
     CatalogEntry(
         name="multinomial",
@@ -215,6 +222,7 @@ _ENTRIES = (
         data="labels",
         methods=("gibbs", "nuts"),
         reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.1",
+        independent_raters=True,
     ),
     CatalogEntry(
         name="normal_scores",
@@ -230,6 +238,7 @@ _ENTRIES = (
         data="labels",
         methods=("gibbs", "nuts"),
         reference="Zhang et al. 2016, arXiv:1406.3824, section 2",
+        independent_raters=True,
     ),
     CatalogEntry(
         name="ordinal",

@@ -83,7 +83,10 @@ def _certainty(section: Section) -> str:
         guess = f"The more probable side of threshold {facts['thresholds'][0]['threshold']:g}"
     sure = with_interval(facts["mean"], facts["lower"], facts["upper"])
     below = f"less than .99 certain for {_share_below(facts)} of the items"
-    return f"{guess} is right with probability {sure} on average, and {below}."
+    together = facts.get("independence", "")
+    return (
+        f"{guess} is right with probability {sure} on average, and {below}.{' ' * bool(together)}{together}"
+    )
 
 
 def _share_below(facts: Mapping[str, Any]) -> str:

@@ -16,10 +16,10 @@ PUBLIC = (1.4, 2.6)
 INDEPENDENT = 1 / 16
 # the residuals show about a fifth of the correlation, as errors that all raters share turn the inferred truth round
 SHOWN, SPREAD_OF_SHOWN = np.log(0.2), 0.6
-BIAS = 0.005  # residual correlation of independent raters whose matrices are estimated
+BIAS = 0.005  # residual correlation of independent raters with estimated matrices, its mean and its spread
 ITERATIONS = 40  # of EM: the residuals no longer change in the second digit
 GRID = np.linspace(0.0, 1.0, 201)[1:-1]
-QUADRATURE = np.linspace(-3.0, 3.0, 25)
+QUADRATURE = np.linspace(-4.0, 4.0, 401)
 
 
 class CorrelationEvidence(NamedTuple):
@@ -138,7 +138,7 @@ def _beta_of(r: float, error: float, of_gold: np.ndarray, gold_items: int) -> Co
     if np.isfinite(r):
         shown = np.exp(SHOWN + SPREAD_OF_SHOWN * QUADRATURE)
         node = np.exp(-(QUADRATURE**2) / 2)
-        expected = np.concatenate([[0.0], GRID])[:, None] * shown
+        expected = BIAS + np.concatenate([[0.0], GRID])[:, None] * shown
         scatter = np.exp(-((r - expected) ** 2) / (2 * (error**2 + BIAS**2)))
         log_w += np.log(np.maximum(scatter @ (node / node.sum()), np.finfo(float).tiny))
     w = _normalised(log_w)

@@ -16,6 +16,7 @@ from ..page import Section, interval_columns, table_rows
 from ..wording import first_names, interval
 from .certainty import certainty_in_words
 from .scores import GROUPS, SAMPLE, scale_rows
+from .vote_correlation import independence_in_words
 
 TAIL = 0.05
 
@@ -124,10 +125,11 @@ def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | 
     rows = table_rows(columns, np.argsort(certainty, kind="stable"))
     words, facts = certainty_in_words(tree, certainty, seed)
     against = gold_against_raters(data)
-    facts = {**facts, "gold_against_all_raters": against}
+    together, found = independence_in_words(tree, data, seed)
+    facts = {**facts, **found, "gold_against_all_raters": against, "independence": together}
     text = (
         f"{gold_in_words(against)}The certainty of an item is the posterior probability of its most probable true category. "
-        f"{words} The least certain items come first."
+        f"{words} {together + ' ' if together else ''}The least certain items come first."
     )
     figures = [Figure(figsize=(4.3, 3.2), layout="constrained") for _ in range(2)]
     curve, bars = (figure.add_subplot() for figure in figures)

@@ -47,9 +47,13 @@ def test_workers_write_what_one_process_draws(votes, tmp_path):
 def test_dawid_skene_is_divided_by_sums(votes, tmp_path, monkeypatch):
     given = {}
     monkeypatch.setattr(inference, "dawid_skene_gibbs", lambda data, **options: given.update(options))
-    result = run("fit", votes, "-o", tmp_path / "d.zarr", "--kind", "labels", "--workers", 3, *FEW)
+    command = ("fit", votes, "-o", tmp_path / "d.zarr", "--kind", "labels", "--workers", 3, *FEW)
+    result = run(*command, "--model", "dawid_skene")
     assert result.exit_code == 0, said(result)
     assert (given["executor"], given["draws"], given["chains"]) == (3, 20, 2)
+    result = run(*command)
+    assert result.exit_code == 2
+    assert "correlated_votes is drawn by one process; --model dawid_skene is divided" in said(result)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_labels_from_table_to_report(votes, tmp_path):
     assert result.exit_code == 0 and "90 % interval" in result.output, result.output
     for model, files in (
         (
-            "dawid_skene",
+            "correlated_votes",
             {"raters.csv", "confusion_matrices.csv", "worth.csv", "agreement.csv", "prevalence.csv"},
         ),
         ("multinomial", {"prevalence.csv"}),
@@ -66,7 +66,7 @@ def test_labels_from_table_to_report(votes, tmp_path):
         assert {f"{key}.csv" for key in ("prevalence", "raters", "worth", "agreement") if key in found} == (
             files - {"reliability.csv", "prior.csv", "confusion_matrices.csv"}
         )
-        assert ("whom" in found["ask_next"]["rows"][0]) == (model == "dawid_skene")
+        assert ("whom" in found["ask_next"]["rows"][0]) == (model == "correlated_votes")
         assert len(found["ask_next"]["rows"]) == len(found["certainty"]["rows"]) == 30
 
 
@@ -74,8 +74,8 @@ def test_labels_from_table_to_report(votes, tmp_path):
     ("options", "message"),
     [
         (["--model", "plackett_luce"], "plackett_luce is a model of rankings, not of labels"),
-        (["--reliability", "2"], "--reliability is not an option of the model dawid_skene"),
-        (["--concentration", "2"], "--concentration is not an option of the model dawid_skene"),
+        (["--reliability", "2"], "--reliability is not an option of the model correlated_votes"),
+        (["--concentration", "2"], "--concentration is not an option of the model correlated_votes"),
         (["--column", "label=nothing"], "there is no column 'nothing' to rename"),
     ],
 )

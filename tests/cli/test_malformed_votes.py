@@ -77,7 +77,7 @@ def test_wrong_options_of_rank(votes, options, message):
         ("comparisons", ["--categories", "c.txt"], "--categories is not an option of the model"),
         ("comparisons", ["--layout", "wide"], "--layout wide is a layout of labels"),
         ("comparisons", ["--concentration", "0"], "--concentration is not an option of the model"),
-        ("labels", ["--signed"], "--signed is not an option of the model dawid_skene"),
+        ("labels", ["--signed"], "--signed is not an option of the model correlated_votes"),
         ("rankings", ["--ties", "none"], "--ties is not an option of the model plackett_luce"),
         ("rankings", ["--left-bias"], "--left-bias is not an option of the model"),
         ("rankings", ["--largest-component"], "--largest-component is not an option"),

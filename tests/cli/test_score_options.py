@@ -62,7 +62,7 @@ CASES = [
     (["report", "{scores}", *SCORES, "--threshold", "1,1"], "--threshold 1,1: each number once"),
     (
         ["report", "{labels}", "--kind", "labels", "--threshold", "0"],
-        "--threshold is not an option of the model dawid_skene, but of --kind scores",
+        "--threshold is not an option of the model correlated_votes, but of --kind scores",
     ),
     (["report", "{scores}", "{score}", *SCORES], "say which: --threshold 0"),
     (["report", "{scores}", *SCORES, "--metric", "auc"], "there are no predictions to score"),

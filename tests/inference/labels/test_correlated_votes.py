@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pymc as pm
 import pytest
+import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.methods import route_of
 from scipy.stats import beta as beta_law
@@ -87,3 +88,14 @@ def test_a_likelihood_with_the_correlation_or_another_prior_is_not_conjugate(mod
     with models.correlated_votes(tiny_labels(), vote_correlation=PRIOR) as more:
         pm.Potential("more", more["vote_correlation"])
     assert route_of(more).method == "nuts" and "potential" in route_of(more).reason
+
+
+def test_the_verdict_does_not_depend_on_the_order_in_a_store(tree):
+    posterior = tree["posterior"].to_dataset()
+    other = posterior[list(posterior.data_vars)[::-1]]
+    assert list(other.data_vars) != list(posterior.data_vars)
+    verdicts = {
+        inference.diagnose(xr.DataTree.from_dict({"posterior": own})).attrs["verdict"]
+        for own in (posterior, other)
+    }
+    assert len(verdicts) == 1

@@ -99,6 +99,32 @@ def test_gold_items_update_the_prior_of_public_studies(monkeypatch):
     assert found.independent == pytest.approx(weight[0], abs=1e-12)
 
 
+@pytest.mark.parametrize(("r", "error"), [(0.0, 0.004), (0.04, 0.01), (0.11, 0.002)])
+def test_residuals_update_the_prior_of_public_studies(monkeypatch, r, error):
+    """Against a sum over draws of the share of the correlation that residuals show, log normal about a fifth."""
+    monkeypatch.setattr(vote_correlation, "_residual_correlation", lambda *_: (r, error))
+    labels = models.Labels.from_table({"item": list("aab"), "rater": list("rsr"), "label": list("xxy")})
+    found = correlation_evidence(labels, np.ones(2), np.ones((2, 2, 2)))
+    rng = np.random.default_rng(1)
+    n = 400_000
+    rho = np.where(rng.random(n) < INDEPENDENT, 0.0, rng.beta(*PUBLIC, n))
+    shown = np.exp(rng.normal(np.log(0.2), 0.6, n))
+    expected, independent = _given_residuals(r, error, rho, shown)
+    mean = found.a / (found.a + found.b)
+    assert mean == pytest.approx(expected, abs=0.003) and found.independent == pytest.approx(
+        independent, abs=0.01
+    )
+    assert r == 0 or _given_residuals(r, error, rho, 0.2)[0] != pytest.approx(
+        mean, abs=0.02
+    )  # a share that is certain
+
+
+def _given_residuals(r, error, rho, shown):
+    """Mean of the correlation, and probability of none, of draws weighted by the probability of the residuals."""
+    weight = np.exp(-((r - BIAS - shown * rho) ** 2) / (2 * (error**2 + BIAS**2)))
+    return weight @ rho / weight.sum(), weight[rho == 0].sum() / weight.sum()
+
+
 def test_matrices_are_at_the_posterior_mode_of_unknown_truths():
     """No parameters nearby have a larger posterior density, in which a Dirichlet(a) counts a pseudo-answers."""
     labels = models.simulators.labels(items=40, raters=4, categories=2, answers=4, random_seed=1).data

@@ -1,0 +1,185 @@
+"""Claims against known truths: `RATERZOO_DATA=... python -m benchmarks.claims` prints the tables of docs/claims.md."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from raterzoo import inference, models
+from raterzoo.inference.labels.kernels.effective_votes import effective_truth
+from raterzoo.inference.labels.recognition import as_table, read_labels
+from raterzoo.reports.sections.vote_correlation import LOOK_INDEPENDENT
+
+SETS = ("bluebird", "temp", "cf", "dog")
+OPTIONS = {"draws": 250, "thin": 4, "progressbar": False, "log_likelihood": False}
+FLOOR, POWER = 0.16, 0.37  # each the best for all of 14 public studies
+GOLD, CHOICES = 50, 6
+TAIL = 0.05
+
+
+def answers_of(name: str) -> pd.DataFrame:
+    """Return item, rater, label and gold of a public set."""
+    folder = Path(os.environ["RATERZOO_DATA"])
+    if name == "bluebird":
+        truth: Any = pd.read_csv(folder / "bluebird_truth.csv", dtype=str).set_index("item")["truth"]
+        table = pd.read_csv(folder / "bluebird_answers.csv", dtype=str)
+        return table.assign(gold=table["item"].map(truth))
+    return pd.read_csv(folder / f"gold_{name}.csv", dtype=str)
+
+
+def simulated(categories: int, answers: int, ability: float, items: int, seed: int) -> pd.DataFrame:
+    """Return answers of 40 raters who err independently, with the truth as gold."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(categories, size=items)
+    able = np.clip(rng.normal(ability, 0.08, 40), 1 / categories + 0.05, 0.98)
+    rater = np.array([rng.permutation(40)[:answers] for _ in range(items)])
+    wrong = (truth[:, None] + rng.integers(1, categories, rater.shape)) % categories
+    label = np.where(rng.random(rater.shape) < able[rater], truth[:, None], wrong)
+    item = np.repeat(np.arange(items), answers)
+    columns = {"item": item, "rater": rater.ravel(), "label": label.ravel(), "gold": truth[item]}
+    return pd.DataFrame(columns).astype(str)
+
+
+def fitted(table: pd.DataFrame, known: np.ndarray | None, seed: int) -> tuple[xr.DataTree, Any, np.ndarray]:
+    """Sample `correlated_votes`, told the truth of the `known` items; return tree, model and the truth (item,)."""
+    items: Any = () if known is None else known
+    told = table["gold"].where(table["item"].isin(items), "")
+    categories = sorted({*table["label"], *table["gold"].dropna()})
+    labels = models.Labels.from_table(table.assign(gold=told), gold="gold", categories=categories)
+    model = models.correlated_votes(labels)
+    truth = table.drop_duplicates("item").set_index("item")["gold"].reindex(labels.items)
+    codes = pd.Categorical(truth, categories).codes.astype(int)
+    return inference.sample(model, random_seed=seed, **OPTIONS), model, codes
+
+
+def claim(p: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """Return what draws (draw, item, category) claim of the most probable categories, and what is right.
+
+    The 90 % interval is that of reports: of draws, of truths drawn from them and of a Bayesian bootstrap of the items.
+    """
+    known = truth >= 0
+    p, truth = p[:, known].astype(float), truth[known]
+    mean = p.mean(axis=0)
+    best = mean.argmax(axis=1)
+    own = p[:, np.arange(len(best)), best]
+    rng = np.random.default_rng(1)
+    weight = rng.dirichlet(np.ones(len(best)), len(p))
+    lower, upper = np.quantile((weight * (rng.random(own.shape) < own)).sum(axis=1), [TAIL, 1 - TAIL])
+    right = (best == truth).mean()
+    of_truth = np.maximum(mean[np.arange(len(truth)), truth], 1e-12)
+    return {
+        "claimed": own.mean(),
+        "right": right,
+        "gap": own.mean() - right,
+        "log loss": -np.log(of_truth).mean(),
+        "lower": lower,
+        "upper": upper,
+        "covers": float(lower <= right <= upper),
+    }
+
+
+def roads(tree: xr.DataTree, model: Any) -> Mapping[str, np.ndarray]:
+    """Return the plausibilities (draw, item, category) by road, all of the same draws of the parameters."""
+    posterior = tree["posterior"].to_dataset().stack(sample=("chain", "draw")).transpose("sample", ...)
+    independent = posterior["independent_plausibility"].to_numpy()
+    prevalence = posterior["prevalence"].to_numpy()
+    table = np.stack([as_table(own) for own in posterior["confusion"].to_numpy()])
+    power = np.empty_like(independent)
+    of_all = np.full(len(power), POWER)
+    effective_truth(read_labels(model).answers, prevalence, table, of_all, power)
+    return {
+        "dawid_skene": independent,
+        f"a floor of {FLOOR}": (1 - FLOOR) * independent + FLOOR * prevalence[:, None, :],
+        f"rho = {POWER} in every study": power,
+        "correlated_votes": posterior["plausibility"].to_numpy(),
+    }
+
+
+def row(*cells: object) -> None:
+    """Print a row of a table."""
+    print("| " + " | ".join(f"{c:.3f}" if isinstance(c, float) else str(c) for c in cells) + " |", flush=True)
+
+
+def public_sets() -> None:
+    """Print claims and shares right of the public sets, by road."""
+    row("set", "road", "claimed", "90 % interval", "right", "gap", "log loss")
+    row(*["---"] * 7)
+    found: dict[str, list[dict[str, float]]] = {}
+    for name in SETS:
+        table = answers_of(name)
+        tree, model, truth = fitted(table, None, 1)
+        for road, p in roads(tree, model).items():
+            own = claim(p, truth)
+            found.setdefault(road, []).append(own)
+            ends = f"{own['lower']:.2f} to {own['upper']:.2f}"
+            row(name, road, own["claimed"], ends, own["right"], own["gap"], own["log loss"])
+        told = [fitted(table, _chosen(table, seed), seed) for seed in range(CHOICES)]
+        own = [claim(roads(t, m)["correlated_votes"], truth) for t, m, truth in told]
+        found.setdefault(f"{GOLD} gold items", []).extend(own)
+    print()
+    _means(found)
+
+
+def _chosen(table: pd.DataFrame, seed: int) -> np.ndarray:
+    """Return items whose truth is told."""
+    items = table.loc[table["gold"].notna(), "item"].unique()
+    return np.random.default_rng(seed).choice(items, GOLD, replace=False)
+
+
+def _means(found: Mapping[str, list[dict[str, float]]]) -> None:
+    """Print means over studies of each road."""
+    row("road", "mean gap", "mean of abs(gap)", "log loss", "right", "intervals that cover")
+    row(*["---"] * 6)
+    for road, own in found.items():
+        of = {name: np.array([study[name] for study in own]) for name in own[0]}
+        gap = of["gap"]
+        means = (gap.mean(), np.abs(gap).mean(), of["log loss"].mean(), of["right"].mean())
+        row(road, *map(float, means), f"{of['covers'].sum():.0f} of {len(gap)}")
+
+
+def independent_raters() -> None:
+    """Print claims on simulated raters who err independently."""
+    row(
+        "categories",
+        "answers an item",
+        "items",
+        "gap",
+        "lowest gap",
+        "intervals that cover",
+        "look independent",
+    )
+    row(*["---"] * 7)
+    designs = (
+        (2, 10, 0.75, 300),
+        (2, 10, 0.75, 1000),
+        (2, 39, 0.7, 108),
+        (4, 10, 0.6, 500),
+        (10, 10, 0.6, 500),
+    )
+    for categories, answers, ability, items in designs:
+        trees = [fitted(simulated(categories, answers, ability, items, s), None, s) for s in range(8)]
+        own = [claim(roads(tree, model)["correlated_votes"], truth) for tree, model, truth in trees]
+        gap = np.array([study["gap"] for study in own])
+        sure = [float(tree["constant_data"].to_dataset()["independent_probability"]) for tree, _, _ in trees]
+        covers = sum(study["covers"] for study in own)
+        looks = sum(probability > LOOK_INDEPENDENT for probability in sure)
+        of = len(own)
+        shares = (f"{covers:.0f} of {of}", f"{looks} of {of}")
+        row(categories, answers, items, float(gap.mean()), float(gap.min()), *shares)
+
+
+PARTS: Mapping[str, Callable[[], None]] = {"public": public_sets, "independent": independent_raters}
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()
+        print()

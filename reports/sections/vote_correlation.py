@@ -1,0 +1,108 @@
+"""What a report on labels says of raters who err together: both certainties, the correlation of the votes and its source."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ...models import Labels, catalog
+from ..wording import interval, with_interval
+from .certainty import best_guess_scores
+from .metrics import metric_rows
+
+CORRELATION = "vote_correlation"
+# by dawid_skene, of 14 public studies with known truth: mean certainty, and share of the items that was right
+STUDIES, CLAIMED, RIGHT = 14, 0.96, 0.87
+ENOUGH_GOLD = 50  # gold items with which the mean of |claimed - right| of public studies is .02
+LOOK_INDEPENDENT = 0.15  # probability of independent raters; before the residuals are seen it is 1/16
+TAIL = 0.05
+
+
+def independence_in_words(tree: xr.DataTree, data: Labels, seed: int) -> tuple[str, dict[str, Any]]:
+    """Return sentences on raters who err together, and their numbers: by the model, or by what other studies were like.
+
+    ("", {}) for models that neither believe in independent raters nor have a correlation of the votes.
+    """
+    if CORRELATION in tree["posterior"]:
+        facts = _facts(tree, data, seed)
+        return _words(facts), {"correlation": facts}
+    if not catalog[str(tree.attrs["model"])].independent_raters:
+        return "", {}
+    outside = {"studies": STUDIES, "claimed": CLAIMED, "right": RIGHT}
+    return outside_view(str(tree.attrs["model"])), {"public_studies": outside}
+
+
+def outside_view(model: str) -> str:
+    """Return a sentence on how far the claims of models of independent raters were true on public studies."""
+    which = "this model" if model == "dawid_skene" else "dawid_skene, which believes the same,"
+    return (
+        f"The model believes that raters err independently of each other: on {STUDIES} public studies with known truth {which} "
+        f"claimed {CLAIMED:.2f} and was right in {RIGHT:.2f}. correlated_votes, the default, allows for it."
+    )
+
+
+def _facts(tree: xr.DataTree, data: Labels, seed: int) -> dict[str, Any]:
+    """Return correlation, effective votes of a typical item, their source, and the claim for independent raters."""
+    drawn = tree["posterior"][CORRELATION].to_numpy().ravel().astype(float)
+    counts = data.counts.sum(axis=1)
+    n = int(np.median(counts[counts > 0]))
+    votes = n / (1 + (n - 1) * drawn)
+    constants = tree["constant_data"].to_dataset() if "constant_data" in tree.children else xr.Dataset()
+    told: dict[str, Any] = {"source": "public" if "independent_probability" in constants else "given"}
+    for name in ("residual_correlation", "residual_correlation_error", "independent_probability"):
+        if name in constants:
+            number = float(constants[name])
+            told[name] = number if np.isfinite(number) else None
+    (claim,) = metric_rows({"certainty": best_guess_scores(_believing_independence(tree), seed)})
+    return {
+        **_summary(drawn),
+        **told,
+        "gold_items": int((data.gold >= 0).sum()),
+        "answers": n,
+        "effective_answers": _summary(votes),
+        "independent": {name: claim[name] for name in ("mean", "lower", "upper")},
+    }
+
+
+def _summary(drawn: np.ndarray) -> dict[str, float]:
+    """Return mean and 90 % interval."""
+    lower, upper = np.quantile(drawn, [TAIL, 1 - TAIL])
+    return {"mean": float(drawn.mean()), "lower": float(lower), "upper": float(upper)}
+
+
+def _believing_independence(tree: xr.DataTree) -> xr.DataTree:
+    """Return the tree with the plausibilities of Dawid-Skene."""
+    posterior = tree["posterior"].to_dataset()
+    own = posterior["independent_plausibility"].assign_attrs(posterior["plausibility"].attrs)
+    groups = {name: group.to_dataset() for name, group in tree.children.items()}
+    believing = posterior.drop_vars(["plausibility", "independent_plausibility"]).assign(plausibility=own)
+    found = xr.DataTree.from_dict(groups | {"posterior": believing})
+    found.attrs = tree.attrs
+    return found
+
+
+def _words(facts: dict[str, Any]) -> str:
+    """Return the sentences on the correlation of the votes."""
+    own, claim = facts["effective_answers"], facts["independent"]
+    n = facts["answers"]
+    votes = f"{n:,} answers to an item count as {own['mean']:.1f} ({interval(own['lower'], own['upper'], 1)}) independent ones"
+    if n == 1:
+        votes = "A typical item has one answer, which no other shares errors with"
+    would = with_interval(claim["mean"], claim["lower"], claim["upper"])
+    return (
+        f"{votes}, {_source(facts)}. With raters who err independently it would be {would}: on {STUDIES} public studies with "
+        f"known truth that claim was {CLAIMED:.2f} and {RIGHT:.2f} was right."
+    )
+
+
+def _source(facts: dict[str, Any]) -> str:
+    """Return where the correlation comes from, and what would tell more."""
+    if facts["source"] == "given":
+        return "by the given prior of their correlation"
+    r = facts.get("residual_correlation")
+    own = "" if r is None else f" and by what the errors of these raters share (residual correlation {r:.3f})"
+    if r is not None and facts["independent_probability"] > LOOK_INDEPENDENT:
+        own += ", who look independent"
+    if gold := facts["gold_items"]:
+        return f"by what public studies are like, by {gold:,} gold items{own}"
+    return f"by what public studies are like{own}; {ENOUGH_GOLD} gold items would tell"

@@ -1,0 +1,83 @@
+"""What reports on labels say of raters who err together: both certainties, the correlation and its source."""
+
+import warnings
+
+import numpy as np
+import pytest
+from raterzoo import inference, models, reports
+from raterzoo.reports.sections.vote_correlation import independence_in_words
+
+from tests.support.monte_carlo import seed_of
+
+
+def table_of(correlation, gold=0):
+    """Answers of 10 of 12 raters to 120 items, .8 right on average, and the truth of the first `gold` items."""
+    rng = np.random.default_rng(seed_of("votes"))
+    truth = rng.integers(2, size=120)
+    right = np.full(120, 0.8)
+    if correlation:
+        c = 1 / correlation - 1
+        right = rng.beta(0.8 * c, 0.2 * c, 120)
+    rater = np.array([rng.permutation(12)[:10] for _ in range(120)])
+    label = np.where(rng.random((120, 10)) < right[:, None], truth[:, None], 1 - truth[:, None])
+    item = np.repeat(np.arange(120), 10)
+    known = np.where(item < gold, truth[item].astype(str), "")
+    labels = {"item": item, "rater": rater.ravel(), "label": label.ravel().astype(str), "gold": known}
+    return models.Labels.from_table(labels, gold="gold")
+
+
+def words_of(labels, **prior):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # few draws
+        tree = inference.sample(
+            models.correlated_votes(labels, **prior), draws=200, thin=1, random_seed=1, progressbar=False
+        )
+    words, facts = independence_in_words(tree, labels, 1)
+    return words, facts["correlation"], tree
+
+
+def test_both_certainties_and_the_source_of_the_correlation_are_said():
+    labels = table_of(0.2)
+    words, facts, tree = words_of(labels)
+    drawn = tree["posterior"]["vote_correlation"].to_numpy()
+    assert facts["effective_answers"]["mean"] == pytest.approx((10 / (1 + 9 * drawn)).mean(), rel=1e-6)
+    assert f"10 answers to an item count as {facts['effective_answers']['mean']:.1f} (" in words
+    assert "by what public studies are like and by what the errors of these raters share" in words
+    assert "50 gold items would tell" in words and "look independent" not in words
+    independent = tree["posterior"]["independent_plausibility"].mean(("chain", "draw")).max("category").mean()
+    assert facts["independent"]["mean"] == pytest.approx(float(independent), abs=2e-3)
+    assert f"it would be {facts['independent']['mean']:.3f}" in words
+    report = reports.make(tree, annotations=labels)
+    (certainty,) = (section for section in report.sections if section.key == "certainty")
+    assert words in certainty.text and words in report.headlines[0]
+    assert certainty.facts["mean"] < facts["independent"]["mean"] - 0.03
+
+
+def test_gold_and_a_given_prior_are_the_source_that_is_said():
+    words, facts, _ = words_of(table_of(0.2, gold=50))
+    assert "by what public studies are like, by 50 gold items and by" in words and "would tell" not in words
+    assert facts["gold_items"] == 50
+    words, facts, _ = words_of(table_of(0.2), vote_correlation=(20.0, 20.0))
+    assert "by the given prior of their correlation." in words and facts["source"] == "given"
+
+
+def test_raters_who_look_independent_are_said_to():
+    words, facts, _ = words_of(table_of(0.0))
+    assert facts["independent_probability"] > 0.15 and "who look independent" in words
+
+
+@pytest.mark.parametrize(
+    ("model", "said"), [("dawid_skene", "this model claimed"), ("one_coin", "dawid_skene, which")]
+)
+def test_a_model_of_independent_raters_is_seen_from_outside(model, said):
+    labels = table_of(0.2)
+    tree = inference.sample(getattr(models, model)(labels), draws=200, random_seed=1, progressbar=False)
+    words, facts = independence_in_words(tree, labels, 1)
+    assert "on 14 public studies with known truth" in words and said in words
+    assert facts == {"public_studies": {"studies": 14, "claimed": 0.96, "right": 0.87}}
+
+
+def test_other_models_have_nothing_to_say_of_it():
+    labels = table_of(0.0)
+    tree = inference.sample(models.dirichlet(labels), draws=50, random_seed=1, progressbar=False)
+    assert independence_in_words(tree, labels, 1) == ("", {})
