@@ -85,7 +85,11 @@ def _words(facts: dict[str, Any]) -> str:
     """Return the sentences on the correlation of the votes."""
     own, claim = facts["effective_answers"], facts["independent"]
     n = facts["answers"]
-    votes = f"{n:,} answers to an item count as {own['mean']:.1f} ({interval(own['lower'], own['upper'], 1)}) independent ones"
+    rho = with_interval(facts["mean"], facts["lower"], facts["upper"], 2)
+    votes = (
+        f"{n:,} answers to an item count as {own['mean']:.1f} ({interval(own['lower'], own['upper'], 1)}) independent ones, with "
+        f"a correlation of {rho}"
+    )
     if n == 1:
         votes = "A typical item has one answer, which no other shares errors with"
     would = with_interval(claim["mean"], claim["lower"], claim["upper"])
