@@ -119,12 +119,7 @@ def register_answers(
 
     Shapes: probability (state,); confusion (rater, state, label); rater (annotation of the container,).
     """
-    if not labels.identified:
-        warnings.warn(
-            "no item has two answers: the raters are not identified, and the posterior repeats their prior",
-            DataWarning,
-            skip_file_prefixes=BUILDERS,
-        )
+    warn_unidentified(labels)
     item, own, label = expand_answers(labels)
     start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
     by = (own if rater is None else np.repeat(rater, labels.count)).astype(np.int64)
@@ -135,6 +130,16 @@ def register_answers(
     law = (probability, confusion, start, by, gold)
     MarginalLabels("observed_label", *law, nodes=nodes, observed=label, dims="annotation")
     return Answers(start, by * len(labels.categories) + label, gold)
+
+
+def warn_unidentified(labels: Labels) -> None:
+    """Warn if no item has two answers, or one and a gold label."""
+    if not labels.identified:
+        warnings.warn(
+            "no item has two answers: the raters are not identified, and the posterior repeats their prior",
+            DataWarning,
+            skip_file_prefixes=BUILDERS,
+        )
 
 
 class HelmertRotation(Transform):

@@ -1,0 +1,232 @@
+"""SharedGuesses: distribution of answers of raters of whom groups share a guess; truth and guesses are summed out."""
+
+from typing import Any, cast
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pymc.logprob.abstract import _logprob
+from pytensor.gradient import DisconnectedType, disconnected_type
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.op import Op
+from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_cache_key
+from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.variable import TensorVariable
+
+from .compiling import source_digest
+from .shared_guesses_kernels import GroupedAnswers, GuessLaw, draw_grouped_labels, guess_counts, guess_log_p
+
+N_LAW = 4  # inputs that are logs of parameters; the others are the answers
+N_ANSWERS = 5
+
+
+class GuessLogP(Op):
+    """Op: log p of each item's answers (item,) and p(true category | answers) (item, category).
+
+    Inputs are the logs of prevalence (category,), of the answers that are not copied (rater * label, category),
+    of the guesses (group, category, answer) and of the shares (rater,), then the fields of `GroupedAnswers`.
+    """
+
+    __props__ = ()
+    default_output = 0
+
+    def make_node(self, *inputs: Variable) -> Apply:
+        """Apply to four log parameters and the fields of the answers."""
+        logs = [pt.as_tensor_variable(x).astype("float64") for x in inputs[:N_LAW]]
+        answers = [pt.as_tensor_variable(x) for x in inputs[N_LAW:]]
+        items, categories = answers[4].type.shape[0], logs[0].type.shape[0]
+        outputs = [pt.tensor(dtype="float64", shape=(items,))]
+        outputs.append(pt.tensor(dtype="float64", shape=(items, categories)))
+        return Apply(self, [*logs, *answers], outputs)
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
+        """Compute outside compiled graphs."""
+        law, answers = _law_and_answers(inputs)
+        log_p = np.empty(len(answers.gold_category))
+        plausibility = np.empty((len(log_p), len(law.prevalence)))
+        guess_log_p(answers, law, log_p, plausibility)
+        output_storage[0][0], output_storage[1][0] = log_p, plausibility
+
+    def infer_shape(self, node: Apply, shapes: list) -> list:
+        """Return the shapes of log p and of the plausibility."""
+        return [shapes[-1], (shapes[-1][0], shapes[0][0])]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Declare that only the log probabilities are differentiable."""
+        return [[True, True]] * N_LAW + [[False, False]] * N_ANSWERS
+
+    def pullback(self, inputs: list, outputs: list, cotangents: list) -> list:
+        """Return the gradient: expected counts, with the cotangent as weight of each item."""
+        weight, of_plausibility = cotangents
+        if not isinstance(of_plausibility.type, DisconnectedType):
+            raise NotImplementedError("the plausibility of labels has no derivative here")
+        counts = cast(list, ExpectedGuesses()(weight, *inputs, return_list=True))
+        return [*counts, *(disconnected_type() for _ in range(N_ANSWERS))]
+
+
+class ExpectedGuesses(Op):
+    """Op: weighted expected numbers of items, own answers, guesses and copies, in the shapes of the log parameters.
+
+    These are the derivatives of the log likelihood in the logs of the parameters.
+    """
+
+    __props__ = ()
+
+    def make_node(self, *inputs: Variable) -> Apply:
+        """Apply to a weight (item,) and the inputs of `GuessLogP`."""
+        inputs = tuple(map(pt.as_tensor_variable, inputs))
+        return Apply(self, inputs, [x.type() for x in inputs[1 : 1 + N_LAW]])
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
+        """Compute outside compiled graphs."""
+        law, answers = _law_and_answers(inputs[1:])
+        counts = tuple(np.empty(x.shape) for x in inputs[1 : 1 + N_LAW])
+        guess_counts(answers, law, np.ascontiguousarray(inputs[0]), counts)
+        for place, array in zip(output_storage, counts, strict=True):
+            place[0] = array
+
+    def infer_shape(self, node: Apply, shapes: list) -> list:
+        """Return the shapes of the log parameters."""
+        return shapes[1 : 1 + N_LAW]
+
+
+def _law_and_answers(inputs: list[np.ndarray]) -> tuple[GuessLaw, GroupedAnswers]:
+    """Return parameters and answers of the inputs of `GuessLogP`."""
+    logs, answers = inputs[:N_LAW], map(np.ascontiguousarray, inputs[N_LAW:])
+    return GuessLaw(*(np.ascontiguousarray(np.exp(x)) for x in logs)), GroupedAnswers(*answers)
+
+
+@register_funcify_and_cache_key(GuessLogP)
+def _numba_log_p(op, node, **kwargs):
+    @numba_njit
+    def log_p_of_guesses(prevalence, own, guess, shared, start, rater, label, group, gold_category):
+        log_p = np.empty(len(gold_category))
+        plausibility = np.empty((len(gold_category), len(prevalence)))
+        law = GuessLaw(np.exp(prevalence), np.exp(own), np.exp(guess), np.exp(shared))
+        answers = GroupedAnswers(start, rater, label, group, gold_category)
+        guess_log_p(answers, law, log_p, plausibility)
+        return log_p, plausibility
+
+    return log_p_of_guesses, f"raterzoo {type(op).__name__} {source_digest(__file__)}"
+
+
+@register_funcify_and_cache_key(ExpectedGuesses)
+def _numba_counts(op, node, **kwargs):
+    @numba_njit
+    def expected_guesses(weight, prevalence, own, guess, shared, start, rater, label, group, gold_category):
+        items, labels = np.empty(prevalence.shape), np.empty(own.shape)
+        guesses, copied = np.empty(guess.shape), np.empty(shared.shape)
+        law = GuessLaw(np.exp(prevalence), np.exp(own), np.exp(guess), np.exp(shared))
+        answers = GroupedAnswers(start, rater, label, group, gold_category)
+        guess_counts(answers, law, weight, (items, labels, guesses, copied))
+        return items, labels, guesses, copied
+
+    return expected_guesses, f"raterzoo {type(op).__name__} {source_digest(__file__)}"
+
+
+def guess_logp(
+    prevalence: TensorVariable,
+    confusion: TensorVariable,
+    guess: TensorVariable,
+    shared: TensorVariable,
+    answers: GroupedAnswers | tuple,
+) -> tuple[TensorVariable, TensorVariable]:
+    """Return log p of each item's answers, and p(true category | answers).
+
+    Shapes: prevalence (category,); confusion (rater, category, answer); guess (group, category, answer); shared
+    (rater,), 0 where the rater copies nobody; answers as in `GroupedAnswers`, arrays or integer variables;
+    results (item,) and (item, category).
+    """
+    own: Any = pt.log(confusion) + pt.log1p(-shared)[:, None, None]
+    own = own.transpose(0, 2, 1)
+    logs = (pt.log(prevalence), own.reshape((-1, own.shape[2])), pt.log(guess), pt.log(shared))
+    node = GuessLogP().make_node(*logs, *answers)
+    log_p, plausibility = node.outputs
+    return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)
+
+
+class SharedGuessesRV(RandomVariable):
+    """Random variable of label codes."""
+
+    name = "shared_guesses"
+    signature = "(j),(r,j,l),(g,j,l),(r),(s),(a),(r),(i)->(a)"
+    dtype = "int32"
+    _print_name = ("SharedGuesses", "\\operatorname{SharedGuesses}")
+
+    def rng_fn(self, rng, prevalence, confusion, guess, shared, start, rater, group, gold_category, size=None):
+        """Draw all answers, one replicate after the other; `size` is the batch shape."""
+        law = (prevalence, confusion, guess, shared)
+        core = (1, 3, 3, 1)
+        batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(law, core, strict=True)))
+        batch = batch if size is None else tuple(size)
+        law = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - n :])) for x, n in zip(law, core, strict=True)]
+        layout = tuple(
+            np.ascontiguousarray(x.reshape(-1, x.shape[-1])[0]) for x in (start, rater, group, gold_category)
+        )
+        label = np.empty((*batch, len(layout[1])), self.dtype)
+        for index in np.ndindex(batch):
+            own = tuple(np.ascontiguousarray(x[index]) for x in law)
+            draw_grouped_labels(rng, own, layout, label[index])
+        return label
+
+
+@cast(Any, _logprob).register(SharedGuessesRV)
+def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
+    """Return the log probability of the answers, pointwise by item.
+
+    Label codes are checked first, so that compiled code never reads outside the tables.
+    """
+    prevalence, confusion, guess, shared, start, rater, group, gold_category = inputs[-8:]
+    label = pt.as_tensor_variable(values[0])
+    possible = (label >= 0) & (label < prevalence.shape[0])
+    code = pt.switch(possible, label, 0).astype("int64")
+    answers = (start, rater, code, group, gold_category)
+    log_p, _ = guess_logp(prevalence, confusion, guess, shared, answers)
+    return cast(TensorVariable, pt.switch(possible.all(), log_p, -np.inf))
+
+
+@numba_core_rv_funcify.register(SharedGuessesRV)
+def _numba_shared_guesses(op, node):
+    @numba_njit
+    def random_fn(rng, prevalence, confusion, guess, shared, start, rater, group, gold_category):
+        label = np.empty(len(rater), np.int32)
+        law, layout = (prevalence, confusion, guess, shared), (start, rater, group, gold_category)
+        draw_grouped_labels(rng, law, layout, label)
+        return label
+
+    return random_fn, source_digest(__file__)
+
+
+class SharedGuesses(pm.Discrete):
+    """Answers of raters to items, of whom groups share a guess; truth and guesses are summed out.
+
+        T_i  ~ Categorical(p)                                         known for gold items
+        G_ig ~ Categorical(Phi[g, T_i, :])
+        y_a  = G_i,group(k) with probability s_k, else ~ Categorical(pi[k, T_i, :]),   k the rater of answer a
+
+    ====================  ==========================================================  =======================
+    symbol                argument                                                    dims
+    ====================  ==========================================================  =======================
+    p                     prevalence                                                  category
+    pi                    confusion: p(label | rater, true category)                  rater, category, answer
+    Phi                   guess: p(guess | group, true category)                      group, category, answer
+    s                     shared: probability that a rater copies; 0 without a group  rater
+    y                     value: label code of every answer, item by item             annotation
+    start                 start: answers of item i are ``start[i]:start[i + 1]``      item + 1
+    k                     rater: rater code of every answer                           annotation
+    group                 group: group of every rater, -1 for none                    rater
+    T                     summed out; gold_category: that of gold items, -1 elsewhere item
+    G                     summed out                                                  item, group
+    ====================  ==========================================================  =======================
+
+    The log probability is pointwise by item.
+    """
+
+    rv_op = SharedGuessesRV()
+
+    @classmethod
+    def dist(cls, prevalence, confusion, guess, shared, start, rater, group, gold_category, **kwargs):
+        """Return the distribution as a tensor variable outside a model."""
+        parameters = (prevalence, confusion, guess, shared, start, rater, group, gold_category)
+        return super().dist([pt.as_tensor_variable(x) for x in parameters], **kwargs)

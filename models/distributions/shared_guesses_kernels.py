@@ -1,0 +1,230 @@
+"""Passes over the answers of raters of whom groups share a guess: likelihood, expected counts and replicates.
+
+For item i with true category j, group g with the shared guess h, and an answer a of rater k with label l:
+
+    p(a | j, h)        = own_kjl + s_k [l = h],              own_kjl = (1 - s_k) pi_kjl
+    p(answers of g | j) = prod_a own_a  sum_h Phi_gjh  prod_{a: l_a = h} (1 + s_a / own_a)
+    p(answers of i)    = sum_j p_j prod_g p(answers of g | j)
+
+The second line costs one number for each category and answer, not one for each pair of categories. Raters of no group have
+s = 0. Products that leave the range of doubles are repeated in logs, by the first line.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .compiling import cached_njit, inner_njit
+from .marginal_labels_kernels import draw_category
+
+NO_GROUP = -1  # of a rater who copies nobody
+SMALLEST = 1e-290  # smaller products have lost digits
+
+
+class GroupedAnswers(NamedTuple):
+    """Answers item by item, and the groups of their raters, as compiled code reads them."""
+
+    start: np.ndarray  # int64 (item + 1,): answers of item i are start[i]:start[i + 1]
+    rater: np.ndarray  # int64 (answer,)
+    label: np.ndarray  # int64 (answer,)
+    group: np.ndarray  # int64 (rater,): group whose guess the rater may copy, or NO_GROUP
+    gold_category: np.ndarray  # int64 (item,): true category of gold items, -1 elsewhere
+
+
+class GuessLaw(NamedTuple):
+    """Parameters of the law."""
+
+    prevalence: np.ndarray  # (category,)
+    own: np.ndarray  # (rater * label, category), (1 - s_k) p(label | rater, true category): not copied
+    guess: np.ndarray  # (group, category, answer), p(shared guess | group, true category)
+    shared: np.ndarray  # (rater,), s_k, probability that an answer is copied
+
+
+class GuessSpace(NamedTuple):
+    """Work space of a pass."""
+
+    ratio: np.ndarray  # (rater * label, category), 1 + s_k / own
+    posterior: np.ndarray  # (group, category, answer): p(guess | true category, answers of the item)
+    seen: np.ndarray  # bool (group,): the item has answers of the group
+
+
+@inner_njit(error_model="numpy")
+def guess_space(law: GuessLaw) -> GuessSpace:
+    """Return the work space of a law."""
+    rows, n = law.own.shape
+    ratio = np.empty((rows, n))
+    for row in range(rows):
+        for j in range(n):
+            ratio[row, j] = 1.0 + law.shared[row // n] / law.own[row, j]
+    return GuessSpace(ratio, np.empty(law.guess.shape), np.empty(len(law.guess), np.bool_))
+
+
+@inner_njit(error_model="numpy")
+def item_log_p(answers: GroupedAnswers, law: GuessLaw, space: GuessSpace, i: int, p: np.ndarray) -> float:
+    """Return log p of the answers to an item, -inf where no category explains them.
+
+    Overwrites p (category,) by p(true category | answers), NaN where none explains them, and of the groups that
+    answered the posterior of the guess.
+    """
+    n, weight, seen = len(p), space.posterior, space.seen
+    for j in range(n):
+        p[j] = law.prevalence[j] if answers.gold_category[i] < 0 or answers.gold_category[i] == j else 0.0
+    seen[:] = False
+    for a in range(answers.start[i], answers.start[i + 1]):
+        k, label = answers.rater[a], answers.label[a]
+        row, g = k * n + label, answers.group[k]
+        for j in range(n):
+            p[j] *= law.own[row, j]
+        if g >= 0:
+            if not seen[g]:
+                seen[g] = True
+                for j in range(n):
+                    for h in range(n):
+                        weight[g, j, h] = law.guess[g, j, h]
+            for j in range(n):
+                weight[g, j, label] *= space.ratio[row, j]
+    lost = False
+    for j in range(n):
+        lost = lost or (p[j] < SMALLEST and (answers.gold_category[i] < 0 or answers.gold_category[i] == j))
+    total = 0.0
+    for g in range(len(seen)):
+        if seen[g]:
+            for j in range(n):
+                own = 0.0
+                for h in range(n):
+                    own += weight[g, j, h]
+                for h in range(n):
+                    weight[g, j, h] /= own
+                p[j] *= own
+    for j in range(n):
+        total += p[j]
+    if lost or not SMALLEST < total < np.inf:
+        return _item_log_p_in_logs(answers, law, space, i, p)
+    for j in range(n):
+        p[j] /= total
+    return math.log(total)
+
+
+@inner_njit(error_model="numpy")
+def _item_log_p_in_logs(answers, law, space, i, p):
+    """Compute `item_log_p` in logs."""
+    n, weight, seen = len(p), space.posterior, space.seen
+    for j in range(n):
+        known = answers.gold_category[i] >= 0 and answers.gold_category[i] != j
+        p[j] = -np.inf if known else math.log(law.prevalence[j])
+    for g in range(len(seen)):
+        if seen[g]:
+            for j in range(n):
+                for h in range(n):
+                    weight[g, j, h] = math.log(law.guess[g, j, h])
+    for a in range(answers.start[i], answers.start[i + 1]):
+        k, label = answers.rater[a], answers.label[a]
+        g = answers.group[k]
+        for j in range(n):
+            own = law.own[k * n + label, j]
+            if g < 0:
+                p[j] += math.log(own)
+                continue
+            for h in range(n):
+                weight[g, j, h] += math.log(own + law.shared[k] if h == label else own)
+    for g in range(len(seen)):
+        if seen[g]:
+            for j in range(n):
+                p[j] += normalise_logs(weight[g, j])
+    return normalise_logs(p)
+
+
+@inner_njit(error_model="numpy")
+def normalise_logs(p: np.ndarray) -> float:
+    """Overwrite logs by their normalised exponentials, NaN where all are -inf; return the log of their sum."""
+    largest, total = -np.inf, 0.0
+    for j in range(len(p)):
+        largest = max(largest, p[j])
+    for j in range(len(p)):
+        p[j] = math.exp(p[j] - largest)
+        total += p[j]
+    for j in range(len(p)):
+        p[j] /= total
+    return largest + math.log(total) if largest > -np.inf else -np.inf
+
+
+@cached_njit(nogil=True, error_model="numpy")
+def guess_log_p(
+    answers: GroupedAnswers, law: GuessLaw, log_p: np.ndarray, plausibility: np.ndarray
+) -> None:
+    """Overwrite log p of each item's answers (item,) and p(true category | answers) (item, category)."""
+    space = guess_space(law)
+    for i in range(len(log_p)):
+        log_p[i] = item_log_p(answers, law, space, i, plausibility[i])
+
+
+@cached_njit(nogil=True, error_model="numpy")
+def guess_counts(
+    answers: GroupedAnswers,
+    law: GuessLaw,
+    weight: np.ndarray,
+    counts: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> float:
+    """Return the weighted sum of log p, and overwrite expected counts, weighted by item.
+
+    They are also the derivatives in the logs of the parameters. Shapes: weight (item,); counts: items
+    (category,), answers that were not copied (rater * label, category), guesses (group, category, answer),
+    copied answers (rater,).
+    """
+    items, labels, guesses, copied = counts
+    for array in (items, copied):
+        array[:] = 0.0
+    labels[:] = 0.0
+    guesses[:] = 0.0
+    space, n, total = guess_space(law), len(items), 0.0
+    p = np.empty(n)
+    for i in range(len(weight)):
+        total += weight[i] * item_log_p(answers, law, space, i, p)
+        for j in range(n):
+            p[j] *= weight[i]
+            items[j] += p[j]
+        for g in range(len(guesses)):
+            if space.seen[g]:
+                for j in range(n):
+                    for h in range(n):
+                        guesses[g, j, h] += p[j] * space.posterior[g, j, h]
+        for a in range(answers.start[i], answers.start[i + 1]):
+            k, label = answers.rater[a], answers.label[a]
+            row, g = k * n + label, answers.group[k]
+            for j in range(n):
+                same = 0.0
+                if g >= 0:
+                    s = law.shared[k]
+                    # p(copied | true category): the guess is the label, and the answer was not given by chance
+                    same = p[j] * space.posterior[g, j, label] * (s / (s + law.own[row, j]) if s > 0.0 else 0.0)
+                    copied[k] += same
+                labels[row, j] += p[j] - same
+    return total
+
+
+@cached_njit(error_model="numpy")
+def draw_grouped_labels(
+    rng: np.random.Generator,
+    law: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    layout: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    label: np.ndarray,
+) -> None:
+    """Draw true categories and guesses, and overwrite `label` (answer,) with answers given them.
+
+    Shapes: law: prevalence (category,), confusion (rater, category, answer), guess (group, category, answer), shared
+    (rater,); layout: start (item + 1,), rater (answer,), group (rater,), known category (item,).
+    """
+    prevalence, confusion, guess, shared = law
+    start, rater, group, gold_category = layout
+    guessed = np.empty(len(guess), np.int64)
+    for i in range(len(gold_category)):
+        truth = gold_category[i] if gold_category[i] >= 0 else draw_category(rng, prevalence)
+        for g in range(len(guess)):
+            guessed[g] = draw_category(rng, guess[g, truth])
+        for a in range(start[i], start[i + 1]):
+            k = rater[a]
+            if group[k] >= 0 and rng.random() < shared[k]:
+                label[a] = guessed[group[k]]
+            else:
+                label[a] = draw_category(rng, confusion[k, truth])
