@@ -18,7 +18,9 @@ from .labels.dawid_skene_em import dawid_skene_em as dawid_skene_em
 from .labels.glad_em import glad_em as glad_em
 from .labels.mace_em import mace_em as mace_em
 from .labels.sharded_gibbs import dawid_skene_gibbs as dawid_skene_gibbs
+from .labels.shared_guess_em import shared_guess_em as shared_guess_em
 from .labels.step import ConfusionGibbs as ConfusionGibbs
+from .labels.step import GuessGibbs as GuessGibbs
 from .labels.votes import majority_vote as majority_vote
 from .rankings.point_estimates import irn as irn
 from .rankings.point_estimates import plackett_luce_mle as plackett_luce_mle

@@ -21,6 +21,7 @@ from ..models.distributions.marginal_labels import MarginalLabelsRV
 from ..models.distributions.mixed_counts import MixedCountsRV
 from ..models.distributions.paired_comparisons import PairedComparisonsRV
 from ..models.distributions.partial_ranking import PartialRankingRV
+from ..models.distributions.shared_guesses import SharedGuessesRV
 from .comparisons.hmc import begin_hmc
 from .comparisons.recognition import read_comparisons
 from .labels.correlated_votes import begin_correlated_votes, has_correlated_votes, read_correlated_votes
@@ -35,6 +36,7 @@ from .labels.recognition import (
     read_item_states,
     read_labels,
 )
+from .labels.shared_guess import begin_shared_guess, constant_guess_prior, read_shared_guess
 from .rankings.gibbs import begin_gibbs, begin_independent
 from .rankings.recognition import gamma_parameters, read_rankings
 from .runs.compiled_models import compilation_of_densities, compilation_of_nuts
@@ -120,7 +122,7 @@ def nuts_thinning(model: pm.Model, plan: Draws) -> int:
 def catalog_entry(model: pm.Model) -> CatalogEntry | None:
     """Entry of a model: that of its builder, or for a label model changed since, by the marks among its variables."""
     entry = entry_of(model)
-    if entry is not None or not _observes(model, MarginalLabelsRV):
+    if entry is not None or not (_observes(model, MarginalLabelsRV) or _observes(model, SharedGuessesRV)):
         return entry
     marked = (e for e in catalog.values() if e.marks and set(e.marks) <= set(model.named_vars))
     return max(marked, key=lambda e: len(e.marks), default=None)
@@ -185,6 +187,9 @@ def route_of(model: pm.Model) -> Route:
         return _route(model, "correlated_votes", "gibbs", reason, *own, "correlated_votes")
     if _observes(model, MarginalLabelsRV):
         return _route_of_labels(model)
+    if _observes(model, SharedGuessesRV):
+        reason = "given the true categories, the guesses and the copies, all parameters are conjugate"
+        return _route(model, "shared_guess", "gibbs", reason, _read_guesses, begin_shared_guess)
     if _observes(model, CountedLabelsRV):
         reason = "counts of labels and a Dirichlet prior are conjugate"
         return _route(model, "dirichlet", "exact", reason, read_counted_labels, begin_counted_labels)
@@ -241,6 +246,12 @@ def _route(
     except NotConjugate as refusal:
         return Route(name_with_nuts or _name_of(model), "nuts", str(refusal), None)
     return Route(name, method, reason, partial(begin, structure))
+
+
+def _read_guesses(model: pm.Model) -> tuple[Any, Any]:
+    """Read a shared-guess model and its priors, or raise NotConjugate."""
+    structure = read_shared_guess(model)
+    return structure, constant_guess_prior(model, structure)
 
 
 def _name_of(model: pm.Model) -> str:

@@ -271,6 +271,16 @@ _ENTRIES = (
         independent_items=True,
     ),
     CatalogEntry(
+        name="shared_guess",
+        summary="Raters with a confusion matrix each, of whom groups copy a guess that they share, and so share errors",
+        data="labels",
+        methods=("gibbs", "nuts"),
+        reference="Dawid and Skene 1979, doi:10.2307/2346806; dependence: Li et al. 2019, ICML, section 3",
+        options=("groups", "independent"),
+        nuts_options={"target_accept": 0.9},
+        marks=("own_confusion", "shared"),
+    ),
+    CatalogEntry(
         name="tempered_plackett_luce",
         summary="Plackett-Luce whose worths are raised to the reliability of the rater",
         data="rankings",

@@ -156,14 +156,14 @@ def _log_prior(
     concentration = prior.confusion.reshape(-1, n, n)
     if prior.kind == FREE_ROWS:
         beta = concentration.swapaxes(1, 2)
-        own = [_dirichlet_log_density(skills[0], beta if skills[0].ndim == 5 else beta[0])]
+        own = [dirichlet_log_density(skills[0], beta if skills[0].ndim == 5 else beta[0])]
     elif prior.kind == COMPETENCE:
-        own = [_beta_log_density(skills[0], concentration[:, 0, 1], concentration[:, 1, 1])]
-        own.append(_dirichlet_log_density(skills[1], concentration[:, :, 0]))
+        own = [beta_log_density(skills[0], concentration[:, 0, 1], concentration[:, 1, 1])]
+        own.append(dirichlet_log_density(skills[1], concentration[:, :, 0]))
     else:
         coin = 0 if prior.kind == ONE_ABILITY else slice(None)
-        own = [_beta_log_density(skills[0], concentration[:, 0, coin], concentration[:, 1, coin])]
-    variables = {"prevalence": (SAMPLE, _dirichlet_log_density(prevalence, prior.prevalence))}
+        own = [beta_log_density(skills[0], concentration[:, 0, coin], concentration[:, 1, coin])]
+    variables = {"prevalence": (SAMPLE, dirichlet_log_density(prevalence, prior.prevalence))}
     coords = {}
     for rv, log_p in zip(structure.skills, own, strict=True):
         dims = model.named_vars_to_dims[str(rv.name)][: log_p.ndim - 2]
@@ -172,14 +172,14 @@ def _log_prior(
     return xr.Dataset(variables, coords)
 
 
-def _beta_log_density(p: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+def beta_log_density(p: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
     """Log density of the Beta(right, wrong) distribution."""
     kind = np.finfo(p.dtype)
     p = np.clip(p, kind.tiny, 1 - kind.epsneg)  # storage may have rounded it to 0 or 1
     return xlogy(right - 1, p) + xlogy(wrong - 1, 1 - p) - betaln(right, wrong)
 
 
-def _dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+def dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Log density of the Dirichlet distribution along the last axis."""
     log_p = np.log(np.maximum(p, np.finfo(p.dtype).tiny))  # storage may have rounded a probability to 0
     normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)

@@ -1,4 +1,4 @@
-"""ConfusionGibbs: the Gibbs sweep of `kernels.gibbs`, which `inference.sample` loops over, as a PyMC step."""
+"""ConfusionGibbs and GuessGibbs: the Gibbs sweeps that `inference.sample` loops over, as PyMC steps."""
 
 from typing import Any, cast
 
@@ -11,13 +11,64 @@ from pytensor.graph.basic import Variable
 from ..kernels.random_streams import stream
 from ..runs.model_graph import GibbsStep, NotConjugate, compiled_values
 from .kernels.gibbs import sweep_labels
-from .recognition import as_table, read_labels
+from .kernels.shared_guess import GuessParameters, sweep_guesses
+from .recognition import LabelStructure, as_table, read_labels
+from .shared_guess import GuessStructure, read_shared_guess, values_of
 
 # bounds of probabilities, of which PyMC's transforms take logs
 SMALLEST, NEARLY_ONE = np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0)
 
 
-class ConfusionGibbs(GibbsStep):
+class ParameterGibbs(GibbsStep):
+    """Base class of the steps that move all parameters of a law of labels together."""
+
+    stats_dtypes_shapes = {"tune": (bool, [])}  # noqa: RUF012
+    _structure: Any  # has `free`, the variables that the step moves, and `concentrations`, the parameters of their priors
+
+    def _read(self, model: pm.Model) -> list[Variable]:
+        """Read the structure of the law; return the variables that a sweep begins from, or raise NotConjugate."""
+        raise NotImplementedError
+
+    def _sweep(self, values: list[np.ndarray], concentrations: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Run one sweep from the values of these variables; return those of the free variables."""
+        raise NotImplementedError
+
+    def __init__(
+        self,
+        vars: list[Variable] | None = None,
+        *,
+        model: pm.Model | None = None,
+        rng: np.random.Generator | int | None = None,
+        initial_point: dict[str, np.ndarray] | None = None,
+        compile_kwargs: dict[str, Any] | None = None,
+        blocked: bool = True,
+    ) -> None:
+        model = cast(pm.Model, modelcontext(model))
+        begun_from = self._read(model)
+        own = list(self._structure.free)
+        self.vars = get_value_vars_from_user_vars(vars or own, model)
+        values = [model.rvs_to_values[rv] for rv in own]
+        if set(self.vars) != set(values):
+            moved, names = " and ".join(repr(rv.name) for rv in own), ", ".join(map(str, self.vars))
+            raise NotConjugate(f"{type(self).__name__} moves {moved} together, not {names}")
+        self._names = [str(v.name) for v in values]
+        options = compile_kwargs or {}
+        self._read_values = len(begun_from)
+        drawn = model.replace_rvs_by_values([*begun_from, *self._structure.concentrations])
+        self._state = model.compile_fn(drawn, on_unused_input="ignore", **options)
+        self._values = compiled_values(model, own, options)
+        self.blocked, self.tune = blocked, True
+        self.rng = get_random_generator(rng)
+
+    def step(self, point: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[dict]]:
+        """Run one sweep; return the new point and its statistics."""
+        state = self._state(point)
+        moved = self._sweep(state[: self._read_values], state[self._read_values :])
+        values = self._values(*(np.clip(p, SMALLEST, NEARLY_ONE) for p in moved))
+        return point | dict(zip(self._names, values, strict=True)), [{"tune": self.tune}]
+
+
+class ConfusionGibbs(ParameterGibbs):
     """Gibbs step of prevalence and of confusion, ability, or competence and spam.
 
     With T the true categories, a step draws
@@ -60,43 +111,71 @@ class ConfusionGibbs(GibbsStep):
     """
 
     name = "confusion_gibbs"
-    stats_dtypes_shapes = {"tune": (bool, [])}  # noqa: RUF012
+    _structure: LabelStructure
 
-    def __init__(
-        self,
-        vars: list[Variable] | None = None,
-        *,
-        model: pm.Model | None = None,
-        rng: np.random.Generator | int | None = None,
-        initial_point: dict[str, np.ndarray] | None = None,
-        compile_kwargs: dict[str, Any] | None = None,
-        blocked: bool = True,
-    ) -> None:
-        model = cast(pm.Model, modelcontext(model))
-        self._structure = structure = read_labels(model)
-        own = list(structure.free)
-        self.vars = get_value_vars_from_user_vars(vars or own, model)
-        values = [model.rvs_to_values[rv] for rv in own]
-        if set(self.vars) != set(values):
-            moved, names = " and ".join(repr(rv.name) for rv in own), ", ".join(map(str, self.vars))
-            raise NotConjugate(f"ConfusionGibbs moves {moved} together, not {names}")
-        self._names = [str(v.name) for v in values]
-        options = compile_kwargs or {}
-        state = [structure.prevalence, structure.confusion, *structure.concentrations]
-        drawn = model.replace_rvs_by_values(state)
-        self._state = model.compile_fn(drawn, on_unused_input="ignore", **options)
-        self._values = compiled_values(model, own, options)
-        self._category = np.zeros(len(structure.answers.gold_category), np.int64)
-        self.blocked, self.tune = blocked, True
-        self.rng = get_random_generator(rng)
+    def _read(self, model: pm.Model) -> list[Variable]:
+        self._structure = read_labels(model)
+        self._category = np.zeros(len(self._structure.answers.gold_category), np.int64)
+        return [self._structure.prevalence, self._structure.confusion]
 
-    def step(self, point: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[dict]]:
-        """Run one sweep; return the new point and its statistics."""
-        prevalence, confusion, *concentrations = self._state(point)
-        prior = self._structure.prior(*concentrations)
-        prevalence, table = np.array(prevalence), as_table(confusion)
+    def _sweep(self, values: list[np.ndarray], concentrations: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+        prevalence, table = np.array(values[0]), as_table(values[1])
+        prior, n = self._structure.prior(*concentrations), len(prevalence)
         sweep_labels(stream(self.rng), self._structure.answers, prior, (prevalence, table), self._category)
-        n = len(prevalence)
-        moved = (prevalence, *self._structure.skills_of(table.reshape(-1, n, n).swapaxes(1, 2)))
-        values = self._values(*(np.clip(p, SMALLEST, NEARLY_ONE) for p in moved))
-        return point | dict(zip(self._names, values, strict=True)), [{"tune": self.tune}]
+        return prevalence, *self._structure.skills_of(table.reshape(-1, n, n).swapaxes(1, 2))
+
+
+class GuessGibbs(ParameterGibbs):
+    """Gibbs step of the parameters of `models.shared_guess`.
+
+    With T the true categories, G the guesses that groups of raters share, a step draws
+
+        T, G, copies | parameters, answers        then        parameters | T, G, copies
+
+    The concentrations of the priors may be random (``shared_concentration="learned"``, say): they are read at every
+    step, and another step, such as NUTS, draws them.
+
+    Parameters
+    ----------
+    vars : list of Variable, optional
+        All of the model's ``prevalence``, ``own_confusion``, ``guess`` and ``shared``; by default these.
+    model, rng, initial_point, compile_kwargs, blocked
+        As PyMC passes them to every step; `initial_point` is not used.
+
+    Raises
+    ------
+    NotConjugate
+        If these have no Dirichlet or Beta conditionals given truth, guesses and copies; the message says why.
+
+    Examples
+    --------
+    >>> import pymc as pm
+    >>> from raterzoo import inference, models
+    >>> simulated = models.simulators.labels(model="shared_guess", items=20, raters=5, random_seed=1)
+    >>> with models.shared_guess(simulated.data, "kind", "person"):
+    ...     step = inference.GuessGibbs()
+    ...     trace = pm.sample(
+    ...         50, tune=20, chains=2, cores=1, step=step, random_seed=1, progressbar=False,
+    ...         compute_convergence_checks=False, quiet=True,
+    ...     )
+    >>> dict(trace["posterior"]["shared"].sizes)
+    {'chain': 2, 'draw': 50, 'copier': 4}
+
+    References
+    ----------
+    See `models.shared_guess`.
+    """
+
+    name = "guess_gibbs"
+    _structure: GuessStructure
+
+    def _read(self, model: pm.Model) -> list[Variable]:
+        self._structure = read_shared_guess(model)
+        return list(self._structure.law)
+
+    def _sweep(self, values: list[np.ndarray], concentrations: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+        prevalence, own, guess, shared = values
+        drawn = GuessParameters(np.array(prevalence), as_table(own), np.array(guess), np.array(shared))
+        prior = self._structure.prior(*concentrations)
+        sweep_guesses(stream(self.rng), self._structure.grouped, prior, drawn)
+        return values_of(self._structure, drawn)

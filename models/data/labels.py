@@ -263,7 +263,7 @@ class Labels(Container):
         item, rater = rows["annotation_item"], rows["annotation_rater"]
         table = {"item": self.items[item], "rater": self.raters[rater]}
         table |= {"label": self.categories[rows["label_code"]], "count": rows["count"]}
-        if (self.gold >= 0).any():
+        if self.has_gold:
             table["gold"] = np.array([*self.categories.tolist(), ""], object)[self.gold[item]]
         attributes = {name: values[rater] for name, values in self.rater_attributes.items()}
         return split_counts(table | attributes)
@@ -273,6 +273,11 @@ class Labels(Container):
         """Whether some item has two answers, or one and a gold label: else errors may be rare labels."""
         per_item = np.bincount(self.annotation_item, self.count, len(self.items))
         return bool((per_item + (self.gold >= 0) > 1).any())
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether some item has a gold label."""
+        return bool((self.gold >= 0).any())
 
     @property
     def counts(self) -> np.ndarray:

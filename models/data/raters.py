@@ -72,16 +72,19 @@ def refuse_reserved_attributes(attributes: Mapping[str, np.ndarray], taken: Sequ
 
 
 def rater_groups(
-    raters: np.ndarray, attributes: Mapping[str, np.ndarray], group: str
+    raters: np.ndarray, attributes: Mapping[str, np.ndarray], group: str, argument: str = "group"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Factorise a rater attribute: names in order of appearance, and codes (rater,); raise if it or a value is missing."""
+    """Factorise a rater attribute: names in order of appearance, and codes (rater,); raise if it or a value is missing.
+
+    `argument` is the name of the argument that names the attribute, for errors.
+    """
     if not isinstance(group, str) or group not in attributes:
         known = np.array(list(attributes), np.str_)
-        problem = f"group={short_repr(group)} is not one of the attributes of the raters"
+        problem = f"{argument}={short_repr(group)} is not one of the attributes of the raters"
         allowed = nearest(group, known) if len(known) else "there are none"
         remedy = "read its column with from_table(..., rater_attributes=[...])"
         raise DataError(
-            problem, column="group", value=group, allowed=allowed, remedy=remedy, where="argument group"
+            problem, column=argument, value=group, allowed=allowed, remedy=remedy, where=f"argument {argument}"
         )
     try:
         return code_ids(Column(group, list(attributes[group])))

@@ -62,19 +62,19 @@ def draw_labels(
     start, rater, gold_category = item_layout
     for i in range(len(gold_category)):
         if gold_category[i] < 0:
-            truth = _draw(rng, prevalence)
+            truth = draw_category(rng, prevalence)
         elif nodes == 1:
             truth = gold_category[i]
         else:
             # gold item: a state of the known category
             block = prevalence[gold_category[i] * nodes : (gold_category[i] + 1) * nodes]
-            truth = gold_category[i] * nodes + _draw(rng, block / block.sum())
+            truth = gold_category[i] * nodes + draw_category(rng, block / block.sum())
         for a in range(start[i], start[i + 1]):
-            label[a] = _draw(rng, confusion[rater[a], truth])
+            label[a] = draw_category(rng, confusion[rater[a], truth])
 
 
 @inner_njit(error_model="numpy")
-def _draw(rng, p):
+def draw_category(rng: np.random.Generator, p: np.ndarray) -> int:
     """Draw from a categorical distribution."""
     left = rng.random()
     for k in range(len(p) - 1):
@@ -344,7 +344,7 @@ class MarginalLabels(pm.Discrete):
     def dist(cls, prevalence, confusion, start, rater, gold_category, **kwargs) -> TensorVariable:
         """Return the distribution as a tensor variable outside a model."""
         parameters = [pt.as_tensor_variable(x) for x in (prevalence, confusion, start, rater, gold_category)]
-        _check_answers(parameters, kwargs.get("nodes", 1))
+        check_answers(parameters, kwargs.get("nodes", 1))
         return super().dist(parameters, **kwargs)
 
     @classmethod
@@ -355,7 +355,7 @@ class MarginalLabels(pm.Discrete):
         return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
 
 
-def _check_answers(parameters: list[TensorVariable], nodes: int) -> None:
+def check_answers(parameters: list[TensorVariable], nodes: int = 1) -> None:
     """Raise if constant answers have rater or category codes out of range, or are not grouped by item."""
     prevalence, confusion, *answers = parameters
     values = [variable.data for variable in answers if isinstance(variable, Constant)]

@@ -8,7 +8,7 @@ from pytensor.graph.basic import Constant
 
 def jax_label_log_p(op, node, **kwargs):
     """Return the JAX implementation of `LabelLogP`."""
-    start, code, gold_category = map(_constant, node.inputs[2:])
+    start, code, gold_category = map(constant_answers, node.inputs[2:])
     nodes = op.nodes
     item, n_items = np.repeat(np.arange(len(gold_category)), np.diff(start)), len(gold_category)
 
@@ -25,7 +25,7 @@ def jax_label_log_p(op, node, **kwargs):
 
 def jax_expected_answers(op, node, **kwargs):
     """Return the JAX implementation of `ExpectedAnswers`."""
-    start, code = map(_constant, node.inputs[2:4])
+    start, code = map(constant_answers, node.inputs[2:4])
     item = np.repeat(np.arange(len(start) - 1), np.diff(start))
 
     def expected_answers(plausibility, weight, start, _, table):
@@ -34,7 +34,7 @@ def jax_expected_answers(op, node, **kwargs):
     return expected_answers
 
 
-def _constant(variable) -> np.ndarray:
+def constant_answers(variable) -> np.ndarray:
     """Return the value of a graph constant."""
     if not isinstance(variable, Constant):
         raise NotImplementedError("in JAX the answers must be constants, not pm.Data")

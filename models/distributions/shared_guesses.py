@@ -1,5 +1,6 @@
 """SharedGuesses: distribution of answers of raters of whom groups share a guess; truth and guesses are summed out."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -7,18 +8,53 @@ import pymc as pm
 import pytensor.tensor as pt
 from pymc.logprob.abstract import _logprob
 from pytensor.gradient import DisconnectedType, disconnected_type
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_cache_key
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
-from .compiling import source_digest
-from .shared_guesses_kernels import GroupedAnswers, GuessLaw, draw_grouped_labels, guess_counts, guess_log_p
+from .compiling import cached_njit, source_digest
+from .jax_dispatch import register_in_jax
+from .marginal_labels import check_answers, draw_category
+from .shared_guesses_kernels import GroupedAnswers, GuessLaw, guess_counts, guess_log_p
 
 N_LAW = 4  # inputs that are logs of parameters; the others are the answers
 N_ANSWERS = 5
+
+
+# --- Draw replicates of labels: true categories, guesses, and answers given them ---
+
+
+@cached_njit(error_model="numpy")
+def draw_grouped_labels(
+    rng: np.random.Generator,
+    law: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    layout: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    label: np.ndarray,
+) -> None:
+    """Draw true category and guesses of every item, and overwrite `label` (answer,) with its answers.
+
+    Shapes: law: prevalence (category,), confusion (rater, category, answer), guess (group, category, answer), shared
+    (rater,); layout: start (item + 1,), rater (answer,), group (rater,), known category (item,).
+    """
+    prevalence, confusion, guess, shared = law
+    start, rater, group, gold_category = layout
+    guessed = np.empty(len(guess), np.int64)
+    for i in range(len(gold_category)):
+        truth = gold_category[i] if gold_category[i] >= 0 else draw_category(rng, prevalence)
+        for g in range(len(guess)):
+            guessed[g] = draw_category(rng, guess[g, truth])
+        for a in range(start[i], start[i + 1]):
+            k = rater[a]
+            if group[k] >= 0 and rng.random() < shared[k]:
+                label[a] = guessed[group[k]]
+            else:
+                label[a] = draw_category(rng, confusion[k, truth])
+
+
+# --- PyTensor Op of the likelihood: log p of each item's answers, and of its true category given them ---
 
 
 class GuessLogP(Op):
@@ -125,6 +161,20 @@ def _numba_counts(op, node, **kwargs):
     return expected_guesses, f"raterzoo {type(op).__name__} {source_digest(__file__)}"
 
 
+@register_in_jax(GuessLogP)
+def _jax_guess_log_p() -> Callable:
+    from .shared_guesses_jax import jax_guess_log_p
+
+    return jax_guess_log_p
+
+
+@register_in_jax(ExpectedGuesses)
+def _jax_expected_guesses() -> Callable:
+    from .shared_guesses_jax import jax_expected_guesses
+
+    return jax_expected_guesses
+
+
 def guess_logp(
     prevalence: TensorVariable,
     confusion: TensorVariable,
@@ -141,9 +191,12 @@ def guess_logp(
     own: Any = pt.log(confusion) + pt.log1p(-shared)[:, None, None]
     own = own.transpose(0, 2, 1)
     logs = (pt.log(prevalence), own.reshape((-1, own.shape[2])), pt.log(guess), pt.log(shared))
-    node = GuessLogP().make_node(*logs, *answers)
+    node = GuessLogP().make_node(*logs, *map(pt.as_tensor_variable, answers))
     log_p, plausibility = node.outputs
     return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)
+
+
+# --- SharedGuesses: distribution of answers of raters of whom groups share a guess ---
 
 
 class SharedGuessesRV(RandomVariable):
@@ -178,9 +231,10 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     Label codes are checked first, so that compiled code never reads outside the tables.
     """
     prevalence, confusion, guess, shared, start, rater, group, gold_category = inputs[-8:]
-    label = pt.as_tensor_variable(values[0])
-    possible = (label >= 0) & (label < prevalence.shape[0])
-    code = pt.switch(possible, label, 0).astype("int64")
+    label = values[0].data if isinstance(values[0], Constant) else values[0]  # for JAX
+    n_labels = confusion.type.shape[2] or confusion.shape[2]
+    possible = (label >= 0) & (label < n_labels)
+    code = (np.where if isinstance(possible, np.ndarray) else pt.switch)(possible, label, 0).astype("int64")
     answers = (start, rater, code, group, gold_category)
     log_p, _ = guess_logp(prevalence, confusion, guess, shared, answers)
     return cast(TensorVariable, pt.switch(possible.all(), log_p, -np.inf))
@@ -228,5 +282,21 @@ class SharedGuesses(pm.Discrete):
     @classmethod
     def dist(cls, prevalence, confusion, guess, shared, start, rater, group, gold_category, **kwargs):
         """Return the distribution as a tensor variable outside a model."""
-        parameters = (prevalence, confusion, guess, shared, start, rater, group, gold_category)
-        return super().dist([pt.as_tensor_variable(x) for x in parameters], **kwargs)
+        law = [pt.as_tensor_variable(x) for x in (prevalence, confusion, guess, shared)]
+        layout = [pt.as_tensor_variable(x) for x in (start, rater, group, gold_category)]
+        check_answers([*law[:2], layout[0], layout[1], layout[3]])
+        _check_groups(law[2], layout[2])
+        return super().dist([*law, *layout], **kwargs)
+
+
+def _check_groups(guess: TensorVariable, group: TensorVariable) -> None:
+    """Raise if a constant group of a rater has no guess."""
+    n_groups = guess.type.shape[0]
+    if not isinstance(group, Constant) or n_groups is None:
+        return
+    wrong = (group.data < -1) | (group.data >= n_groups)
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise ValueError(
+            f"group[{place}] is {group.data[place]}; it must be from -1, none, to below {n_groups}, the number of guesses"
+        )

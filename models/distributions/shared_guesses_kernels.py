@@ -1,13 +1,13 @@
-"""Passes over the answers of raters of whom groups share a guess: likelihood, expected counts and replicates.
+"""Passes over the answers of raters of whom groups share a guess: likelihood, and expected counts.
 
 For item i with true category j, group g with the shared guess h, and an answer a of rater k with label l:
 
-    p(a | j, h)        = own_kjl + s_k [l = h],              own_kjl = (1 - s_k) pi_kjl
+    p(a | j, h)         = own_kjl + s_k [l = h],              own_kjl = (1 - s_k) pi_kjl
     p(answers of g | j) = prod_a own_a  sum_h Phi_gjh  prod_{a: l_a = h} (1 + s_a / own_a)
-    p(answers of i)    = sum_j p_j prod_g p(answers of g | j)
+    p(answers of i)     = sum_j p_j prod_g p(answers of g | j)
 
 The second line costs one number for each category and answer, not one for each pair of categories. Raters of no group have
-s = 0. Products that leave the range of doubles are repeated in logs, by the first line.
+s = 0. Products that leave the range of doubles are repeated in logs, by the first line; so are shares of exactly 0 or 1.
 """
 
 import math
@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import cached_njit, inner_njit
-from .marginal_labels_kernels import draw_category
+from .marginal_labels_kernels import Answers
 
-NO_GROUP = -1  # of a rater who copies nobody
 SMALLEST = 1e-290  # smaller products have lost digits
 
 
@@ -28,8 +27,14 @@ class GroupedAnswers(NamedTuple):
     start: np.ndarray  # int64 (item + 1,): answers of item i are start[i]:start[i + 1]
     rater: np.ndarray  # int64 (answer,)
     label: np.ndarray  # int64 (answer,)
-    group: np.ndarray  # int64 (rater,): group whose guess the rater may copy, or NO_GROUP
+    group: np.ndarray  # int64 (rater,): group whose guess the rater may copy, -1 for none
     gold_category: np.ndarray  # int64 (item,): true category of gold items, -1 elsewhere
+
+
+def grouped_answers(answers: Answers, group: np.ndarray, n_labels: int) -> GroupedAnswers:
+    """Return answers with the groups (rater,) of their raters."""
+    rater, label = np.divmod(answers.code.astype(np.int64), n_labels)
+    return GroupedAnswers(answers.start, rater, label, group.astype(np.int64), answers.gold_category)
 
 
 class GuessLaw(NamedTuple):
@@ -61,10 +66,12 @@ def guess_space(law: GuessLaw) -> GuessSpace:
 
 
 @inner_njit(error_model="numpy")
-def item_log_p(answers: GroupedAnswers, law: GuessLaw, space: GuessSpace, i: int, p: np.ndarray) -> float:
+def guess_item_log_p(
+    answers: GroupedAnswers, law: GuessLaw, space: GuessSpace, i: int, p: np.ndarray
+) -> float:
     """Return log p of the answers to an item, -inf where no category explains them.
 
-    Overwrites p (category,) by p(true category | answers), NaN where none explains them, and of the groups that
+    Overwrites p (category,) by p(true category | answers), NaN where none explains them, and for the groups that
     answered the posterior of the guess.
     """
     n, weight, seen = len(p), space.posterior, space.seen
@@ -87,32 +94,33 @@ def item_log_p(answers: GroupedAnswers, law: GuessLaw, space: GuessSpace, i: int
     lost = False
     for j in range(n):
         lost = lost or (p[j] < SMALLEST and (answers.gold_category[i] < 0 or answers.gold_category[i] == j))
-    total = 0.0
     for g in range(len(seen)):
         if seen[g]:
             for j in range(n):
-                own = 0.0
+                total = 0.0
                 for h in range(n):
-                    own += weight[g, j, h]
+                    total += weight[g, j, h]
+                share = 1.0 / total
                 for h in range(n):
-                    weight[g, j, h] /= own
-                p[j] *= own
+                    weight[g, j, h] *= share
+                p[j] *= total
+    mass = 0.0
     for j in range(n):
-        total += p[j]
-    if lost or not SMALLEST < total < np.inf:
+        mass += p[j]
+    if lost or not SMALLEST < mass < np.inf:  # NaN, too
         return _item_log_p_in_logs(answers, law, space, i, p)
     for j in range(n):
-        p[j] /= total
-    return math.log(total)
+        p[j] /= mass
+    return math.log(mass)
 
 
 @inner_njit(error_model="numpy")
 def _item_log_p_in_logs(answers, law, space, i, p):
-    """Compute `item_log_p` in logs."""
+    """Compute `guess_item_log_p` in logs, without ratios."""
     n, weight, seen = len(p), space.posterior, space.seen
     for j in range(n):
-        known = answers.gold_category[i] >= 0 and answers.gold_category[i] != j
-        p[j] = -np.inf if known else math.log(law.prevalence[j])
+        other = answers.gold_category[i] >= 0 and answers.gold_category[i] != j
+        p[j] = -np.inf if other else math.log(law.prevalence[j])
     for g in range(len(seen)):
         if seen[g]:
             for j in range(n):
@@ -131,12 +139,12 @@ def _item_log_p_in_logs(answers, law, space, i, p):
     for g in range(len(seen)):
         if seen[g]:
             for j in range(n):
-                p[j] += normalise_logs(weight[g, j])
-    return normalise_logs(p)
+                p[j] += _normalise_logs(weight[g, j])
+    return _normalise_logs(p)
 
 
 @inner_njit(error_model="numpy")
-def normalise_logs(p: np.ndarray) -> float:
+def _normalise_logs(p):
     """Overwrite logs by their normalised exponentials, NaN where all are -inf; return the log of their sum."""
     largest, total = -np.inf, 0.0
     for j in range(len(p)):
@@ -149,6 +157,13 @@ def normalise_logs(p: np.ndarray) -> float:
     return largest + math.log(total) if largest > -np.inf else -np.inf
 
 
+@inner_njit(error_model="numpy", inline="always")
+def copied_share(law: GuessLaw, k: int, row: int, j: int) -> float:
+    """Return p(copied | true category j, the guess is the label): s / (s + own), for the row of rater and label."""
+    s = law.shared[k]
+    return s / (s + law.own[row, j]) if s > 0.0 else 0.0
+
+
 @cached_njit(nogil=True, error_model="numpy")
 def guess_log_p(
     answers: GroupedAnswers, law: GuessLaw, log_p: np.ndarray, plausibility: np.ndarray
@@ -156,7 +171,7 @@ def guess_log_p(
     """Overwrite log p of each item's answers (item,) and p(true category | answers) (item, category)."""
     space = guess_space(law)
     for i in range(len(log_p)):
-        log_p[i] = item_log_p(answers, law, space, i, plausibility[i])
+        log_p[i] = guess_item_log_p(answers, law, space, i, plausibility[i])
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -173,20 +188,22 @@ def guess_counts(
     copied answers (rater,).
     """
     items, labels, guesses, copied = counts
-    for array in (items, copied):
-        array[:] = 0.0
+    items[:] = 0.0
     labels[:] = 0.0
     guesses[:] = 0.0
+    copied[:] = 0.0
     space, n, total = guess_space(law), len(items), 0.0
     p = np.empty(n)
     for i in range(len(weight)):
-        total += weight[i] * item_log_p(answers, law, space, i, p)
+        total += weight[i] * guess_item_log_p(answers, law, space, i, p)
         for j in range(n):
             p[j] *= weight[i]
             items[j] += p[j]
         for g in range(len(guesses)):
             if space.seen[g]:
                 for j in range(n):
+                    if p[j] == 0.0:  # of no guess, perhaps: its posterior is NaN
+                        space.posterior[g, j] = 0.0
                     for h in range(n):
                         guesses[g, j, h] += p[j] * space.posterior[g, j, h]
         for a in range(answers.start[i], answers.start[i + 1]):
@@ -195,36 +212,7 @@ def guess_counts(
             for j in range(n):
                 same = 0.0
                 if g >= 0:
-                    s = law.shared[k]
-                    # p(copied | true category): the guess is the label, and the answer was not given by chance
-                    same = p[j] * space.posterior[g, j, label] * (s / (s + law.own[row, j]) if s > 0.0 else 0.0)
+                    same = p[j] * space.posterior[g, j, label] * copied_share(law, k, row, j)
                     copied[k] += same
                 labels[row, j] += p[j] - same
     return total
-
-
-@cached_njit(error_model="numpy")
-def draw_grouped_labels(
-    rng: np.random.Generator,
-    law: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-    layout: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-    label: np.ndarray,
-) -> None:
-    """Draw true categories and guesses, and overwrite `label` (answer,) with answers given them.
-
-    Shapes: law: prevalence (category,), confusion (rater, category, answer), guess (group, category, answer), shared
-    (rater,); layout: start (item + 1,), rater (answer,), group (rater,), known category (item,).
-    """
-    prevalence, confusion, guess, shared = law
-    start, rater, group, gold_category = layout
-    guessed = np.empty(len(guess), np.int64)
-    for i in range(len(gold_category)):
-        truth = gold_category[i] if gold_category[i] >= 0 else draw_category(rng, prevalence)
-        for g in range(len(guess)):
-            guessed[g] = draw_category(rng, guess[g, truth])
-        for a in range(start[i], start[i + 1]):
-            k = rater[a]
-            if group[k] >= 0 and rng.random() < shared[k]:
-                label[a] = guessed[group[k]]
-            else:
-                label[a] = draw_category(rng, confusion[k, truth])

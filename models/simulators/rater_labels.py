@@ -39,6 +39,29 @@ def _mace(rng: np.random.Generator, design: Design) -> Law:
     return truth, confusion[design.rater, known]
 
 
+def _shared_guess(rng: np.random.Generator, design: Design) -> Law:
+    """Shared guess: people err on their own; judges of a family copy its guess, or answer for themselves."""
+    n, group = len(design.prevalence), families(design.raters)
+    own, guess = (
+        dirichlet_rows(rng, confusion_concentrations(n), count) for count in (design.raters, group.max() + 1)
+    )
+    shared = np.where(group >= 0, rng.uniform(size=design.raters), 0.0)
+    known, truth = _true_categories(rng, design)
+    guesses = np.stack([draw_columns(rng, each[truth["true_category"]]) for each in guess], axis=1)
+    copied, of = shared[:, None, None], np.maximum(group, 0)
+    confusion = copied * guess[of] + (1 - copied) * own
+    truth |= {"own_confusion": own, "guess": guess, "shared": shared, "confusion": confusion, "guesses": guesses}
+    said = np.eye(n)[guesses[design.item, of[design.rater]]]
+    return truth, copied[design.rater, 0] * said + (1 - copied[design.rater, 0]) * own[design.rater, known]
+
+
+def families(raters: int) -> np.ndarray:
+    """Family of each simulated rater (rater,): -1 for people, the first third, then 0 or 1 by turns; 0 alone of up to three."""
+    people = raters // 3
+    judges = np.arange(raters - people)
+    return np.concatenate([np.full(people, -1), judges % 2 if len(judges) > 3 else 0 * judges])
+
+
 def _glad(rng: np.random.Generator, design: Design) -> Law:
     """GLAD: raters with abilities, items with an easiness."""
     ability, easiness = rng.normal(1, 1, design.raters), np.exp(rng.normal(1, 1, design.items))
@@ -122,6 +145,7 @@ def _between(away: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 EFFECTS: dict[str, Callable[[np.random.Generator, Design], Law]] = {
     "mace": _mace,
+    "shared_guess": _shared_guess,
     "glad": _glad,
     "item_difficulty": _item_difficulty,
     "logistic_random_effects": _logistic_random_effects,
@@ -130,7 +154,7 @@ EFFECTS: dict[str, Callable[[np.random.Generator, Design], Law]] = {
 
 LabelModel = Literal[
     "dawid_skene", "multinomial", "one_coin", "class_conditional", "hierarchical_dawid_skene", "dirichlet",
-    "mace", "glad", "item_difficulty", "logistic_random_effects", "ordinal",
+    "mace", "shared_guess", "glad", "item_difficulty", "logistic_random_effects", "ordinal",
 ]  # fmt: skip
 
 RIGHT, WRONG = 4.0, 2.0
@@ -162,6 +186,10 @@ def labels(
         hierarchical_dawid_skene  log odds ~ Normal(zeta, Omega), zeta ~ Normal(2 on the diagonal, 1),
                                   Omega ~ HalfNormal(1)
         mace                      T_i with probability theta_k ~ Beta(2, 1), else from xi_k ~ Dirichlet(1)
+
+        shared_guess              a guess of the rater's family with probability s_k ~ Beta(1, 1), from
+                                  Phi_g,T_i, else from pi_k,T_i, both ~ Dirichlet as of dawid_skene; s_k = 0 of
+                                  people, the first third of the raters
 
     and other laws, with the default priors of the models:
 
@@ -198,6 +226,9 @@ def labels(
           (category), ``confusion`` (rater, category, answer);
         - dirichlet: ``plausibility`` (item, category);
         - mace: ``prevalence``, ``confusion``, ``competence`` (rater), ``spam`` (rater, answer);
+        - shared_guess: ``prevalence``, ``own_confusion`` and, copied or not, ``confusion``, ``shared`` (rater),
+          ``guess`` (group_of_raters, category, answer), ``guesses`` (item, group_of_raters). The attribute ``kind`` of the
+          raters is "person", "judge a" or "judge b";
         - glad: ``prevalence``, ``ability`` (rater), ``easiness`` (item);
         - item_difficulty: ``prevalence``, ``effect_mean`` and ``effect_spread`` (category, contrast),
           ``effect`` (item, contrast);
@@ -258,7 +289,13 @@ def labels(
     if gold:
         is_gold = rng.random(items) < gold
         table["gold"] = [int(truth["true_category"][i]) if is_gold[i] else None for i in item]
-    data = Labels.from_table(table, gold="gold" if gold else None, categories=range(categories))
+    attributes = ()
+    if model == "shared_guess":
+        attributes = ("kind",)
+        table["kind"] = np.array(["judge a", "judge b", "person"])[families(raters)][rater]
+    data = Labels.from_table(
+        table, gold="gold" if gold else None, rater_attributes=attributes, categories=range(categories)
+    )
     return Simulated(data, truth)
 
 
@@ -266,8 +303,7 @@ def _confusion(rng: np.random.Generator, model: str, raters: int, n: int) -> np.
     """Draw the confusion matrices of all raters, shape (rater, category, answer)."""
     diagonal = np.eye(n, dtype=bool)
     if model in ("dawid_skene", "multinomial"):
-        drawn = rng.standard_gamma(np.broadcast_to(confusion_concentrations(n), (raters, n, n)))
-        drawn /= drawn.sum(axis=2, keepdims=True)
+        drawn = dirichlet_rows(rng, confusion_concentrations(n), raters)
         return np.repeat(drawn[:1], raters, axis=0) if model == "multinomial" else drawn
     if model in ("one_coin", "class_conditional"):
         size = (raters, 1 if model == "one_coin" else n, 1)
@@ -276,3 +312,9 @@ def _confusion(rng: np.random.Generator, model: str, raters: int, n: int) -> np.
     mean = rng.normal(2.0 * diagonal, 1.0)  # hierarchical_dawid_skene
     odds = np.exp(rng.normal(mean, np.abs(rng.standard_normal((n, n))), (raters, n, n)))
     return odds / odds.sum(axis=2, keepdims=True)
+
+
+def dirichlet_rows(rng: np.random.Generator, concentration: np.ndarray, count: int) -> np.ndarray:
+    """Draw `count` matrices with Dirichlet rows, (count, category, answer); concentration (category, answer)."""
+    drawn = rng.standard_gamma(np.broadcast_to(concentration, (count, *concentration.shape)))
+    return drawn / drawn.sum(axis=2, keepdims=True)

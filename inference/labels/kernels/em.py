@@ -89,22 +89,30 @@ def coded_answers(
 VOTE_WEIGHT, VOTE_JITTER = 20.0, 0.3
 
 
-def jittered_vote(answers: Answers, n_categories: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw p(true category) (item, category) from Dirichlet(20 vote share + .3); one for the true category of gold items."""
-    share = vote_share(answers, n_categories)
+def jittered_vote(
+    answers: Answers, n_categories: int, rng: np.random.Generator, weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Draw p(true category) (item, category) from Dirichlet(20 vote share + .3); one for the true category of gold items.
+
+    Shapes: weight of each answer in the vote (answer,), by default one.
+    """
+    share = vote_share(answers, n_categories, weight)
     jitter = rng.standard_gamma(VOTE_WEIGHT * share + VOTE_JITTER)
     jitter /= jitter.sum(axis=1, keepdims=True)
     return np.where(answers.gold_category[:, None] < 0, jitter, share)
 
 
-def vote_share(answers: Answers, n_categories: int) -> np.ndarray:
-    """Share of each label (item, category) among the answers of an item, or its gold label; uniform without answers."""
+def vote_share(answers: Answers, n_categories: int, weight: np.ndarray | None = None) -> np.ndarray:
+    """Share of each label (item, category) among the answers of an item, or its gold label; uniform without answers.
+
+    Shapes: weight of each answer (answer,), by default one.
+    """
     n_items = len(answers.gold_category)
     item = np.repeat(np.arange(n_items), np.diff(answers.start))
     cell = item * n_categories + answers.code % n_categories
-    votes = np.bincount(cell, minlength=n_items * n_categories).reshape(n_items, n_categories)
+    votes = np.bincount(cell, weight, n_items * n_categories).reshape(n_items, n_categories)
     total = votes.sum(axis=1, keepdims=True)
-    share = np.where(total > 0, votes / np.maximum(total, 1), 1 / n_categories)
+    share = np.where(total > 0, votes / np.where(total > 0, total, 1), 1 / n_categories)
     gold = np.flatnonzero(answers.gold_category >= 0)
     share[gold] = np.eye(n_categories)[answers.gold_category[gold]]
     return share

@@ -1,0 +1,204 @@
+"""Gibbs chains of the shared-guess law: truth T with the guesses summed out, guesses G, copies, then the parameters.
+
+    T_i | p, pi, Phi, s                p(T_i = j) proportional to  p_j prod_g p(answers of g | j), see `guess_item_log_p`
+    G_ig | T_i                         proportional to  Phi_g,T,h prod_a ((1 - s_k) pi_k,T,l + s_k [l = h])
+    answer a is a copy | T, G          never unless l = G, else s_k / (s_k + (1 - s_k) pi_k,T,l)
+    p | T                              Dirichlet(alpha + number of items of each category)
+    Phi_gj | T, G                      Dirichlet(phi_gj + number of guesses of g)
+    pi_kj | T, copies                  Dirichlet(beta_kj + number of the rater's answers that are not copied)
+    s_k | copies                       Beta(a_k + copied, b_k + not copied)
+
+A guess of a group without answers to the item is not drawn. Every stored draw has a Rao-Blackwellised plausibility,
+p(T | parameters, answers), from the pass over the answers that follows it.
+
+References
+----------
+The law is that of `models.shared_guess`; data augmentation by copies as in Hovy et al. (2013), section 2, where spam is.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ....models.distributions.compiling import cached_njit, inner_njit
+from ....models.distributions.shared_guesses_kernels import (
+    GroupedAnswers,
+    GuessLaw,
+    copied_share,
+    guess_item_log_p,
+    guess_space,
+)
+from ...kernels.random_streams import category_at, exp_normalise, log_standard_gamma, uniform
+from .gibbs import ConfusionPrior, draw_prevalence, draw_rows
+
+
+class GuessPrior(NamedTuple):
+    """Dirichlet and Beta priors."""
+
+    rows: ConfusionPrior  # of prevalence and of the raters' own answers, FREE_ROWS
+    guess: np.ndarray  # (group, category, answer), concentration
+    shared: np.ndarray  # (rater, 2): a, b; unused for raters of no group
+
+
+class GuessCounts(NamedTuple):
+    """Numbers of items, guesses and answers given truth, guesses and copies; the state of a chain."""
+
+    items: np.ndarray  # int64 (category,)
+    labels: np.ndarray  # int64 (rater * label, category), answers that were not copied
+    guesses: np.ndarray  # int64 (group, category, answer)
+    copied: np.ndarray  # int64 (rater,), answers that were copied
+
+
+class GuessParameters(NamedTuple):
+    """Parameters, overwritten in place."""
+
+    prevalence: np.ndarray  # (category,)
+    table: np.ndarray  # (rater * label, category), p(label | rater, true category) of answers that are not copied
+    guess: np.ndarray  # (group, category, answer)
+    shared: np.ndarray  # (rater,), 0 for raters of no group
+
+
+class GuessDraws(NamedTuple):
+    """Output arrays of a chain."""
+
+    prevalence: np.ndarray  # (draw, category)
+    table: np.ndarray  # (draw, rater * label, category)
+    guess: np.ndarray  # (draw, group, category, answer)
+    shared: np.ndarray  # (draw, rater)
+    plausibility: np.ndarray  # (draw, item, category), p(true category | draw, answers)
+    log_p: np.ndarray  # (draw, item), log p(answers of the item | draw)
+
+
+@inner_njit(error_model="numpy")
+def draw_shares(
+    rng: np.ndarray, prior: GuessPrior, group: np.ndarray, counts: GuessCounts, shared: np.ndarray
+) -> None:
+    """Draw the share of copies of every rater of a group, group int64 (rater,); overwrites shared (rater,)."""
+    n = counts.labels.shape[1]
+    for k in range(len(shared)):
+        shared[k] = 0.0
+        if group[k] < 0:
+            continue
+        own = 0
+        for row in range(k * n, (k + 1) * n):
+            for j in range(n):
+                own += counts.labels[row, j]
+        # s ~ Beta(a + copied, b + not copied)
+        log_copied = log_standard_gamma(rng, prior.shared[k, 0] + counts.copied[k])
+        log_own = log_standard_gamma(rng, prior.shared[k, 1] + own)
+        shared[k] = 1.0 / (1.0 + math.exp(log_own - log_copied))
+
+
+@inner_njit(error_model="numpy")
+def draw_guess_rows(rng: np.ndarray, prior: GuessPrior, counts: GuessCounts, guess: np.ndarray) -> None:
+    """Draw the rows of every group's guess (group, category, answer), overwritten."""
+    for g in range(len(guess)):
+        for j in range(guess.shape[1]):
+            for h in range(guess.shape[2]):
+                # Dirichlet(phi_gjh + n_gjh)
+                guess[g, j, h] = log_standard_gamma(rng, prior.guess[g, j, h] + counts.guesses[g, j, h])
+            exp_normalise(guess[g, j])
+
+
+@inner_njit(error_model="numpy")
+def draw_parameters(
+    rng: np.ndarray, prior: GuessPrior, group: np.ndarray, counts: GuessCounts, parameters: GuessParameters
+) -> None:
+    """Draw all parameters given the counts."""
+    draw_prevalence(rng, prior.rows, counts.items, parameters.prevalence)
+    draw_rows(rng, prior.rows, counts.labels, parameters.table)
+    draw_guess_rows(rng, prior, counts, parameters.guess)
+    draw_shares(rng, prior, group, counts, parameters.shared)
+
+
+@inner_njit(error_model="numpy")
+def draw_latents(
+    rng: np.ndarray,
+    answers: GroupedAnswers,
+    parameters: GuessParameters,
+    counts: GuessCounts,
+    pointwise: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Draw truth, guesses and copies of all items given the parameters, and overwrite their counts.
+
+    Shapes: pointwise, overwritten: log p of the item's answers (item,), p(true category | answers) (item, category).
+    """
+    log_p, plausibility = pointwise
+    n = len(parameters.prevalence)
+    own = np.empty(parameters.table.shape)
+    for row in range(len(own)):
+        for j in range(n):
+            own[row, j] = (1.0 - parameters.shared[row // n]) * parameters.table[row, j]
+    law = GuessLaw(parameters.prevalence, own, parameters.guess, parameters.shared)
+    space = guess_space(law)
+    guessed = np.empty(len(law.guess), np.int64)
+    counts.items[:] = 0
+    counts.labels[:] = 0
+    counts.guesses[:] = 0
+    counts.copied[:] = 0
+    for i in range(len(log_p)):
+        log_p[i] = guess_item_log_p(answers, law, space, i, plausibility[i])
+        j = category_at(plausibility[i], uniform(rng))
+        counts.items[j] += 1
+        for g in range(len(guessed)):
+            if space.seen[g]:
+                guessed[g] = category_at(space.posterior[g, j], uniform(rng))
+                counts.guesses[g, j, guessed[g]] += 1
+        for a in range(answers.start[i], answers.start[i + 1]):
+            k, label = answers.rater[a], answers.label[a]
+            row, g = k * n + label, answers.group[k]
+            if g >= 0 and guessed[g] == label and uniform(rng) < copied_share(law, k, row, j):
+                counts.copied[k] += 1
+            else:
+                counts.labels[row, j] += 1
+
+
+@inner_njit(error_model="numpy", inline="always")
+def _store(draws, d, parameters, pointwise):
+    """Copy parameters and pointwise quantities to the output arrays."""
+    draws.prevalence[d] = parameters.prevalence
+    draws.table[d] = parameters.table
+    draws.guess[d] = parameters.guess
+    draws.shared[d] = parameters.shared
+    draws.log_p[d], draws.plausibility[d] = pointwise
+
+
+@cached_njit(nogil=True, error_model="numpy")
+def sample_guesses(
+    rng: np.ndarray,
+    answers: GroupedAnswers,
+    prior: GuessPrior,
+    schedule: tuple[int, int],
+    state_and_draws: tuple[GuessCounts, GuessDraws],
+) -> None:
+    """Run one chain on from its counts, in place; schedule: (sweeps before the first draw, sweeps per draw)."""
+    (sweeps, thin), (counts, draws) = schedule, state_and_draws
+    n_items, n = len(answers.gold_category), len(counts.items)
+    parameters = GuessParameters(
+        np.empty(n), np.empty(counts.labels.shape), np.empty(counts.guesses.shape), np.empty(len(counts.copied))
+    )
+    pointwise = (np.empty(n_items), np.empty((n_items, n)))
+    for d in range(len(draws.prevalence)):
+        sweeps += thin
+        for _ in range(sweeps):
+            draw_parameters(rng, prior, answers.group, counts, parameters)
+            draw_latents(rng, answers, parameters, counts, pointwise)
+        sweeps = 0
+        _store(draws, d, parameters, pointwise)
+
+
+@cached_njit(error_model="numpy")
+def sweep_guesses(
+    rng: np.ndarray, answers: GroupedAnswers, prior: GuessPrior, parameters: GuessParameters
+) -> None:
+    """Run one sweep from parameters, overwritten: truth, guesses and copies given them, then these given those."""
+    n_items, n = len(answers.gold_category), len(parameters.prevalence)
+    counts = GuessCounts(
+        np.empty(n, np.int64),
+        np.empty(parameters.table.shape, np.int64),
+        np.empty(parameters.guess.shape, np.int64),
+        np.empty(len(parameters.shared), np.int64),
+    )
+    draw_latents(rng, answers, parameters, counts, (np.empty(n_items), np.empty((n_items, n))))
+    draw_parameters(rng, prior, answers.group, counts, parameters)
