@@ -18,10 +18,11 @@ GROUPS = ("posterior", "log_likelihood", "log_prior", "sample_stats")
 NOT_DRAWN = {"process_time_diff", "perf_counter_diff", "perf_counter_start"}  # clocks, by PyMC's own NUTS
 
 
-def annotations(kind: str) -> Any:
-    """Return a few simulated annotations of a kind."""
+def annotations(name: str) -> Any:
+    """Return a few simulated annotations for a model."""
     from raterzoo import models
 
+    kind = models.catalog[name].data
     simulate = models.simulators
     if kind == "rankings":
         return simulate.rankings(items=8, block_sizes=(1, 2), random_seed=1).data
@@ -29,14 +30,15 @@ def annotations(kind: str) -> Any:
         return simulate.comparisons(items=8, raters=4, degree=4, tie=1.0, random_seed=1).data
     if kind == "scores":
         return simulate.scores(items=8, raters=4, random_seed=1).data
-    return simulate.labels(items=30, raters=5, categories=3, random_seed=1).data
+    law = "shared_guess" if name == "shared_guess" else "dawid_skene"  # only that one has groups of raters
+    return simulate.labels(model=law, items=30, raters=5, categories=3, random_seed=1).data
 
 
 def digests(name: str, options: dict[str, Any]) -> dict[str, str]:
     """Return a digest of each array of numbers drawn from one model."""
     from raterzoo import inference, models
 
-    model = getattr(models, name)(annotations(models.catalog[name].data))
+    model = getattr(models, name)(annotations(name))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so few draws have not converged
         tree = inference.sample(model, draws=50, chains=2, random_seed=1, progressbar=False, **options)

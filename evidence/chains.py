@@ -4,6 +4,7 @@ A run is what `inference.sample` does between reading the model and storing the 
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from raterzoo.inference.comparisons.recognition import coordinates_of, read_comp
 from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.labels import gibbs as label_chains
 from raterzoo.inference.labels import item_states as state_chains
+from raterzoo.inference.labels import shared_guess as guess_chains
 from raterzoo.inference.labels.correlated_votes import (
     CORRELATION,
     begin_correlated_votes,
@@ -28,6 +30,7 @@ from raterzoo.inference.labels.gibbs import begin_labels_gibbs
 from raterzoo.inference.labels.item_states import begin_item_states_gibbs
 from raterzoo.inference.labels.kernels import gibbs as label_chain
 from raterzoo.inference.labels.kernels import item_states
+from raterzoo.inference.labels.kernels import shared_guess as guess_chain
 from raterzoo.inference.labels.kernels.gibbs import (
     FREE_ROWS,
     ConfusionPrior,
@@ -42,6 +45,7 @@ from raterzoo.inference.labels.recognition import (
     read_item_states,
     read_labels,
 )
+from raterzoo.inference.labels.shared_guess import begin_shared_guess, constant_guess_prior, read_shared_guess
 from raterzoo.inference.rankings import gibbs as worth_chains
 from raterzoo.inference.rankings.gibbs import begin_gibbs
 from raterzoo.inference.rankings.kernels import gibbs as worth
@@ -163,6 +167,48 @@ class VoteChains(LabelChains):
         """Draw the true categories given the parameters, then sweep."""
         drawn = draw_correlations(self.correlation, int(rng.integers(2**32)), 1, (0, moves))
         return {**super().move(values, answers, moves, rng), CORRELATION: drawn[0, -1]}
+
+
+class GuessChains(Chains):
+    """Gibbs of raters who share guesses."""
+
+    begun_by = begin_shared_guess
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.law = read_shared_guess(model)
+        self.prior = constant_guess_prior(model, self.law)
+        self.n = self.law.n_categories
+        self.rater = self.law.answers.code // self.n
+
+    def told(self, answers: np.ndarray) -> guess_chains.GuessStructure:
+        """Return the structure with these answers."""
+        code = answer_codes(self.rater, answers, self.n)
+        return replace(self.law, answers=self.law.answers._replace(code=code))
+
+    def named(self, draws: Any) -> Values:
+        """Return draws by the names of the free variables."""
+        values = guess_chains.values_of(self.law, draws)
+        return {str(rv.name): x for rv, x in zip(self.law.free, values, strict=True)}
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain."""
+        plan = ChainPlan(1, KEPT, self.tune, seed, 1, "float64", self.thin)
+        drawn = guess_chains.draw_guess_model(self.told(answers), self.prior, plan)
+        return {name: x[0] for name, x in self.named(drawn).items()}
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Sweep."""
+        prevalence, own, guess, drawn = (np.array(values[str(rv.name)], np.float64) for rv in self.law.free)
+        shared = np.zeros(len(self.law.group))
+        shared[self.law.copiers] = drawn
+        state, told = (
+            guess_chain.GuessParameters(prevalence, as_table(own), guess, shared),
+            self.told(answers),
+        )
+        for _ in range(moves):
+            guess_chain.sweep_guesses(stream(rng), told.grouped, self.prior, state)
+        return self.named(state)
 
 
 class StateChains(Chains):
@@ -326,6 +372,7 @@ def chains_of(name: str) -> type[Chains]:
         "hierarchical_scores": ScoreChains,
         "item_states": StateChains,
         "plackett_luce": WorthChains,
+        "shared_guess": GuessChains,
         "thurstone": PairChains,
     }
     return others.get(name, LabelChains)

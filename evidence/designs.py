@@ -9,6 +9,7 @@ __all__ = [
     "CATEGORIES",
     "comparisons",
     "few_scores",
+    "grouped_labels",
     "labels",
     "many_labels",
     "many_scores",
@@ -23,6 +24,13 @@ CATEGORIES = 4  # ranked categories
 def labels(categories: int = 2, items: int = 20) -> models.Labels:
     """Four raters, of whom three answer each item."""
     options = {"raters": 4, "answers": 3, "categories": categories, "random_seed": 1}
+    return models.simulators.labels(items=items, **options).data
+
+
+@cache
+def grouped_labels(categories: int = 2, items: int = 20) -> models.Labels:
+    """Two people and two judges of each of two families, of whom four answer each item."""
+    options = {"model": "shared_guess", "raters": 6, "answers": 4, "categories": categories, "random_seed": 1}
     return models.simulators.labels(items=items, **options).data
 
 

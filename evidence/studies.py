@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.sort import argsort
 from raterzoo import models
 from raterzoo.models.distributions.marginal_labels import label_logp
+from raterzoo.models.distributions.shared_guesses import guess_logp
 
 from . import designs
 
@@ -71,6 +73,19 @@ def of_labels(model: pm.Model, answers: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def of_guesses(model: pm.Model, answers: Any) -> dict[str, Any]:
+    """Return the certainty of the first item, and how often a guess and a rater who may copy are right."""
+    (observed,) = model.observed_RVs
+    *law, start, rater, group, known = observed.owner.op.dist_params(observed.owner)
+    state: Any = guess_logp(*law, (start, rater, pt.cast(answers, "int64"), group, known))[1]
+    confusion: Any = model["confusion"]
+    return {
+        "plausibility of item 0": state[0, 0],
+        "certainty of item 0": state[0].max(),
+        "diagonal of a copier": confusion[np.flatnonzero(group.data >= 0)[0], 0, 0],
+    }
+
+
 def of_effects(model: pm.Model, answers: Any) -> dict[str, Any]:
     """Return the quantities of labels and the average confusion of the first rater."""
     confusion: Any = model["confusion"]
@@ -131,6 +146,17 @@ def _labels(
 
 def _effects(name: str, derived: Any = of_effects) -> Study:
     return _labels(name, items=12, derived=derived)
+
+
+def _guesses(items: int, **options: Any) -> Study:
+    return Study(
+        "shared_guess",
+        f"{items} items, 2 people and 2 families of 2 judges, 4 answers an item, 2 categories",
+        lambda: designs.grouped_labels(2, items),
+        lambda data: models.shared_guess(data, "kind", "person", **options),
+        of_guesses,
+        (300, 30),
+    )
 
 
 def _states(items: int, weight: float, probability: float) -> Study:
@@ -218,6 +244,7 @@ STUDIES: Mapping[str, Study] = {
             lambda data: models.prirn(data, reliability=3.0, smoothing=0.2),
             of_items,
         ),
+        _guesses(12, prevalence_concentration=2.0, shared_concentration=(2.0, 1.5)),
         _rankings("tempered_plackett_luce"),
         _comparisons("thurstone", "with a side that may have an advantage", left_bias=True),
     )
@@ -239,6 +266,7 @@ FEW_DATA: Mapping[str, Study] = {
         _labels("multinomial", 3, 5, confusion_concentration=0.6, **WEAK),
         _labels("one_coin", 3, 5, **ABILITIES),
         _rankings("plackett_luce", 1),
+        _guesses(5, confusion_concentration=WEAK_ROWS, guess_concentration=WEAK_ROWS, shared_concentration=(1.2, 0.8), **WEAK),
     )
 }  # fmt: skip
 """Designs with few data and weak priors, on which a wrong prior has the largest effect: one for each Gibbs sampler."""

@@ -175,6 +175,24 @@ OF_LABELS = (
          told=lambda: models.glad(designs.labels(2, 12), ability=(1.0, 1.7))),
 )  # fmt: skip
 
+OF_GUESSES = (
+    _labels("a copied answer is counted for the rater, too", "shared_guess", "invariance",
+            ("draw_latents", ("counts.copied[k] += 1\n", "counts.copied[k] += 1\n                counts.labels[row, j] += 1\n"))),
+    _labels("all groups have one guess", "shared_guess", "invariance",
+            ("draw_latents", ("guessed[g] == label", "guessed[0] == label"))),
+    _labels("the share is that of answers not copied", "shared_guess", "invariance",
+            ("draw_shares", ("math.exp(log_own - log_copied)", "math.exp(log_copied - log_own)"))),
+    _labels("every answer that equals the guess is a copy", "shared_guess", "joint",
+            ("draw_latents", ("uniform(rng) < copied_share(law, k, row, j)", "copied_share(law, k, row, j) >= 0.0"))),
+    _labels("guesses do not look at the answers", "shared_guess", "joint",
+            ("draw_latents", ("category_at(space.posterior[g, j], uniform(rng))", "category_at(law.guess[g, j], uniform(rng))"))),
+    _labels("guesses of another category are counted", "shared_guess", "invariance",
+            ("draw_latents", ("counts.guesses[g, j, guessed[g]] += 1", "counts.guesses[g, 0, guessed[g]] += 1"))),
+    Twin("told another prior of the shares", "shared_guess", "gibbs", "calibration",
+         told=lambda: models.shared_guess(
+             designs.grouped_labels(2, 12), "kind", "person", prevalence_concentration=2.0, shared_concentration=(3.5, 1.5))),
+)  # fmt: skip
+
 OF_SCORES = (
     _scores("shape + 1", "invariance",
             ("draw_raters", ("_gamma(rng, nu + 0.5 * count[k])", "_gamma(rng, nu + 1.0 + 0.5 * count[k])"))),
@@ -258,6 +276,8 @@ GRADED = (
     _graded("right answers", "one_coin", "_draw_ability", "prior.confusion[first, category] + right{}"),
     _graded("wrong answers", "class_conditional", "_draw_ability", "prior.confusion[first + 1, category] + wrong{}"),
     _graded("honest answers", "mace", "draw_competence", "concentration[first, 1] + honest{}"),
+    _graded("copies", "shared_guess", "draw_shares", "prior.shared[k, 0] + counts.copied[k]{}"),
+    _graded("guesses", "shared_guess", "draw_guess_rows", "prior.guess[g, j, h] + counts.guesses[g, j, h]{}"),
     _graded("spam", "mace", "draw_competence", "concentration[row, 0] + given - true{}"),
     Twin("told that rows have concentration + 0.1", "multinomial", "gibbs", "few data",
          told=lambda: models.multinomial(designs.labels(3, 5), prevalence_concentration=0.8, confusion_concentration=0.7)),
@@ -298,6 +318,6 @@ PLACEBOS = (
 )  # fmt: skip
 
 TWINS: tuple[Twin, ...] = (
-    *OF_LABELS, *OF_RANKINGS, *OF_COMPARISONS, *OF_SCORES, *GRADED, *PLACEBOS,
+    *OF_LABELS, *OF_GUESSES, *OF_RANKINGS, *OF_COMPARISONS, *OF_SCORES, *GRADED, *PLACEBOS,
 )  # fmt: skip
 """All twins; the placebos are last."""

@@ -114,7 +114,9 @@ def _check_shares(structure: GuessStructure) -> None:
         expected[copiers] = trial
         if np.array_equal(np.asarray(evaluator([free], structure.law[3])(trial)), expected):
             return
-    raise NotConjugate(f"the shares of copies are not {free.name!r}, one for each rater of a group, and else zero")
+    raise NotConjugate(
+        f"the shares of copies are not {free.name!r}, one for each rater of a group, and else zero"
+    )
 
 
 def constant_guess_prior(model: pm.Model, structure: GuessStructure) -> GuessPrior:

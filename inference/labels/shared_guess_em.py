@@ -108,7 +108,9 @@ def shared_guess_em(
     starts = [vote_share(patterns.answers, n, weight)]
     starts += [jittered_vote(patterns.answers, n, rng, weight) for _ in range(restarts)]
     rule = (max_iterations, tolerance)
-    runs = [_run_em(answers, patterns, _vote_counts(answers, patterns, votes, p), prior, rule) for p in starts]
+    runs = [
+        _run_em(answers, patterns, _vote_counts(answers, patterns, votes, p), prior, rule) for p in starts
+    ]
     ends = np.array([run.trace[-1] for run in runs])
     warn_estimate(labels, ends, [run.converged for run in runs])
     best = runs[ends.argmax()]
@@ -195,7 +197,11 @@ def _law(parameters: _Counts) -> GuessLaw:
 
 
 def _run_em(
-    answers: GroupedAnswers, patterns: AnswerPatterns, counts: _Counts, prior: _Counts, rule: tuple[int, float]
+    answers: GroupedAnswers,
+    patterns: AnswerPatterns,
+    counts: _Counts,
+    prior: _Counts,
+    rule: tuple[int, float],
 ) -> _Run:
     """Run EM from expected counts."""
     max_iterations, tolerance = rule
@@ -206,8 +212,9 @@ def _run_em(
         law = _law(parameters)
         expected = tuple(np.empty(x.shape) for x in law)
         trace.append(guess_counts(answers, law, patterns.multiplicity, expected) + log_prior)
-        own = expected[1].reshape(-1, n * n).sum(axis=1)
-        counts = _Counts(*expected[:3], np.stack([expected[3], own], axis=1) * (answers.group >= 0)[:, None])
+        items, own, guesses, copied = expected
+        pairs = np.stack([copied, own.reshape(-1, n * n).sum(axis=1)], axis=1)
+        counts = _Counts(items, own, guesses, pairs * (answers.group >= 0)[:, None])
         if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
             converged = True
             break

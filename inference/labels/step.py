@@ -54,7 +54,8 @@ class ParameterGibbs(GibbsStep):
         self._names = [str(v.name) for v in values]
         options = compile_kwargs or {}
         self._read_values = len(begun_from)
-        drawn = model.replace_rvs_by_values([*begun_from, *self._structure.concentrations])
+        begun: list[Any] = [*begun_from, *self._structure.concentrations]
+        drawn = model.replace_rvs_by_values(begun)
         self._state = model.compile_fn(drawn, on_unused_input="ignore", **options)
         self._values = compiled_values(model, own, options)
         self.blocked, self.tune = blocked, True
@@ -171,11 +172,12 @@ class GuessGibbs(ParameterGibbs):
 
     def _read(self, model: pm.Model) -> list[Variable]:
         self._structure = read_shared_guess(model)
+        self._answers = self._structure.grouped
         return list(self._structure.law)
 
     def _sweep(self, values: list[np.ndarray], concentrations: list[np.ndarray]) -> tuple[np.ndarray, ...]:
         prevalence, own, guess, shared = values
         drawn = GuessParameters(np.array(prevalence), as_table(own), np.array(guess), np.array(shared))
         prior = self._structure.prior(*concentrations)
-        sweep_guesses(stream(self.rng), self._structure.grouped, prior, drawn)
+        sweep_guesses(stream(self.rng), self._answers, prior, drawn)
         return values_of(self._structure, drawn)

@@ -84,7 +84,12 @@ def rater_groups(
         allowed = nearest(group, known) if len(known) else "there are none"
         remedy = "read its column with from_table(..., rater_attributes=[...])"
         raise DataError(
-            problem, column=argument, value=group, allowed=allowed, remedy=remedy, where=f"argument {argument}"
+            problem,
+            column=argument,
+            value=group,
+            allowed=allowed,
+            remedy=remedy,
+            where=f"argument {argument}",
         )
     try:
         return code_ids(Column(group, list(attributes[group])))

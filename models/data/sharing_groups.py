@@ -22,8 +22,6 @@ class SharingGroups(NamedTuple):
     group: np.ndarray  # int64 (rater,), code of the group or NO_GROUP
 
 
-
-
 def sharing_groups(labels: Labels, groups: Groups, independent: str | Collection[Any]) -> SharingGroups:
     """Return the groups of two raters or more that are not independent; raise if there are none, warn of small ones."""
     names, code = _groups_of(labels, groups)
@@ -85,5 +83,7 @@ def _groups_of(labels: Labels, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
             raise ValueError(f"groups: rater {short_repr(absent[0])} has no group; name one for every rater")
         groups = [groups[rater] for rater in raters]
     if len(groups) != len(raters):
-        raise ValueError(f"groups: {len(groups):,} groups for {len(raters):,} raters; pass one for each of labels.raters")
+        raise ValueError(
+            f"groups: {len(groups):,} groups for {len(raters):,} raters; pass one for each of labels.raters"
+        )
     return rater_groups(labels.raters, {"groups": np.asarray(groups)}, "groups", "groups")

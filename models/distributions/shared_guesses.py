@@ -188,9 +188,10 @@ def guess_logp(
     (rater,), 0 where the rater copies nobody; answers as in `GroupedAnswers`, arrays or integer variables;
     results (item,) and (item, category).
     """
-    own: Any = pt.log(confusion) + pt.log1p(-shared)[:, None, None]
+    kept: Any = pt.log1p(-shared)
+    own: Any = pt.log(confusion) + kept[:, None, None]
     own = own.transpose(0, 2, 1)
-    logs = (pt.log(prevalence), own.reshape((-1, own.shape[2])), pt.log(guess), pt.log(shared))
+    logs: list[Any] = [pt.log(prevalence), own.reshape((-1, own.shape[2])), pt.log(guess), pt.log(shared)]
     node = GuessLogP().make_node(*logs, *map(pt.as_tensor_variable, answers))
     log_p, plausibility = node.outputs
     return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)
@@ -207,7 +208,9 @@ class SharedGuessesRV(RandomVariable):
     dtype = "int32"
     _print_name = ("SharedGuesses", "\\operatorname{SharedGuesses}")
 
-    def rng_fn(self, rng, prevalence, confusion, guess, shared, start, rater, group, gold_category, size=None):
+    def rng_fn(
+        self, rng, prevalence, confusion, guess, shared, start, rater, group, gold_category, size=None
+    ):
         """Draw all answers, one replicate after the other; `size` is the batch shape."""
         law = (prevalence, confusion, guess, shared)
         core = (1, 3, 3, 1)
@@ -234,7 +237,8 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     label = values[0].data if isinstance(values[0], Constant) else values[0]  # for JAX
     n_labels = confusion.type.shape[2] or confusion.shape[2]
     possible = (label >= 0) & (label < n_labels)
-    code = (np.where if isinstance(possible, np.ndarray) else pt.switch)(possible, label, 0).astype("int64")
+    switch: Any = np.where if isinstance(possible, np.ndarray) else pt.switch
+    code = switch(possible, label, 0).astype("int64")
     answers = (start, rater, code, group, gold_category)
     log_p, _ = guess_logp(prevalence, confusion, guess, shared, answers)
     return cast(TensorVariable, pt.switch(possible.all(), log_p, -np.inf))

@@ -36,7 +36,9 @@ def _log_p(start, rater, label, group, gold_category):
         cell = (item[copies] * n_groups + group[rater[copies]]) * n + label[copies]
         of_guess = jax.ops.segment_sum(ratio, cell, n_items * n_groups * n)
         of_guess = of_guess.reshape(n_items, n_groups, n, n).swapaxes(2, 3) + guess
-        joint += jax.nn.logsumexp(of_guess, axis=3).sum(axis=1)
+        seen = np.zeros((n_items, n_groups, 1), bool)
+        seen[item[copies], group[rater[copies]]] = True
+        joint += jnp.where(seen, jax.nn.logsumexp(of_guess, axis=3), 0.0).sum(axis=1)
         possible = (gold_category < 0)[:, None] | (gold_category[:, None] == np.arange(n))
         joint = jnp.where(possible, joint, -jnp.inf)
         return jax.nn.logsumexp(joint, axis=1), jax.nn.softmax(joint, axis=1)

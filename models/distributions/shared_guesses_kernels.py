@@ -165,9 +165,7 @@ def copied_share(law: GuessLaw, k: int, row: int, j: int) -> float:
 
 
 @cached_njit(nogil=True, error_model="numpy")
-def guess_log_p(
-    answers: GroupedAnswers, law: GuessLaw, log_p: np.ndarray, plausibility: np.ndarray
-) -> None:
+def guess_log_p(answers: GroupedAnswers, law: GuessLaw, log_p: np.ndarray, plausibility: np.ndarray) -> None:
     """Overwrite log p of each item's answers (item,) and p(true category | answers) (item, category)."""
     space = guess_space(law)
     for i in range(len(log_p)):
@@ -193,7 +191,10 @@ def guess_counts(
     guesses[:] = 0.0
     copied[:] = 0.0
     space, n, total = guess_space(law), len(items), 0.0
-    p = np.empty(n)
+    p, copies = np.empty(n), np.empty(labels.shape)
+    for row in range(len(copies)):
+        for j in range(n):
+            copies[row, j] = copied_share(law, row // n, row, j)
     for i in range(len(weight)):
         total += weight[i] * guess_item_log_p(answers, law, space, i, p)
         for j in range(n):
@@ -212,7 +213,7 @@ def guess_counts(
             for j in range(n):
                 same = 0.0
                 if g >= 0:
-                    same = p[j] * space.posterior[g, j, label] * copied_share(law, k, row, j)
+                    same = p[j] * space.posterior[g, j, label] * copies[row, j]
                     copied[k] += same
                 labels[row, j] += p[j] - same
     return total

@@ -1,7 +1,7 @@
 """Shared-guess model of labels: raters of one group copy a guess of their group, so that their errors are shared."""
 
 from collections.abc import Collection
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import pymc as pm
@@ -133,7 +133,9 @@ def shared_guess(
     phi = prior_array("guess_concentration", given, (len(sharing.names), n, n))
     learned = isinstance(shared_concentration, str)
     if learned and shared_concentration != "learned":
-        raise ValueError(f'shared_concentration={shared_concentration!r} must be a pair of numbers, or "learned"')
+        raise ValueError(
+            f'shared_concentration={shared_concentration!r} must be a pair of numbers, or "learned"'
+        )
     dims = ("category", "answer")
     with annotation_model(coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
@@ -158,7 +160,11 @@ def _learned_copies(group: np.ndarray) -> tuple[TensorVariable, TensorVariable]:
     return (mean * size)[group], ((1 - mean) * size)[group]
 
 
-def _observe(labels: Labels, law: tuple[TensorVariable, ...], group: np.ndarray) -> None:
+def _observe(
+    labels: Labels,
+    law: tuple[TensorVariable, TensorVariable, TensorVariable, TensorVariable],
+    group: np.ndarray,
+) -> None:
     """Register ``observed_label``, pointwise by item, ``plausibility``, and the data that evaluation reads."""
     warn_unidentified(labels)
     item, rater, label = expand_answers(labels)

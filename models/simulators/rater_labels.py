@@ -50,7 +50,13 @@ def _shared_guess(rng: np.random.Generator, design: Design) -> Law:
     guesses = np.stack([draw_columns(rng, each[truth["true_category"]]) for each in guess], axis=1)
     copied, of = shared[:, None, None], np.maximum(group, 0)
     confusion = copied * guess[of] + (1 - copied) * own
-    truth |= {"own_confusion": own, "guess": guess, "shared": shared, "confusion": confusion, "guesses": guesses}
+    truth |= {
+        "own_confusion": own,
+        "guess": guess,
+        "shared": shared,
+        "confusion": confusion,
+        "guesses": guesses,
+    }
     said = np.eye(n)[guesses[design.item, of[design.rater]]]
     return truth, copied[design.rater, 0] * said + (1 - copied[design.rater, 0]) * own[design.rater, known]
 

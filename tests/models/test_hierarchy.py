@@ -49,6 +49,8 @@ PRIORS = {  # argument -> expression of one number
     "ordinal": {"spread": lambda a: a},
     "plackett_luce": {"concentration": lambda a: a},
     "prirn": {"reliability": lambda a: 10 * a},
+    "shared_guess": PREVALENCE
+    | {"groups": lambda a: list("xxyy"), "shared_concentration": lambda a: (a, 2.0)},
     "tempered_plackett_luce": {
         "concentration": lambda a: a,
         "reliability": lambda a: dict.fromkeys(DATA["rankings"].raters.tolist(), a),

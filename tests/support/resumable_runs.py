@@ -41,6 +41,7 @@ BUILD = {
     "dawid_skene": lambda: models.dawid_skene(tiny_labels()),
     "one_coin": lambda: models.one_coin(tiny_labels()),
     "mace": lambda: models.mace(tiny_labels()),
+    "shared_guess": lambda: models.shared_guess(tiny_labels(), ["x", "x", "y"], "y"),
     "item_states": lambda: models.item_states(models.Labels.from_counts(COUNTS), states=3),
     "normal_scores": lambda: models.normal_scores(models.Scores.from_table(SCORES)),
     "hierarchical_scores": lambda: models.hierarchical_scores(models.Scores.from_table(SCORES)),

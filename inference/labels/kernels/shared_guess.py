@@ -54,7 +54,9 @@ class GuessParameters(NamedTuple):
     """Parameters, overwritten in place."""
 
     prevalence: np.ndarray  # (category,)
-    table: np.ndarray  # (rater * label, category), p(label | rater, true category) of answers that are not copied
+    table: (
+        np.ndarray
+    )  # (rater * label, category), p(label | rater, true category) of answers that are not copied
     guess: np.ndarray  # (group, category, answer)
     shared: np.ndarray  # (rater,), 0 for raters of no group
 
@@ -176,7 +178,10 @@ def sample_guesses(
     (sweeps, thin), (counts, draws) = schedule, state_and_draws
     n_items, n = len(answers.gold_category), len(counts.items)
     parameters = GuessParameters(
-        np.empty(n), np.empty(counts.labels.shape), np.empty(counts.guesses.shape), np.empty(len(counts.copied))
+        np.empty(n),
+        np.empty(counts.labels.shape),
+        np.empty(counts.guesses.shape),
+        np.empty(len(counts.copied)),
     )
     pointwise = (np.empty(n_items), np.empty((n_items, n)))
     for d in range(len(draws.prevalence)):

@@ -44,15 +44,17 @@ def random_parameters(rng, categories=3, group=GROUP, concentration=1.0):
 
 
 def by_enumeration(prevalence, confusion, guess, shared, answers):
-    """Sum over the categories and over the guesses of all groups together, of one item after the other."""
+    """Sum over the categories and over the guesses of all groups with answers together, of one item after the other."""
     start, rater, label, group, known = answers
     n, items = len(prevalence), len(known)
     joint = np.zeros((items, n), np.result_type(prevalence, confusion, guess, shared))
     for i, j in product(range(items), range(n)):
         if known[i] not in (-1, j):
             continue
-        for guessed in product(range(n), repeat=len(guess)):
-            p = prevalence[j] * np.prod([guess[g, j, h] for g, h in enumerate(guessed)])
+        seen = sorted({*group[rater[start[i] : start[i + 1]]].tolist()} - {-1})
+        for found in product(range(n), repeat=len(seen)):
+            guessed = dict(zip(seen, found, strict=True))
+            p = prevalence[j] * np.prod([guess[g, j, h] for g, h in guessed.items()])
             for k, y in zip(*(x[start[i] : start[i + 1]] for x in (rater, label)), strict=True):
                 copied = group[k] >= 0 and guessed[group[k]] == y
                 p = p * (shared[k] * copied + (1 - shared[k]) * confusion[k, j, y])
@@ -99,13 +101,13 @@ def test_gradient_equals_complex_steps():
 def test_backends_agree(mode):
     rng = np.random.default_rng(seed_of("shared backends"))
     group = np.array([0, 0, 1, 1, -1, -1, 1])
-    answers, parameters = random_design(rng, 200, 1000, 4, group), random_parameters(rng, 4, group, 0.3)
+    answers, parameters = random_design(rng, 100, 400, 4, group), random_parameters(rng, 4, group, 0.3)
     inputs, outputs = graph(parameters, answers)
-    weight = np.linspace(-1, 2, 200)
+    weight = np.linspace(-1, 2, 100)
     outputs = [*outputs, *pt.grad((weight * outputs[0]).sum(), inputs[:3])]
     found = [pytensor.function(inputs, outputs, mode=m)(*parameters) for m in ("FAST_COMPILE", mode)]
     for one, other in zip(*found, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-9)
 
 
 def passes(parameters, answers):
@@ -192,7 +194,7 @@ def test_sums_to_one_over_all_patterns():
 def test_replicates_follow_the_law(mode):
     rng = np.random.default_rng(seed_of(f"shared replicates {mode}"))
     group = np.array([0, 0, -1])
-    parameters = random_parameters(rng, 2, group)
+    parameters = (*random_parameters(rng, 2, group)[:3], np.array([0.7, 0.4, 0.0]))
     start, rater, known = np.array([0, 3, 4]), np.array([0, 1, 2, 1]), np.array([-1, 0])
     n, source = 40_000, pt.random.shared_rng(rng)
     law = SharedGuesses.dist(*parameters, start, rater, group, known, size=n, rng=source)
@@ -208,7 +210,7 @@ def test_replicates_follow_the_law(mode):
         assert np.abs(z).max() < bonferroni_threshold(len(patterns))
 
     check(parameters[3])
-    assert rejects(check, parameters[3] * 0.9)
+    assert rejects(check, np.array([0.4, 0.7, 0.0]))
 
 
 def test_codes_that_are_not_there_are_refused():
