@@ -19,7 +19,7 @@ from .options import (
     Columns,
     DataOptions,
     DropMissing,
-    Group,
+    GroupOptions,
     Keep,
     KeepOption,
     Kind,
@@ -143,7 +143,7 @@ def report(
     column: Columns = None,
     categories: CategoryOptions,
     votes: VoteOptions,
-    group: Group = None,
+    groups_of: GroupOptions,
     bounds: Bounds = None,
     threshold: Thresholds = None,
     keep: KeepOption = None,
@@ -155,9 +155,9 @@ def report(
     """Fit a model, evaluate it, and write an HTML report."""
     check_output("--out", out, folder=True)
     _check_metrics(metric)
-    own = {"reliability": reliability, "group": group, "bounds": bounds, "threshold": threshold}
+    own = {"reliability": reliability, "bounds": bounds, "threshold": threshold}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
-    settings = _settings(data, sampler, categories, votes, cleaning, **own)
+    settings = _settings(data, sampler, categories, votes, groups_of, cleaning, **own)
     _check_header(annotations, settings, column or [], predictions)
     from ..reports.settings import Sources
     from .reporting import make_report
@@ -249,7 +249,7 @@ def fit(
     column: Columns = None,
     categories: CategoryOptions,
     votes: VoteOptions,
-    group: Group = None,
+    groups_of: GroupOptions,
     bounds: Bounds = None,
     largest_component: LargestComponent = False,
     cleaning: CleaningOptions,
@@ -268,9 +268,9 @@ def fit(
     if annotations is None or output is None:
         raise ValueError("name a table of annotations, and -o posterior.nc or posterior.zarr")
     check_output("-o", output)
-    own = {"reliability": reliability, "group": group, "bounds": bounds}
+    own = {"reliability": reliability, "bounds": bounds}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
-    settings = _settings(data, sampler, categories, votes, cleaning, **own)
+    settings = _settings(data, sampler, categories, votes, groups_of, cleaning, **own)
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
     if output.suffix == ".zarr" and keep not in (None, Keep.all):

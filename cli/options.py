@@ -138,6 +138,21 @@ Group = Annotated[
         help="For hierarchical_dawid_skene and hierarchical_scores: the column with the group of the rater."
     ),
 ]
+GroupsOfRaters = Annotated[
+    str | None,
+    typer.Option(
+        "--groups-of-raters",
+        help="For shared_guess: the column with the group of the rater, such as kind; raters of a group share errors. By default "
+        "the first --rater-attribute.",
+    ),
+]
+Independent = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--independent",
+        help="For shared_guess: a group whose raters share no errors, such as person. Repeat for several.",
+    ),
+]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
@@ -264,6 +279,25 @@ class VoteOptions:
 
 
 @dataclass
+class GroupOptions:
+    """Groups of raters."""
+
+    group: Group = None
+    groups_of_raters: GroupsOfRaters = None
+    independent: Independent = None
+
+
+# `report` has --groups, of categories
+ARGUMENT_OF_OPTION = {"groups_of_raters": "groups"}
+OPTION_OF_ARGUMENT = {argument: option for option, argument in ARGUMENT_OF_OPTION.items()}
+
+
+def flag(argument: str) -> str:
+    """Return the option of an argument of a builder, as it is typed."""
+    return f"--{OPTION_OF_ARGUMENT.get(argument, argument).replace('_', '-')}"
+
+
+@dataclass
 class CleaningOptions:
     """Treatment of repeated answers and of look-alikes."""
 
@@ -352,7 +386,7 @@ def _check_options(kind: str, model: str, given: Mapping[str, Any]) -> None:
         takers = [name for name, own in catalog.items() if wrong[0] in own.options]
         takers += [f"--kind {name}" for name, own in annotation_kinds.items() if wrong[0] in own.options]
         raise ValueError(
-            f"--{wrong[0].replace('_', '-')} is not an option of the model {model}, but of {', '.join(takers)}"
+            f"{flag(wrong[0])} is not an option of the model {model}, but of {', '.join(takers)}"
         )
     if entry.needs_order and "categories" not in given:
         raise ValueError(
@@ -429,7 +463,11 @@ def settings_of(
     from ..reports.settings import Settings
 
     model = model or annotation_kinds[kind].default_model
-    given = {name: own for name, own in options.items() if not (own is None or own is False or own == [])}
+    given = {
+        ARGUMENT_OF_OPTION.get(name, name): own
+        for name, own in options.items()
+        if not (own is None or own is False or own == [])
+    }
     _check_model(kind, model)
     _check_options(kind, model, given)
     for name, (number, least) in {"draws": (draws, 1), "chains": (chains, 1), "seed": (seed, 0)}.items():
@@ -440,7 +478,14 @@ def settings_of(
     priors = {name: value for name, value in given.items() if name in arguments}
     if "raters" in given:
         priors["reliability"] = given["raters"].replace("-", " ")
-    attributes = [*given.get("rater_attribute", ()), *([given["group"]] if "group" in given else [])]
+    attributes = [
+        *given.get("rater_attribute", ()),
+        *(given[name] for name in ("group", "groups") if name in given),
+    ]
+    if "groups" in entry.options and not attributes:
+        raise ValueError(
+            f"--model {model}: say the column with the group of the rater, such as their kind: {flag('groups')} kind"
+        )
     return Settings(
         kind,
         model,

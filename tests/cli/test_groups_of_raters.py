@@ -1,0 +1,52 @@
+"""`--groups-of-raters` and `--independent`: raters who share errors, on the command line."""
+
+import pytest
+import xarray as xr
+from raterzoo.cli.options import settings_of
+from raterzoo.models import simulators
+
+from tests.support.command_line import run, said, write
+
+SAMPLED = {"draws": 10, "chains": 2, "seed": 1}
+ROWS = simulators.labels(model="shared_guess", items=12, raters=6, answers=5, random_seed=1).data.to_table()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("groups") / "labels.csv"
+    return write(path, {name: ROWS[name] for name in ("item", "rater", "label", "kind")})
+
+
+def test_options_become_arguments_of_the_builder():
+    options = {"groups_of_raters": "kind", "independent": ["person"]}
+    settings = settings_of("labels", "shared_guess", options, **SAMPLED)
+    assert settings.priors == {"groups": "kind", "independent": ["person"]}
+    assert settings.rater_attributes == ("kind",)
+    by_default = settings_of("labels", "shared_guess", {"rater_attribute": ["kind"]}, **SAMPLED)
+    assert by_default.rater_attributes == ("kind",) and not by_default.priors
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "says"),
+    [
+        ("shared_guess", {}, "--model shared_guess: say the column with the group.*--groups-of-raters kind"),
+        ("dawid_skene", {"groups_of_raters": "kind"}, "--groups-of-raters is not an option of the model dawid_skene"),
+        ("mace", {"independent": ["person"]}, "--independent is not an option of the model mace, but of shared_guess"),
+    ],
+)  # fmt: skip
+def test_options_of_other_models_and_missing_ones_are_refused(model, options, says):
+    with pytest.raises(ValueError, match=says):
+        settings_of("labels", model, options, **SAMPLED)
+
+
+def test_fit_writes_shares_and_guesses(table, tmp_path):
+    out = tmp_path / "posterior.nc"
+    options = ["--kind", "labels", "--model", "shared_guess", "--draws", "50", "--chains", "2"]
+    groups = ["--groups-of-raters", "kind", "--independent", "person"]
+    done = run("fit", table, *options, *groups, "-o", out)
+    assert done.exit_code == 0, done.output
+    with xr.open_datatree(out) as tree:
+        assert set(tree["posterior"]["group_of_raters"].values.tolist()) == {"judge a", "judge b"}
+        assert tree["posterior"]["shared"].sizes["copier"] == 4
+    wrong = run("fit", table, *options, "--groups-of-raters", "kind", "--independent", "robot", "-o", out)
+    assert wrong.exit_code == 2 and "'robot' is no group of the raters" in said(wrong)
