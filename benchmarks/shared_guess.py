@@ -101,7 +101,8 @@ def grouped(items: int, raters: int, answers: int, categories: int) -> Any:
 
 def of_speed() -> None:
     """Print CPU times."""
-    from raterzoo import inference
+    from pymc.blocking import DictToArrayBijection
+    from raterzoo import inference, models
     from raterzoo.inference.labels.shared_guess import (
         constant_guess_prior,
         draw_guess_model,
@@ -121,20 +122,20 @@ def of_speed() -> None:
     cpu(1)
     print(f"Gibbs sweep: {1000 * min(cpu(41) - cpu(1) for _ in range(3)) / 40:.1f} CPU ms")
     density = model.logp_dlogp_function(ravel_inputs=True, mode="NUMBA")
-    point = density.dict_to_array(model.initial_point()) if hasattr(density, "dict_to_array") else None
-    if point is None:
-        from pymc.blocking import DictToArrayBijection
-
-        point = DictToArrayBijection.map(model.initial_point())
-    density._pytensor_function(getattr(point, "data", point))
+    point = DictToArrayBijection.map(model.initial_point()).data
+    density._pytensor_function(point)
     began = time.process_time()
     for _ in range(20):
-        density._pytensor_function(getattr(point, "data", point))
+        density._pytensor_function(point)
     print(f"log density and gradient: {1000 * (time.process_time() - began) / 20:.1f} CPU ms")
-    small = grouped(1000, 30, 5, 3)
-    inference.sample(small, draws=10, tune=1, chains=1, thin=1, progressbar=False, random_seed=1)
-    began = time.process_time()
-    tree = inference.sample(small, chains=4, cores=1, progressbar=False, random_seed=1)
+    drawn = models.simulators.labels(model="shared_guess", items=1000, raters=30, answers=5, random_seed=1)
+    small = models.shared_guess(drawn.data, "kind", "person")
+    options = {"cores": 1, "thin": 8, "log_likelihood": False, "progressbar": False, "random_seed": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        inference.sample(small, draws=10, **options)  # compiles
+        began = time.process_time()
+        tree = inference.sample(small, **options)
     spent = time.process_time() - began
     import arviz as az
 
