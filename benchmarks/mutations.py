@@ -23,7 +23,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -68,6 +68,7 @@ OPTIONS = [
     "ignore::pytest.PytestAssertRewriteWarning",
 ]
 MEMORY = 12 << 30  # address space of a process
+COMPILING = 40  # CPU seconds beyond twice those of the tests: their imports, and mutated kernels compiled
 
 Result = dict[str, Any]
 
@@ -221,7 +222,7 @@ def outcome_of(mutation: Mutation | None, seconds: dict[str, float]) -> Result:
         code = pytest.main([*OPTIONS, "-x", *sorted(chosen.files)], plugins=[chosen])
         return {"failed": chosen.failed, "passed": chosen.passed, "code": int(code)}
 
-    found, cpu = forked(work, 60 + 5 * sum(seconds.values()))
+    found, cpu = forked(work, COMPILING + 2 * sum(seconds.values()))
     outcome: Result = {"seconds": round(cpu, 1)}
     if found is None:
         return outcome | {"outcome": "killed", "by": "time, memory or a crash"}
@@ -316,15 +317,17 @@ def sample(number: int, seed: int) -> list[Mutation]:
         folders.setdefault(folder_of(file), []).extend(mutations_of(ROOT, file))
     folders = {folder: own for folder, own in sorted(folders.items()) if own}
     total = sum(map(len, folders.values()))
-
-    def place(mutation: Mutation) -> bytes:
-        return blake2b(f"{seed}|{mutation.key}".encode(), digest_size=8).digest()
-
+    place = partial(random_place, seed=seed)
     return [
         mutation
         for own in folders.values()
         for mutation in sorted(own, key=place)[: max(1, round(number * len(own) / total))]
     ]
+
+
+def random_place(mutation: Mutation, seed: int) -> bytes:
+    """Return the place of a mutation in a random order."""
+    return blake2b(f"{seed}|{mutation.key}".encode(), digest_size=8).digest()
 
 
 def folder_of(file: str) -> str:
@@ -521,6 +524,7 @@ def main() -> None:
         chosen = [own for own in chosen if found.get(own.key, {}).get("source") != digest(own.file)]
     reach = Reach(given.kept)
     check_tests(reach)
+    chosen.sort(key=partial(random_place, seed=SEED))  # what is run is a fair sample wherever it stops
     run(chosen, reach, given.most, given.minutes)
 
 

@@ -225,7 +225,7 @@ def _check_quantity(view: Plausibility, quantity: xr.DataArray) -> None:
         given = [str(item) for item in quantity["item"].to_numpy()]
         wanted = [str(item) for item in view.items]
         unlike = set(given) ^ set(wanted) or {i for i in given if given.count(i) > 1}
-        if len(given) != len(wanted) or unlike:
+        if unlike:
             raise EvaluationError(
                 f"quantity has {len(given)} items, the posterior {len(wanted)}: {min(unlike)!r} must be in both exactly once"
             )

@@ -20,6 +20,7 @@ from pymc.backends.ndarray import NDArray
 from pymc.sampling.mcmc import get_default_tune_steps, init_nuts
 from pymc.step_methods.state import DataClassState
 from pymc.util import RandomGeneratorState
+from threadpoolctl import threadpool_limits
 
 from ..methods import thinned
 from ..parallel.processes import exit_with_driver
@@ -115,6 +116,12 @@ class PymcChains:
 
     def advance(self, chain: int, state: State) -> tuple[Block, State]:
         """Make iterations for a block length, up to a kept draw if the warm-up is over."""
+        with threadpool_limits(
+            limits=1
+        ):  # rounded alike on any number of cores, and chains do not compete for them
+            return self._advance(chain, state)
+
+    def _advance(self, chain: int, state: State) -> tuple[Block, State]:
         step, point, done = self._step, state.point, state.done
         step.sampling_state, step.divergences = state.step, state.divergences
         until, recorded = perf_counter() + block_length.SECONDS, []

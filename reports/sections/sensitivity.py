@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ... import evaluation
 from ...evaluation import plots
-from ...evaluation.sensitivity.reweighting import MAX_PARETO_K, MODELS, ReweightingWarning
+from ...evaluation.sensitivity.reweighting import FEWEST_DRAWS, MAX_PARETO_K, MODELS, ReweightingWarning
 from ..metric_names import metric_named
 from ..page import Section, table_rows
 from ..study import Study
@@ -203,13 +203,15 @@ def sensitivity_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Sec
 
 
 def _steps(study: Study, found: dict[str, xr.Dataset]) -> dict[float, Step]:
-    """Return certainty and scores by reliability: those fitted, or the only one and two reweighted ones."""
+    """Return certainty and scores by reliability: those fitted, or the only one and, by enough draws, two reweighted ones."""
     first = study.settings.reliabilities[0]
     steps = {
         r: Step(best_guess_scores(tree, study.seed), _headline(study, tree, found, r == first))
         for r, tree in study.trees.items()
     }
-    if len(steps) > 1 or study.settings.model not in MODELS:
+    sizes = study.tree["posterior"].sizes
+    few = sizes["chain"] * sizes["draw"] < FEWEST_DRAWS
+    if len(steps) > 1 or few or study.settings.model not in MODELS:
         return steps
     for r in (first / STEP, first * STEP):
         steps[round(r, 3)] = _reweighted(study, round(r, 3))

@@ -68,6 +68,15 @@ def test_predictions_and_title_are_reported(scores, tmp_path):
     assert report._repr_html_().startswith("<iframe srcdoc=") and "<Own>" not in report._repr_html_()
 
 
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
+def test_a_report_of_few_draws_leaves_out_what_reweights_them(tmp_path):
+    data = models.Labels.from_table(TABLES["labels"])
+    tree = inference.sample(models.dirichlet(data), draws=12, chains=2, random_seed=1, progressbar=False)
+    reports.make(tree, annotations=data, out=tmp_path)
+    found = json.loads((tmp_path / "report.json").read_text())["sensitivity"]
+    assert "24 draws are too few" in found["prior"]["text"] and "reliability" not in found
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -3,18 +3,22 @@
 import errno
 import os
 import signal
+import time
+import warnings
 from itertools import count
 from typing import Any
 
 import numpy as np
 import pymc as pm
 import pytest
+from pymc.backends.ndarray import NDArray
 from raterzoo import inference
 from raterzoo.inference.nuts import blocks, pymc_chains, stored_runs
 from raterzoo.inference.nuts.pymc_chains import state_from
 from raterzoo.inference.storage.interruptions import Interrupted
 from raterzoo.inference.storage.journal import read_journal, write_journal
 from raterzoo.inference.storage.store import DiskFullError, DrawStore, journal_of, read_draws
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from tests.support.resumable_runs import assert_same_bits
 
@@ -103,6 +107,36 @@ def test_a_killed_run_goes_on_to_the_same_bits(sampler, run, uninterrupted, tmp_
     assert not journal_of(store).exists()
 
 
+@pytest.mark.slow
+def test_a_run_that_gets_sigkill_at_any_moment_goes_on_to_the_same_bits(run, uninterrupted, tmp_path):
+    """The process itself, three times, between its first block and a quarter of a second later."""
+    whole, store, rng = uninterrupted("pymc", run), tmp_path / "run.zarr", np.random.default_rng(1)
+    mark = DrawStore.mark
+
+    def slow(*arguments):
+        mark(*arguments)
+        time.sleep(0.1)  # so that the run is not over before
+
+    for _ in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which the process does not use
+            process = os.fork()
+        if not process:
+            try:
+                DrawStore.mark = slow
+                run(store)
+            finally:
+                os._exit(0)
+        until = time.monotonic() + 60
+        while not (journal_of(store) / "chain-0.npz").exists() and time.monotonic() < until:
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.25))
+        os.kill(process, signal.SIGKILL)
+        assert os.WTERMSIG(os.waitpid(process, 0)[1]) == signal.SIGKILL
+        assert read_draws(store)["posterior"].sizes["draw"] < SETTINGS["draws"]
+    assert_same_bits(dict(whole.children), dict(run(store).children))
+
+
 def dies_after(times, function):
     """Return a function that can be called so many times."""
     left = [times]
@@ -144,6 +178,24 @@ def test_draws_that_change_at_the_end_are_changed_once(model, run, tmp_path, mon
             run(tmp_path / "run.zarr")
     write_journal(journal, note, arrays)
     assert_same_bits(dict(whole.children), dict(run(tmp_path / "run.zarr").children))
+
+
+def test_chains_of_pymc_compute_on_one_thread(model, run, tmp_path, monkeypatch):
+    """As linear algebra on several is rounded otherwise on other machines, and forked chains would compete for the cores."""
+    setup, threads = NDArray.setup, []
+
+    def counting(own, draws, *arguments):
+        threads.append(
+            (draws, {own["num_threads"] for own in threadpool_info() if own["user_api"] == "blas"})
+        )
+        setup(own, draws, *arguments)
+
+    run(tmp_path / "compiled.zarr")
+    monkeypatch.setattr(NDArray, "setup", counting)  # of each block, and of an example of one kept draw
+    with threadpool_limits(2, "blas"):
+        run(tmp_path / "run.zarr")
+    (_, outside), *blocks_drawn = threads
+    assert outside == {2} and blocks_drawn and all(inside == {1} for _, inside in blocks_drawn)
 
 
 def test_the_draws_of_pymc_are_those_without_a_store(model, run, tmp_path):
