@@ -23,13 +23,29 @@ def independence_in_words(tree: xr.DataTree, data: Labels, seed: int) -> tuple[s
 
     ("", {}) for models that neither believe in independent raters nor have a correlation of the votes.
     """
+    groups = groups_in_words(data)
     if CORRELATION in tree["posterior"]:
         facts = _facts(tree, data, seed)
-        return _words(facts), {"correlation": facts}
+        return f"{_words(facts)}{groups}", {"correlation": facts}
     if not catalog[str(tree.attrs["model"])].independent_raters:
         return "", {}
     outside = {"studies": STUDIES, "claimed": CLAIMED, "right": RIGHT}
-    return outside_view(str(tree.attrs["model"])), {"public_studies": outside}
+    return f"{outside_view(str(tree.attrs['model']))}{groups}", {"public_studies": outside}
+
+
+def groups_in_words(data: Labels) -> str:
+    """Return a sentence that offers `shared_guess`, where an attribute puts several raters into one of several groups."""
+    for attribute, values in data.rater_attributes.items():
+        groups, sizes = np.unique(values, return_counts=True)
+        if 1 < len(groups) < len(values):
+            largest = groups[sizes.argmax()]
+            return (
+                f" The {len(values):,} raters are in {len(groups):,} groups by {attribute} ({sizes.max():,} of {largest}): if "
+                "those of one group copy each other's errors, as language models do, the most probable label itself can be "
+                "wrong and the claim too high. shared_guess finds out: --model shared_guess --groups-of-raters "
+                f"{attribute}, with --independent for a group that copies nobody."
+            )
+    return ""
 
 
 def outside_view(model: str) -> str:

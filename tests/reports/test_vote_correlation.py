@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from raterzoo import inference, models, reports
-from raterzoo.reports.sections.vote_correlation import independence_in_words
+from raterzoo.reports.sections.vote_correlation import groups_in_words, independence_in_words
 
 from tests.support.monte_carlo import seed_of
 
@@ -81,3 +81,28 @@ def test_other_models_have_nothing_to_say_of_it():
     labels = table_of(0.0)
     tree = inference.sample(models.dirichlet(labels), draws=50, random_seed=1, progressbar=False)
     assert independence_in_words(tree, labels, 1) == ("", {})
+
+
+@pytest.mark.parametrize(
+    ("kinds", "offered"),
+    [({"kind": ["person"] * 3 + ["llm"] * 9}, True), ({"kind": ["llm"] * 12}, False), ({}, False)],
+)
+def test_groups_that_may_share_errors_are_offered_shared_guess(kinds, offered):
+    rater = np.tile(np.arange(12), 5)
+    columns = {"item": np.repeat(np.arange(5), 12), "rater": rater, "label": np.resize(["a", "b"], 60)}
+    columns |= {name: np.array(values)[rater] for name, values in kinds.items()}
+    words = groups_in_words(models.Labels.from_table(columns, rater_attributes=list(kinds)))
+    assert bool(words) == offered
+    if offered:
+        assert "12 raters are in 2 groups by kind (9 of llm)" in words
+        assert "--model shared_guess --groups-of-raters kind" in words
+
+
+def test_a_group_for_every_rater_is_not_offered():
+    columns = {
+        "item": [0, 0, 1, 1],
+        "rater": [0, 1, 0, 1],
+        "label": ["a", "b", "a", "a"],
+        "kind": ["p", "q", "p", "q"],
+    }
+    assert groups_in_words(models.Labels.from_table(columns, rater_attributes=["kind"])) == ""
