@@ -17,6 +17,7 @@ from raterzoo.inference.comparisons.kernels.centre import fit_laplace
 from raterzoo.inference.comparisons.kernels.likelihood import pair_cells
 from raterzoo.inference.comparisons.recognition import coordinates_of, read_comparisons, values_of
 from raterzoo.inference.kernels.random_streams import stream
+from raterzoo.inference.labels import ebcc as subtype_chains
 from raterzoo.inference.labels import gibbs as label_chains
 from raterzoo.inference.labels import item_states as state_chains
 from raterzoo.inference.labels import shared_guess as guess_chains
@@ -26,8 +27,10 @@ from raterzoo.inference.labels.correlated_votes import (
     draw_correlations,
     read_correlated_votes,
 )
+from raterzoo.inference.labels.ebcc import begin_subtypes_gibbs
 from raterzoo.inference.labels.gibbs import begin_labels_gibbs
 from raterzoo.inference.labels.item_states import begin_item_states_gibbs
+from raterzoo.inference.labels.kernels import ebcc as subtype_chain
 from raterzoo.inference.labels.kernels import gibbs as label_chain
 from raterzoo.inference.labels.kernels import item_states
 from raterzoo.inference.labels.kernels import shared_guess as guess_chain
@@ -44,6 +47,7 @@ from raterzoo.inference.labels.recognition import (
     constant_prior,
     read_item_states,
     read_labels,
+    read_subtypes,
 )
 from raterzoo.inference.labels.shared_guess import begin_shared_guess, constant_guess_prior, read_shared_guess
 from raterzoo.inference.rankings import gibbs as worth_chains
@@ -133,10 +137,8 @@ class LabelChains(Chains):
         told = self.told(answers)
         skills = [values[str(rv.name)] for rv in self.law.skills]
         table = as_table(np.asarray(self._confusion(*skills)))
-        log_p = np.log(values[str(self.law.prevalence.name)]) + np.zeros((len(told.gold_category), self.n))
-        np.add.at(log_p, np.repeat(np.arange(len(log_p)), np.diff(told.start)), np.log(table)[told.code])  # fmt: skip
-        category = np.argmax(log_p + rng.gumbel(size=log_p.shape), axis=1).astype(np.int64)
-        shapes = ((1, self.n), (1, *table.shape), (1, *log_p.shape), (1, len(log_p)))
+        category = drawn_states(told, values[str(self.law.prevalence.name)], table, rng)
+        shapes = ((1, self.n), (1, *table.shape), (1, len(category), self.n), (1, len(category)))
         draws = LabelDraws(*(np.empty(shape) for shape in shapes))
         schedule = LabelSchedule(0, moves, self.prior.kind == FREE_ROWS)
         state = LabelState(category, table.copy())
@@ -209,6 +211,51 @@ class GuessChains(Chains):
         for _ in range(moves):
             guess_chain.sweep_guesses(stream(rng), told.grouped, self.prior, state)
         return self.named(state)
+
+
+def drawn_states(told: Any, probability: np.ndarray, table: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # fmt: skip
+    """Draw the category or state of every item without gold label, given its probabilities and those of labels."""
+    log_p = np.log(probability) + np.zeros((len(told.gold_category), len(probability)))
+    np.add.at(log_p, np.repeat(np.arange(len(log_p)), np.diff(told.start)), np.log(table)[told.code])
+    return np.argmax(log_p + rng.gumbel(size=log_p.shape), axis=1).astype(np.int64)
+
+
+class SubtypeChains(Chains):
+    """Gibbs of EBCC; subtypes are sorted in the draws of runs only."""
+
+    begun_by = begin_subtypes_gibbs
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.law = read_subtypes(model)
+        self.n = len(self.law.prior.prevalence)
+        self.rater = self.law.answers.code // self.n
+
+    def told(self, answers: np.ndarray) -> Any:
+        """Return the answers as the kernel reads them."""
+        return self.law.answers._replace(code=answer_codes(self.rater, answers, self.n))
+
+    def named(self, drawn: subtype_chain.SubtypeDraws) -> Values:
+        """Return draws by the names of the free variables."""
+        confusion = self.law.by_subtype(drawn.table)
+        return dict(zip(self.law.names, (drawn.prevalence, drawn.weight, confusion), strict=True))
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain."""
+        plan = ChainPlan(1, KEPT, self.tune, seed, 1, "float64", self.thin)
+        drawn = subtype_chains.draw_subtypes(self.told(answers), self.law.prior, plan)
+        return {name: x[0] for name, x in self.named(drawn).items()}
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Draw the states of the items given the parameters, then sweep."""
+        told, prior = self.told(answers), self.law.prior
+        prevalence, weight, confusion = (values[name] for name in self.law.names)
+        table = as_table(confusion.reshape(len(confusion), -1, self.n))
+        state = drawn_states(told, (prevalence[:, None] * weight).ravel(), table, rng)
+        shapes = (prevalence.shape, weight.shape, table.shape, (len(state), self.n), (len(state),))
+        draws = subtype_chain.SubtypeDraws(*(np.empty((1, *shape)) for shape in shapes))
+        subtype_chain.sample_subtypes(stream(rng), told, prior, (0, moves), (state, draws))
+        return {name: x[0] for name, x in self.named(draws).items()}
 
 
 class StateChains(Chains):
@@ -369,6 +416,7 @@ def chains_of(name: str) -> type[Chains]:
     others: dict[str, type[Chains]] = {
         "bradley_terry": PairChains,
         "correlated_votes": VoteChains,
+        "ebcc": SubtypeChains,
         "hierarchical_scores": ScoreChains,
         "item_states": StateChains,
         "plackett_luce": WorthChains,

@@ -93,6 +93,21 @@ def of_effects(model: pm.Model, answers: Any) -> dict[str, Any]:
     return of_labels(model, answers) | {"average diagonal": entry}
 
 
+def of_subtypes(model: pm.Model, answers: Any) -> dict[str, Any]:
+    """Return quantities that are invariant to the order of the subtypes."""
+    weight: Any = model["subtype_weight"]
+    confusion: Any = model["subtype_confusion"]
+    average: Any = model["confusion"]
+    mean = average[0, 0, 0]
+    return {
+        "plausibility of item 0": of_labels(model, answers)["plausibility of item 0"],
+        "average diagonal": mean,
+        "sum of squared weights": (weight**2).sum(),
+        "variance between subtypes": (weight[0] * (confusion[0, 0, :, 0] - mean) ** 2).sum(),
+        "both raters wrong": (weight[0] * confusion[0, 0, :, 1] * confusion[1, 0, :, 1]).sum(),
+    }
+
+
 def of_thresholds(model: pm.Model, answers: Any) -> dict[str, Any]:
     """Return the quantities of labels, the first threshold and the prevalence."""
     threshold: Any = model["threshold"]
@@ -172,6 +187,18 @@ def _states(items: int, weight: float, probability: float) -> Study:
     )
 
 
+def _subtypes(items: int, **options: Any) -> Study:
+    return Study(
+        "ebcc",
+        f"{items} items, 4 raters, 3 answers an item, 2 categories of 2 subtypes",
+        lambda: designs.labels(2, items),
+        lambda data: models.ebcc(data, subtypes=2, **options),
+        of_subtypes,
+        (400, 30),
+        ("prevalence",),
+    )
+
+
 def _comparisons(name: str, words: str, **options: Any) -> Study:
     return Study(
         name,
@@ -219,6 +246,7 @@ STUDIES: Mapping[str, Study] = {
             lambda data: models.dirichlet(data, concentration=0.7),
             of_items,
         ),
+        _subtypes(20, prevalence_concentration=2.0),
         _effects("glad"),
         _labels("hierarchical_dawid_skene"),
         _scores("7 items, 5 raters of 2 groups, 3 scores an item", designs.scores),
@@ -260,6 +288,7 @@ FEW_DATA: Mapping[str, Study] = {
         _labels("class_conditional", 3, 5, **ABILITIES),
         _labels("correlated_votes", 2, 5, confusion_concentration=WEAK_ROWS, vote_correlation=(1.2, 0.8), **WEAK),
         _labels("dawid_skene", 2, 5, confusion_concentration=WEAK_ROWS, **WEAK),
+        _subtypes(5, subtype_concentration=0.7, confusion_concentration=WEAK_ROWS, **WEAK),
         _scores("4 items, 12 raters of 2 groups, 3 scores an item", designs.few_scores),
         _states(5, 0.8, 0.6),
         _labels("mace", 2, 5, competence_concentration=(1.2, 0.6), spam_concentration=0.8, **WEAK),

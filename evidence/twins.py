@@ -157,6 +157,13 @@ OF_LABELS = (
             ("draw_competence", ("(table[row, label] - table[row, other]) / table[row, label]", "1.0"))),
     _labels("spam keeps the answers that were true", "mace", "joint",
             ("draw_competence", ("concentration[row, 0] + given - true", "concentration[row, 0] + given"))),
+    _labels("items are counted by category alone", "ebcc", "invariance",
+            ("_count_states", ("items[s // n_subtypes, s % n_subtypes] += 1", "items[s // n_subtypes, 0] += 1"))),
+    _labels("all subtypes have the prevalence of the category", "ebcc", "joint",
+            ("_draw_states", ("prevalence[j] * weight[j, m]", "prevalence[j]"))),
+    Twin("rows with half the concentration", "ebcc", "gibbs", "calibration",
+         told=lambda: models.ebcc(
+             designs.labels(), subtypes=2, prevalence_concentration=2.0, confusion_concentration=[[2.4, 1.6], [1.6, 2.4]])),
     Twin("the same random numbers in every chain", "dirichlet", "exact", "closed form",
          (("streams_of_items", ("spawn_key=(c,)", "spawn_key=(0,)")),)),
     Twin("items go on from the stream of the first", "dirichlet", "exact", "closed form",
@@ -273,6 +280,7 @@ GRADED = (
          told=lambda: models.correlated_votes(
              designs.labels(2, 5), prevalence_concentration=0.8, confusion_concentration=[[1.2, 0.6], [0.6, 1.2]],
              vote_correlation=(1.3, 0.8))),
+    _graded("weights of subtypes", "ebcc", "_draw_parameters", "prior.weight[j, m] + items[j, m]{}"),
     _graded("right answers", "one_coin", "_draw_ability", "prior.confusion[first, category] + right{}"),
     _graded("wrong answers", "class_conditional", "_draw_ability", "prior.confusion[first + 1, category] + wrong{}"),
     _graded("honest answers", "mace", "draw_competence", "concentration[first, 1] + honest{}"),

@@ -26,6 +26,7 @@ from .comparisons.hmc import begin_hmc
 from .comparisons.recognition import read_comparisons
 from .labels.correlated_votes import begin_correlated_votes, has_correlated_votes, read_correlated_votes
 from .labels.dirichlet import begin_counted_labels
+from .labels.ebcc import begin_subtypes_gibbs, sort_subtypes
 from .labels.gibbs import begin_labels_gibbs
 from .labels.item_states import begin_item_states_gibbs, sort_states
 from .labels.kernels.gibbs import ABILITIES, COMPETENCE, ONE_ABILITY
@@ -35,6 +36,7 @@ from .labels.recognition import (
     read_counted_labels,
     read_item_states,
     read_labels,
+    read_subtypes,
 )
 from .labels.shared_guess import begin_shared_guess, constant_guess_prior, read_shared_guess
 from .rankings.gibbs import begin_gibbs, begin_independent
@@ -77,6 +79,8 @@ def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str
         groups["log_likelihood"] = pointwise.assign({name: pointwise[name] / powers[name] for name in powers})
     if _observes(model, MixedCountsRV) and "state_probability" in groups["posterior"]:
         groups = sort_states(groups)
+    if _observes(model, MarginalLabelsRV) and "subtype_weight" in groups["posterior"]:
+        groups = sort_subtypes(groups)
     if _observes(model, ItemScoresRV) and len(model.observed_RVs) == 1:
         groups = scores_by_item(model, groups)
     return {name: groups[name] for name in groups if name not in ("constant_data", "observed_data")}
@@ -262,6 +266,9 @@ def _name_of(model: pm.Model) -> str:
 
 def _route_of_labels(model: pm.Model) -> Route:
     """Route of a label model, by the prior of its confusion matrices."""
+    if "subtype_weight" in model.named_vars:
+        reason = "given the categories and subtypes of the items, their weights and confusion matrices are conjugate"
+        return _route(model, "ebcc", "gibbs", reason, read_subtypes, begin_subtypes_gibbs)
     try:
         structure = read_labels(model)
         prior = constant_prior(model, structure)

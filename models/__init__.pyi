@@ -15,6 +15,7 @@ from .labels.class_conditional import class_conditional as class_conditional
 from .labels.correlated_votes import correlated_votes as correlated_votes
 from .labels.dawid_skene import dawid_skene as dawid_skene
 from .labels.dirichlet import dirichlet as dirichlet
+from .labels.ebcc import ebcc as ebcc
 from .labels.glad import glad as glad
 from .labels.hierarchical_dawid_skene import hierarchical_dawid_skene as hierarchical_dawid_skene
 from .labels.item_difficulty import item_difficulty as item_difficulty

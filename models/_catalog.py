@@ -151,6 +151,16 @@ _ENTRIES = (
         independent_items=True,
     ),
     CatalogEntry(
+        name="ebcc",
+        summary="Categories with subtypes of items, on which raters err together: a confusion matrix each for every subtype",
+        data="labels",
+        methods=("gibbs", "nuts"),
+        reference="Li, Rubinstein and Cohn 2019, ICML, PMLR 97, section 4",
+        options=("subtypes",),
+        marks=("subtype_weight",),
+        averages_hard_items=True,
+    ),
+    CatalogEntry(
         name="glad",
         summary="Raters with an ability and items with a difficulty, which is summed out; other labels are alike",
         data="labels",

@@ -99,7 +99,7 @@ def _posterior_of(tree: xr.DataTree) -> xr.Dataset:
             f"the posterior holds {', '.join(sorted(names))}, and neither state_weight and state_probability nor prevalence and "
             f"confusion; {remedy}"
         )
-    own = {name for name in names if "item" in posterior[name].dims} - {"plausibility"}
+    own = {name for name in names if {"item", "subtype"} & {*posterior[name].dims}} - {"plausibility"}
     if own:
         raise ValueError(
             f"the posterior has {', '.join(sorted(own))}: given the category, the labels of an item still depend on each other, "

@@ -24,6 +24,7 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
+from .kernels.ebcc import SubtypePrior
 from .kernels.gibbs import ABILITIES, COMPETENCE, FREE_ROWS, ONE_ABILITY, ConfusionPrior, competence_of
 from .kernels.item_states import StatePrior
 
@@ -96,10 +97,16 @@ def read_labels(model: pm.Model) -> LabelStructure:
     shapes = tuple(shape_of(skill) for skill in skills)
     (n,) = shape_of(prevalence)
     kind = _kind(skills, shapes, confusion, n)
-    who, items = constant_value(rater, "the raters"), constant_value(start, "the items")
-    code = answer_codes(who, constant_value(model.rvs_to_values[observed], "the observed labels"), n)
-    answers = Answers(items.astype(np.int64), code, constant_value(known, "gold").astype(np.int64))
+    answers = _answers(model, (observed, start, rater, known), n)
     return LabelStructure(answers, prevalence, skills, confusion, shapes, kind)
+
+
+def _answers(model: pm.Model, observed: tuple[Variable, ...], n: int) -> Answers:
+    """Return the constant answers of an observed variable, given with its start, rater and known category."""
+    labels, start, rater, known = observed
+    who, items = constant_value(rater, "the raters"), constant_value(start, "the items")
+    code = answer_codes(who, constant_value(model.rvs_to_values[labels], "the observed labels"), n)
+    return Answers(items.astype(np.int64), code, constant_value(known, "gold").astype(np.int64))
 
 
 def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior:
@@ -187,8 +194,8 @@ def _matrices(
 
 def as_table(confusion: np.ndarray) -> np.ndarray:
     """Rearrange (rater, category, answer) to (rater * label, category), the layout of the kernels."""
-    n = confusion.shape[-1]
-    return np.ascontiguousarray(confusion.transpose(0, 2, 1), np.float64).reshape(-1, n)
+    n_states = confusion.shape[1]
+    return np.ascontiguousarray(confusion.transpose(0, 2, 1), np.float64).reshape(-1, n_states)
 
 
 # --- Reader of mixtures of item states: counts and Dirichlet priors, from the PyMC graph ---
@@ -206,3 +213,48 @@ def read_item_states(model: pm.Model) -> tuple[np.ndarray, StatePrior]:
     refuse_further(model, [weight, probability])
     prior = StatePrior(dirichlet_concentration(weight), dirichlet_concentration(probability))
     return constant_value(model.rvs_to_values[observed], "the observed counts"), prior
+
+
+# --- Reader of EBCC: answers and Dirichlet priors of states, from the PyMC graph ---
+
+
+@dataclass(frozen=True, eq=False)
+class SubtypeLaw:
+    """Observed answers of a model of subtypes, the priors, and the names of its free variables."""
+
+    answers: Answers
+    prior: SubtypePrior
+    names: tuple[str, str, str]  # of prevalence, weights of the subtypes, confusion matrices by subtype
+
+    def by_subtype(self, table: np.ndarray) -> np.ndarray:
+        """Rearrange (..., rater * label, state) to (..., rater, category, subtype, label)."""
+        n, n_subtypes = self.prior.weight.shape
+        by_state = table.reshape(*table.shape[:-2], -1, n, n, n_subtypes)
+        return np.moveaxis(by_state, -3, -1)
+
+
+def read_subtypes(model: pm.Model) -> SubtypeLaw:
+    """Read a `MarginalLabels` whose states are categories with subtypes, of free Dirichlet variables; NotConjugate for others."""
+    observed = only_observed(model, MarginalLabelsRV)
+    probability, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
+    free = sorted(model.free_RVs, key=lambda rv: rv.type.ndim)
+    if [rv.type.ndim for rv in free] != [1, 2, 4]:
+        raise NotConjugate(
+            "the free variables are not prevalence, weights of subtypes and confusion matrices"
+        )
+    refuse_further(model, free)
+    prevalence, weight, own = (dirichlet_concentration(rv) for rv in free)
+    rng = np.random.default_rng(0)
+    trials = [rng.dirichlet(np.ones(x.shape[-1]), x.shape[:-1]) for x in (prevalence, weight, own)]
+    states = weight.size
+    expected = [(trials[0][:, None] * trials[1]).ravel(), trials[2].reshape(len(own), states, -1)]
+    found = evaluator(free, [probability, confusion])(*trials)
+    alike = (
+        x.shape == y.shape and np.allclose(x, y, rtol=1e-12, atol=0)
+        for x, y in zip(map(np.asarray, found), expected, strict=True)
+    )
+    if not all(alike):
+        raise NotConjugate("the states are not those of categories with subtypes")
+    prior = SubtypePrior(prevalence, weight, as_table(own.reshape(len(own), states, -1)))
+    answers = _answers(model, (observed, start, rater, known), len(prevalence))
+    return SubtypeLaw(answers, prior, (str(free[0].name), str(free[1].name), str(free[2].name)))

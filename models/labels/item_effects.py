@@ -208,8 +208,8 @@ def most_answers(labels: Labels) -> int:
     return int(np.bincount(labels.annotation_item, labels.count, len(labels.items)).max())
 
 
-def check_size(labels: Labels, raters: int, states: int) -> None:
-    """Raise ValueError if a table of label or state probabilities has more than 50 million numbers."""
+def check_size(labels: Labels, raters: int, states: int, remedy: str | None = None) -> None:
+    """Raise ValueError if a table of label or state probabilities has more than 50 million numbers; `remedy` ends its text."""
     n, items = len(labels.categories), len(labels.items)
     tables = {f"{raters:,} raters x {n:,} labels": raters * n, f"{items:,} items": items}
     for rows, size in tables.items():
@@ -217,5 +217,6 @@ def check_size(labels: Labels, raters: int, states: int) -> None:
             possible = size * n * FEWEST_NODES <= MOST_CELLS
             fewer = "ask for fewer nodes=" if possible else "use models.hierarchical_dawid_skene"
             raise ValueError(
-                f"{rows} x {states:,} states of an item are {size * states:,} probabilities, more than {MOST_CELLS:,}; {fewer}"
+                f"{rows} x {states:,} states of an item are {size * states:,} probabilities, more than {MOST_CELLS:,}; "
+                f"{remedy or fewer}"
             )

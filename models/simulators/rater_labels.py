@@ -12,6 +12,7 @@ from .partial_rankings import normalised
 from .simulated import LARGEST, SMALLEST, Simulated, check_numbers, check_whole, draw_columns
 
 RIGHT_LOG_ODDS = 2.0  # mean log odds of the right label against each other one
+SUBTYPES = 3  # of each category
 SCALE, SCALE_SD, INCREMENT_SD, SPREAD = 0.55, 0.5, 0.75, 0.5  # of ordinal raters
 
 
@@ -101,6 +102,20 @@ def _logistic_random_effects(rng: np.random.Generator, design: Design) -> Law:
     return truth, _probability(log_odds[design.rater, known] - effect[design.item])
 
 
+def _ebcc(rng: np.random.Generator, design: Design) -> Law:
+    """EBCC: subtypes of the categories, on which raters have confusion matrices of their own."""
+    n = len(design.prevalence)
+    weight = rng.dirichlet(np.ones(SUBTYPES), n)
+    shape = (design.raters, n, SUBTYPES, n)
+    drawn = rng.standard_gamma(np.broadcast_to(confusion_concentrations(n)[:, None], shape))
+    own = drawn / drawn.sum(axis=3, keepdims=True)
+    known, truth = _true_categories(rng, design)
+    subtype = draw_columns(rng, weight[truth["true_category"]])
+    truth |= {"subtype": subtype, "subtype_weight": weight, "subtype_confusion": own}
+    truth |= {"confusion": (weight[:, :, None] * own).sum(axis=2)}
+    return truth, own[design.rater, known, subtype[design.item]]
+
+
 def _ordinal(rng: np.random.Generator, design: Design) -> Law:
     """Ordinal: items on a line, raters with thresholds and a scale; the truth is a typical rater's label."""
     n = len(design.prevalence)
@@ -152,6 +167,7 @@ def _between(away: np.ndarray, scale: np.ndarray) -> np.ndarray:
 EFFECTS: dict[str, Callable[[np.random.Generator, Design], Law]] = {
     "mace": _mace,
     "shared_guess": _shared_guess,
+    "ebcc": _ebcc,
     "glad": _glad,
     "item_difficulty": _item_difficulty,
     "logistic_random_effects": _logistic_random_effects,
@@ -160,7 +176,7 @@ EFFECTS: dict[str, Callable[[np.random.Generator, Design], Law]] = {
 
 LabelModel = Literal[
     "dawid_skene", "multinomial", "one_coin", "class_conditional", "hierarchical_dawid_skene", "dirichlet",
-    "mace", "shared_guess", "glad", "item_difficulty", "logistic_random_effects", "ordinal",
+    "mace", "shared_guess", "ebcc", "glad", "item_difficulty", "logistic_random_effects", "ordinal",
 ]  # fmt: skip
 
 RIGHT, WRONG = 4.0, 2.0
@@ -201,6 +217,8 @@ def labels(
 
         dirichlet                 no truth: y_a ~ Categorical(lambda_i),
                                   lambda_i ~ Dirichlet(prevalence_concentration)
+        ebcc                      rows ~ Dirichlet as in dawid_skene, for each of three subtypes of a category,
+                                  whose shares ~ Dirichlet(1)
         glad                      right with probability logistic(alpha_k beta_i),
                                   alpha_k and log beta_i ~ Normal(1, 1)
         item_difficulty           log odds of item i ~ Normal(eta, Chi) of its category, for all raters
@@ -235,6 +253,8 @@ def labels(
         - shared_guess: ``prevalence``, ``own_confusion`` and, copied or not, ``confusion``, ``shared`` (rater),
           ``guess`` (group_of_raters, category, answer), ``guesses`` (item, group_of_raters). The attribute ``kind`` of the
           raters is "person", "judge a" or "judge b";
+        - ebcc: ``prevalence``, ``confusion``, ``subtype`` (item), ``subtype_weight`` (category, subtype),
+          ``subtype_confusion`` (rater, category, subtype, answer);
         - glad: ``prevalence``, ``ability`` (rater), ``easiness`` (item);
         - item_difficulty: ``prevalence``, ``effect_mean`` and ``effect_spread`` (category, contrast),
           ``effect`` (item, contrast);
@@ -263,8 +283,8 @@ def labels(
     References
     ----------
     Dawid and Skene (1979), doi:10.2307/2346806. Paun et al. (2018), doi:10.1162/tacl_a_00040, section 3. Hovy
-    et al. (2013), aclanthology N13-1132 (MACE). Whitehill et al. (2009), NIPS 22 (GLAD). Samejima (1969),
-    Psychometrika monograph 17 (ordinal).
+    et al. (2013), aclanthology N13-1132 (MACE). Li et al. (2019), ICML (EBCC). Whitehill et al. (2009), NIPS 22
+    (GLAD). Samejima (1969), Psychometrika monograph 17 (ordinal).
     """
     check_whole(items=items, raters=raters, answers=answers)
     check_whole(2, categories=categories)

@@ -30,6 +30,8 @@ PRIORS = {  # argument -> expression of one number
     "correlated_votes": PREVALENCE | {"vote_correlation": lambda a: (a, 2.0)},
     "dawid_skene": PREVALENCE | {"confusion_concentration": lambda a: 0.5 + a * np.eye(3)},
     "dirichlet": {"concentration": lambda a: [a, 1.0, a]},
+    "ebcc": PREVALENCE
+    | {"subtype_concentration": lambda a: a, "confusion_concentration": lambda a: 0.5 + a * np.eye(3)},
     "glad": PREVALENCE | {"ability": lambda a: (a, 1.5)},
     "hierarchical_dawid_skene": SPREADS,
     "hierarchical_scores": {"mean": lambda a: a, "spread": lambda a: a / 2},
