@@ -175,6 +175,9 @@ Concentration = Annotated[
 Unranked = Annotated[
     str | None, typer.Option(help="Treatment of unranked categories: pooled, single or ignored.")
 ]
+Subtypes = Annotated[
+    int | None, whole_option(help="For ebcc: number of subtypes of each category, from 2; default 3.")
+]
 TieWeight = Annotated[str | None, typer.Option(help="For prirn: weight of tied categories, split or full.")]
 Ties = Annotated[
     str | None,
@@ -264,6 +267,7 @@ class CategoryOptions:
     concentration: Concentration = None
     unranked: Unranked = None
     tie_weight: TieWeight = None
+    subtypes: Subtypes = None
 
 
 @dataclass

@@ -157,9 +157,9 @@ OF_LABELS = (
             ("draw_competence", ("(table[row, label] - table[row, other]) / table[row, label]", "1.0"))),
     _labels("spam keeps the answers that were true", "mace", "joint",
             ("draw_competence", ("concentration[row, 0] + given - true", "concentration[row, 0] + given"))),
-    _labels("items are counted by category alone", "ebcc", "invariance",
+    _labels("items are counted by category alone", "ebcc", "joint",
             ("_count_states", ("items[s // n_subtypes, s % n_subtypes] += 1", "items[s // n_subtypes, 0] += 1"))),
-    _labels("all subtypes have the prevalence of the category", "ebcc", "joint",
+    _labels("all subtypes have the prevalence of the category", "ebcc", "invariance",
             ("_draw_states", ("prevalence[j] * weight[j, m]", "prevalence[j]"))),
     Twin("rows with half the concentration", "ebcc", "gibbs", "calibration",
          told=lambda: models.ebcc(

@@ -237,10 +237,11 @@ def read_subtypes(model: pm.Model) -> SubtypeLaw:
     """Read a `MarginalLabels` whose states are categories with subtypes, of free Dirichlet variables; NotConjugate for others."""
     observed = only_observed(model, MarginalLabelsRV)
     probability, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
-    free = sorted(model.free_RVs, key=lambda rv: rv.type.ndim)
+    free = [rv for rv in model.free_RVs if isinstance(rv.owner.op, DirichletRV)]
+    free.sort(key=lambda rv: rv.type.ndim)
     if [rv.type.ndim for rv in free] != [1, 2, 4]:
         raise NotConjugate(
-            "the free variables are not prevalence, weights of subtypes and confusion matrices"
+            "the Dirichlet variables are not prevalence, weights of subtypes and confusion matrices"
         )
     refuse_further(model, free)
     prevalence, weight, own = (dirichlet_concentration(rv) for rv in free)

@@ -51,6 +51,14 @@ def test_a_group_is_read_and_reaches_the_model(votes):
     assert sorted(model.coords["group_of_raters"]) == ["model", "person"]
 
 
+def test_a_number_of_subtypes_reaches_the_model(votes):
+    settings = settings_of("labels", "ebcc", {"subtypes": 2}, **SAMPLER)
+    model = build(read_annotations(votes, settings, [])[0], settings, 1)
+    assert model.coords["subtype"] == (0, 1)
+    with pytest.raises(ValueError, match="--subtypes is not an option of the model mace, but of ebcc"):
+        settings_of("labels", "mace", {"subtypes": 2}, **SAMPLER)
+
+
 def test_report_says_what_a_judge_is_worth(votes, tmp_path):
     options = ("--kind", "labels", "--model", "mace", "--rater-attribute", "kind", "--seed", 2)
     result = run("report", votes, *options, "--draws", 100, "--chains", 2, "--out", tmp_path)

@@ -18,7 +18,11 @@ SIMULATED = {
     "scores": lambda: models.simulators.scores(items=5, raters=4, random_seed=1),
 }
 # a flat prior has no power to scale
-OPTIONS = {"dirichlet": {"concentration": 2.0}, "shared_guess": {"groups": list("xxyy")}}
+OPTIONS = {
+    "dirichlet": {"concentration": 2.0},
+    "ebcc": {"subtypes": 2},
+    "shared_guess": {"groups": list("xxyy")},
+}
 LAYOUTS = [(name, OPTIONS.get(name, {})) for name in models.catalog]
 LAYOUTS += [(name, {"candidates": "all"}) for name in ("plackett_luce", "tempered_plackett_luce")]
 FUNCTIONS = {

@@ -87,7 +87,8 @@ def test_three_hundred_categories_are_said_before_the_first_draw(monkeypatch):
         own.check_run(route)
     monkeypatch.setenv(costs.ALLOWED, "1000")
     with pytest.warns(
-        inference.CostWarning, match=r"330,300 numbers \(confusion has most\) take about .* GB of memory and \d"
+        inference.CostWarning,
+        match=r"330,300 numbers \(confusion has most\) take about .* GB of memory and \d",
     ):
         own.check_run(route)
     with warnings.catch_warnings():

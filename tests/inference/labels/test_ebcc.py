@@ -127,9 +127,10 @@ def test_a_law_of_other_states_goes_to_nuts():
         models.ebcc(LABELS, subtype_concentration=scale)
     route = route_of(outer)
     assert (route.name, route.method) == ("ebcc", "nuts")
+    assert "depends on the random variable 'scale'" in route.reason
     fixed = pm.do(MODEL, {"prevalence": np.array([0.5, 0.5])})
     assert route_of(fixed).method == "nuts"
-    assert "not prevalence, weights of subtypes" in route_of(fixed).reason
+    assert "are not prevalence, weights of subtypes" in route_of(fixed).reason
     assert route_of(MODEL).reason.startswith("given the categories and subtypes")
 
 
