@@ -22,6 +22,7 @@ from .labels.shared_guess_em import shared_guess_em as shared_guess_em
 from .labels.step import ConfusionGibbs as ConfusionGibbs
 from .labels.step import GuessGibbs as GuessGibbs
 from .labels.votes import majority_vote as majority_vote
+from .posterior_predictive import predict as predict
 from .rankings.point_estimates import irn as irn
 from .rankings.point_estimates import plackett_luce_mle as plackett_luce_mle
 from .rankings.step import WorthGibbs as WorthGibbs

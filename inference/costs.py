@@ -159,7 +159,7 @@ class Costs:
 
     def _refuse(self, cost: Cost) -> None:
         """Raise ValueError if the machine lacks the memory."""
-        allowed = _allowed_memory()
+        allowed = allowed_memory()
         if cost.memory > allowed:
             raise ValueError(
                 f"{_in_words(cost, self.plan)}, and {allowed / 1e9:.1f} GB are available. {self._remedies()}; or, to draw all "
@@ -292,7 +292,7 @@ def _cpus(plan: Draws) -> int:
     return min(plan.cores or math.inf, os.cpu_count() or 1)  # type: ignore[return-value]
 
 
-def _allowed_memory() -> float:
+def allowed_memory() -> float:
     """Bytes of memory that a run may take: the user's number, or what the machine and its limits leave; infinite if unknown."""
     if asked := os.environ.get(ALLOWED):
         try:

@@ -17,6 +17,7 @@ from .diagnostics import diagnose, warn_unless_converged
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, check_nuts_options, draw_with_nuts, route_of
 from .nuts.stored_runs import draw_nuts_into
+from .posterior_predictive import predict, require_replicates
 from .runs.model_graph import graph_lock
 from .runs.run import Draws, Run, SinglePrecisionError, check_options
 from .runs.trees import Completion, attributes
@@ -40,6 +41,7 @@ def sample(
     thin: int | Literal["pilot"] = "pilot",
     dtype: Literal["float32", "float64"] = "float32",
     log_likelihood: bool = True,
+    predictive: bool = False,
     store: str | os.PathLike[str] | None = None,
     **nuts: Any,
 ) -> xr.DataTree:
@@ -88,6 +90,9 @@ def sample(
         that single precision cannot represent or tell apart, such as scores about 1e9, are stored as float64.
     log_likelihood : bool, default True
         Whether to store the log likelihood of each annotation (at power one) and log prior of each variable.
+    predictive : bool, default False
+        Whether to add a group ``posterior_predictive``: replicates of the data at 200 evenly spaced draws, those of
+        `predict`, whose tree has log likelihoods for `arviz.loo_pit` too.
     store : path, optional
         New zarr store, such as "run.zarr", to which draws are written as they are made. If the process is
         interrupted, the store can be read, and `resume` draws the rest. The draws are the same as without a
@@ -99,13 +104,15 @@ def sample(
     -------
     DataTree
         Groups ``posterior``, ``sample_stats``, ``observed_data``, ``constant_data``, and ``log_likelihood`` and
-        ``log_prior`` where the model has them. Attributes: model, method, versions, seed, duration in seconds.
+        ``log_prior`` where the model has them; ``posterior_predictive`` if asked for. Attributes: model, method,
+        versions, seed, duration in seconds.
 
     Raises
     ------
     ValueError
         If `method` does not fit the model (the message says why), a number is out of range, or the run needs more
-        memory than the machine has available, unless the environment variable ``RATERZOO_MEMORY_GB`` allows it.
+        memory than the machine has available, unless the environment variable ``RATERZOO_MEMORY_GB`` allows it. With
+        `predictive`, if the model has no law of its answers, or there is a `store`.
 
     Warns
     -----
@@ -130,6 +137,8 @@ def sample(
         raise ValueError(f"a {type(model).__name__} is not a pymc.Model; {remedy}")
     numbers = {"draws": draws, "chains": chains, "thin": None if thin == "pilot" else thin, "cores": cores}
     check_options(dtype, **numbers, tune=tune, random_seed=random_seed)
+    if predictive:
+        _check_predictive(model, store)
     started = perf_counter()
     with graph_lock:
         route = route_of(model)
@@ -161,7 +170,20 @@ def sample(
         with compiled_step("Checking convergence", shown=progressbar):
             diagnosis = diagnose(tree, threads=cores)
         warn_unless_converged(diagnosis)
+    if predictive:
+        replicates = predict(tree, model, log_likelihood=False, progressbar=progressbar)
+        tree["posterior_predictive"] = replicates["posterior_predictive"].to_dataset()
     return tree
+
+
+def _check_predictive(model: pm.Model, store: str | os.PathLike[str] | None) -> None:
+    """Raise ValueError if replicates of the data could not be drawn after sampling."""
+    require_replicates(model)
+    if store is not None:
+        raise ValueError(
+            "predictive=True: a store holds no replicates; leave it out, and draw them from the tree by "
+            "inference.predict(tree, model)"
+        )
 
 
 def draw_compiled(model: pm.Model, plan: Draws, route: Route) -> xr.DataTree:

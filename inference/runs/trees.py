@@ -85,7 +85,7 @@ def label(
     """
     tree = with_current_dims(tree)
     codes = _candidate_codes(tree) if any("candidate" in node.dims for node in tree.subtree) else None
-    observed, groups, done = _has_observation(tree), dict(tree.children), {}
+    observed, groups, done = has_observation(tree), dict(tree.children), {}
     if observed is not None and "log_likelihood" in groups and not observed.all():
         if groups["log_likelihood"].sizes.get("item") == observed.sum():  # labelled before
             done["log_likelihood"] = groups.pop("log_likelihood").to_dataset()
@@ -219,7 +219,7 @@ def _by_item(group: xr.Dataset) -> xr.Dataset:
     return group if last == "item" else group.drop_vars(last, errors="ignore").rename({last: "item"})
 
 
-def _has_observation(tree: xr.DataTree) -> np.ndarray | None:
+def has_observation(tree: xr.DataTree) -> np.ndarray | None:
     """Mask of items with an answer or a gold label, shape (item,); None for any other than a label model."""
     labels = _observed_labels(tree)
     if labels is None:

@@ -82,7 +82,7 @@ ALLOWED = MODELS | INFERENCE | EVALUATION | ABOVE
 # floors of inference, from the top: a module imports its own floor and those below
 FLOORS = (
     {"sampling", "scattering", "design"},
-    {"checkpoints", "costs"},
+    {"checkpoints", "costs", "posterior_predictive"},
     {"nuts"},
     {"methods"},
     {*FAMILIES},

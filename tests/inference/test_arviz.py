@@ -72,6 +72,8 @@ def test_tree_is_one_of_arviz(name, options, tmp_path):
         plt.close("all")
     round_trips(tree, tmp_path)
     if not model.observed_RVs:  # PrIRN has its annotations in the prior: no likelihood, nothing to predict
+        with pytest.raises(ValueError, match="observes nothing"):
+            inference.predict(tree, model)
         return
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Estimated shape parameter of Pareto")  # few draws of few items
@@ -80,6 +82,8 @@ def test_tree_is_one_of_arviz(name, options, tmp_path):
     if "candidate" in tree["posterior"].dims:  # a replicate could name other categories
         with model, pytest.raises(ValueError, match="Build the model with candidates='all'"):
             pm.sample_prior_predictive(2, random_seed=1)
+        with pytest.raises(ValueError, match="Build the model with candidates='all'"):
+            inference.predict(tree, model)
         return
     predicted(model, tree, free)
 
@@ -97,7 +101,7 @@ def predicted(model, tree, free):
     """Prior and posterior predictive have the ids of the posterior, and ArviZ draws both beside it."""
     with model:
         prior = pm.sample_prior_predictive(20, random_seed=1)
-        predictive = pm.sample_posterior_predictive(tree, random_seed=1, progressbar=False)
+    predictive = inference.predict(tree, model, progressbar=False)
     for name, ids in prior["prior"].coords.items():
         if name in tree["posterior"].coords and name not in ("chain", "draw", "candidate"):
             kinds = ids.dtype.kind, tree["posterior"][name].dtype.kind
@@ -109,6 +113,10 @@ def predicted(model, tree, free):
         warnings.filterwarnings("ignore", "Variables .* look (discrete|binary)")  # as annotations are
         az.plot_ppc_dist(both)
     plt.close("all")
+    (name,) = predictive["observed_data"].data_vars
+    pit = az.loo_pit(predictive)[name]
+    assert pit.dims == predictive["observed_data"][name].dims
+    assert ((pit >= 0) & (pit <= 1)).all()
     first = model.free_RVs[0]
     with pm.do(model, {first.name: first.eval()}):
         pm.sample_prior_predictive(2, random_seed=1)
