@@ -13,7 +13,7 @@ import pymc as pm
 import xarray as xr
 
 from .._messages import OUR_FILES
-from .kernels.convergence import mixing_of
+from .kernels.convergence import measure_mixing, normal_scores_of_ranks
 from .methods import Route, begin_run, nuts_thinning
 from .runs.available_memory import available_memory
 from .runs.compiled_models import compilation_of_densities
@@ -267,9 +267,10 @@ def _diagnosis_seconds(chains: int, draws: int, numbers: int) -> float:
     """CPU seconds of the diagnosis of all numbers, by that of a few."""
     few = min(numbers, TRIAL_QUANTITIES)
     sample = np.random.default_rng(0).normal(size=(chains, draws, few)).astype(np.float32)
-    mixing_of(sample[:, :4], 1)  # compiles
+    scores = normal_scores_of_ranks(chains, draws, sample.dtype)
+    measure_mixing(sample, scores, 0, 1)  # compiles
     begun = process_time()
-    mixing_of(sample, 1)
+    measure_mixing(sample, scores, 0, few)
     return (process_time() - begun) * numbers / few
 
 

@@ -21,6 +21,9 @@ One radix sort of a quantity serves all its ranks, its median and its quantiles:
 are a merge of the two halves of the sorted draws. Autocovariances are summed only up to the lag
 that ends the positive sequence.
 
+To compile all this takes two seconds. Few quantities, such as those of a first small table, are diagnosed in NumPy
+(`measure_few`), which is slower for many.
+
 References
 ----------
 Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021), Rank-normalization, folding, and
@@ -32,9 +35,12 @@ section 3.3, doi:10.1214/ss/1177011137.
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.stats import rankdata
 
 from ...models.distributions.compiling import cached_njit, inner_njit
 from ...models.distributions.vector_math import as_bits
@@ -42,6 +48,7 @@ from ...models.distributions.vector_math import as_bits
 DIGIT_BITS, N_DIGITS = 11, 6  # of the radix sort
 
 
+@lru_cache(maxsize=8)  # the same for every variable of a posterior
 def normal_scores_of_ranks(n_chains: int, n_draws: int, dtype: np.dtype) -> np.ndarray:
     """Return the normal score of every rank and half rank among the draws of the halved chains.
 
@@ -313,6 +320,87 @@ def _moments(x):
     return mean, squares
 
 
+# --- Few quantities: the same in NumPy ---
+
+FEW_DRAWS = 2**20  # of all quantities
+
+
+def measure_few(draws: np.ndarray, scores: np.ndarray, tail: float = TAIL) -> np.ndarray:
+    """Diagnose all quantities at once, like `measure_mixing`, by fast Fourier transforms and without compiled code.
+
+    Shapes: draws float32 or float64 (chain, draw, quantity); result (4, quantity).
+    """
+    n_chains, n_draws, n_quantities = draws.shape
+    result = np.full((4, n_quantities), np.nan)
+    known = ~np.isnan(draws).any(axis=(0, 1))
+    if n_draws < MIN_DRAWS or not known.any():
+        return result
+    x = np.moveaxis(draws[:, :, known], 2, 0)
+    half, every = n_draws // 2, x.reshape(len(x), -1)
+    halves = np.concatenate([x[:, :, :half], x[:, :, n_draws - half :]], axis=1)
+    value = halves.reshape(len(x), -1)
+
+    def scored(value: np.ndarray) -> np.ndarray:
+        return scores[(2 * rankdata(value, axis=1)).astype(np.int64)].reshape(halves.shape)
+
+    z, r_hat = scored(value), np.full(len(x), np.nan)
+    with np.errstate(all="ignore"):  # constant and infinite draws
+        if n_chains > 1:
+            median = np.median(value, axis=1, keepdims=True)
+            distance = np.where(np.isfinite(median), np.abs(value - median), 0.0)
+            fold = _scale_reductions(scored(distance))
+            r_hat = _scale_reductions(z)
+            r_hat = np.where(fold > r_hat, fold, r_hat)
+        bounds = (np.quantile(every, p, axis=1)[:, None, None] for p in (1 - tail, tail))
+        low, high = (_effective_sizes(np.where(halves <= bound, 1.0, 0.0)) for bound in bounds)
+        deviations = every.astype(float) - every[:, :1]  # exactly zero if all are equal
+        error = deviations.std(axis=1, ddof=1) / np.sqrt(_effective_sizes(halves.astype(float)))
+        bulk = _effective_sizes(z)
+    result[:, known] = r_hat, bulk, np.fmin(low, high), error
+    return result
+
+
+def _scale_reductions(chains: np.ndarray) -> np.ndarray:
+    """Return R-hat (quantity,) of chains (quantity, chain, draw)."""
+    n_draws = chains.shape[2]
+    deviations = chains - chains[:, :, :1]  # exactly zero if all are equal
+    within = deviations.var(axis=2, ddof=1).mean(axis=1)
+    between = (chains[:, :, 0] + deviations.mean(axis=2)).var(axis=1, ddof=1)  # B / N
+    return np.sqrt((n_draws * between / within + n_draws - 1) / n_draws)
+
+
+def _effective_sizes(chains: np.ndarray) -> np.ndarray:
+    """Return the ESS (quantity,) of chains (quantity, chain, draw)."""
+    _, n_chains, n_draws = chains.shape
+    means = chains.mean(axis=2, keepdims=True)
+    n_frequencies = next_fast_len(2 * n_draws, real=True)
+    power = np.abs(rfft(chains - means, n_frequencies, axis=2)) ** 2
+    autocovariance = irfft(power.mean(axis=1), n_frequencies, axis=1)[:, :n_draws] / n_draws
+    within = autocovariance[:, :1] * n_draws / (n_draws - 1)
+    total = autocovariance[:, :1] + means[:, :, 0].var(axis=1, ddof=1)[:, None]  # var+
+    rho = 1 - (within - autocovariance) / total
+    rho[:, 0] = 1.0
+    n_pairs = max((n_draws - 1) // 2, 1)  # as many as are looked at
+    even = rho[:, : 2 * n_pairs : 2]
+    pairs = even + rho[:, 1 : 2 * n_pairs : 2]
+    # initial positive sequence (Geyer 1992): the first pair that is not positive ends it
+    ends = pairs <= 0
+    ends[:, -1] = True
+    last = ends.argmax(axis=1)
+    monotone = np.minimum.accumulate(pairs, axis=1)
+    before = np.arange(n_pairs) < last[:, None]
+    at_last = np.take_along_axis(even, last[:, None], axis=1)[:, 0]
+    ended = np.take_along_axis(pairs, last[:, None], axis=1)[:, 0] < 0
+    tau = (
+        -1
+        + 2 * np.where(before, monotone, 0.0).sum(axis=1)
+        + np.where(ended, np.maximum(at_last, 0.0), at_last)
+    )
+    size = n_chains * n_draws
+    ess = size / np.maximum(tau, 1 / math.log10(size))
+    return np.where(np.ptp(chains, axis=(1, 2)) < 1e-15, float(size), ess)
+
+
 # --- Diagnostics on several threads ---
 
 QUANTITIES_PER_TASK = 256
@@ -325,6 +413,8 @@ def mixing_of(draws: np.ndarray, threads: int | None) -> np.ndarray:
     """
     n_chains, n_draws, n_quantities = draws.shape
     scores = normal_scores_of_ranks(n_chains, n_draws, draws.dtype)
+    if draws.size <= FEW_DRAWS:
+        return measure_few(draws, scores)
 
     def part(first: int) -> np.ndarray:
         return measure_mixing(draws, scores, first, min(first + QUANTITIES_PER_TASK, n_quantities))

@@ -1,4 +1,4 @@
-"""Every number of the convergence kernel is ArviZ's."""
+"""Every number of the convergence kernel, and of its twin for few quantities, is ArviZ's."""
 
 import warnings
 
@@ -10,6 +10,7 @@ from packaging.version import Version
 from raterzoo.inference.kernels.convergence import (
     TAIL,
     ascending_order,
+    measure_few,
     measure_mixing,
     normal_scores_of_ranks,
 )
@@ -33,7 +34,9 @@ def autoregressive(name, n_chains, n_draws, coefficients=COEFFICIENTS):
 
 def measured(draws):
     scores = normal_scores_of_ranks(*draws.shape[:2], draws.dtype)
-    return measure_mixing(np.ascontiguousarray(draws), scores, 0, draws.shape[2])
+    result = measure_mixing(np.ascontiguousarray(draws), scores, 0, draws.shape[2])
+    np.testing.assert_allclose(measure_few(draws, scores), result, rtol=1e-9, atol=1e-15)
+    return result
 
 
 def of_arviz(draws):
