@@ -52,17 +52,19 @@ def cpu_seconds() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-def annotations(kind: str) -> Any:
+def annotations(name: str) -> Any:
+    """A small table for a model, of raters who are of a family where the model asks for it."""
     from raterzoo import models
 
-    simulate = models.simulators
+    simulate, kind = models.simulators, models.catalog[name].data
     if kind == "rankings":
         return simulate.rankings(items=20, block_sizes=(1, 2), random_seed=1).data
     if kind == "comparisons":
         return simulate.comparisons(items=10, raters=4, degree=6, tie=1.0, random_seed=1).data
     if kind == "scores":
         return simulate.scores(items=20, raters=4, random_seed=1).data
-    return simulate.labels(items=50, raters=5, categories=3, random_seed=1).data
+    law = {"model": name} if "groups" in models.catalog[name].options else {}
+    return simulate.labels(items=50, raters=5, categories=3, random_seed=1, **law).data
 
 
 def fit(name: str) -> None:
@@ -74,7 +76,7 @@ def fit(name: str) -> None:
     import pymc as pm  # noqa: F401
 
     marks.append(cpu_seconds())
-    model = getattr(models, name)(annotations(models.catalog[name].data))
+    model = getattr(models, name)(annotations(name))
     marks.append(cpu_seconds())
     for _ in range(2):
         tree = inference.sample(model, **DRAWS)
