@@ -1,0 +1,1 @@
+"""Does the model fit? Discrepancies of the annotations against those of replicates."""

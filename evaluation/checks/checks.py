@@ -1,0 +1,73 @@
+"""Posterior predictive checks of a posterior, by kind of annotation."""
+
+import xarray as xr
+
+from ..calls import EvaluationError, Seed, check_whole, generator_of
+from .discrepancies import FEWEST_REPLICATES
+from .labels import label_checks
+
+REPLICATES = 200
+
+
+def model_checks(
+    tree: xr.DataTree, by: str | None = None, *, replicates: int = REPLICATES, random_seed: Seed = None
+) -> xr.Dataset:
+    """Check whether the model of a posterior fits its annotations.
+
+    Numbers computed from the observed annotations are compared with those of replicates, drawn by the model anew, the truth
+    included, at draws of the posterior.
+
+    Labels: do raters err together more than the model believes (correlation of their residuals, of all raters, of the set
+    of raters where it is largest, within and between groups of raters); distinct answers by item and unanimous items; labels
+    of each rater, agreement of each rater with the others, totals of the labels; whether gold items are right as often as
+    claimed. The residuals of each table are those of a Dawid-Skene fit to it.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior of a model whose truth is one category for each item, with the annotations. Replicates are those of its
+        group ``posterior_predictive`` (by `raterzoo.inference.predict`) if it has one, else drawn by its ``confusion`` and
+        ``prevalence``.
+    by : str, optional
+        Coordinate along ``rater`` with the group of each rater; by default the first attribute with several groups, one of
+        two raters or more.
+    replicates : int, default 200
+        Number of replicates, from 40.
+    random_seed : int or numpy.random.Generator, optional
+        Seed; by default derived from the tree.
+
+    Returns
+    -------
+    Dataset
+        Over ``check``: ``observed``, the predictive interval ``lower`` to ``upper`` (90 %), ``tail_probability``, ``adjusted``
+        (the same for all checks together), ``effect`` (in the units of the check) and ``fails``; the coordinate ``meaning``
+        says what a deviation means. The same over ``pair`` (of raters), ``rater`` and ``category`` as ``pair_observed``
+        ..., where ``adjusted`` is the false-discovery rate over them. Attributes: ``fits`` (0 or 1), whether no check fails
+        with 5 % false alarms for all together; ``sentences``; ``replicates``.
+
+    Raises
+    ------
+    EvaluationError
+        If the tree lacks the annotations or what replicates are drawn by, or `by` is no coordinate of the raters.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> simulated = models.simulators.labels(items=60, raters=6, answers=4, random_seed=1)
+    >>> tree = inference.sample(models.dawid_skene(simulated.data), random_seed=1)
+    >>> checks = evaluation.model_checks(tree)
+    >>> bool(checks.attrs["fits"]), checks["check"].values[0]
+    (True, 'mean residual correlation of two raters')
+
+    References
+    ----------
+    Gelman, Meng and Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies, Statistica
+    Sinica 6. Westfall and Young (1993), Resampling-based multiple testing, section 2.3.
+    """
+    check_whole("replicates", replicates, FEWEST_REPLICATES)
+    observed = tree["observed_data"].data_vars if "observed_data" in tree.children else {}
+    rng = generator_of(random_seed, tree)
+    if "observed_label" in observed:
+        return label_checks(tree, by, int(replicates), rng)
+    found = ", ".join(map(str, observed)) or "no observed annotations"
+    raise EvaluationError(f"model_checks reads trees of labels; this one has {found}")

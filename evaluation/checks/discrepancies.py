@@ -1,0 +1,156 @@
+"""Discrepancies of the annotations against those of replicates: tail probabilities, and one verdict on all checks together.
+
+A discrepancy is a number computed from a table of annotations, such as the mean correlation of the residuals of two raters.
+It is computed in the same way for the observed annotations and for n replicates, drawn by the model at draws of its
+posterior. If the model is right the n + 1 tables are nearly exchangeable, so that the rank of the observed one is uniform.
+
+All n + 1 values of a check are standardised by their common mean and standard deviation. The adjusted tail probability of a
+check is the share of tables whose largest score over all checks is at least the observed score of this check (the
+single-step max-T method), so that the probability of any false alarm is at most the level, however the checks depend on
+each other.
+
+References
+----------
+Gelman, Meng and Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies, Statistica
+Sinica 6. Westfall and Young (1993), Resampling-based multiple testing, section 2.3. Benjamini and Hochberg (1995),
+Controlling the false discovery rate, JRSS B 57(1), doi:10.1111/j.2517-6161.1995.tb02031.x.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from scipy.stats import false_discovery_control, norm
+
+LEVEL = 0.05  # of the verdict, and probability outside the predictive interval on either side
+FEWEST_REPLICATES = 40  # with which the verdict can fail at its level
+ROUNDING = 1e-10  # relative difference up to which values are equal
+
+
+@dataclass(frozen=True)
+class Check:
+    """One discrepancy, of the observed annotations and of each replicate."""
+
+    name: str
+    observed: float
+    replicated: np.ndarray  # (replicate,)
+    low: str = ""  # meaning if the observed value is too low, a clause that follows "the data say that"
+    high: str = ""  # and if too high
+    side: Literal["both", "upper", "lower"] = "both"  # side on which the model can fail
+    effect: float | None = (
+        None  # size in units of the subject; by default observed minus mean of the replicates
+    )
+
+
+@dataclass(frozen=True)
+class Family:
+    """Discrepancies of the same kind, such as one for each rater, that are judged together by their mean squared score."""
+
+    name: str
+    dim: str  # of the members in the Dataset, such as "rater"
+    members: Sequence[Any]
+    observed: np.ndarray  # (member,)
+    replicated: np.ndarray  # (replicate, member)
+    found: str  # meaning if the members differ from the replicates
+    is_judged: bool = True  # False: only a table, with the false-discovery rate over the members
+
+
+def standard_scores(observed: np.ndarray, replicated: np.ndarray) -> np.ndarray:
+    """Standardise the observed value, first, and the replicates by their common mean and standard deviation.
+
+    Values that do not vary have the score 0. Shapes: observed (...), replicated (replicate, ...), result (1 + replicate, ...).
+    """
+    values = np.concatenate([np.asarray(observed, float)[None], replicated])
+    sd = values.std(axis=0)
+    varies = sd > ROUNDING * (1 + np.abs(values).max(axis=0))
+    return np.where(varies, (values - values.mean(axis=0)) / np.where(varies, sd, 1), 0.0)
+
+
+def judged(
+    checks: Sequence[Check], families: Sequence[Family] = (), attrs: Mapping[str, Any] | None = None
+) -> xr.Dataset:
+    """Return the table of all checks, those of the members of families, and the verdict.
+
+    Shapes: over ``check`` ``observed``, ``lower``, ``upper``, ``tail_probability``, ``adjusted``, ``effect``, ``fails`` and
+    the coordinate ``meaning``; over the dim of each family the same with its name in front. Attributes ``fits`` (0 or 1),
+    ``sentences``, ``replicates`` and `attrs`. A family whose values are not finite, or that has no members, is left out.
+    """
+    families = [own for own in families if len(own.members)]
+    together = [*checks, *(_as_check(own) for own in families if own.is_judged)]
+    together = [own for own in together if np.isfinite([own.observed, *own.replicated]).all()]
+    scores = np.stack([_one_sided(own) for own in together], axis=1)  # (1 + replicate, check)
+    largest = scores.max(axis=1)
+    columns = {
+        "observed": [own.observed for own in together],
+        "lower": [np.quantile(own.replicated, LEVEL) for own in together],
+        "upper": [np.quantile(own.replicated, 1 - LEVEL) for own in together],
+        "tail_probability": (scores >= scores[0] - ROUNDING).mean(axis=0),
+        "adjusted": (largest[:, None] >= scores[0] - ROUNDING).mean(axis=0),
+        "effect": [_effect(own) for own in together],
+    }
+    fails = columns["adjusted"] <= LEVEL
+    meaning = [own.high if own.observed > own.replicated.mean() else own.low for own in together]
+    table = xr.Dataset(
+        {name: ("check", np.asarray(values, float)) for name, values in columns.items()},
+        {"check": [own.name for own in together], "meaning": ("check", np.array(meaning, dtype=str))},
+    ).assign(fails=("check", fails))
+    for own in families:
+        table = table.merge(_members(own))
+    order = np.argsort(columns["adjusted"], kind="stable")
+    sentences = [_sentence(table.isel(check=c)) for c in order if fails[c]]
+    if not sentences:
+        sentences = [f"The data look as the model expects: none of {len(together)} checks fails."]
+    return table.assign_attrs(
+        {"fits": int(not fails.any()), "sentences": sentences, "replicates": len(scores) - 1}
+        | dict(attrs or {})
+    )
+
+
+def _one_sided(check: Check) -> np.ndarray:
+    """Return the scores (1 + replicate,) whose large values speak against the model."""
+    scores = standard_scores(np.asarray(check.observed), check.replicated)
+    return {"both": np.abs(scores), "upper": scores, "lower": -scores}[check.side]
+
+
+def _effect(check: Check) -> float:
+    """Return the size of a discrepancy."""
+    return check.observed - check.replicated.mean() if check.effect is None else check.effect
+
+
+def _as_check(family: Family) -> Check:
+    """Return the mean squared score over the members of a family as one check; its effect is beyond that of the replicates."""
+    scores = (standard_scores(family.observed, family.replicated) ** 2).mean(axis=1)
+    return Check(family.name, float(scores[0]), scores[1:], high=family.found, side="upper")
+
+
+def _members(family: Family) -> xr.Dataset:
+    """Return the table of the members of a family, with the false-discovery rate over them."""
+    score = standard_scores(family.observed, family.replicated)[0]
+    tail = 2 * norm.sf(np.abs(score))
+    columns = {
+        "observed": family.observed,
+        "lower": np.quantile(family.replicated, LEVEL, axis=0),
+        "upper": np.quantile(family.replicated, 1 - LEVEL, axis=0),
+        "tail_probability": tail,
+        "adjusted": false_discovery_control(tail),
+        "effect": family.observed - family.replicated.mean(axis=0),
+    }
+    return xr.Dataset(
+        {f"{family.dim}_{name}": (family.dim, np.asarray(values, float)) for name, values in columns.items()},
+        {family.dim: list(family.members)},
+    )
+
+
+def _sentence(row: xr.Dataset) -> str:
+    """Return a failed check in words."""
+    meaning = str(row["meaning"].item())
+    figures = f"{_number(row['observed'])}, where the model expects {_number(row['lower'])} to {_number(row['upper'])}"
+    return f"{meaning[:1].upper()}{meaning[1:]}: {row['check'].item()} {figures}."
+
+
+def _number(value: xr.DataArray) -> str:
+    """Return a number with three significant digits, and thousands in full."""
+    number = float(value)
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"

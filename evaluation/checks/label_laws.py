@@ -1,0 +1,358 @@
+"""Laws by which replicates of labels are drawn: the answers of a tree, and replicates of them at draws of its posterior."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import xarray as xr
+
+from ..calls import EvaluationError
+
+MOST_IN_PAIRS = 24  # raters whose pairs are compared: those with the most answers
+DRAWS_OF_MEAN = 20  # of which the mean matrix of all raters is made
+PSEUDO_COUNTS = 4.0  # of that matrix, in each row of the matrix of a rater
+TINY = 1e-9  # smallest probability; storage may have rounded one to 0
+ANONYMOUS = -1
+SAMPLE = ("chain", "draw")
+OF_ITEMS = {"expected_difficulty", "expected_effect", "expected_location"}  # mean effects of the items
+REMEDY = "add replicates with inference.predict, which draws them by the model"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers sorted by item, then by the group of the rater; every item has one."""
+
+    item: np.ndarray  # (answer,)
+    rater: np.ndarray  # (answer,); 0 if anonymous
+    label: np.ndarray  # (answer,)
+    gold: np.ndarray  # (item,), -1 if unknown
+    raters: np.ndarray  # ids (rater,); empty if anonymous
+    categories: np.ndarray  # names (category,)
+    group: np.ndarray  # code of the group of each rater (rater,)
+    groups: list[str]  # names; one if the raters have no attribute
+
+    @cached_property
+    def shape(self) -> tuple[int, int, int]:
+        """Numbers of items, raters and categories."""
+        return len(self.gold), max(len(self.raters), 1), len(self.categories)
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """First answer of each item, and their number (item + 1,)."""
+        return np.searchsorted(self.item, np.arange(len(self.gold) + 1))
+
+    @cached_property
+    def several(self) -> np.ndarray:
+        """Whether an item has two answers or more (item,)."""
+        return np.diff(self.start) > 1
+
+    @cached_property
+    def first_of_cell(self) -> np.ndarray:
+        """First answer of each cell, the answers of one group to one item (cell,)."""
+        key = self.item.astype(np.int64) * len(self.groups) + self.group[self.rater]
+        return np.flatnonzero(np.diff(key, prepend=-1))
+
+    @cached_property
+    def item_of_cell(self) -> np.ndarray:
+        """Item of each cell (cell,)."""
+        return self.item[self.first_of_cell]
+
+    @cached_property
+    def group_of_cell(self) -> np.ndarray:
+        """Group of each cell (cell,)."""
+        return self.group[self.rater[self.first_of_cell]]
+
+    @cached_property
+    def cell(self) -> np.ndarray:
+        """Cell of each answer (answer,)."""
+        begins = np.zeros(len(self.item), np.int64)
+        begins[self.first_of_cell] = 1
+        return np.cumsum(begins) - 1
+
+    @cached_property
+    def chosen(self) -> np.ndarray:
+        """Raters whose pairs are compared, those with the most answers first (chosen,); none if anonymous."""
+        given = np.bincount(self.rater, minlength=self.shape[1])
+        return np.argsort(-given, kind="stable")[: MOST_IN_PAIRS * (len(self.raters) > 1)]
+
+    @cached_property
+    def of_chosen(self) -> tuple[np.ndarray, np.ndarray]:
+        """Answers of the chosen raters, and the cells of these in a table (item, chosen); both (answer of them,)."""
+        place = np.full(self.shape[1], -1)
+        place[self.chosen] = np.arange(len(self.chosen))
+        mine = np.flatnonzero(place[self.rater] >= 0)
+        return mine, self.item[mine] * len(self.chosen) + place[self.rater[mine]]
+
+    @cached_property
+    def given(self) -> np.ndarray:
+        """Number of answers of each chosen rater to each item (item, chosen)."""
+        size = len(self.gold), len(self.chosen)
+        return np.bincount(self.of_chosen[1], minlength=size[0] * size[1]).reshape(size).astype(float)
+
+
+Replicate = Callable[[int, np.random.Generator], np.ndarray]
+
+
+@dataclass(frozen=True)
+class LabelLaw:
+    """Replicates of answers at draws of the posterior, and where the fit of each begins."""
+
+    replicate: Replicate  # of a draw: labels (answer,)
+    start: Callable[[int], tuple[np.ndarray, np.ndarray]]  # prevalence (category,), (rater, category, answer)
+    draws: int
+    prior: np.ndarray  # pseudo-counts of the matrix of every rater (category, answer)
+
+
+def answers_of(
+    tree: xr.DataTree, by: str | None, most: int, rng: np.random.Generator
+) -> tuple[Answers, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the answers of items drawn at random, up to a number of answers, and their places in the tree.
+
+    The places are those of the answers, of the items and of the raters.
+    """
+    label = tree["observed_data"]["observed_label"]
+    constants = tree["constant_data"].to_dataset() if "constant_data" in tree.children else xr.Dataset()
+    if label.dims != ("annotation",) or not {"annotation_item", "annotation_rater"} <= set(constants):
+        raise EvaluationError(
+            "model_checks: the tree has counts of labels, whose plausibilities can fit any table; it checks models whose truth "
+            "is one category for each item, such as dawid_skene, with the item and rater of every answer in constant_data"
+        )
+    item, rater = (
+        constants[f"annotation_{name}"].to_numpy().astype(np.int64, copy=False) for name in ("item", "rater")
+    )
+    plausibility = tree["posterior"]["plausibility"]
+    items = _kept_items(item, plausibility.sizes["item"], most, rng)
+    kept = np.flatnonzero(items[item])
+    ids, group, groups = _raters_of(tree["posterior"].to_dataset(), by)
+    anonymous = not len(ids) or bool((rater[kept] < 0).any())
+    own = np.zeros(1, np.int64) if anonymous else np.unique(rater[kept])
+    group, groups = (np.zeros(1, np.int64), [""]) if anonymous else (group[own], groups)
+    code = np.zeros(len(kept), np.int64) if anonymous else np.searchsorted(own, rater[kept])
+    place = np.flatnonzero(items)
+    order = np.lexsort((group[code], item[kept]))
+    kept = kept[order]
+    gold = constants["gold"].to_numpy()[place] if "gold" in constants else np.full(len(place), -1)
+    answers = Answers(
+        np.searchsorted(place, item[kept]),
+        code[order],
+        label.to_numpy()[kept].astype(np.int64),
+        gold.astype(np.int64),
+        ids[:0] if anonymous else ids[own],
+        plausibility["category"].to_numpy().astype(str),
+        group,
+        groups,
+    )
+    return answers, kept, place, own
+
+
+def _kept_items(item: np.ndarray, items: int, most: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a mask of the answered items, or of items drawn at random with about `most` answers together (item,)."""
+    number = np.bincount(item, minlength=items)
+    if len(item) <= most:
+        return number > 0
+    order = rng.permutation(items)
+    kept = np.zeros(items, bool)
+    kept[order[: np.searchsorted(np.cumsum(number[order]), most) + 1]] = True
+    return kept & (number > 0)
+
+
+def _raters_of(posterior: xr.Dataset, by: str | None) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Return ids of the raters, the code of the group of each, and the names of the groups."""
+    if "rater" not in posterior.dims:
+        return np.array([], str), np.array([], np.int64), [""]
+    ids = posterior["rater"].to_numpy()
+    along = {str(k): c.to_numpy().astype(str) for k, c in posterior.coords.items() if c.dims == ("rater",)}
+    of_raters = {k: c for k, c in along.items() if k != "rater" and not k.startswith("rater_")}
+    if by is None:
+        several = (c for c in of_raters.values() if 1 < len(np.unique(c)) < len(c))
+        names = next(several, np.full(len(ids), ""))
+    elif by in along or f"rater_{by}" in along:
+        names = along.get(by, along.get(f"rater_{by}", ids))
+    else:
+        known = ", ".join(map(repr, of_raters)) or "none"
+        raise EvaluationError(f"by={by!r} is no coordinate along rater; there are: {known}")
+    groups, code = np.unique(names, return_inverse=True)
+    return ids, code.astype(np.int64), groups.tolist()
+
+
+def law_of(
+    tree: xr.DataTree,
+    answers: Answers,
+    places: tuple[np.ndarray, np.ndarray, np.ndarray],
+    replicates: int,
+    rng: np.random.Generator,
+) -> LabelLaw:
+    """Return the law of replicates; `places` are those of answers, items and raters in the tree."""
+    posterior, predictive = tree["posterior"].to_dataset(), _predictive_of(tree)
+    source = posterior if predictive is None else predictive
+    size = source.sizes["chain"], source.sizes["draw"]
+    at = zip(*np.unravel_index(np.resize(rng.permutation(size[0] * size[1]), replicates), size), strict=True)
+    points = [{"chain": int(chain), "draw": int(draw)} for chain, draw in at]
+    start = _start_of(posterior, answers, places, _points_of_posterior(posterior, predictive, points), rng)
+    if predictive is None:
+        replicate = _law_of_confusion(posterior, answers, places[2], points, start)
+    else:
+        replicate = _given_replicates(predictive, places[0], points)
+    share = np.bincount(answers.rater, minlength=answers.shape[1]) / len(answers.item)
+    several = range(min(len(points), DRAWS_OF_MEAN))
+    mean = np.mean([np.tensordot(share, start(draw)[1], 1) for draw in several], axis=0)
+    return LabelLaw(replicate, start, len(points), PSEUDO_COUNTS * mean)
+
+
+def _given_replicates(predictive: xr.DataArray, kept: np.ndarray, points: list[dict[str, int]]) -> Replicate:
+    """Return replicates that the tree has, of the answers that are checked."""
+
+    def replicate(draw: int, _: np.random.Generator) -> np.ndarray:
+        return predictive.isel(points[draw]).to_numpy()[kept].astype(np.int64)
+
+    return replicate
+
+
+def _law_of_confusion(
+    posterior: xr.Dataset,
+    answers: Answers,
+    raters: np.ndarray,
+    points: list[dict[str, int]],
+    start: Callable[[int], tuple[np.ndarray, np.ndarray]],
+) -> Replicate:
+    """Return replicates by prevalence and confusion matrices, or the guesses of groups; the truth of gold items is known."""
+    if OF_ITEMS & set(posterior.data_vars):
+        raise EvaluationError(
+            "model_checks: each item of this model has an effect of its own, so that its answers cannot be drawn by the "
+            f"confusion matrices alone: {REMEDY}"
+        )
+    guess = _guess_law(posterior, answers, raters, points) if "guess" in posterior else None
+
+    def replicate(draw: int, rng: np.random.Generator) -> np.ndarray:
+        prevalence, confusion = start(draw)
+        truth = drawn(np.tile(prevalence, (answers.shape[0], 1)), rng)
+        truth = np.where(answers.gold < 0, truth, answers.gold)
+        if guess is not None:
+            return guess(draw, truth, rng)
+        return drawn(confusion[answers.rater, truth[answers.item]], rng)
+
+    return replicate
+
+
+def _predictive_of(tree: xr.DataTree) -> xr.DataArray | None:
+    """Return the replicates that a tree has, if any."""
+    if "posterior_predictive" not in tree.children:
+        return None
+    return tree["posterior_predictive"].to_dataset().get("observed_label")
+
+
+def _points_of_posterior(
+    posterior: xr.Dataset, predictive: xr.DataArray | None, points: list[dict[str, int]]
+) -> list[dict[str, int]]:
+    """Return the places in the posterior of draws that are given by their places in thinned replicates."""
+    if predictive is None or not all(dim in own.coords for dim in SAMPLE for own in (posterior, predictive)):
+        return [{d: point[d] % posterior.sizes[d] for d in SAMPLE} for point in points]
+    place = {d: posterior.get_index(d).get_indexer(predictive.get_index(d)) for d in SAMPLE}
+    return [{d: int(max(place[d][point[d]], 0)) for d in SAMPLE} for point in points]
+
+
+def _start_of(
+    posterior: xr.Dataset,
+    answers: Answers,
+    places: tuple[np.ndarray, np.ndarray, np.ndarray],
+    points: list[dict[str, int]],
+    rng: np.random.Generator,
+) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
+    """Return prevalence and confusion matrices (rater, category, answer) as a function of the draw.
+
+    By the posterior, or else drawn given the labels that the raters gave to items of each category, by the plausibility.
+    """
+    if not {"prevalence", "confusion"} <= set(posterior.data_vars):
+        return _drawn_from_plausibility(posterior["plausibility"], answers, places[1], points, rng)
+    prevalence = posterior["prevalence"].transpose(*SAMPLE, "category")
+    confusion = posterior["confusion"].transpose(*SAMPLE, ..., "category", "answer")
+
+    def start(draw: int) -> tuple[np.ndarray, np.ndarray]:
+        own = confusion.isel(points[draw])
+        law = own.isel(rater=places[2]).to_numpy() if "rater" in own.dims else own.to_numpy()[None]
+        share = prevalence.isel(points[draw]).to_numpy()
+        return _normalised(share), np.broadcast_to(_normalised(law), (answers.shape[1], *law.shape[1:]))
+
+    return start
+
+
+def _drawn_from_plausibility(
+    plausibility: xr.DataArray,
+    answers: Answers,
+    items: np.ndarray,
+    points: list[dict[str, int]],
+    rng: np.random.Generator,
+) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
+    """Return draws of prevalence and matrices given the plausibility of each draw, from Dirichlet laws."""
+    _, raters, n = answers.shape
+    seed = int(rng.integers(2**62))
+    draws = plausibility.transpose(*SAMPLE, "item", "category")
+
+    def start(draw: int) -> tuple[np.ndarray, np.ndarray]:
+        own = np.random.default_rng([seed, draw])
+        weight = draws.isel(points[draw]).isel(item=items).to_numpy().astype(float)
+        counts = np.zeros((raters, n, n))
+        np.add.at(counts.swapaxes(1, 2), (answers.rater, answers.label), weight[answers.item])
+        mean = _normalised(counts.sum(axis=0) + 1 / n)
+        return own.dirichlet(weight.sum(axis=0) + 1), _normalised(
+            own.standard_gamma(counts + PSEUDO_COUNTS * mean)
+        )
+
+    return start
+
+
+def _guess_law(
+    posterior: xr.Dataset, answers: Answers, raters: np.ndarray, points: list[dict[str, int]]
+) -> Callable[[int, np.ndarray, np.random.Generator], np.ndarray]:
+    """Return the law of answers that copy the guess of a group: a function of draw, truth (item,) and generator."""
+    group = copied_groups(posterior)[raters]
+    place = posterior.get_index("copier").get_indexer(posterior["rater"].to_numpy()[raters])
+    own, guess = (
+        posterior[name].transpose(*SAMPLE, ..., "category", "answer") for name in ("own_confusion", "guess")
+    )
+    shared = posterior["shared"].transpose(*SAMPLE, "copier")
+
+    def replicate(draw: int, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        told = np.stack(
+            [drawn(own_law[truth], rng) for own_law in _normalised(guess.isel(points[draw]).to_numpy())]
+        )
+        often = np.where(place < 0, 0.0, shared.isel(points[draw]).to_numpy()[place])
+        law = _normalised(own.isel(points[draw]).isel(rater=raters).to_numpy())
+        alone = drawn(law[answers.rater, truth[answers.item]], rng)
+        copies = rng.random(len(alone)) < often[answers.rater]
+        return np.where(copies, told[np.maximum(group, 0)[answers.rater], answers.item], alone)
+
+    return replicate
+
+
+def copied_groups(posterior: xr.Dataset) -> np.ndarray:
+    """Return the code of the group whose guess each rater copies, -1 for a rater who copies nobody, from the coordinates."""
+    names = posterior["group_of_raters"].to_numpy().astype(str)
+    copies = posterior.get_index("copier").get_indexer(posterior["rater"].to_numpy()) >= 0
+    for coordinate in posterior.coords.values():
+        if (
+            coordinate.dims == ("rater",)
+            and np.isin(own := coordinate.to_numpy().astype(str)[copies], names).all()
+        ):
+            order = np.argsort(names)
+            code = np.full(len(copies), ANONYMOUS)
+            code[copies] = order[np.searchsorted(names, own, sorter=order)]
+            return code
+    raise EvaluationError(
+        "the tree does not say in which group each rater is: read the groups as an attribute of the raters, "
+        "Labels.from_table(..., rater_attributes=['kind']), and name it, shared_guess(labels, 'kind')"
+    )
+
+
+def _normalised(law: np.ndarray) -> np.ndarray:
+    """Return probabilities that are not 0 and sum to one; stored in single precision they may not."""
+    law = np.maximum(law.astype(float), TINY)
+    return law / law.sum(axis=-1, keepdims=True)
+
+
+def drawn(probability: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw one code from each row of probabilities (row, code)."""
+    edges = np.cumsum(probability, axis=1)
+    u = rng.random(len(edges)) * edges[:, -1]
+    return (edges[:, :-1] <= u[:, None]).sum(axis=1)

@@ -1,0 +1,301 @@
+"""Checks of labels: errors that raters share, distinct answers, labels and agreement of raters, and gold items.
+
+The residual of an answer of rater k to item i, given true category j, is the vector e_ikj of the indicators of its labels
+minus the probabilities pi_kj, whose length has the standard deviation sd_kj. With w_ij the probability of category j given
+all answers to the item, the residual correlation of a set of pairs of raters is
+
+    sum_i sum_j w_ij sum_{k<l} e_ikj . e_ilj  /  sum_i sum_j w_ij sum_{k<l} sd_kj sd_lj
+
+(the score of a law in which the errors of a pair depend on each other). The truth is inferred from the same answers, which
+makes it too small. Observed answers and replicates have this in common: prevalence, matrices and w are fitted to each by
+EM, from the draw of the posterior that made the replicate, or another one.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import xarray as xr
+from scipy.sparse import csr_array
+
+from .discrepancies import Check, Family, judged
+from .label_laws import Answers, LabelLaw, answers_of, law_of
+
+MOST_ANSWERS = 20_000  # that are checked, of items drawn at random
+MOST_IN_SETS = 12  # raters of whom every set is tried
+ITERATIONS = 20  # of EM
+FEWEST_COMMON = 20  # items that both raters of a pair answered
+SHRINKAGE = 0.05  # least, of the covariance of the pairs towards their mean variance
+
+AGREE = "raters agree more than independent errors do: they share errors, or find the same items hard"
+DISAGREE = "raters agree less than independent errors do"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers computed from one table of answers."""
+
+    together: float  # residual correlation of all pairs of answers to an item
+    within: np.ndarray  # of pairs in each group (group,)
+    between: float  # of pairs in two groups
+    pairs: np.ndarray  # of pairs of chosen raters (pair,)
+    labels: np.ndarray  # counts (rater, category)
+    agreement: np.ndarray  # mean share of the others who agree, of each rater (rater,)
+    distinct: float  # answers, mean over items of two answers or more
+    unanimous: float  # share of these items
+    right: float  # share of gold items whose most probable category, without gold, is right, less what is claimed
+
+
+def label_checks(tree: xr.DataTree, by: str | None, replicates: int, rng: np.random.Generator) -> xr.Dataset:
+    """Return the checks of the labels of a posterior."""
+    answers, *places = answers_of(tree, by, MOST_ANSWERS, rng)
+    law = law_of(tree, answers, (places[0], places[1], places[2]), replicates, rng)
+    found = [numbers_of(answers, answers.label, law, int(rng.integers(law.draws)))]
+    found += [numbers_of(answers, law.replicate(draw, rng), law, draw) for draw in range(law.draws)]
+    checks, families = _agreement(answers, found), _families(answers, found)
+    sets, sharing = _sets(answers, found)
+    attrs = {"answers": len(answers.item), "sharing_raters": sharing}
+    return judged([*checks, *sets, *_of_items(answers, found)], families, attrs)
+
+
+# --- Numbers of one table of answers ---
+
+
+def numbers_of(answers: Answers, label: np.ndarray, law: LabelLaw, draw: int) -> Numbers:
+    """Return the numbers of one table of answers, whose fit begins at a draw."""
+    items, raters, n = answers.shape
+    weight, free, table = _fit(answers, label, law.start(draw), law.prior)
+    together, within, between = _pooled(answers, label, weight, table)
+    counts = np.bincount(answers.item * n + label, minlength=items * n).reshape(items, n)
+    different = (counts > 0).sum(axis=1)[answers.several]
+    known = answers.gold >= 0
+    right = (free[known].argmax(axis=1) == answers.gold[known]) - free[known].max(axis=1)
+    return Numbers(
+        together,
+        within,
+        between,
+        _by_pair(answers, label, weight, table),
+        np.bincount(answers.rater * n + label, minlength=raters * n).reshape(raters, n).astype(float),
+        _agreement_of_raters(answers, label, counts),
+        float(different.mean()) if len(different) else np.nan,
+        float((different == 1).mean()) if len(different) else np.nan,
+        float(right.mean()) if known.any() else np.nan,
+    )
+
+
+def _fit(
+    answers: Answers, label: np.ndarray, start: tuple[np.ndarray, np.ndarray], prior: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return p(true category) (item, category) with gold and without, and p(label) (rater, label, category), by EM."""
+    items, raters, n = answers.shape
+    prevalence, confusion = start
+    table = confusion.swapaxes(1, 2).reshape(raters * n, n)
+    given = csr_array(
+        (np.ones(len(label)), answers.rater * n + label, answers.start), shape=(items, raters * n)
+    )
+    counted, pseudo = given.T, np.tile(prior.T, (raters, 1))
+    weight = _weights(given, prevalence, table, answers.gold)
+    for _ in range(ITERATIONS):
+        counts = (counted @ weight + pseudo).reshape(raters, n, n)
+        table = (counts / counts.sum(axis=1, keepdims=True)).reshape(raters * n, n)
+        prevalence = (weight.sum(axis=0) + 1) / (items + n)
+        weight = _weights(given, prevalence, table, answers.gold)
+    without_gold = np.full(items, -1)
+    free = _weights(given, prevalence, table, without_gold) if (answers.gold >= 0).any() else weight
+    return weight, free, table.reshape(raters, n, n)
+
+
+def _weights(given: csr_array, prevalence: np.ndarray, table: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Return p(true category | answers and gold) (item, category)."""
+    log_p = given @ np.log(table) + np.log(prevalence)
+    log_p -= log_p.max(axis=1, keepdims=True)
+    weight = np.exp(log_p, out=log_p)
+    weight /= weight.sum(axis=1, keepdims=True)
+    known = np.flatnonzero(gold >= 0)
+    weight[known] = np.eye(weight.shape[1])[gold[known]]
+    return weight
+
+
+def _pooled(
+    answers: Answers, label: np.ndarray, weight: np.ndarray, table: np.ndarray
+) -> tuple[float, np.ndarray, float]:
+    """Return the residual correlation of all pairs of answers, of those within each group, and of those between groups."""
+    _, raters, n = answers.shape
+    first, item, group = answers.first_of_cell, answers.item_of_cell, answers.group_of_cell
+    of_item = np.flatnonzero(np.diff(item, prepend=-1))  # first cell of each item
+    cells = csr_array(
+        (np.ones(len(label)), answers.rater, np.append(first, len(label))), shape=(len(first), raters)
+    )
+    counts = np.bincount(answers.cell * n + label, minlength=len(first) * n).reshape(-1, n)
+    sums = np.zeros((2, len(answers.groups)))  # products and norms, within each group
+    whole = np.zeros(2)
+    for j in range(n):
+        law = table[:, :, j]
+        squares = (law**2).sum(axis=1)
+        by_cell = np.column_stack(
+            [counts - cells @ law, cells @ np.column_stack([squares, 1 - squares, np.sqrt(1 - squares)])]
+        )
+        by_cell[:, n] += counts.sum(axis=1) - 2 * np.add.reduceat(law[answers.rater, label], first)
+        by_item = np.add.reduceat(by_cell, of_item)
+        for part, (own, share) in enumerate(((by_cell, weight[item, j]), (by_item, weight[:, j]))):
+            product = share * ((own[:, :n] ** 2).sum(axis=1) - own[:, n])
+            norm = share * (own[:, n + 2] ** 2 - own[:, n + 1])
+            if part:
+                whole += product.sum(), norm.sum()
+            else:
+                sums += [np.bincount(group, values, len(answers.groups)) for values in (product, norm)]
+    return float(_ratio(*whole)), _ratio(*sums), float(_ratio(*(whole - sums.sum(axis=1))))
+
+
+def _ratio(product: np.ndarray | np.float64, norm: np.ndarray | np.float64) -> np.ndarray:
+    """Return residual correlations, NaN without a pair of answers."""
+    some = np.asarray(norm) > 1e-6
+    return np.where(some, product / np.where(some, norm, 1), np.nan)
+
+
+def _by_pair(answers: Answers, label: np.ndarray, weight: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return the residual correlation of each pair of the chosen raters (pair,)."""
+    items, _, n = answers.shape
+    given, law = answers.given, table[answers.chosen]
+    chosen = given.shape[1]
+    if not chosen:
+        return np.zeros(0)
+    mine, place = answers.of_chosen
+    counts = np.bincount(place * n + label[mine], minlength=items * chosen * n).reshape(items, chosen, n)
+    # sum_j w_j e_kj . e_lj of residuals by category is that about their mean over j, plus the covariance of the means
+    mean = given[:, :, None] * (weight @ law.reshape(chosen * n, n).T).reshape(items, chosen, n)
+    about, mean = (own.swapaxes(1, 2).reshape(items * n, chosen) for own in (counts - mean, mean))
+    product, norm = about.T @ about - mean.T @ mean, np.zeros((chosen, chosen))
+    for j in range(n):
+        both = (given * weight[:, j, None]).T @ given
+        sd = np.sqrt(1 - (law[:, :, j] ** 2).sum(axis=1))
+        product += both * (law[:, :, j] @ law[:, :, j].T)
+        norm += both * np.outer(sd, sd)
+    upper = np.triu_indices(chosen, 1)
+    return np.nan_to_num(_ratio(product[upper], norm[upper]))
+
+
+def _agreement_of_raters(answers: Answers, label: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the mean share of the other answers to an item that agree with that of each rater, 0 without others."""
+    others = np.diff(answers.start)[answers.item] - 1
+    share = np.where(others > 0, (counts[answers.item, label] - 1) / np.maximum(others, 1), 0.0)
+    size = answers.shape[1]
+    number = np.bincount(answers.rater, others > 0, size)
+    return np.bincount(answers.rater, share, size) / np.maximum(number, 1)
+
+
+# --- Checks ---
+
+
+def _stacked(found: list[Numbers], name: str) -> np.ndarray:
+    """Return one of the numbers of all tables, the observed one first."""
+    return np.array([getattr(own, name) for own in found])
+
+
+def _check(name: str, values: np.ndarray, low: str, high: str) -> list[Check]:
+    """Return a check of values (table,), or none if they are not finite."""
+    return [Check(name, float(values[0]), values[1:], low, high)] if np.isfinite(values).all() else []
+
+
+def _agreement(answers: Answers, found: list[Numbers]) -> list[Check]:
+    """Return the checks of residual correlations: all raters, within each group, and between groups."""
+    checks = _check("mean residual correlation of two raters", _stacked(found, "together"), DISAGREE, AGREE)
+    if len(answers.groups) == 1:
+        return checks
+    within = _stacked(found, "within")
+    for g, name in enumerate(answers.groups):
+        low, high = (f"{name}: {text}" for text in (DISAGREE, AGREE))
+        checks += _check(f"residual correlation within {name}", within[:, g], low, high)
+    low, high = (f"raters of different groups: {text}" for text in (DISAGREE, AGREE))
+    return [*checks, *_check("residual correlation between groups", _stacked(found, "between"), low, high)]
+
+
+def _sets(answers: Answers, found: list[Numbers]) -> tuple[list[Check], list[str]]:
+    """Return the check of the set of raters that shares most, and the raters of this set.
+
+    The score of a set is that of a common correlation of all its pairs, by the inverse covariance of the residual
+    correlations over all tables.
+    """
+    size = min(len(answers.chosen), MOST_IN_SETS)
+    if size < 2:
+        return [], []
+    first, second = np.triu_indices(len(answers.chosen), 1)
+    own = (second < size) & (_common(answers)[first, second] >= FEWEST_COMMON)
+    values = _stacked(found, "pairs")[:, own]
+    if own.sum() < 1 or not values.std():
+        return [], []
+    members = np.array(
+        [
+            [k in chosen for k in range(size)]
+            for m in range(2, size + 1)
+            for chosen in combinations(range(size), m)
+        ]
+    )
+    pairs = (members[:, first[own]] & members[:, second[own]]).astype(float)
+    members, pairs = members[pairs.any(axis=1)], pairs[pairs.any(axis=1)]
+    away = values - values.mean(axis=0)
+    covariance = away.T @ away / len(away)
+    shrinkage = max(SHRINKAGE, own.sum() / (own.sum() + len(away)))
+    covariance *= 1 - shrinkage
+    covariance[np.diag_indices(len(covariance))] += shrinkage * np.trace(covariance) / len(covariance)
+    precision = np.linalg.inv(covariance)
+    scores = away @ precision @ pairs.T / np.sqrt(np.einsum("sp,pq,sq->s", pairs, precision, pairs))
+    best = int(scores[0].argmax())
+    names = answers.raters[answers.chosen[:size][members[best]]].astype(str).tolist()
+    inside = pairs[best] > 0
+    effect = float(values[0, inside].mean() - values[1:, inside].mean())
+    high = f"the raters {', '.join(names)} agree more than independent errors do: some share errors"
+    largest = scores.max(axis=1)
+    check = Check(
+        "largest score of a set of raters", float(largest[0]), largest[1:], high, high, "upper", effect
+    )
+    return [check], names
+
+
+def _common(answers: Answers) -> np.ndarray:
+    """Return the number of items that both of two chosen raters answered (chosen, chosen)."""
+    some = (answers.given > 0).astype(float)
+    return some.T @ some
+
+
+def _of_items(answers: Answers, found: list[Numbers]) -> list[Check]:
+    """Return the checks of distinct answers and unanimous items, and of gold items."""
+    easy = "raters agree more on the answers to an item than the model expects"
+    hard = "raters disagree more on the answers to an item than the model expects"
+    gold = ("less", "more")
+    low, high = (
+        f"on gold items the most probable category is right {word} often than the model claims"
+        for word in gold
+    )
+    return [
+        *_check("distinct answers by item", _stacked(found, "distinct"), easy, hard),
+        *_check("share of unanimous items", _stacked(found, "unanimous"), hard, easy),
+        *_check("share of gold items right, less that claimed,", _stacked(found, "right"), low, high),
+    ]
+
+
+def _families(answers: Answers, found: list[Numbers]) -> list[Family]:
+    """Return the checks of each category, rater and pair of raters."""
+    labels = _stacked(found, "labels")
+    totals, by_rater = labels.sum(axis=1), labels.reshape(len(labels), -1)
+    text = "the labels are not as frequent as the model says"
+    families = [
+        Family("totals of the labels", "category", answers.categories.tolist(), totals[0], totals[1:], text)
+    ]
+    if len(answers.raters) < 2:
+        return families
+    raters = answers.raters.tolist()
+    cells = [f"{rater}, {label}" for rater in raters for label in answers.categories]
+    text = "raters give other labels than the model says"
+    families.append(Family("labels of each rater", "rater_label", cells, by_rater[0], by_rater[1:], text))
+    agreement = _stacked(found, "agreement")
+    text = "some raters agree with the others more or less than the model says"
+    families.append(
+        Family("agreement of each rater with the others", "rater", raters, agreement[0], agreement[1:], text)
+    )
+    first, second = np.triu_indices(len(answers.chosen), 1)
+    often = _common(answers)[first, second] >= FEWEST_COMMON
+    pairs = _stacked(found, "pairs")[:, often]
+    ids = answers.raters[answers.chosen].astype(str)
+    names = [f"{ids[a]}, {ids[b]}" for a, b in zip(first[often], second[often], strict=True)]
+    return [*families, Family("pairs of raters", "pair", names, pairs[0], pairs[1:], "", is_judged=False)]

@@ -1,0 +1,59 @@
+"""The verdict on many checks: its level where observed and replicated values are exchangeable, and what it finds."""
+
+import numpy as np
+import pytest
+from raterzoo.evaluation.checks.discrepancies import LEVEL, Check, Family, judged, standard_scores
+
+STUDIES, REPLICATES = 250, 59
+
+
+def study(rng, shift=0.0, members=6):
+    """Five checks that depend on each other, the first of them shifted, and a family of six raters."""
+    common = rng.gamma(2.0, size=(REPLICATES + 1, 1))
+    checks = common + 3 * rng.standard_normal((REPLICATES + 1, 5))
+    family = common + rng.standard_normal((REPLICATES + 1, members))
+    checks[0, 0] += shift
+    made = [
+        Check(f"check {k}", checks[0, k], checks[1:, k], low="too low", high="too high") for k in range(5)
+    ]
+    return made, [Family("all", "rater", list(range(members)), family[0], family[1:], "raters differ")]
+
+
+def share_failed(seed, shift=0.0, adjusted=True):
+    """Share of studies of which any check fails, by the adjusted or the single tail probabilities."""
+    rng, failed = np.random.default_rng(seed), 0
+    for _ in range(STUDIES):
+        table = judged(*study(rng, shift))
+        failed += not table.attrs["fits"] if adjusted else bool((table["tail_probability"] <= LEVEL).any())
+    return failed / STUDIES
+
+
+def test_the_level_holds_for_all_checks_together_and_a_shift_is_found():
+    # binomial of 250 studies at .05: more than .08 has the probability .02
+    assert share_failed(1) <= 0.08
+    assert share_failed(2, shift=18.0) > 0.9
+
+
+def test_checks_that_are_not_judged_together_have_too_many_false_alarms():
+    assert share_failed(1, adjusted=False) > 0.12
+
+
+def test_the_table_says_what_fails_and_by_how_much():
+    table = judged(*study(np.random.default_rng(5), shift=20.0), {"answers": 12})
+    assert table["fails"].values.tolist() == [True] + [False] * 5
+    assert (
+        table.attrs["fits"] == 0 and table.attrs["replicates"] == REPLICATES and table.attrs["answers"] == 12
+    )
+    (sentence,) = table.attrs["sentences"]
+    assert sentence.startswith("Too high: check 0 ") and "where the model expects" in sentence
+    first = table.isel(check=0)
+    assert first["observed"] > first["upper"] and first["effect"] == pytest.approx(20.0, abs=9.0)
+    assert table["rater_adjusted"].dims == ("rater",) and table.sizes["rater"] == 6
+
+
+def test_values_that_do_not_vary_or_are_missing_do_not_fail():
+    same = np.full(50, 2.0)
+    rng = np.random.default_rng(1).standard_normal(51)
+    table = judged([Check("same", 2.0, same), Check("none", np.nan, same), Check("other", rng[0], rng[1:])])
+    assert table["check"].values.tolist() == ["same", "other"] and table.attrs["fits"] == 1
+    assert (standard_scores(np.array(2.0), same) == 0).all()
