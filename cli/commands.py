@@ -32,6 +32,7 @@ from .options import (
     SamplerOptions,
     Scheduler,
     Seed,
+    SharingOptions,
     Thresholds,
     VoteOptions,
     Workers,
@@ -181,6 +182,7 @@ def rank(
     column: Columns = None,
     drop_missing: DropMissing = False,
     own: VoteOptions,
+    sharing: SharingOptions,
     largest_component: LargestComponent = False,
     cleaning: CleaningOptions,
     anonymize: Anonymize = False,
@@ -194,7 +196,7 @@ def rank(
         check_output("--out", out)
     data = DataOptions(Kind.comparisons, drop_missing=drop_missing, model=model)
     more = {"largest_component": largest_component, "anonymize": anonymize}
-    settings = _settings(data, sampler, own, cleaning, **more)
+    settings = _settings(data, sampler, own, sharing, cleaning, **more)
     _check_header(votes, settings, column or [])
     from .rank import rank_votes
 

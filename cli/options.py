@@ -142,15 +142,15 @@ GroupsOfRaters = Annotated[
     str | None,
     typer.Option(
         "--groups-of-raters",
-        help="For shared_guess: the column with the group of the rater, such as kind; raters of a group share errors. By default "
-        "the first --rater-attribute.",
+        help="For shared_guess, comparisons and hierarchical_scores: the column with the group of the rater, such as kind; those "
+        "of a group share errors, a taste, or a bias on each item. For shared_guess by default the first --rater-attribute.",
     ),
 ]
 Independent = Annotated[
     list[str] | None,
     typer.Option(
         "--independent",
-        help="For shared_guess: a group whose raters share no errors, such as person. Repeat for several.",
+        help="With --groups-of-raters: a group whose raters share nothing, such as person. Repeat for several.",
     ),
 ]
 Columns = Annotated[
@@ -283,12 +283,18 @@ class VoteOptions:
 
 
 @dataclass
-class GroupOptions:
+class SharingOptions:
+    """Groups of raters who share errors or a taste."""
+
+    groups_of_raters: GroupsOfRaters = None
+    independent: Independent = None
+
+
+@dataclass
+class GroupOptions(SharingOptions):
     """Groups of raters."""
 
     group: Group = None
-    groups_of_raters: GroupsOfRaters = None
-    independent: Independent = None
 
 
 # `report` has --groups, of categories
@@ -486,7 +492,7 @@ def settings_of(
         *given.get("rater_attribute", ()),
         *(given[name] for name in ("group", "groups") if name in given),
     ]
-    if "groups" in entry.options and not attributes:
+    if entry.needs_groups and not attributes:
         raise ValueError(
             f"--model {model}: say the column with the group of the rater, such as their kind: {flag('groups')} kind"
         )

@@ -23,6 +23,7 @@ from ..reports.sections.comparisons import (
     raters_in_words,
     scale_in_words,
     sides_in_words,
+    tastes_in_words,
     tie_certainty,
 )
 from ..reports.study import Settings
@@ -67,7 +68,7 @@ def rank_votes(
         f"\nItems of equal rank (=): none is below the first of them with {tie_certainty(prob):.0%} probability."
     )
     print_text(scale_in_words(tree))
-    for sentence in (equals_in_words(tree, prob), sides_in_words(tree, sides)):
+    for sentence in (equals_in_words(tree, prob), sides_in_words(tree, sides), tastes_in_words(tree, prob)):
         if sentence:
             print_text(sentence)
     if diagnosis["converged"]:

@@ -20,7 +20,7 @@ class AnnotationKind:
     arguments: tuple[str, ...] = ()  # options that are arguments of the builders
 
 
-_LAW_OF_VOTES = ("ties", "left_side", "left_bias", "signed")
+_LAW_OF_VOTES = ("ties", "left_side", "left_bias", "signed", "groups", "independent")
 _OF_ALL = ("anonymize", "drop_duplicates", "merge_look_alikes")
 _KINDS = (
     AnnotationKind("rankings", "PartialRankings", "plackett_luce", ("categories", *_OF_ALL)),
@@ -61,6 +61,8 @@ class CatalogEntry:
         Values of the argument `ties`, for comparisons.
     needs_order : bool
         Whether the builder needs the order of the categories, as argument ``order``.
+    needs_groups : bool
+        Whether the builder needs an attribute of the raters for its argument ``groups``.
     nuts_options : mapping
         Default options of `pymc.sample`.
     nuts_thinning : int
@@ -96,6 +98,7 @@ class CatalogEntry:
     default_reliability: int = 1
     ties: tuple[str, ...] = ()
     needs_order: bool = False
+    needs_groups: bool = False
     nuts_options: Mapping[str, Any] = field(default_factory=dict)
     nuts_thinning: int = 1
     marks: tuple[str, ...] = ()
@@ -187,7 +190,7 @@ _ENTRIES = (
         data="scores",
         methods=("gibbs", "nuts"),
         reference="Papaspiliopoulos et al. 2020, doi:10.1093/biomet/asz058",
-        options=("group",),
+        options=("group", "groups", "independent"),
     ),
     CatalogEntry(
         name="item_difficulty",
@@ -287,6 +290,7 @@ _ENTRIES = (
         methods=("gibbs", "nuts"),
         reference="Dawid and Skene 1979, doi:10.2307/2346806; dependence: Li et al. 2019, ICML, section 3",
         options=("groups", "independent"),
+        needs_groups=True,
         nuts_options={"target_accept": 0.9},
         marks=("own_confusion", "shared"),
     ),

@@ -49,7 +49,7 @@ def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:
 
 Range = tuple[float, float]
 Anchor = Literal["mean reliability", "quality sd"] | tuple[Any, Any] | tuple[Range, Range]
-WITH_QUALITY = ("quality", "quality_scale", "coefficient", "residual")  # divided by g
+WITH_QUALITY = ("quality", "quality_scale", "coefficient", "residual", "taste", "taste_scale")  # divided by g
 WITH_RELIABILITY = ("reliability", "reliability_deviation")  # multiplied by g
 NO_ANCHOR = "is not 'mean reliability', 'quality sd', a pair of items or a pair of ranges"
 HALVINGS = 60  # bisections: to the last digit of a double
@@ -83,10 +83,10 @@ def in_units(
     Returns
     -------
     DataTree
-        New tree. In its ``posterior`` ``quality``, ``quality_scale``, ``coefficient`` and ``residual`` are
-        divided by g; ``reliability``, ``reliability_deviation`` and, for signed raters, ``reliability_scale``
-        are multiplied by g; ``log_reliability`` is raised by log g. If all raters are alike, ``reliability``
-        (chain, draw) is added. ``tie``, ``left_bias``, other groups stay. ``quality`` has the attribute ``unit``.
+        New tree. In its ``posterior`` ``quality``, ``quality_scale``, ``coefficient``, ``residual``, ``taste`` and
+        ``taste_scale`` are divided by g; ``reliability``, ``reliability_deviation`` and, for signed raters,
+        ``reliability_scale`` are multiplied by g; ``log_reliability`` is raised by log g. If all raters are alike,
+        ``reliability`` (chain, draw) is added. ``tie``, ``left_bias``, other groups stay. ``quality`` has the attribute ``unit``.
 
     Raises
     ------

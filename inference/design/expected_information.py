@@ -37,8 +37,8 @@ def next_to_ask(
     ----------
     tree : DataTree
         Posterior of comparisons with ``quality`` (chain, draw, item) and, unless all raters are alike,
-        ``reliability`` (chain, draw, rater); ``tie`` and ``left_bias``, of all raters
-        or by rater, are used if present. Or a posterior of
+        ``reliability`` (chain, draw, rater); ``tie``, ``left_bias``, of all raters or by rater, and ``taste``,
+        which the raters of a group share, are used if present. Or a posterior of
         labels or rankings with ``plausibility``, and ``confusion`` where the truth is one category.
     candidates : sequence of pairs of item ids, optional
         For comparisons: pairs to ask about, the left item first; by default all.
@@ -48,7 +48,7 @@ def next_to_ask(
         For labels and rankings: items to annotate once more; by default all.
     about : {"quality", "ranks", "truth", "plausibility"}, optional
         Target of the information. For comparisons: the parameters, which are the qualities of all items, the
-        reliability of the rater, and ties ("quality", the default); or which item of the pair is better
+        reliability and taste of the rater, and ties ("quality", the default); or which item of the pair is better
         ("ranks"), which favours close pairs and good raters. For labels and rankings: the true category, or
         the top-1 label where the plausibilities are the truth ("truth", the default); in the latter case also
         the plausibilities ("plausibility").
@@ -131,9 +131,15 @@ def _next_pair(tree: xr.DataTree, candidates: Any, raters: Any, about: str, link
         reliability = np.ones((len(ids), quality.shape[1]))
     tie = _scalar(posterior, "tie", quality.shape[1])
     sides = _left_biases(posterior, ids, quality.shape[1])
+    tastes = _tastes(tree, ids)
+    if tastes is not None:
+        sides = [(slice(k, k + 1), bias) for own, bias in sides for k in range(*own.indices(len(ids)))]
     column, gain = get_args(AboutPairs).index(about), np.empty((len(left), len(ids)))
     for e, (i, j) in enumerate(zip(left, right, strict=True)):
         for asked, bias in sides:
+            if tastes is not None:
+                taste = tastes[asked.start]
+                bias = bias + reliability[asked.start] * (taste[i] - taste[j])
             gain[e, asked] = answer_information(law, quality[i] - quality[j], reliability[asked], tie, bias)[
                 column
             ]
@@ -164,6 +170,21 @@ def _left_biases(posterior: xr.Dataset, raters: np.ndarray, n_draws: int) -> lis
         return [(slice(None), bias.mean(axis=0))]
     own = positions_of("raters", known, raters)
     return [(slice(k, k + 1), bias[place]) for k, place in enumerate(own)]
+
+
+def _tastes(tree: xr.DataTree, raters: np.ndarray) -> list[np.ndarray] | None:
+    """Return draws of the taste (item, draw) that each rater shares, zeros if independent; None if the model has no tastes."""
+    posterior = tree["posterior"].to_dataset()
+    if "taste" not in posterior:
+        return None
+    group = tree["constant_data"]["sharing_group"]
+    draws = posterior["taste"].transpose("group_of_raters", "item", "chain", "draw").to_numpy()
+    draws = np.ascontiguousarray(draws.reshape(*draws.shape[:2], -1), float)
+    none = np.zeros(draws.shape[1:])
+    if raters.tolist() == ["anyone"]:
+        return [none]
+    own = group.to_numpy()[positions_of("raters", group["rater"].to_numpy(), raters)]
+    return [none if g < 0 else draws[g] for g in own.tolist()]
 
 
 def _link(tree: xr.DataTree, link: str | None) -> str:

@@ -1,5 +1,6 @@
 """Bradley-Terry model of comparisons: logistic law, raters of unequal reliability, Davidson ties."""
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 import pymc as pm
@@ -7,6 +8,7 @@ import pymc as pm
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model
 from ..data.comparisons import Comparisons
+from ..data.sharing_groups import Groups
 from .observed import (
     LeftSide,
     coords_of,
@@ -17,6 +19,7 @@ from .observed import (
     ties_are_modelled,
 )
 from .priors import Reliability, strength_prior
+from .taste import taste_prior
 
 __all__ = ["bradley_terry"]
 
@@ -35,6 +38,9 @@ def bradley_terry(
     quality_scale: Number | None = None,
     reliability_scale: Number | None = None,
     reliability_range: tuple[float, float] | None = None,
+    groups: Groups = None,
+    independent: str | Collection[Any] = (),
+    taste_scale: Number | None = None,
 ) -> pm.Model:
     """Build the Bradley-Terry model: the log odds of winning are reliability times difference of qualities.
 
@@ -45,6 +51,11 @@ def bradley_terry(
         x        = rho_k (q_i - q_j) + b_k                   b_k = 0, or b_k = b ~ Normal(0, 1) for all raters, or
         b_k      = beta + omega d_k,  d ~ ZeroSumNormal(1)   beta ~ Normal(0, 1), omega ~ LogNormal(0, 1)
         p(left) : p(right) : p(tie) = e^(x/2) : e^(-x/2) : nu        nu ~ LogNormal(0, 1), or 0
+
+    and where the raters k of group g share a taste (``groups=``), which independent ones lack:
+
+        x        = rho_k (q_i + delta_gi - q_j - delta_gj) + b_k
+        delta_g  ~ ZeroSumNormal(tau_g)                      tau_g ~ HalfNormal(1)
 
     ====================  ======================  =================================
     symbol                variable                dims
@@ -63,6 +74,9 @@ def bradley_terry(
     gamma                 coefficient             covariate
     r                     residual                item
     X, centred            item_covariate          item, covariate
+    delta                 taste                   group_of_raters, item
+    tau                   taste_scale             group_of_raters
+    delta / tau           taste_deviation         group_of_raters, item
     counts of answers     observed_winner         annotation, outcome
     ====================  ======================  =================================
 
@@ -93,8 +107,9 @@ def bradley_terry(
     tied = ties_are_modelled(require_votes(pairs), ties, "davidson")
     scales = (quality_scale, reliability_scale)
     side = side_effect(pairs, left_side, left_bias)
+    taste = taste_prior(pairs, groups, independent, taste_scale, reliability_range)
     prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
-    with annotation_model(coords_of(pairs, tied) | prior.coords) as model:
+    with annotation_model(coords_of(pairs, tied, taste) | prior.coords) as model:
         strength = prior.register(pairs)
-        observe_winners(pairs, strength, "bradley_terry", ties=tied, left_side=side)
+        observe_winners(pairs, strength, "bradley_terry", ties=tied, left_side=side, taste=taste)
     return model

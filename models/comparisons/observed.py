@@ -18,6 +18,7 @@ from ..data.reading.comparison_tables import OUTCOMES, TIE
 from ..distributions.paired_comparisons import PairedComparisons
 from ..distributions.paired_comparisons_kernels import Link
 from .priors import Strength
+from .taste import Taste
 
 ARGUMENTS = """Parameters
 ----------
@@ -43,6 +44,14 @@ quality_scale, reliability_scale : float or random variable, optional
     Value of sigma or lambda, instead of its prior.
 reliability_range : pair of float, optional
     Uniform priors instead of the above: qualities from 0 to 1, reliabilities in this range.
+groups : str, mapping or sequence, optional
+    Group of every rater: the name of a rater attribute, such as ``"kind"``; or ``{rater: group}``; or groups in the
+    order of ``pairs.raters``. The raters of a group share a taste, also where they are calls of one model under one
+    name; sampled by NUTS. By default no raters share one.
+independent : str or collection of str
+    Groups whose raters share no taste, such as ``("person",)``: their votes are about the qualities themselves.
+taste_scale : float or random variable, optional
+    Value of tau, the same for all groups, instead of its prior.
 
 Returns
 -------
@@ -53,13 +62,14 @@ pymc.Model
 Raises
 ------
 ValueError
-    If the arguments contradict each other or the data: ties with ``ties="none"``, or
-    differences of raters who are anonymous or only one, in reliability or in the side.
+    If the arguments contradict each other or the data: ties with ``ties="none"``,
+    differences of raters who are anonymous or only one, in reliability or in the side, or a rater without a group.
 
 Warns
 -----
 DataWarning
-    If the comparisons do not connect all items: the prior alone places the components relative to each other."""
+    If the comparisons do not connect all items: the prior alone places the components relative to each other. If
+    all raters are of one group: the prior alone tells quality from taste."""
 
 
 def documented[**P](*, ties: str) -> Callable[[Callable[P, pm.Model]], Callable[P, pm.Model]]:
@@ -157,24 +167,40 @@ def side_effect(pairs: Comparisons, left_side: LeftSide | None, left_bias: bool)
     return "shared" if left_bias else left_side
 
 
-def coords_of(pairs: Comparisons, ties: bool) -> dict[str, np.ndarray]:
+def coords_of(pairs: Comparisons, ties: bool, taste: Taste | None) -> dict[str, np.ndarray]:
     """Return the coordinates of a model of comparisons; rater attributes are named ``rater_...``."""
-    return {f"rater_{name}": values for name, values in pairs.rater_attributes.items()} | {
-        "item": pairs.items,
-        "rater": pairs.raters,
-        "annotation": np.arange(len(pair_counts(pairs, ties).counts)),
-        "outcome": np.array(OUTCOMES[: 3 if ties else 2]),
-    }
+    of_groups = {} if taste is None else taste.coords
+    return (
+        of_groups
+        | {f"rater_{name}": values for name, values in pairs.rater_attributes.items()}
+        | {
+            "item": pairs.items,
+            "rater": pairs.raters,
+            "annotation": np.arange(len(pair_counts(pairs, ties).counts)),
+            "outcome": np.array(OUTCOMES[: 3 if ties else 2]),
+        }
+    )
 
 
 def observe_winners(
-    pairs: Comparisons, strength: Strength, link: Link, *, ties: bool, left_side: LeftSide | None
+    pairs: Comparisons,
+    strength: Strength,
+    link: Link,
+    *,
+    ties: bool,
+    left_side: LeftSide | None,
+    taste: Taste | None,
 ) -> None:
-    """Register ``observed_winner``, pointwise by annotation, and, if asked, ``tie`` and ``left_bias``."""
+    """Register ``observed_winner``, pointwise by annotation, and, if asked, tastes, ``tie`` and ``left_bias``."""
     left, right, rater, counts = pair_counts(pairs, ties)
     for name, codes in (("left", left), ("right", right), ("rater", rater)):
         pm.Data(f"annotation_{name}", codes.astype(np.int32), dims="annotation")
-    codes = (left, right, np.where(rater == ANONYMOUS, 0, rater))
+    who = np.where(rater == ANONYMOUS, 0, rater)
+    if taste is not None:
+        first = taste.first_of(who, len(pairs.items))
+        left, right = left + first, right + first
+        strength = strength._replace(quality=taste.register(strength.quality))
+    codes = (left, right, who)
     laws = {
         "left_bias": _left_bias(left_side),
         "tie": pm.LogNormal("tie", 0.0, 1.0) if ties else None,

@@ -192,7 +192,7 @@ def strength_prior(
         refuse_expression(
             "reliability_range", reliability_range, "it bounds the support of the reliabilities"
         )
-        _check_incompatible(
+        check_incompatible(
             "reliability_range= is a uniform prior of qualities and reliabilities",
             about_raters
             | {
@@ -202,7 +202,7 @@ def strength_prior(
             },
         )
     if reliability == "shared":
-        _check_incompatible("reliability='shared' says that raters do not differ", about_raters)
+        check_incompatible("reliability='shared' says that raters do not differ", about_raters)
     elif len(pairs.raters) < 2:
         found = "anonymous" if pairs.anonymous else "all of one rater"
         raise ValueError(
@@ -212,21 +212,21 @@ def strength_prior(
         reliability,
         bool(signed),
         (
-            prior_number("quality_scale", quality_scale, _scale),
-            prior_number("reliability_scale", reliability_scale, _scale),
+            prior_number("quality_scale", quality_scale, positive_scale),
+            prior_number("reliability_scale", reliability_scale, positive_scale),
         ),
         None if reliability_range is None else _increasing_pair(reliability_range),
         None if covariates is None else item_covariates(covariates, pairs.items),
     )
 
 
-def _check_incompatible(meaning: str, given: dict[str, bool]) -> None:
+def check_incompatible(meaning: str, given: dict[str, bool]) -> None:
     """Raise if an argument is given that contradicts one with this `meaning`."""
     if clash := [name for name, there in given.items() if there]:
         raise ValueError(f"{meaning}, and cannot be combined with {clash[0]}; leave one of them out")
 
 
-def _scale(name: str, value: Any) -> float | None:
+def positive_scale(name: str, value: Any) -> float | None:
     """Return a positive finite number, or None if there is none."""
     if value is None:
         return None

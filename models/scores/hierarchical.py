@@ -1,5 +1,6 @@
 """Hierarchical model of scores: raters with a bias and a scale, items with a location, from populations."""
 
+from collections.abc import Collection
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +13,7 @@ from .._catalog import recorded
 from .._hierarchy import Number, annotation_model
 from ..data.raters import rater_groups, refuse_reserved_attributes
 from ..data.scores import Scores
+from ..data.sharing_groups import BIASES, NO_GROUP, Groups, SharingGroups, sharing_groups
 from .observed import observed_scores, register_bounds, require_identified_raters, score_scale
 
 __all__ = ["hierarchical_scores"]
@@ -49,7 +51,13 @@ class Standardised(Transform):
 
 @recorded
 def hierarchical_scores(
-    scores: Scores, *, group: str | None = None, mean: Number | None = None, spread: Number | None = None
+    scores: Scores,
+    *,
+    group: str | None = None,
+    mean: Number | None = None,
+    spread: Number | None = None,
+    groups: Groups = None,
+    independent: str | Collection[Any] = (),
 ) -> pm.Model:
     """Build the hierarchical model of scores: rater biases and scales, and item locations, from populations.
 
@@ -73,6 +81,12 @@ def hierarchical_scores(
         v_g       ~ InverseGamma(2, s0^2 / 2)
         sigma2_k  ~ InverseGamma(nu, (nu + 1) v_g(k))
 
+    and with groups g(k) whose raters share a bias on each item (``groups=``), which independent raters lack:
+
+        phi_g     ~ HalfNormal(s0)                               spread of the shared biases
+        delta_gi  ~ Normal(0, phi_g^2)
+        y_a       ~ Normal(mu_i + b_k + delta_g(k),i, sigma2_k)
+
     ====================  ====================  =================================
     symbol                variable              dims
     ====================  ====================  =================================
@@ -86,6 +100,8 @@ def hierarchical_scores(
     beta                  group_bias            group_of_raters
     v                     usual_variance        scalar, or group_of_raters
     nu                    variance_shape        scalar
+    delta                 shared_bias           group_of_raters, item
+    phi                   shared_bias_spread    group_of_raters
     y                     observed_score        annotation
     m0, s0                mean=, spread=        arguments
     ====================  ====================  =================================
@@ -109,24 +125,32 @@ def hierarchical_scores(
     spread : float or random variable, optional
         Usual spread s0 of the scores of an item, the unit of all priors; by default a sixth of the distance
         between the bounds or, without bounds, the root of half the variance of all scores.
+    groups : str, mapping or sequence, optional
+        Group of every rater, of whom those of one group share a bias on each item, such as twenty calls of one language
+        model: the name of a rater attribute, such as ``"kind"``; or ``{rater: group}``; or groups in the order of
+        ``scores.raters``. Sampled by NUTS. By default no raters share one. Not together with `group`.
+    independent : str or collection of str
+        Groups whose raters share no bias, such as ``("person",)``.
 
     Returns
     -------
     pymc.Model
-        Variables of the table, ``group_bias`` only with groups; the log likelihood of ``observed_score`` is
+        Variables of the table, those of groups only with groups; the log likelihood of ``observed_score`` is
         pointwise by annotation, and a score that a rater gave n times is n annotations.
 
     Raises
     ------
     ValueError
-        If the raters are anonymous, a prior is out of range, or equal scores without bounds leave no default.
+        If the raters are anonymous, a prior is out of range, equal scores without bounds leave no default, or a rater has
+        no group.
     DataError
         If there are no scores, or the attribute does not exist.
 
     Warns
     -----
     DataWarning
-        If no item has two scores: the posterior of the spread of an item's scores repeats the prior.
+        If no item has two scores: the posterior of the spread of an item's scores repeats the prior. If a group that
+        shares a bias has a single rater without repeated scores: it counts as independent. If all raters are of one.
 
     Notes
     -----
@@ -153,10 +177,13 @@ def hierarchical_scores(
     coords, item, rater, score = observed_scores(scores)
     of_rater = None
     if group is not None:
-        groups, of_rater = rater_groups(scores.raters, scores.rater_attributes, group)
-        coords["group_of_raters"] = groups
-        if len(groups) < 2:
-            raise ValueError(f"group={group!r}: all raters are {groups[0].item()!r}; leave it out")
+        names, of_rater = rater_groups(scores.raters, scores.rater_attributes, group)
+        coords["group_of_raters"] = names
+        if len(names) < 2:
+            raise ValueError(f"group={group!r}: all raters are {names[0].item()!r}; leave it out")
+    sharing = _sharing(scores, group, groups, independent)
+    if sharing is not None:
+        coords["group_of_raters"] = sharing.names
     with annotation_model(coords) as model:
         code = pm.Data("annotation_item", item, dims="annotation")
         who = pm.Data("annotation_rater", rater, dims="annotation")
@@ -164,14 +191,45 @@ def hierarchical_scores(
         location = _locations(middle, unit)
         bias, variance = _raters(unit, of_rater)
         scale = pm.Deterministic("rater_scale", pt.sqrt(variance), dims="rater")
+        expected: Any = location[code] + bias[who]
+        if sharing is not None:
+            expected += _shared_bias(unit, sharing, item, rater)
         pm.Normal(
-            "observed_score",
-            location[code] + bias[who],
-            cast(TensorVariable, scale)[who],
-            observed=score,
-            dims="annotation",
+            "observed_score", expected, cast(TensorVariable, scale)[who], observed=score, dims="annotation"
         )
     return model
+
+
+def _sharing(
+    scores: Scores, group: str | None, groups: Groups, independent: str | Collection[Any]
+) -> SharingGroups | None:
+    """Return the groups whose raters share biases on items, None if none are named; raises ValueError."""
+    if groups is None:
+        if len(independent) > 0:
+            raise ValueError(
+                "independent= is about groups of raters who share a bias; name them with groups="
+            )
+        return None
+    if group is not None:
+        raise ValueError(
+            "group= is about groups with a bias on all items, and groups= about those with one on each; leave one of them out"
+        )
+    pair = np.stack([scores.annotation_item, scores.annotation_rater])
+    repeated = scores.count.max() > 1 or np.unique(pair, axis=1).shape[1] < pair.shape[1]
+    return sharing_groups(scores, groups, independent, BIASES._replace(fewest=1) if repeated else BIASES)
+
+
+def _shared_bias(unit: Any, sharing: SharingGroups, item: np.ndarray, rater: np.ndarray) -> Any:
+    """Register the biases that groups share on items; return that of each score, 0 of independent raters.
+
+    Shapes: item, rater and result (score,).
+    """
+    dims = ("group_of_raters", "item")
+    pm.Data("sharing_group", sharing.group, dims="rater")
+    spread: Any = pm.HalfNormal("shared_bias_spread", unit, dims=dims[0])
+    shared: Any = pm.Normal("shared_bias", 0.0, spread[:, None], dims=dims, transform=Standardised())
+    group = sharing.group[rater]
+    return pt.where(group != NO_GROUP, shared[np.maximum(group, 0), item], 0.0)
 
 
 def _locations(middle: Any, unit: Any) -> TensorVariable:

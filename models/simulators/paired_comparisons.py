@@ -7,7 +7,7 @@ import numpy as np
 from ..data.coded_rows import CodedRows
 from ..data.comparisons import Comparisons
 from ..data.reading.comparison_tables import LEFT, RIGHT, TIE
-from .simulated import Simulated, check_whole
+from .simulated import KINDS, LARGEST, Simulated, check_numbers, check_whole, families
 
 
 def regular_graph(
@@ -112,6 +112,7 @@ def comparisons(
     signed: float = 0.0,
     quality_range: tuple[float, float] = (0.0, 1.0),
     reliability_range: tuple[float, float] = (1.0, 20.0),
+    taste: float = 0.0,
     graph: Any = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> Simulated[Comparisons]:
@@ -124,7 +125,9 @@ def comparisons(
         bradley_terry    P(left) : P(right) : P(tie) = e^(x/2) : e^(-x/2) : nu    (Davidson)
         thurstone        left if x + e > t, right if x + e < -t, else a tie, with e ~ Normal(0, 1)
 
-    where nu or t is 0 without ties. The sides of the two items are drawn anew for each vote.
+    where nu or t is 0 without ties. The sides of the two items are drawn anew for each vote. With ``taste`` > 0 the raters
+    have a ``kind``: a third are a "person", the others a "judge a" or "judge b", who see q_i + delta_i of their kind,
+    delta_i ~ Normal(0, taste).
 
     Parameters
     ----------
@@ -144,6 +147,8 @@ def comparisons(
         Probability that a rater prefers the worse item, with negative reliability.
     quality_range, reliability_range : tuple of float
         Bounds of the uniform distributions of quality and of absolute reliability.
+    taste : float
+        Standard deviation of what judges of one kind share on an item, beside its quality.
     graph : networkx.Graph or array of int, shape (pair, 2), optional
         Pairs of codes 0 ... items - 1 to compare, instead of a random regular graph; `degree` is then unused.
     random_seed : int or numpy.random.Generator, optional
@@ -153,7 +158,8 @@ def comparisons(
     -------
     Simulated
         ``data``: Comparisons with integer ids; ``truth``: ``quality`` (item), ``reliability`` (rater), in the
-        order of ``data``, and the numbers ``tie`` (0 without ties) and ``left_bias``.
+        order of ``data``, the numbers ``tie`` (0 without ties) and ``left_bias``, and, with taste, ``taste``
+        (group_of_raters, item) of "judge a" and "judge b".
 
     Raises
     ------
@@ -176,6 +182,7 @@ def comparisons(
     if link not in Link.__args__:
         raise ValueError(f"link={link!r} is not one of {', '.join(Link.__args__)}")
     _refuse_numbers(raters, alpha, tie or 0.0, left_bias, signed)
+    check_numbers(0, LARGEST, taste=taste)
     _refuse_range("quality_range", quality_range, -np.inf)
     _refuse_range("reliability_range", reliability_range, 0.0)
     rng = np.random.default_rng(random_seed)
@@ -187,13 +194,20 @@ def comparisons(
     rater = rater.ravel()
     side = rng.integers(2, size=len(rater))
     left, right = pairs[np.arange(len(rater)), side], pairs[np.arange(len(rater)), 1 - side]
-    advantage = reliability[rater] * (quality[left] - quality[right]) + left_bias
+    family = families(raters) if taste else np.full(raters, -1)
+    of_judges = rng.normal(0.0, taste, (family.max() + 1, items))
+    seen = np.concatenate([quality + of_judges, quality[None]])  # by family, people last
+    difference = seen[family[rater], left] - seen[family[rater], right]
+    advantage = reliability[rater] * difference + left_bias
     outcome = _outcomes(rng, link, advantage, tie or 0.0)
     votes = {"left": left, "right": right, "annotation_rater": rater, "outcome": outcome}
     voted, merged = CodedRows(votes, count=np.ones(len(rater), np.int64)).merged(raters)
     truth = {"quality": quality, "reliability": reliability[voted]}
     truth |= {"tie": np.array(tie or 0.0), "left_bias": np.array(left_bias)}
-    data = Comparisons(items=np.arange(items), raters=voted, rater_attributes={}, **merged)
+    attributes = {}
+    if taste:
+        truth["taste"], attributes["kind"] = of_judges, KINDS[family[voted]]
+    data = Comparisons(items=np.arange(items), raters=voted, rater_attributes=attributes, **merged)
     return Simulated(data, truth)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..data.labels import Labels
 from ..data.prior_arguments import confusion_concentrations
 from .partial_rankings import normalised
-from .simulated import LARGEST, SMALLEST, Simulated, check_numbers, check_whole, draw_columns
+from .simulated import KINDS, LARGEST, SMALLEST, Simulated, check_numbers, check_whole, draw_columns, families
 
 RIGHT_LOG_ODDS = 2.0  # mean log odds of the right label against each other one
 SUBTYPES = 3  # of each category
@@ -60,13 +60,6 @@ def _shared_guess(rng: np.random.Generator, design: Design) -> Law:
     }
     said = np.eye(n)[guesses[design.item, of[design.rater]]]
     return truth, copied[design.rater, 0] * said + (1 - copied[design.rater, 0]) * own[design.rater, known]
-
-
-def families(raters: int) -> np.ndarray:
-    """Family of each simulated rater (rater,): -1 for people, the first third, then 0 or 1 by turns; 0 alone of up to three."""
-    people = raters // 3
-    judges = np.arange(raters - people)
-    return np.concatenate([np.full(people, -1), judges % 2 if len(judges) > 3 else 0 * judges])
 
 
 def _glad(rng: np.random.Generator, design: Design) -> Law:
@@ -318,7 +311,7 @@ def labels(
     attributes = ()
     if model == "shared_guess":
         attributes = ("kind",)
-        table["kind"] = np.array(["judge a", "judge b", "person"])[families(raters)][rater]
+        table["kind"] = KINDS[families(raters)][rater]
     data = Labels.from_table(
         table, gold="gold" if gold else None, rater_attributes=attributes, categories=range(categories)
     )

@@ -58,3 +58,13 @@ class Simulated[Data]:
 
     data: Data
     truth: Mapping[str, np.ndarray]
+
+
+KINDS = np.array(["judge a", "judge b", "person"])  # by `families`, -1 last
+
+
+def families(raters: int) -> np.ndarray:
+    """Family of each simulated rater (rater,): -1 for people, the first third, then 0 or 1 by turns; 0 alone of up to three."""
+    people = raters // 3
+    judges = np.arange(raters - people)
+    return np.concatenate([np.full(people, -1), judges % 2 if len(judges) > 3 else 0 * judges])

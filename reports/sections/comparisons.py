@@ -21,7 +21,7 @@ from ...models.data.coded_rows import ANONYMOUS
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
 from ..metric_names import CONCORDANCE
 from ..page import Row, Section, table_rows
-from ..wording import interval
+from ..wording import interval, with_interval
 from .metrics import difference_sentence, shown_pairs
 
 SAMPLE = ("chain", "draw")
@@ -400,7 +400,26 @@ def model_in_words(tree: xr.DataTree) -> str:
     sides = "may have an advantage" if "left_bias" in posterior else "has no advantage"
     if sides_by_rater(tree):
         sides += ", another for each rater"
-    return f"{raters}; {ties}; the left side {sides}. "
+    return f"{raters}; {ties}; the left side {sides}. {tastes_in_words(tree, PROB)}".rstrip() + " "
+
+
+def tastes_in_words(tree: xr.DataTree, prob: float) -> str:
+    """Return a sentence on the tastes that groups of raters share, with intervals of probability `prob`; "" if none do."""
+    if "taste" not in tree["posterior"]:
+        return ""
+    spread = tree["posterior"]["taste"].std("item")
+    tail = (1 - prob) / 2
+    bounds = spread.quantile([0.5, tail, 1 - tail], SAMPLE).transpose("group_of_raters", "quantile")
+    names = spread["group_of_raters"].to_numpy().tolist()
+    found = [
+        f"{name} {with_interval(median, low, high, 2)}"
+        for name, (median, low, high) in zip(names, bounds.to_numpy().tolist(), strict=True)
+    ]
+    return (
+        "Raters of a group share a taste beside the quality of an item, so that many of them tell less than as many who are "
+        f"independent. Standard deviation of the tastes over the items, in the unit of the qualities: {', '.join(found)}. "
+        "Qualities are what independent raters see."
+    )
 
 
 def vote_sections(tree: xr.DataTree, votes: Comparisons) -> list[Section]:

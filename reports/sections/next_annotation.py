@@ -129,9 +129,11 @@ def pair_questions(tree: xr.DataTree, best_first: list[Any]) -> Section:
 
 
 def _typical_rater(tree: xr.DataTree) -> str | None:
-    """Return the rater of median reliability."""
+    """Return the rater of median reliability, of those who share no taste if there are any."""
     posterior = tree["posterior"].to_dataset()
     if "reliability" not in posterior:
         return None
     mean = posterior["reliability"].mean(("chain", "draw"))
+    if "taste" in posterior and (apart := tree["constant_data"]["sharing_group"].to_numpy() < 0).any():
+        mean = mean.isel(rater=apart)
     return mean["rater"].to_numpy()[np.argsort(mean.to_numpy())[mean.size // 2]].item()

@@ -31,12 +31,34 @@ def test_options_become_arguments_of_the_builder():
     [
         ("shared_guess", {}, "--model shared_guess: say the column with the group.*--groups-of-raters kind"),
         ("dawid_skene", {"groups_of_raters": "kind"}, "--groups-of-raters is not an option of the model dawid_skene"),
-        ("mace", {"independent": ["person"]}, "--independent is not an option of the model mace, but of shared_guess"),
+        ("mace", {"independent": ["person"]}, "model mace, but of hierarchical_scores, shared_guess, --kind comparisons"),
     ],
 )  # fmt: skip
 def test_options_of_other_models_and_missing_ones_are_refused(model, options, says):
     with pytest.raises(ValueError, match=says):
         settings_of("labels", model, options, **SAMPLED)
+
+
+@pytest.mark.parametrize(("kind", "model"), [("comparisons", "thurstone"), ("scores", "hierarchical_scores")])
+def test_models_of_votes_and_scores_share_only_where_groups_are_named(kind, model):
+    options = {"groups_of_raters": "kind", "independent": ["person"]}
+    settings = settings_of(kind, model, options, **SAMPLED)
+    assert settings.priors == {"groups": "kind", "independent": ["person"]}
+    assert settings.rater_attributes == ("kind",)
+    assert not settings_of(kind, model, {}, **SAMPLED).priors
+
+
+@pytest.mark.slow  # NUTS is compiled
+def test_rank_says_how_large_the_taste_of_a_group_is(tmp_path):
+    votes = simulators.comparisons(
+        items=8, raters=6, degree=4, alpha=1, taste=0.5, random_seed=1
+    ).data.to_table()
+    path = write(tmp_path / "votes.csv", votes)
+    groups = ["--groups-of-raters", "kind", "--independent", "person"]
+    found = run("rank", path, *groups, "--draws", "200", "--chains", "2")
+    assert found.exit_code == 0, found.output
+    assert "Raters of a group share a taste beside the quality of an item" in said(found)
+    assert "in the unit of the qualities: judge a" in said(found)
 
 
 def test_fit_writes_shares_and_guesses(table, tmp_path):
