@@ -3,8 +3,10 @@
 import xarray as xr
 
 from ..calls import EvaluationError, Seed, check_whole, generator_of
+from .comparisons import comparison_checks
 from .discrepancies import FEWEST_REPLICATES
 from .labels import label_checks
+from .scores import score_checks
 
 REPLICATES = 200
 
@@ -22,12 +24,19 @@ def model_checks(
     of each rater, agreement of each rater with the others, totals of the labels; whether gold items are right as often as
     claimed. The residuals of each table are those of a Dawid-Skene fit to it.
 
+    Scores: spread of the scores of an item and its inequality over items; skewness and kurtosis of the residuals about item
+    and rater; scores at or beyond the bounds; mean and spread of each rater; errors that raters share.
+
+    Comparisons: wins of the left side, ties, pairs of items that are decided against the order of the qualities, cycles;
+    agreement of each rater with the order, side and ties of each rater; tastes of single raters, and tastes that raters share,
+    within and between groups.
+
     Parameters
     ----------
     tree : DataTree
-        Posterior of a model whose truth is one category for each item, with the annotations. Replicates are those of its
-        group ``posterior_predictive`` (by `raterzoo.inference.predict`) if it has one, else drawn by its ``confusion`` and
-        ``prevalence``.
+        Posterior with the annotations. Replicates are those of its group ``posterior_predictive``, by
+        `raterzoo.inference.predict` or ``sample(..., predictive=True)``. Labels, of models whose truth is one category for each
+        item, need none: theirs are drawn by ``confusion`` and ``prevalence``.
     by : str, optional
         Coordinate along ``rater`` with the group of each rater; by default the first attribute with several groups, one of
         two raters or more.
@@ -69,5 +78,9 @@ def model_checks(
     rng = generator_of(random_seed, tree)
     if "observed_label" in observed:
         return label_checks(tree, by, int(replicates), rng)
+    if "observed_score" in observed:
+        return score_checks(tree, by, int(replicates), rng)
+    if "observed_winner" in observed:
+        return comparison_checks(tree, by, int(replicates), rng)
     found = ", ".join(map(str, observed)) or "no observed annotations"
     raise EvaluationError(f"model_checks reads trees of labels; this one has {found}")

@@ -124,7 +124,7 @@ def answers_of(
     plausibility = tree["posterior"]["plausibility"]
     items = _kept_items(item, plausibility.sizes["item"], most, rng)
     kept = np.flatnonzero(items[item])
-    ids, group, groups = _raters_of(tree["posterior"].to_dataset(), by)
+    ids, group, groups = raters_of(tree["posterior"].to_dataset(), by)
     anonymous = not len(ids) or bool((rater[kept] < 0).any())
     own = np.zeros(1, np.int64) if anonymous else np.unique(rater[kept])
     group, groups = (np.zeros(1, np.int64), [""]) if anonymous else (group[own], groups)
@@ -157,7 +157,7 @@ def _kept_items(item: np.ndarray, items: int, most: int, rng: np.random.Generato
     return kept & (number > 0)
 
 
-def _raters_of(posterior: xr.Dataset, by: str | None) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def raters_of(posterior: xr.Dataset, by: str | None) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Return ids of the raters, the code of the group of each, and the names of the groups."""
     if "rater" not in posterior.dims:
         return np.array([], str), np.array([], np.int64), [""]
