@@ -148,12 +148,10 @@ def begin_guesses(structure: GuessStructure, prior: GuessPrior, plan: ChainPlan)
     weight = vote_weights(answers, votes)
     item = np.repeat(np.arange(len(answers.gold_category)), np.diff(answers.start))
     group, row = answers.group[answers.rater], structure.answers.code
-    shapes = {"items": (n,), "labels": prior.rows.confusion.shape, "guesses": prior.guess.shape}
+    shapes = {"items": (n,), "guesses": prior.guess.shape}
+    shapes |= dict.fromkeys(("labels", "copied", "agreeing"), prior.rows.confusion.shape)
     state = {"stream": np.empty((plan.chains, 4), np.uint64)}
-    state |= {
-        name: np.empty((plan.chains, *shape), np.int64)
-        for name, shape in (shapes | {"copied": answers.group.shape}).items()
-    }
+    state |= {name: np.empty((plan.chains, *shape), np.int64) for name, shape in shapes.items()}
     for chain in range(plan.chains):
         rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
         vote = jittered_vote(structure.answers, n, rng, weight)
@@ -161,15 +159,15 @@ def begin_guesses(structure: GuessStructure, prior: GuessPrior, plan: ChainPlan)
         total = votes.sum(axis=2)
         place = (rng.random(total.shape) * total).astype(np.int64)
         guessed = (votes.cumsum(axis=2)[:, :, :-1] <= place[:, :, None]).sum(axis=2)
-        copied = (group >= 0) & (rng.random(len(group)) < 0.5)
-        copied &= guessed[item, np.maximum(group, 0)] == answers.label
+        agrees = (group >= 0) & (guessed[item, np.maximum(group, 0)] == answers.label)
+        copied = agrees & (rng.random(len(group)) < 0.5)
+        cells = row.astype(np.int64) * n + truth[item]
+        for name, which in {"labels": ~copied, "copied": copied, "agreeing": agrees}.items():
+            state[name][chain] = _counted(cells[which], shapes[name])
         who, where = np.nonzero(total)
         state["items"][chain] = np.bincount(truth, minlength=n)
-        cells = row[~copied].astype(np.int64) * n + truth[item[~copied]]
-        state["labels"][chain] = _counted(cells, shapes["labels"])
         cells = (where * n + truth[who]) * n + guessed[who, where]
         state["guesses"][chain] = _counted(cells, shapes["guesses"])
-        state["copied"][chain] = np.bincount(answers.rater[copied], minlength=len(answers.group))
         state["stream"][chain] = stream(rng)
     return state
 
@@ -223,6 +221,9 @@ def continue_guesses(
 # --- The sampler as a run ---
 
 SWEEPS_BEFORE = 500  # default warm-up
+WANTED_ESS = (
+    800  # less than elsewhere: draws of shares cost more, and are fewer than those of thousands of quantities
+)
 
 
 def begin_shared_guess(
@@ -238,7 +239,7 @@ def begin_shared_guess(
         return np.concatenate([x.reshape(trial.chains, trial.draws, -1) for x in kept], axis=2)
 
     if found is None:
-        thin = pilot(parameters, chains)[0] if plan.thin == "pilot" else plan.thin
+        thin = pilot(parameters, chains, wanted=WANTED_ESS)[0] if plan.thin == "pilot" else plan.thin
         found = {"thinning": np.array(int(thin))}
     chains = replace(chains, thin=int(found["thinning"]))
     state = begin_guesses(structure, prior, chains)

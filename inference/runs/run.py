@@ -137,11 +137,12 @@ def pilot(
     draws: int = PILOT_DRAWS,
     first: np.ndarray | tuple[int, ...] = (0,),
     most: int = LARGEST_THINNING,
+    wanted: int = WANTED_ESS,
 ) -> np.ndarray:
     """Return sweeps per kept draw by group, by `sweeps_for_each_draw` of a pilot run of 4 chains in double precision."""
     chains = replace(plan, chains=PILOT_CHAINS, draws=draws, seed=plan.seed + 1, dtype="float64", thin=1)
     kept = plan.chains * plan.draws
-    return sweeps_for_each_draw(draw(chains), kept, plan.threads, first, most)
+    return sweeps_for_each_draw(draw(chains), kept, plan.threads, first, most, wanted)
 
 
 def sweeps_for_each_draw(
@@ -150,11 +151,12 @@ def sweeps_for_each_draw(
     threads: int | None,
     first: np.ndarray | tuple[int, ...] = (0,),
     most: int = LARGEST_THINNING,
+    wanted: int = WANTED_ESS,
 ) -> np.ndarray:
     """Return the number of sweeps per kept draw that each group of quantities needs, by the ESS of a pilot run.
 
     With n the smallest bulk or tail ESS of a group in the pilot run, the thinning is the least whole number
-    that raises the effective size of the planned run to 1,600, or to four fifths of its draws if that is
+    that raises the effective size of the planned run to the one `wanted`, or to four fifths of its draws if that is
     less; at most `most`. `diagnose` shows whether it sufficed.
     Shapes: drawn, not thinned (chain, draw, quantity); first, first quantity of each group, by default one
     group (group,); returns int64 (group,), 1 where nothing moves. `kept`: kept draws of all planned chains.
@@ -162,5 +164,5 @@ def sweeps_for_each_draw(
     _, bulk, tail, _ = mixing_of(drawn, threads)
     least = np.fmin.reduceat(np.fmin(bulk, tail), first)
     per_draw = np.where(np.isnan(least), 1.0, least / (drawn.shape[0] * drawn.shape[1]))
-    wanted = min(WANTED_ESS, 0.8 * kept) / kept
-    return np.clip(np.ceil(wanted / per_draw), 1, most).astype(np.int64)
+    share = min(wanted, 0.8 * kept) / kept
+    return np.clip(np.ceil(share / per_draw), 1, most).astype(np.int64)

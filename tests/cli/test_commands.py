@@ -183,6 +183,7 @@ def test_models_lists_the_catalog():
         assert name in result.output
 
 
+@pytest.mark.slow
 def test_twelve_printed_accuracies_are_reproduced():
     rows = compare_with_paper(seed=1)
     assert len(rows) == 12

@@ -40,7 +40,9 @@ print(json.dumps(sorted(m for m in sys.modules if "." not in m)))
 """
 
 
-@pytest.mark.parametrize("packages", [*((package,) for package in PACKAGES), PACKAGES])
+@pytest.mark.parametrize(
+    "packages", [*(pytest.param((package,), marks=pytest.mark.slow) for package in PACKAGES), PACKAGES]
+)
 def test_public_names_load_in_any_order(packages):
     subprocess.run([sys.executable, "-c", TOUCH, str(len(packages)), *packages], check=True)
 

@@ -43,7 +43,7 @@ MODELS = {
 ENGINE = {"inference.kernels", "inference.runs"}
 INFERENCE = {
     "inference.parallel": {"numpy", "threadpoolctl", "models.data", "models._catalog"},
-    "inference.kernels": {"numpy", "numba", "threadpoolctl", "models.distributions"},
+    "inference.kernels": {"numpy", "scipy", "numba", "threadpoolctl", "models.distributions"},
     "inference.runs": {
         "numpy", "scipy", "pymc", "pytensor", "xarray", "arviz", "rich", "threadpoolctl", "inference.kernels",
         "inference.diagnostics", *LAWS, "models._catalog",

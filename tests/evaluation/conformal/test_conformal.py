@@ -270,11 +270,13 @@ def check_coverage(covered):
     assert covered.mean() > NOMINAL - min(0.01, bonferroni_threshold(5) * error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["exact", "exact, ecdf", "raters", "raters, ecdf"])
 def test_sets_cover_ambiguous_items(simulated, method):
     check_coverage(simulated[0][method][:, 0])
 
 
+@pytest.mark.slow
 def test_voted_labels_under_cover(simulated):
     assert_rejects_twin(check_coverage, simulated[0]["voted"][:, 0])
 
@@ -285,6 +287,7 @@ def smallest_size(order, law):
     return (np.searchsorted(reached, NOMINAL) + 1) / len(law)
 
 
+@pytest.mark.slow
 def test_sets_are_not_much_wider_than_those_of_an_oracle(simulated):
     found, law, score = simulated
     same_scores, best = smallest_size(score, law), smallest_size(law, law)

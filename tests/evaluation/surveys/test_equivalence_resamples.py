@@ -118,6 +118,7 @@ class TestCoverage:
             apart.append(low <= true <= high)
         return sum(together), sum(apart)
 
+    @pytest.mark.slow
     def test_intervals_cover(self):
         def check(covered):
             assert binom.cdf(covered, 500, 0.95) > 0.005 and binom.sf(covered - 1, 500, 0.95) > 0.005

@@ -202,6 +202,7 @@ def test_each_classifier_has_its_own_predicted_classes(case, scores, truth):
             np.testing.assert_allclose(found, expected)
 
 
+@pytest.mark.slow
 def test_subgroups_of_a_callable_are_those_of_its_sample_weight(case, scores, truth):
     certainty = evaluation.annotation_certainty(as_dense(case))
     by = certainty > float(certainty.median())

@@ -75,6 +75,7 @@ def test_annotating_the_first_items_tells_more_than_others_at_random():
     assert_rejects_twin(check, achieved[:, 2], achieved[:, 1])
 
 
+@pytest.mark.slow
 def test_gain_is_the_mean_drop_of_the_entropy():
     """The gains of the twin are a hundredth of a nat too small."""
     missed = np.array([annotated_once_more(seed)[1] for seed in range(60)])

@@ -45,6 +45,7 @@ def test_step_and_loop_have_one_posterior(candidates):
     assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
+@pytest.mark.slow
 def test_same_seed_same_draws_in_processes():
     model = models.plackett_luce(SMALL)
     one, two = (

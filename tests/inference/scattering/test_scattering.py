@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -152,7 +153,7 @@ def test_a_driver_that_is_killed_leaves_a_store_to_go_on_with(tmp_path):
     journal = Path(f"{store}.journal") / "state.npz"
     child = subprocess.Popen([sys.executable, str(script), str(store)], stderr=subprocess.DEVNULL)
     while not journal.exists() and child.poll() is None:
-        pass
+        time.sleep(0.01)
     child.kill()
     child.wait()
     assert journal.exists()

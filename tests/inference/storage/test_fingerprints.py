@@ -45,6 +45,7 @@ print(json.dumps({name: here.fingerprint(model) for name, model in here.every_mo
 """
 
 
+@pytest.mark.slow
 def test_fingerprints_are_the_same_in_another_process():
     built = every_model()
     assert set(models.catalog) <= set(built)

@@ -37,6 +37,7 @@ def run(folder):
     return tuple(map(int, done.stdout.split()))
 
 
+@pytest.mark.slow
 def test_an_edited_helper_is_compiled_anew(tmp_path):
     (tmp_path / "entry.py").write_text(ENTRY)
     (tmp_path / "helper.py").write_text(HELPER.format(1))
