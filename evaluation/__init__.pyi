@@ -9,6 +9,7 @@ from .certainty.thresholds import threshold_certainty as threshold_certainty
 from .certainty.thresholds import threshold_probability as threshold_probability
 from .certainty.thresholds import thresholded as thresholded
 from .checks.checks import model_checks as model_checks
+from .checks.effective import effective_raters as effective_raters
 from .comparisons.bounds import bayesian_cramer_rao_bound as bayesian_cramer_rao_bound
 from .comparisons.quality_errors import epsilon_quality as epsilon_quality
 from .comparisons.quality_errors import error_rate as error_rate

@@ -41,7 +41,7 @@ def model_checks(
         Coordinate along ``rater`` with the group of each rater; by default the first attribute with several groups, one of
         two raters or more.
     replicates : int, default 200
-        Number of replicates, from 40.
+        Number of replicates, from 99.
     random_seed : int or numpy.random.Generator, optional
         Seed; by default derived from the tree.
 

@@ -7,7 +7,8 @@ posterior. If the model is right the n + 1 tables are nearly exchangeable, so th
 All n + 1 values of a check are standardised by their common mean and standard deviation. The adjusted tail probability of a
 check is the share of tables whose largest score over all checks is at least the observed score of this check (the
 single-step max-T method), so that the probability of any false alarm is at most the level, however the checks depend on
-each other.
+each other. Where some checks are the main ones, .8 of the level is for these, .2 for the others: shares of tables are those
+of the largest score among the main ones, divided by .8, or among the others, divided by .2.
 
 References
 ----------
@@ -25,7 +26,8 @@ import xarray as xr
 from scipy.stats import false_discovery_control, norm
 
 LEVEL = 0.05  # of the verdict, and probability outside the predictive interval on either side
-FEWEST_REPLICATES = 40  # with which the verdict can fail at its level
+MAIN_SHARE = 0.8  # of the level, for the main checks if there are others
+FEWEST_REPLICATES = 99  # with which every check can fail: (1 / 100) / (1 - MAIN_SHARE) = LEVEL
 ROUNDING = 1e-10  # relative difference up to which values are equal
 
 
@@ -39,9 +41,8 @@ class Check:
     low: str = ""  # meaning if the observed value is too low, a clause that follows "the data say that"
     high: str = ""  # and if too high
     side: Literal["both", "upper", "lower"] = "both"  # side on which the model can fail
-    effect: float | None = (
-        None  # size in units of the subject; by default observed minus mean of the replicates
-    )
+    effect: float | None = None  # in units of the subject; by default observed less mean of the replicates
+    is_main: bool = False  # the main checks have most of the level of the verdict
 
 
 @dataclass(frozen=True)
@@ -81,16 +82,15 @@ def judged(
     together = [*checks, *(_as_check(own) for own in families if own.is_judged)]
     together = [own for own in together if np.isfinite([own.observed, *own.replicated]).all()]
     scores = np.stack([_one_sided(own) for own in together], axis=1)  # (1 + replicate, check)
-    largest = scores.max(axis=1)
     columns = {
         "observed": [own.observed for own in together],
         "lower": [np.quantile(own.replicated, LEVEL) for own in together],
         "upper": [np.quantile(own.replicated, 1 - LEVEL) for own in together],
         "tail_probability": (scores >= scores[0] - ROUNDING).mean(axis=0),
-        "adjusted": (largest[:, None] >= scores[0] - ROUNDING).mean(axis=0),
+        "adjusted": _adjusted(scores, np.array([own.is_main for own in together])),
         "effect": [_effect(own) for own in together],
     }
-    fails = columns["adjusted"] <= LEVEL
+    fails = columns["adjusted"] <= LEVEL + ROUNDING
     meaning = [own.high if own.observed > own.replicated.mean() else own.low for own in together]
     table = xr.Dataset(
         {name: ("check", np.asarray(values, float)) for name, values in columns.items()},
@@ -112,6 +112,17 @@ def _one_sided(check: Check) -> np.ndarray:
     """Return the scores (1 + replicate,) whose large values speak against the model."""
     scores = standard_scores(np.asarray(check.observed), check.replicated)
     return {"both": np.abs(scores), "upper": scores, "lower": -scores}[check.side]
+
+
+def _adjusted(scores: np.ndarray, main: np.ndarray) -> np.ndarray:
+    """Return the tail probabilities (check,) for all checks together; `scores` (1 + replicate, check), the observed first."""
+    adjusted = np.empty(len(main))
+    for own, share in ((main, MAIN_SHARE), (~main, 1 - MAIN_SHARE)):
+        if own.any():
+            largest = scores[:, own].max(axis=1, keepdims=True)
+            tail = (largest >= scores[0, own] - ROUNDING).mean(axis=0)
+            adjusted[own] = np.minimum(tail / (1.0 if own.all() else share), 1)
+    return adjusted
 
 
 def _effect(check: Check) -> float:

@@ -2,19 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError
+from ..raters.joint_answers import SAMPLE, copied_groups, drawn
 
 MOST_IN_PAIRS = 24  # raters whose pairs are compared: those with the most answers
 DRAWS_OF_MEAN = 20  # of which the mean matrix of all raters is made
 PSEUDO_COUNTS = 4.0  # of that matrix, in each row of the matrix of a rater
 TINY = 1e-9  # smallest probability; storage may have rounded one to 0
-ANONYMOUS = -1
-SAMPLE = ("chain", "draw")
 OF_ITEMS = {"expected_difficulty", "expected_effect", "expected_location"}  # mean effects of the items
 REMEDY = "add replicates with inference.predict, which draws them by the model"
 
@@ -222,14 +221,18 @@ def _law_of_confusion(
             "model_checks: each item of this model has an effect of its own, so that its answers cannot be drawn by the "
             f"confusion matrices alone: {REMEDY}"
         )
-    guess = _guess_law(posterior, answers, raters, points) if "guess" in posterior else None
+    given_truth = None
+    if "guess" in posterior:
+        given_truth = _guess_law(posterior, answers, raters, points)
+    elif "subtype_confusion" in posterior:
+        given_truth = _subtype_law(posterior, answers, raters, points)
 
     def replicate(draw: int, rng: np.random.Generator) -> np.ndarray:
         prevalence, confusion = start(draw)
         truth = drawn(np.tile(prevalence, (answers.shape[0], 1)), rng)
         truth = np.where(answers.gold < 0, truth, answers.gold)
-        if guess is not None:
-            return guess(draw, truth, rng)
+        if given_truth is not None:
+            return given_truth(draw, truth, rng)
         return drawn(confusion[answers.rater, truth[answers.item]], rng)
 
     return replicate
@@ -268,6 +271,7 @@ def _start_of(
     prevalence = posterior["prevalence"].transpose(*SAMPLE, "category")
     confusion = posterior["confusion"].transpose(*SAMPLE, ..., "category", "answer")
 
+    @lru_cache(maxsize=2)
     def start(draw: int) -> tuple[np.ndarray, np.ndarray]:
         own = confusion.isel(points[draw])
         law = own.isel(rater=places[2]).to_numpy() if "rater" in own.dims else own.to_numpy()[None]
@@ -289,6 +293,7 @@ def _drawn_from_plausibility(
     seed = int(rng.integers(2**62))
     draws = plausibility.transpose(*SAMPLE, "item", "category")
 
+    @lru_cache(maxsize=2)
     def start(draw: int) -> tuple[np.ndarray, np.ndarray]:
         own = np.random.default_rng([seed, draw])
         weight = draws.isel(points[draw]).isel(item=items).to_numpy().astype(float)
@@ -326,33 +331,22 @@ def _guess_law(
     return replicate
 
 
-def copied_groups(posterior: xr.Dataset) -> np.ndarray:
-    """Return the code of the group whose guess each rater copies, -1 for a rater who copies nobody, from the coordinates."""
-    names = posterior["group_of_raters"].to_numpy().astype(str)
-    copies = posterior.get_index("copier").get_indexer(posterior["rater"].to_numpy()) >= 0
-    for coordinate in posterior.coords.values():
-        if (
-            coordinate.dims == ("rater",)
-            and np.isin(own := coordinate.to_numpy().astype(str)[copies], names).all()
-        ):
-            order = np.argsort(names)
-            code = np.full(len(copies), ANONYMOUS)
-            code[copies] = order[np.searchsorted(names, own, sorter=order)]
-            return code
-    raise EvaluationError(
-        "the tree does not say in which group each rater is: read the groups as an attribute of the raters, "
-        "Labels.from_table(..., rater_attributes=['kind']), and name it, shared_guess(labels, 'kind')"
-    )
+def _subtype_law(
+    posterior: xr.Dataset, answers: Answers, raters: np.ndarray, points: list[dict[str, int]]
+) -> Callable[[int, np.ndarray, np.random.Generator], np.ndarray]:
+    """Return the law of answers by the subtype of an item: a function of draw, truth (item,) and generator."""
+    weight = posterior["subtype_weight"].transpose(*SAMPLE, "category", "subtype")
+    confusion = posterior["subtype_confusion"].transpose(*SAMPLE, "rater", "category", "subtype", "answer")
+
+    def replicate(draw: int, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        subtype = drawn(_normalised(weight.isel(points[draw]).to_numpy())[truth], rng)
+        law = _normalised(confusion.isel(points[draw]).isel(rater=raters).to_numpy())
+        return drawn(law[answers.rater, truth[answers.item], subtype[answers.item]], rng)
+
+    return replicate
 
 
 def _normalised(law: np.ndarray) -> np.ndarray:
     """Return probabilities that are not 0 and sum to one; stored in single precision they may not."""
     law = np.maximum(law.astype(float), TINY)
     return law / law.sum(axis=-1, keepdims=True)
-
-
-def drawn(probability: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw one code from each row of probabilities (row, code)."""
-    edges = np.cumsum(probability, axis=1)
-    u = rng.random(len(edges)) * edges[:, -1]
-    return (edges[:, :-1] <= u[:, None]).sum(axis=1)

@@ -11,7 +11,7 @@ makes it too small. Observed answers and replicates have this in common: prevale
 EM, from the draw of the posterior that made the replicate, or another one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -24,11 +24,11 @@ from .label_laws import Answers, LabelLaw, answers_of, law_of
 MOST_ANSWERS = 20_000  # that are checked, of items drawn at random
 MOST_IN_SETS = 12  # raters of whom every set is tried
 ITERATIONS = 20  # of EM
+REPLICATES_OF_MEAN = 40  # of which a mean is made
 FEWEST_COMMON = 20  # items that both raters of a pair answered
 SHRINKAGE = 0.05  # least, of the covariance of the pairs towards their mean variance
 
-AGREE = "raters agree more than independent errors do: they share errors, or find the same items hard"
-DISAGREE = "raters agree less than independent errors do"
+AGREE = "raters agree beyond what the inferred truth explains: some share errors"
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,17 @@ def label_checks(tree: xr.DataTree, by: str | None, replicates: int, rng: np.ran
     sets, sharing = _sets(answers, found)
     attrs = {"answers": len(answers.item), "sharing_raters": sharing}
     return judged([*checks, *sets, *_of_items(answers, found)], families, attrs)
+
+
+def excess_correlation(tree: xr.DataTree, by: str, rng: np.random.Generator) -> dict[str, float]:
+    """Return the residual correlation within each group beyond the mean of its replicates, of groups with a pair of answers."""
+    answers, *places = answers_of(tree, by, MOST_ANSWERS, rng)
+    law = law_of(tree, answers, (places[0], places[1], places[2]), REPLICATES_OF_MEAN, rng)
+    found = [numbers_of(answers, answers.label, law, 0)]
+    found += [numbers_of(answers, law.replicate(draw, rng), law, draw) for draw in range(law.draws)]
+    within = _stacked(found, "within")
+    excess = within[0] - within[1:].mean(axis=0)
+    return {name: float(r) for name, r in zip(answers.groups, excess, strict=True) if np.isfinite(r)}
 
 
 # --- Numbers of one table of answers ---
@@ -107,13 +118,14 @@ def _fit(
 
 def _weights(given: csr_array, prevalence: np.ndarray, table: np.ndarray, gold: np.ndarray) -> np.ndarray:
     """Return p(true category | answers and gold) (item, category)."""
-    log_p = given @ np.log(table) + np.log(prevalence)
-    log_p -= log_p.max(axis=1, keepdims=True)
-    weight = np.exp(log_p, out=log_p)
-    weight /= weight.sum(axis=1, keepdims=True)
+    weight = np.ascontiguousarray((given @ np.log(table)).T)  # reductions over a short last axis are slow
+    weight += np.log(prevalence)[:, None]
+    weight -= weight.max(axis=0)
+    np.exp(weight, out=weight)
+    weight /= weight.sum(axis=0)
     known = np.flatnonzero(gold >= 0)
-    weight[known] = np.eye(weight.shape[1])[gold[known]]
-    return weight
+    weight[:, known] = np.eye(len(weight))[:, gold[known]]
+    return np.ascontiguousarray(weight.T)
 
 
 def _pooled(
@@ -199,15 +211,15 @@ def _check(name: str, values: np.ndarray, low: str, high: str) -> list[Check]:
 
 def _agreement(answers: Answers, found: list[Numbers]) -> list[Check]:
     """Return the checks of residual correlations: all raters, within each group, and between groups."""
-    checks = _check("mean residual correlation of two raters", _stacked(found, "together"), DISAGREE, AGREE)
-    if len(answers.groups) == 1:
-        return checks
-    within = _stacked(found, "within")
-    for g, name in enumerate(answers.groups):
-        low, high = (f"{name}: {text}" for text in (DISAGREE, AGREE))
-        checks += _check(f"residual correlation within {name}", within[:, g], low, high)
-    low, high = (f"raters of different groups: {text}" for text in (DISAGREE, AGREE))
-    return [*checks, *_check("residual correlation between groups", _stacked(found, "between"), low, high)]
+    numbers = {"mean residual correlation of two raters": (AGREE, _stacked(found, "together"))}
+    if len(answers.groups) > 1:
+        within = _stacked(found, "within")
+        for g, name in enumerate(answers.groups):
+            numbers[f"residual correlation within {name}"] = f"{name}: {AGREE}", within[:, g]
+        meaning = f"raters of different groups: {AGREE}"
+        numbers["residual correlation between groups"] = meaning, _stacked(found, "between")
+    checks = [own for name, (high, values) in numbers.items() for own in _check(name, values, "", high)]
+    return [replace(own, side="upper", is_main=True) for own in checks]
 
 
 def _sets(answers: Answers, found: list[Numbers]) -> tuple[list[Check], list[str]]:
@@ -244,7 +256,7 @@ def _sets(answers: Answers, found: list[Numbers]) -> tuple[list[Check], list[str
     names = answers.raters[answers.chosen[:size][members[best]]].astype(str).tolist()
     inside = pairs[best] > 0
     effect = float(values[0, inside].mean() - values[1:, inside].mean())
-    high = f"the raters {', '.join(names)} agree more than independent errors do: some share errors"
+    high = f"the raters {', '.join(names)} agree beyond what the inferred truth explains, or the others share errors"
     largest = scores.max(axis=1)
     check = Check(
         "largest score of a set of raters", float(largest[0]), largest[1:], high, high, "upper", effect

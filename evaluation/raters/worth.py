@@ -158,7 +158,7 @@ def rater_worth(
     confusion = confusion.transpose(*sample, "rater", "category", "answer")
     prevalence = of_raters(tree, "prevalence", (*map(str, sample), "category"))
     prevalence = prevalence.transpose(*sample, "category")
-    kinds = None if by is None else _rater_groups(confusion, by)
+    kinds = None if by is None else groups_of_raters(confusion, by)
     members = _members(confusion, kinds, reference)
     largest = largest_panel(largest, confusion.sizes["answer"])
     parts = list(_by_blocks(confusion, prevalence, members, largest))
@@ -185,7 +185,7 @@ def _dataset(confusion: xr.DataArray, arrays: list[np.ndarray]) -> xr.Dataset:
     return xr.Dataset(result, coords)
 
 
-def _rater_groups(confusion: xr.DataArray, by: str) -> xr.DataArray:
+def groups_of_raters(confusion: xr.DataArray, by: str) -> xr.DataArray:
     """Return the coordinate with the group of every rater, or raise."""
     for name in (by, f"rater_{by}"):
         if name in confusion.coords and confusion[name].dims == ("rater",):
@@ -243,13 +243,13 @@ def _by_blocks(
         information, guess = information_and_accuracy(share[:, None, :, None] * law)
         quality = [(share[:, None] * right).sum(axis=-1), right.mean(axis=-1), information, guess]
         pairs = zip(curves, (information, guess), strict=True)
-        worth, censored = zip(*(_worth(curve, value) for curve, value in pairs), strict=True)
+        worth, censored = zip(*(interpolated_worth(curve, value) for curve, value in pairs), strict=True)
         return np.stack(quality), np.stack(worth), np.stack(censored), curves
 
     yield from in_threads(block, range(0, len(pi), step))
 
 
-def _worth(curve: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def interpolated_worth(curve: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Interpolated k at which rising curves (sample, answers) reach each value (sample, rater), and whether they never do."""
     last = curve.shape[1] - 1
     step = np.stack([np.searchsorted(c[1:], v - ROUNDING) for c, v in zip(curve, value, strict=True)])

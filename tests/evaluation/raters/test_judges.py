@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation import EvaluationError
-from raterzoo.evaluation.raters.worth import _worth, largest_panel, panel_curves
+from raterzoo.evaluation.raters.worth import interpolated_worth, largest_panel, panel_curves
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from tests.support.source_twins import altered
@@ -145,7 +145,7 @@ def test_worth_rises_with_the_judge_and_falls_with_the_reference():
 def test_a_worth_between_two_panels_stays_between_them_at_rounding():
     # the first value is beyond the first panel by less than the rounding error
     curve = np.array([[0.0, 2e-12, 1.0]])
-    worth, censored = _worth(curve, np.array([[2.9e-12, 0.25, 1.5]]))
+    worth, censored = interpolated_worth(curve, np.array([[2.9e-12, 0.25, 1.5]]))
     np.testing.assert_allclose(worth, [[1, 1.25, 2]])
     assert censored.tolist() == [[False, False, True]]
 

@@ -1,0 +1,214 @@
+"""Checks of labels: sums over pairs of answers against loops, level, power, and what replicates are drawn by."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from raterzoo import evaluation
+from raterzoo.evaluation.checks import labels as label_checks
+from raterzoo.evaluation.checks.label_laws import Answers
+from raterzoo.evaluation.checks.labels import numbers_of
+
+ITEMS, RATERS, CATEGORIES, DRAWS = 60, 8, 3, 99
+KINDS = ["person"] * 3 + ["llm"] * 5
+
+
+def told_by(truth, law, copied, rng):
+    """Labels (item, rater) by matrices (rater, category, answer); the last five copy some of a guess by the last matrix."""
+
+    def by(rows):
+        edges = np.cumsum(rows, axis=-1)[..., :-1]
+        return (edges < rng.random((*rows.shape[:-1], 1))).sum(axis=-1)
+
+    label = np.stack([by(own[truth]) for own in law], axis=1)
+    guess = by(law[-1][truth])
+    copies = rng.random((len(truth), 5)) < copied
+    label[:, 3:] = np.where(copies, guess[:, None], label[:, 3:])
+    return label
+
+
+def tree_of(seed, copied=0.0, gold=0, items=ITEMS):
+    """Labels of all raters and their posterior given the true categories, so that no sampler is needed."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(CATEGORIES, size=items)
+    law = np.full((RATERS, CATEGORIES, CATEGORIES), 0.1) + np.eye(CATEGORIES) * 0.7
+    label = told_by(truth, law, copied, rng)
+    counts = np.zeros(law.shape)
+    np.add.at(counts, (np.arange(RATERS), truth[:, None], label), 1)
+    confusion = rng.standard_gamma(counts + law, (1, DRAWS, *law.shape))
+    prevalence = rng.dirichlet(np.bincount(truth, minlength=CATEGORIES) + 1, (1, DRAWS))
+    names = list("abc")
+    coords = {
+        "rater": [f"r{k}" for k in range(RATERS)],
+        "kind": ("rater", KINDS),
+        "category": names,
+        "answer": names,
+    }
+    posterior = xr.Dataset(
+        {
+            "prevalence": (("chain", "draw", "category"), prevalence),
+            "confusion": (
+                ("chain", "draw", "rater", "category", "answer"),
+                confusion / confusion.sum(-1, keepdims=True),
+            ),
+            "plausibility": (
+                ("chain", "draw", "item", "category"),
+                np.tile(np.eye(CATEGORIES)[truth], (1, DRAWS, 1, 1)),
+            ),
+        },
+        coords,
+    )
+    item, rater = np.indices(label.shape)
+    constants = xr.Dataset(
+        {
+            "annotation_item": ("annotation", item.ravel()),
+            "annotation_rater": ("annotation", rater.ravel()),
+            "gold": ("item", np.where(np.arange(items) < gold, truth, -1)),
+        }
+    )
+    observed = xr.Dataset({"observed_label": ("annotation", label.ravel())})
+    return xr.DataTree.from_dict(
+        {"posterior": posterior, "constant_data": constants, "observed_data": observed}
+    )
+
+
+def checked(tree, seed=1, **options):
+    return evaluation.model_checks(tree, replicates=DRAWS, random_seed=seed, **options)
+
+
+def failed(found):
+    return set(found["check"].to_numpy()[found["fails"].to_numpy()].tolist())
+
+
+def test_sums_over_pairs_are_those_of_loops():
+    rng = np.random.default_rng(1)
+    item, rater = np.repeat(np.arange(6), [1, 2, 3, 4, 4, 5]), rng.integers(4, size=19)
+    group = np.array([0, 1, 0, 1])
+    order = np.lexsort((group[rater], item))
+    item, rater, label = item[order], rater[order], rng.integers(3, size=19)
+    answers = Answers(
+        item, rater, label, np.full(6, -1), np.arange(4), np.array(list("abc")), group, ["x", "y"]
+    )
+    weight, table = rng.dirichlet(np.ones(3), 6), rng.dirichlet(np.ones(3), (4, 3)).swapaxes(1, 2)
+    above, below = np.zeros((2, 2)), np.zeros((2, 2))
+    pairs = np.zeros((2, 4, 4))
+    for a in range(19):
+        for b in range(19):
+            if a == b or item[a] != item[b]:
+                continue
+            for j in range(3):
+                own, other = (np.eye(3)[label[x]] - table[rater[x], :, j] for x in (a, b))
+                product = weight[item[a], j] * own @ other
+                norm = weight[item[a], j] * np.sqrt(
+                    np.prod([1 - (table[rater[x], :, j] ** 2).sum() for x in (a, b)])
+                )
+                above[group[rater[a]], group[rater[b]]] += product
+                below[group[rater[a]], group[rater[b]]] += norm
+                pairs[:, rater[a], rater[b]] += product, norm
+    together, within, between = label_checks._pooled(answers, label, weight, table)
+    assert together == pytest.approx(above.sum() / below.sum())
+    np.testing.assert_allclose(within, np.diag(above) / np.diag(below))
+    assert between == pytest.approx(above[0, 1] / below[0, 1])
+    upper = np.triu_indices(4, 1)
+    chosen = answers.chosen
+    own = pairs[:, chosen][:, :, chosen][:, *upper]
+    right = np.divide(own[0], own[1], out=np.zeros(6), where=own[1] > 0)
+    np.testing.assert_allclose(label_checks._by_pair(answers, label, weight, table), right, atol=1e-12)
+
+
+def test_independent_raters_fit_and_copies_are_found():
+    alone = [checked(tree_of(seed)).attrs["fits"] for seed in range(12)]
+    # binomial of 12 studies at .05: more than 3 has the probability .002
+    assert sum(alone) >= 9
+    found = [checked(tree_of(seed, copied=0.45, items=200)) for seed in range(2)]
+    assert not any(own.attrs["fits"] for own in found)
+    shared = {
+        "mean residual correlation of two raters",
+        "residual correlation within llm",
+        "largest score of a set of raters",
+    }
+    assert all(failed(own) & shared for own in found)
+    assert found[0].attrs["sentences"][0].endswith(".") and found[0].attrs["answers"] == 200 * RATERS
+    effect = found[0]["pair_effect"].to_series()
+    within = [KINDS[int(a[1])] == KINDS[int(b[1])] for a, b in effect.index.str.split(", ")]
+    assert effect[within].mean() > effect[~np.array(within)].mean() + 0.05
+    assert len(found[0].attrs["sharing_raters"]) > 1
+
+
+def test_replicates_by_wrong_matrices_are_false_alarms(monkeypatch):
+    # the wrong twin: replicates of raters who answer by the matrices of others, who are worse
+    def worse(seed):
+        tree = tree_of(seed)
+        posterior = tree["posterior"].to_dataset()
+        posterior["confusion"] = 0.5 * posterior["confusion"] + 0.5 / CATEGORIES
+        return xr.DataTree.from_dict(
+            {**{k: v.to_dataset() for k, v in tree.children.items()}, "posterior": posterior}
+        )
+
+    assert not any(checked(worse(seed)).attrs["fits"] for seed in range(3))
+
+
+def test_answers_that_copy_a_guess_fit_by_the_law_of_the_guess():
+    tree = tree_of(3, copied=0.7, items=200)
+    posterior = tree["posterior"].to_dataset()
+    law = np.full((CATEGORIES, CATEGORIES), 0.1) + 0.7 * np.eye(CATEGORIES)
+    copier, dims = [f"r{k}" for k in range(3, 8)], ("chain", "draw")
+    matrices = ("category", "answer")
+    posterior["own_confusion"] = ((*dims, "rater", *matrices), np.tile(law, (1, DRAWS, RATERS, 1, 1)))
+    posterior["guess"] = ((*dims, "group_of_raters", *matrices), np.tile(law, (1, DRAWS, 1, 1, 1)))
+    posterior["shared"] = ((*dims, "copier"), np.full((1, DRAWS, 5), 0.7))
+    posterior = posterior.assign_coords(copier=copier, group_of_raters=["llm"])
+    groups = {k: v.to_dataset() for k, v in tree.children.items()}
+    shared = xr.DataTree.from_dict(groups | {"posterior": posterior})
+    assert checked(shared).attrs["fits"] and not checked(tree).attrs["fits"]
+    # as many independent raters: by the law, and by the residuals of a model that believes in independence
+    found = evaluation.effective_raters(shared, by="kind").mean(("chain", "draw"))
+    r = 0.7**2
+    assert found["effective"].sel(group_of_raters="llm") == pytest.approx(5 / (1 + 4 * r), rel=1e-3)
+    assert found["effective"].sel(group_of_raters="person") == 3
+    equivalent = found["equivalent"].sel(group_of_raters="llm")
+    assert 1 < equivalent < 3 and found["equivalent"].sel(group_of_raters="person") == pytest.approx(
+        3, abs=1e-6
+    )
+    by_residuals = evaluation.effective_raters(tree, by="kind")["effective"].sel(group_of_raters="llm")
+    assert by_residuals < 4
+
+
+def test_given_replicates_gold_and_samples_of_items_are_used(monkeypatch):
+    tree = tree_of(5, gold=40)
+    found = checked(tree)
+    assert "share of gold items right, less that claimed," in found["check"]
+    observed = tree["observed_data"]["observed_label"].to_numpy()
+    same = xr.Dataset({"observed_label": (("chain", "draw", "annotation"), np.tile(observed, (1, DRAWS, 1)))})
+    groups = {k: v.to_dataset() for k, v in tree.children.items()}
+    equal = checked(xr.DataTree.from_dict(groups | {"posterior_predictive": same}))
+    row = equal.sel(check="distinct answers by item")
+    assert row["lower"] == row["observed"] == row["upper"]
+    monkeypatch.setattr(label_checks, "MOST_ANSWERS", 200)
+    assert 200 <= checked(tree).attrs["answers"] <= 200 + RATERS
+
+
+def test_what_cannot_be_checked_is_refused():
+    tree = tree_of(1)
+    with pytest.raises(
+        evaluation.EvaluationError, match="by='vendor' is no coordinate along rater; there are: 'kind'"
+    ):
+        checked(tree, by="vendor")
+    with pytest.raises(evaluation.EvaluationError, match="replicates=5: expected a whole number from 99"):
+        evaluation.model_checks(tree, replicates=5)
+    posterior = tree["posterior"].to_dataset()
+    posterior["expected_effect"] = ("item", np.zeros(ITEMS))
+    groups = {k: v.to_dataset() for k, v in tree.children.items()}
+    with pytest.raises(evaluation.EvaluationError, match=r"inference\.predict"):
+        checked(xr.DataTree.from_dict(groups | {"posterior": posterior}))
+    alone = xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset()})
+    with pytest.raises(evaluation.EvaluationError, match="no observed annotations"):
+        checked(alone)
+
+
+def test_numbers_do_not_depend_on_the_ids_of_raters():
+    tree = tree_of(2)
+    renamed = {k: v.to_dataset() for k, v in tree.children.items()}
+    renamed["posterior"] = renamed["posterior"].assign_coords(rater=[f"x{k}" for k in range(RATERS)])
+    first, second = checked(tree), checked(xr.DataTree.from_dict(renamed))
+    np.testing.assert_array_equal(first["observed"], second["observed"])
+    assert numbers_of.__doc__
