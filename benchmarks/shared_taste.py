@@ -92,7 +92,7 @@ def llmfao() -> None:
     ]
     table = pd.concat([people.assign(kind="person"), *judges]).astype({"rater": str})
     votes = models.Comparisons.from_table(table, rater_attributes=["kind"])
-    found = fits(votes, draws=2_000)
+    found = fits(votes)
     for name, (tree, seconds) in found.items():
         low, high = intervals(tree)
         ranks = evaluation.rank_intervals(tree, PROB)

@@ -118,6 +118,7 @@ _ENTRIES = (
         methods=("hmc", "nuts"),
         reference="Bradley and Terry 1952, doi:10.1093/biomet/39.3-4.324; ties: Davidson 1970",
         ties=("auto", "davidson", "none"),
+        nuts_thinning=2,  # with a taste that judges share, reliability and scale lie along a ridge
     ),
     CatalogEntry(
         name="class_conditional",
@@ -310,6 +311,7 @@ _ENTRIES = (
         methods=("hmc", "nuts"),
         reference="Thurstone 1927, doi:10.1037/h0070288; ties: Glenn and David 1960",
         ties=("auto", "threshold", "none"),
+        nuts_thinning=2,
     ),
 )
 catalog: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})

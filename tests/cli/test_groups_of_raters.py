@@ -1,9 +1,13 @@
 """`--groups-of-raters` and `--independent`: raters who share errors, on the command line."""
 
+import re
+
+import numpy as np
 import pytest
 import xarray as xr
 from raterzoo.cli.options import settings_of
 from raterzoo.models import simulators
+from raterzoo.reports.sections.comparisons import tastes_in_words
 
 from tests.support.command_line import run, said, write
 
@@ -48,17 +52,25 @@ def test_models_of_votes_and_scores_share_only_where_groups_are_named(kind, mode
     assert not settings_of(kind, model, {}, **SAMPLED).priors
 
 
-@pytest.mark.slow  # NUTS is compiled
-def test_rank_says_how_large_the_taste_of_a_group_is(tmp_path):
+def test_rank_takes_groups_and_refuses_unknown_ones(tmp_path):
     votes = simulators.comparisons(
         items=8, raters=6, degree=4, alpha=1, taste=0.5, random_seed=1
     ).data.to_table()
     path = write(tmp_path / "votes.csv", votes)
-    groups = ["--groups-of-raters", "kind", "--independent", "person"]
-    found = run("rank", path, *groups, "--draws", "200", "--chains", "2")
-    assert found.exit_code == 0, found.output
-    assert "Raters of a group share a taste beside the quality of an item" in said(found)
-    assert "in the unit of the qualities: judge a" in said(found)
+    wrong = run("rank", path, "--groups-of-raters", "kind", "--independent", "robot")
+    assert wrong.exit_code == 2 and "'robot' is no group of the raters" in said(wrong)
+
+
+def test_the_size_of_a_taste_is_said():
+    rng = np.random.default_rng(1)
+    taste = rng.normal(size=(2, 100, 1, 50)) * [[[[3.0]]]]
+    coords = {"group_of_raters": ["judge"]}
+    posterior = xr.Dataset({"taste": (("chain", "draw", "group_of_raters", "item"), taste)}, coords)
+    words = tastes_in_words(xr.DataTree.from_dict({"posterior": posterior}), 0.9)
+    assert "Raters of a group share a taste beside the quality of an item" in words
+    assert re.search(r"in the unit of the qualities: judge [23]\.\d\d \(2\.\d\d to 3\.\d\d\)", words)
+    alone = xr.DataTree.from_dict({"posterior": posterior.drop_vars("taste")})
+    assert tastes_in_words(alone, 0.9) == ""
 
 
 def test_fit_writes_shares_and_guesses(table, tmp_path):

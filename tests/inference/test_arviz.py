@@ -45,11 +45,12 @@ OF_ONE_VARIABLE = {
 
 def cases():
     for name, options in LAYOUTS:
-        nuts = models.catalog[name].methods[0] == "nuts"  # compiles the model
+        # NUTS compiles the model; EBCC has most quantities
+        slow = models.catalog[name].methods[0] == "nuts" or name == "ebcc"
         yield pytest.param(
             name,
             options,
-            marks=[pytest.mark.slow] if nuts else [],
+            marks=[pytest.mark.slow] if slow else [],
             id="-".join([name, *map(str, options.values())]),
         )
 
