@@ -6,6 +6,7 @@ from ..calls import EvaluationError, Seed, check_whole, generator_of
 from .comparisons import comparison_checks
 from .discrepancies import FEWEST_REPLICATES
 from .labels import label_checks
+from .rankings import ranking_checks
 from .scores import score_checks
 
 REPLICATES = 200
@@ -31,12 +32,16 @@ def model_checks(
     agreement of each rater with the order, side and ties of each rater; tastes of single raters, and tastes that raters share,
     within and between groups.
 
+    Rankings: agreement of the raters of an item (cosine of inverse ranks), on the first place, of each rater with the others,
+    of pairs of raters, of rankings with ties and of long ones; ranked categories of an item.
+
     Parameters
     ----------
     tree : DataTree
         Posterior with the annotations. Replicates are those of its group ``posterior_predictive``, by
         `raterzoo.inference.predict` or ``sample(..., predictive=True)``. Labels, of models whose truth is one category for each
-        item, need none: theirs are drawn by ``confusion`` and ``prevalence``.
+        item, need none: theirs are drawn by ``confusion`` and ``prevalence``; nor do rankings, whose replicates are drawn by
+        ``plausibility``, at power one whatever the reliability.
     by : str, optional
         Coordinate along ``rater`` with the group of each rater; by default the first attribute with several groups, one of
         two raters or more.
@@ -82,5 +87,9 @@ def model_checks(
         return score_checks(tree, by, int(replicates), rng)
     if "observed_winner" in observed:
         return comparison_checks(tree, by, int(replicates), rng)
+    if "observed_ranking" in observed:
+        return ranking_checks(tree, by, int(replicates), rng)
     found = ", ".join(map(str, observed)) or "no observed annotations"
-    raise EvaluationError(f"model_checks reads trees of labels; this one has {found}")
+    raise EvaluationError(
+        f"model_checks reads trees of labels, scores, comparisons or rankings; this one has {found}"
+    )

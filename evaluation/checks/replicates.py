@@ -21,7 +21,7 @@ class Annotations:
     place: np.ndarray  # of each in the tree (annotation,)
     item: np.ndarray  # (annotation,)
     rater: np.ndarray  # (annotation,); 0 if the raters are not told apart
-    raters: list[str]  # ids; empty if the raters are not told apart
+    raters: list[str]  # ids, or codes where the tree has no ids; empty if the raters are not told apart
     group: np.ndarray  # code of the group of each rater (rater,)
     groups: list[str]  # names; one if there are none
 
@@ -43,11 +43,17 @@ def annotations_of(
     place = np.flatnonzero(kept[item])
     items = np.unique(item[place], return_inverse=True)[1]
     constants = tree["constant_data"].to_dataset()
-    ids, group, groups = raters_of(tree["posterior"].to_dataset(), by)
-    if not len(ids) or "annotation_rater" not in constants:
+    rater = (
+        constants["annotation_rater"].to_numpy()[place].astype(np.int64)
+        if "annotation_rater" in constants
+        else None
+    )
+    if rater is None or (rater < 0).any():
         return Annotations(place, items, np.zeros(len(place), np.int64), [], np.zeros(1, np.int64), [""])
-    rater = constants["annotation_rater"].to_numpy()[place].astype(np.int64)
+    ids, group, groups = raters_of(tree["posterior"].to_dataset(), by)
     own, code = np.unique(rater, return_inverse=True)
+    if not len(ids):  # a model that takes the raters as alike has their codes alone
+        return Annotations(place, items, code, own.astype(str).tolist(), np.zeros(len(own), np.int64), [""])
     present, group = np.unique(group[own], return_inverse=True)
     return Annotations(place, items, code, ids[own].astype(str).tolist(), group, [groups[g] for g in present])
 

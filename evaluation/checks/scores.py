@@ -173,17 +173,19 @@ def _checks(own: Annotations, found: list[dict[str, np.ndarray]]) -> list[Check]
 
 
 def shared_checks(
-    own: Annotations, within: np.ndarray, between: np.ndarray, texts: tuple[str, str]
+    own: Annotations,
+    within: np.ndarray,
+    between: np.ndarray,
+    texts: tuple[str, str],
+    what: str = "residual correlation",
 ) -> list[Check]:
-    """Return the checks of correlations within each group, (table, group), and between groups, (table,)."""
+    """Return the checks of what raters share within each group, (table, group), and between groups, (table,)."""
     checks = []
     for g, name in enumerate(own.groups):
         low, high = (f"{name}: {text}" for text in texts)
-        checks.append(
-            Check(f"residual correlation within {name}", float(within[0, g]), within[1:, g], low, high)
-        )
+        checks.append(Check(f"{what} within {name}", float(within[0, g]), within[1:, g], low, high))
     low, high = (f"raters of different groups: {text}" for text in texts)
-    return [*checks, Check("residual correlation between groups", float(between[0]), between[1:], low, high)]
+    return [*checks, Check(f"{what} between groups", float(between[0]), between[1:], low, high)]
 
 
 def _families(own: Annotations, found: list[dict[str, np.ndarray]]) -> list[Family]:

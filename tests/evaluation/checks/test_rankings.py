@@ -1,0 +1,142 @@
+"""Checks of rankings: replicates of the law, few false alarms, and each misfit is found by its own check."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import xarray as xr
+from raterzoo import evaluation
+from raterzoo.evaluation.checks.rankings import Entries, _own_tables
+from raterzoo.evaluation.checks.replicates import annotations_of
+from scipy import stats
+
+ITEMS, RATERS, CATEGORIES, DRAWS, STUDIES = 60, 5, 6, 60, 20
+KIND = np.array(["person"] * 2 + ["model"] * 3)
+
+
+def orders(rng, log_worth):
+    """Plackett-Luce orders of the categories, best first."""
+    return np.argsort(-log_worth - rng.gumbel(size=log_worth.shape), axis=-1)
+
+
+def blocks_of(order, tied):
+    """Block numbers of rankings of two categories, tied or not, of all categories."""
+    block = np.full(order.shape, 2 - tied[:, None], np.int16)
+    np.put_along_axis(block, order[:, :1], 0, axis=1)
+    np.put_along_axis(block, order[:, 1:2], (1 - tied[:, None]).astype(np.int16), axis=1)
+    return block
+
+
+def study(seed, copied=0.0, careless=0, sharper=0.0, ties=0.0):
+    """Tree of rankings whose posterior is the true worths; the data may have shared errors, a careless rater or other ties."""
+    rng = np.random.default_rng(seed)
+    item, rater = np.repeat(np.arange(ITEMS), RATERS), np.tile(np.arange(RATERS), ITEMS)
+    log_worth = np.log(rng.standard_gamma(0.7, (ITEMS, CATEGORIES)) + 1e-3)
+    tied = rng.integers(0, 2, len(item))
+    own = log_worth[item] * np.where((rater == 0) & bool(careless), 0.0, 1.0 + sharper)[:, None]
+    own = own * np.where(tied == 1, 1.0 - ties, 1.0)[:, None]
+    order = orders(rng, own)
+    guess = orders(rng, log_worth)
+    copies = (rng.random(len(item)) < copied) & (KIND == "model")[rater]
+    order[copies] = guess[item[copies]]
+    flat = {
+        "candidate_item": np.repeat(np.arange(ITEMS), CATEGORIES),
+        "candidate_category": np.tile(np.arange(CATEGORIES), ITEMS),
+    }
+    plausibility = np.exp(log_worth - np.logaddexp.reduce(log_worth, axis=1, keepdims=True)).ravel()
+    dims = ("chain", "draw", "candidate")
+    posterior = xr.Dataset(
+        {
+            "plausibility": (dims, np.tile(plausibility, (1, DRAWS, 1))),
+            "rater_effect": (("chain", "draw", "rater"), np.zeros((1, DRAWS, RATERS))),
+        },
+        {"rater": [*"abcde"], "kind": ("rater", KIND)},
+    )
+    place = ("annotation", "place")
+    constants = {name: ("candidate", codes) for name, codes in flat.items()} | {
+        "annotation_item": ("annotation", item),
+        "annotation_rater": ("annotation", rater),
+        "candidate_of_place": (place, item[:, None] * CATEGORIES + np.arange(CATEGORIES)),
+        "other_size": ("item", np.zeros(ITEMS, np.int64)),
+        "other_concentration": np.nan,
+    }
+    observed = xr.Dataset({"observed_ranking": (place, blocks_of(order, tied))})
+    groups = {"posterior": posterior, "observed_data": observed, "constant_data": xr.Dataset(constants)}
+    return xr.DataTree.from_dict(groups)
+
+
+def failed(made, seeds):
+    """Number of studies of which any check fails, and for each check the number of studies in which it does."""
+    number, by_name = 0, {}
+    for seed in seeds:
+        checks = evaluation.model_checks(made(seed), replicates=60)
+        number += not checks.attrs["fits"]
+        for name in checks["check"].to_numpy()[checks["fails"].to_numpy()].tolist():
+            by_name[name] = by_name.get(name, 0) + 1
+    return number, by_name
+
+
+def test_data_of_the_law_raise_few_alarms():
+    assert failed(study, range(STUDIES))[0] <= 4  # binomial of 20 at .05: more has the probability .003
+
+
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [
+        (partial(study, copied=0.7), "agreement within model"),
+        (partial(study, careless=1), "agreement of each rater with the others"),
+        (partial(study, sharper=1.0), "mean agreement of two raters of an item"),
+        (partial(study, sharper=-0.6), "mean agreement on the first place"),
+        (partial(study, ties=1.0), "agreement of rankings with ties, less that of others"),
+    ],
+)
+def test_each_misfit_is_found_by_its_check(made, name):
+    _, by_name = failed(made, range(4))
+    assert by_name.get(name, 0) >= 3, by_name
+
+
+def test_replicates_divide_other_in_the_same_way_for_all_raters_of_an_item():
+    items, mass, a, members = 400, 0.6, 0.5, 3
+    item = np.repeat(np.arange(items), 2)
+    constants = {
+        "annotation_item": ("annotation", item),
+        "annotation_rater": ("annotation", np.tile([0, 1], items)),
+        "candidate_category": ("candidate", np.tile([4, -1], items)),
+        "candidate_of_place": (("annotation", "place"), 2 * item[:, None] + np.arange(2)),
+        "other_size": ("item", np.full(items, members)),
+        "other_concentration": a,
+    }
+    plausibility = np.tile([1 - mass, mass], (1, 40, items))
+    tree = xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset({"plausibility": (("chain", "draw", "candidate"), plausibility)}),
+            "observed_data": xr.Dataset(
+                {"observed_ranking": (("annotation", "place"), np.tile([0, 1], (2 * items, 1)))}
+            ),
+            "constant_data": xr.Dataset(constants),
+        }
+    )
+    rng = np.random.default_rng(1)
+    own = annotations_of(tree, item, None, 10_000, rng)
+    entries = Entries.of(tree["observed_data"]["observed_ranking"].to_numpy())
+    _, *replicates = _own_tables(tree, own, entries, 40, rng)
+    first = np.stack(replicates).reshape(
+        -1, 2
+    )  # place 0 is the named category, 2 and beyond are members of OTHER
+    assert stats.binomtest(int((first[:, 0] > 1).sum()), len(first), mass).pvalue > 1e-3
+    same = int(((first[:, 0] == first[:, 1]) & (first[:, 0] > 1)).sum())
+    expected = mass**2 * (a + 1) / (members * a + 1)  # E of the sum of squared shares
+    assert stats.binomtest(same, len(first), expected).pvalue > 1e-3
+    assert (
+        stats.binomtest(same, len(first), mass**2 / members).pvalue < 1e-6
+    )  # each ranking with its own shares
+
+
+def test_rankings_of_a_tree_without_ids_of_raters_are_checked_by_their_codes():
+    tree = study(1)
+    tree["posterior"] = (
+        tree["posterior"].to_dataset()[["plausibility"]].drop_vars(["rater", "kind"], errors="ignore")
+    )
+    checks = evaluation.model_checks(tree, replicates=60)
+    assert checks["rater"].to_numpy().tolist() == [*"01234"]
+    assert not any("within" in name for name in checks["check"].to_numpy().tolist())
