@@ -145,6 +145,7 @@ class _Numbers:
         return ratio(((beats @ beats) * beats.T).sum() / 3, triads)
 
 
+MAIN = {"eigenvalue"}  # of the single numbers; the checks of groups are, too
 SINGLE = {
     "left": (
         "share of left wins among the decided votes",
@@ -202,7 +203,7 @@ def _checks(own: Annotations, found: list[dict[str, np.ndarray]]) -> list[Check]
     for name, texts in SINGLE.items():
         if name in found[0]:
             values = stacked(found, name)
-            checks.append(Check(texts[0], float(values[0]), values[1:], *texts[1:]))
+            checks.append(Check(texts[0], float(values[0]), values[1:], *texts[1:], is_main=name in MAIN))
     if "within" in found[0] and len(own.groups) > 1:
         texts = (DISAGREE, AGREE)
         checks += shared_checks(own, stacked(found, "within"), stacked(found, "between"), texts)

@@ -246,6 +246,7 @@ def _difference(tied: np.ndarray, agreement: np.ndarray) -> float:
     return float(agreement[tied].mean() - agreement[~tied].mean())
 
 
+MAIN = {"agreement"}  # of the single numbers; the checks of groups are, too
 SINGLE = {
     "agreement": (
         "mean agreement of two raters of an item",
@@ -280,7 +281,7 @@ def _checks(own: Annotations, found: list[dict[str, np.ndarray]]) -> list[Check]
     checks = []
     for name, texts in SINGLE.items():
         values = stacked(found, name)
-        checks.append(Check(texts[0], float(values[0]), values[1:], *texts[1:]))
+        checks.append(Check(texts[0], float(values[0]), values[1:], *texts[1:], is_main=name in MAIN))
     if "within" in found[0]:
         checks += shared_checks(
             own, stacked(found, "within"), stacked(found, "between"), (DISAGREE, AGREE), "agreement"

@@ -166,7 +166,7 @@ def _checks(own: Annotations, found: list[dict[str, np.ndarray]]) -> list[Check]
     if "eigenvalue" in found[0]:
         values = stacked(found, "eigenvalue")
         text = "some raters agree more than independent errors do: they share errors"
-        checks.append(Check(EIGENVALUE, float(values[0]), values[1:], text, text, "upper"))
+        checks.append(Check(EIGENVALUE, float(values[0]), values[1:], text, text, "upper", is_main=True))
     if "within" in found[0] and len(own.groups) > 1:
         checks += shared_checks(own, stacked(found, "within"), stacked(found, "between"), (DIFFER, SHARE))
     return checks
@@ -180,12 +180,12 @@ def shared_checks(
     what: str = "residual correlation",
 ) -> list[Check]:
     """Return the checks of what raters share within each group, (table, group), and between groups, (table,)."""
-    checks = []
-    for g, name in enumerate(own.groups):
-        low, high = (f"{name}: {text}" for text in texts)
-        checks.append(Check(f"{what} within {name}", float(within[0, g]), within[1:, g], low, high))
-    low, high = (f"raters of different groups: {text}" for text in texts)
-    return [*checks, Check(f"{what} between groups", float(between[0]), between[1:], low, high)]
+    named = [(f"{what} within {name}", name, within[:, g]) for g, name in enumerate(own.groups)]
+    named.append((f"{what} between groups", "raters of different groups", between))
+    return [
+        Check(check, float(v[0]), v[1:], f"{who}: {texts[0]}", f"{who}: {texts[1]}", is_main=True)
+        for check, who, v in named
+    ]
 
 
 def _families(own: Annotations, found: list[dict[str, np.ndarray]]) -> list[Family]:
