@@ -6,6 +6,12 @@ often each check fails. Posteriors are short chains of the model that is checked
 Labels: 500 items and 8 raters who answer all of them, checked after Dawid-Skene. "independent": matrices of its simulator, of
 raters who are right in .6 on average. Else all are right in .8, and five raters copy .3 of their answers: a guess of theirs,
 right in .8 ("guess"), or the answers of the first of them ("copies").
+
+The other kinds have 8 raters, three of one kind and five of the other. Scores: 200 items, hierarchical; "shared": the five share
+an error of each item, .3 of the variance of theirs. Comparisons: 15 items and 150 votes of each rater, Bradley-Terry; "shared":
+the five share a taste, whose standard deviation is .7 of that of the qualities. Rankings: 150 items and two places, ties or one
+place, Plackett-Luce; "shared": each ranking of four of five raters copies in .3 the first places of the fifth. "sharper": the
+posterior has reliability 3.
 """
 
 import argparse
@@ -48,12 +54,96 @@ def labels_study(design: str, categories: int, seed: int) -> Any:
     return inference.sample(models.dawid_skene(data), random_seed=seed, **CHAINS)
 
 
+KIND = np.array(["person"] * (RATERS - COPIERS) + ["model"] * COPIERS)
+
+
+def replicated(model: Any, seed: int) -> Any:
+    """Return a posterior with replicates."""
+    from raterzoo import inference
+
+    options = {**CHAINS, "tune": 200, "log_likelihood": False}
+    return inference.predict(inference.sample(model, random_seed=seed, **options), model, progressbar=False)
+
+
+def scores_study(shared: float, seed: int) -> Any:
+    """Return a posterior of hierarchical scores given scores of raters, of whom the last may share errors."""
+    from raterzoo import models
+
+    rng = np.random.default_rng(seed)
+    item, rater = np.repeat(np.arange(200), RATERS), np.tile(np.arange(RATERS), 200)
+    error = rng.standard_normal(200)[item] * (KIND == "model")[rater] * shared**0.5
+    own = np.where((KIND == "model")[rater], (1 - shared) ** 0.5, 1) * rng.standard_normal(len(item))
+    score = rng.standard_normal(200)[item] + 0.5 * rng.standard_normal(RATERS)[rater] + 0.6 * (error + own)
+    table = {"item": item, "rater": rater, "score": score, "kind": KIND[rater]}
+    return replicated(
+        models.hierarchical_scores(models.Scores.from_table(table, rater_attributes=["kind"])), seed
+    )
+
+
+def comparisons_study(taste: float, seed: int) -> Any:
+    """Return a posterior of Bradley-Terry qualities given votes of raters, of whom the last may share a taste."""
+    from raterzoo import models
+
+    rng = np.random.default_rng(seed)
+    items, rater = 15, np.repeat(np.arange(RATERS), 150)
+    left = rng.integers(0, items, len(rater))
+    right = (left + rng.integers(1, items, len(rater))) % items
+    quality, liked = rng.standard_normal(items), taste * rng.standard_normal(items)
+    x = quality[left] - quality[right] + (KIND == "model")[rater] * (liked[left] - liked[right])
+    winner = np.where(rng.random(len(x)) < 1 / (1 + np.exp(-x)), "left", "right")
+    table = {"rater": rater, "left": left, "right": right, "winner": winner, "kind": KIND[rater]}
+    pairs = models.Comparisons.from_table(table, rater_attributes=["kind"])
+    return replicated(models.bradley_terry(pairs), seed)
+
+
+def rankings_study(copied: float, reliability: int, seed: int) -> Any:
+    """Return a posterior of Plackett-Luce worths given rankings of raters, of whom the last may copy."""
+    from raterzoo import inference, models
+
+    rng = np.random.default_rng(seed)
+    made = models.simulators.rankings(
+        items=150,
+        raters=5,
+        categories=8,
+        block_sizes=((1, 1), (1,), (2,)),
+        concentration=0.5,
+        random_seed=rng,
+    )
+    table = made.data.to_table()
+    columns = {name: np.asarray(table[name]) for name in ("item", "rater", "category", "rank")}
+    if copied:
+        _, item = np.unique(columns["item"], return_inverse=True)
+        raters, rater = np.unique(columns["rater"], return_inverse=True)
+        first = columns["rank"] == 1
+        told = dict(zip(item[(rater == 0) & first], columns["category"][(rater == 0) & first], strict=True))
+        copies = rng.random((item.max() + 1, len(raters))) < copied
+        for row in np.flatnonzero(first & (rater > 0) & copies[item, rater]):
+            same = (item == item[row]) & (rater == rater[row])
+            if told[item[row]] not in columns["category"][same]:
+                columns["category"][row] = told[item[row]]
+    rankings = models.PartialRankings.from_table(columns, categories=made.data.categories)
+    model = models.plackett_luce(rankings, concentration=0.5, reliability=reliability)
+    return inference.sample(model, random_seed=seed, log_likelihood=False, **CHAINS)
+
+
 STUDIES: dict[str, dict[str, Callable[[int], Any]]] = {
     "labels": {
         f"{design}, {n} categories": lambda seed, design=design, n=n: labels_study(design, n, seed)
         for design in ("independent", "guess", "copies")
         for n in (2, 3, 4)
-    }
+    },
+    "scores": {
+        name: lambda seed, shared=shared: scores_study(shared, seed)
+        for name, shared in {"independent": 0.0, "shared": 0.3}.items()
+    },
+    "comparisons": {
+        name: lambda seed, taste=taste: comparisons_study(taste, seed)
+        for name, taste in {"independent": 0.0, "shared": 0.7}.items()
+    },
+    "rankings": {
+        name: lambda seed, law=law: rankings_study(*law, seed)
+        for name, law in {"independent": (0.0, 1), "shared": (0.3, 1), "sharper": (0.0, 3)}.items()
+    },
 }
 
 
