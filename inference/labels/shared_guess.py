@@ -221,9 +221,8 @@ def continue_guesses(
 # --- The sampler as a run ---
 
 SWEEPS_BEFORE = 500  # default warm-up
-WANTED_ESS = (
-    800  # less than elsewhere: draws of shares cost more, and are fewer than those of thousands of quantities
-)
+WANTED_ESS = 1200  # less than elsewhere: draws cost more, and shares are fewer than plausibilities
+PILOT_DRAWS = 1000  # shares that the answers hardly tell move too slowly for fewer
 
 
 def begin_shared_guess(
@@ -239,7 +238,11 @@ def begin_shared_guess(
         return np.concatenate([x.reshape(trial.chains, trial.draws, -1) for x in kept], axis=2)
 
     if found is None:
-        thin = pilot(parameters, chains, wanted=WANTED_ESS)[0] if plan.thin == "pilot" else plan.thin
+        thin = (
+            pilot(parameters, chains, PILOT_DRAWS, wanted=WANTED_ESS)[0]
+            if plan.thin == "pilot"
+            else plan.thin
+        )
         found = {"thinning": np.array(int(thin))}
     chains = replace(chains, thin=int(found["thinning"]))
     state = begin_guesses(structure, prior, chains)
