@@ -73,9 +73,10 @@ def _of_scores(annotations: Path, sources: Sources, columns: Sequence[str], sett
     scores, _ = read_annotations(annotations, settings, columns)
     if predicted is not None:
         match_items(scores.items, predicted["item"].to_numpy())
-    (tree,) = draw(partial(build, scores, settings), settings).values()
+    model = build(scores, settings, 1.0)
+    (tree,) = draw(lambda _: model, settings).values()
     with step("Evaluating"):
-        return score_report(tree, scores, settings, predicted, sources.metrics)
+        return score_report(tree, scores, settings, predicted, sources.metrics, model)
 
 
 def _predicted_sides(sources: Sources, settings: Settings) -> xr.DataArray | None:

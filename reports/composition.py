@@ -9,7 +9,8 @@ from typing import Any
 import pymc as pm
 import xarray as xr
 
-from .. import models
+from .. import inference, models
+from .._progress import step
 from ..evaluation import threshold_certainty
 from ..evaluation.certainty.thresholds import threshold_and_certainty
 from ..evaluation.truth.matching import match_items, with_complement
@@ -33,6 +34,7 @@ from .sections.fit import citation_section, convergence_section, model_section, 
 from .sections.labels import truth_sections, worth_figures
 from .sections.metrics import default_metrics, found_metrics, metric_sections, scored
 from .sections.next_annotation import item_questions, pair_questions
+from .sections.predictive_fit import predictive_fit_section
 from .sections.risk import risk_parts
 from .sections.scores import (
     cut_sections,
@@ -291,7 +293,7 @@ def make(
     priors : mapping, optional
         Arguments of the builder, to be reported; by default the report does not state them.
     model : pymc.Model, optional
-        For comparisons: the fitted model, needed for the posterior predictive check.
+        For comparisons and scores: the fitted model, needed for posterior predictive checks.
     title : str, optional
         Heading of the page.
     seed : int, optional
@@ -361,7 +363,7 @@ def make(
     elif isinstance(annotations, Scores):
         if predictions is not None and not thresholds:
             raise ValueError("thresholds: predictions of scores refer to a threshold; give one")
-        report = score_report(first, annotations, settings, predictions, metrics)
+        report = score_report(first, annotations, settings, predictions, metrics, model)
     else:
         if predictions is not None:
             match_items(annotations.items, predictions["item"].to_numpy())
@@ -453,8 +455,9 @@ def score_report(
     settings: Settings,
     predicted: xr.DataArray | None = None,
     metrics: Sequence[str] = (),
+    model: pm.Model | None = None,
 ) -> Report:
-    """Return the report on scores; `predicted` holds predictions of the side of the first threshold."""
+    """Return the report on scores; `predicted` holds predictions of the side of the first threshold; without `model` no check."""
     counts = {"items": len(scores.items), "raters": len(scores.raters), "annotations": len(scores)}
     sections = [
         Section("Data", scores.report(), key="data", facts={**counts, "bounds": scores.bounds}),
@@ -463,11 +466,22 @@ def score_report(
         *location_sections(tree, scores),
         *rater_sections(tree, scores),
     ]
+    replicates = _predicted(tree, model, settings)
+    sections.append(predictive_fit_section(replicates, scores.rater_attributes, settings.seed))
     if settings.thresholds:
         judged, sides = _threshold_sections(tree, scores, settings, predicted, metrics)
         sections = [*judged, *sections, *sides]
     summary = f"{len(scores.items):,} items, {_raters(scores)}, {len(scores):,} scores."
     return _report(settings, summary, sections, tree)
+
+
+def _predicted(tree: xr.DataTree, model: pm.Model | None, settings: Settings) -> xr.DataTree | None:
+    """Return evenly spaced draws of a tree, with replicates of its annotations; None without the model."""
+    if model is None:
+        return None
+    options: dict[str, Any] = {"log_likelihood": False, "progressbar": False}
+    with step("Simulating annotations"):
+        return inference.predict(tree, model, random_seed=settings.seed, **options)
 
 
 def _threshold_sections(
@@ -512,10 +526,11 @@ def comparison_report(
     kept = "\n\nOnly the largest component of the table is kept." * settings.largest_component
     counts = {"items": len(votes.items), "raters": len(votes.raters), "annotations": len(votes)}
     boards = vote_sections(tree, votes)
-    text = "Not checked: votes are simulated by the fitted model, which was not given."
-    check = Section("Posterior predictive check", text, key="checks")
-    if model is not None:
-        check = vote_check_section(model, tree, settings.seed)
+    predicted = _predicted(tree, model, settings)
+    checks = [
+        predictive_fit_section(predicted, votes.rater_attributes, settings.seed),
+        vote_check_section(predicted),
+    ]
     sections = []
     if orders is not None:
         sections.append(concordance_section(tree, orders))
@@ -526,7 +541,7 @@ def comparison_report(
         model_section(settings, tree, model_in_words(tree)),
         convergence_section(tree),
         *boards,
-        check,
+        *checks,
     ]
     sections.append(pair_questions(tree, ids_by_rank(tree, boards[0].rows)))
     summary = f"{len(votes.items):,} items, {_raters(votes)}, {len(votes):,} votes."

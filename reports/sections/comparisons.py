@@ -1,20 +1,16 @@
 """Report sections on comparisons: leaderboard, qualities, raters, win probabilities, proposed rankings."""
 
-import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pymc as pm
 import xarray as xr
 from arviz_stats.base.array import array_stats
 from matplotlib.figure import Figure
 from scipy.special import expit, ndtr
 
 from ... import evaluation
-from ..._progress import step
 from ...evaluation import plots
 from ...models import Comparisons
 from ...models.data.coded_rows import ANONYMOUS
@@ -297,18 +293,20 @@ def and_more(items: Sequence[object]) -> str:
 
 # --- Posterior predictive check of comparisons ---
 
-REPLICATES = 200
 TAIL = 0.025
 LEFT_SHARE = "left wins, of the decided votes"
 TIE_SPREAD = "ties, standard deviation over the raters"
 
 
-def vote_check_section(model: pm.Model, tree: xr.DataTree, seed: int) -> Section:
-    """Return the section that compares observed shares of the votes with 95 % intervals of those simulated from the posterior."""
-    rater = tree["constant_data"]["annotation_rater"].to_numpy()
-    given = tree["observed_data"]["observed_winner"].to_numpy()
-    with step("Simulating votes"):
-        simulated = _simulated(model, tree, seed)
+def vote_check_section(predicted: xr.DataTree | None) -> Section:
+    """Return the section that compares observed shares of the votes with 95 % intervals of those of the replicates."""
+    if predicted is None:
+        text = "Not checked: votes are simulated by the fitted model, which was not given."
+        return Section("Posterior predictive check", text, key="checks")
+    rater = predicted["constant_data"]["annotation_rater"].to_numpy()
+    given = predicted["observed_data"]["observed_winner"].to_numpy()
+    counts = predicted["posterior_predictive"]["observed_winner"].to_numpy()
+    simulated = counts.reshape(-1, *counts.shape[2:])
     observed, replicated = _shares(given[None], rater), _shares(simulated, rater)
     rows, outside = [], []
     for name, share in observed.items():
@@ -321,7 +319,7 @@ def vote_check_section(model: pm.Model, tree: xr.DataTree, seed: int) -> Section
         f"The shares in the votes, beside the 95 % intervals of {len(simulated)} sets of votes simulated from the posterior. "
         + (f"Outside: {'; '.join(outside)}." if outside else "All of them lie inside.")
     )
-    if LEFT_SHARE in outside and "left_bias" not in tree["posterior"]:
+    if LEFT_SHARE in outside and "left_bias" not in predicted["posterior"]:
         text += (
             ' left_side="shared" or --left-side shared gives the model a parameter for the left side; "rater", one for each '
             "rater."
@@ -330,19 +328,6 @@ def vote_check_section(model: pm.Model, tree: xr.DataTree, seed: int) -> Section
         text += " The model takes all raters to tie as readily as each other, and these raters do not."
     shown = [{("inside" if n == "as simulated" else n): cell for n, cell in row.items()} for row in rows]
     return Section("Posterior predictive check", text, rows=rows, file="checks", key="checks", shown=shown)
-
-
-def _simulated(model: pm.Model, tree: xr.DataTree, seed: int) -> np.ndarray:
-    """Return simulated counts, shape (replicate, annotation, outcome)."""
-    posterior = tree["posterior"].to_dataset()
-    step = max(1, posterior.sizes["chain"] * posterior.sizes["draw"] // REPLICATES)
-    thinned = posterior.isel(draw=slice(step // 2, None, step))
-    with model, _quiet("pymc.sampling.forward"):
-        found = pm.sample_posterior_predictive(
-            thinned, var_names=["observed_winner"], random_seed=seed, progressbar=False
-        )
-    counts = found["posterior_predictive"]["observed_winner"].to_numpy()
-    return counts.reshape(-1, *counts.shape[2:])
 
 
 def _shares(counts: np.ndarray, rater: np.ndarray) -> dict[str, np.ndarray]:
@@ -365,18 +350,6 @@ def _tie_spread(counts: np.ndarray, rater: np.ndarray) -> np.ndarray:
     starts = np.flatnonzero(np.r_[True, np.diff(rater[order]) > 0])
     by_rater = np.add.reduceat(counts[:, order], starts, axis=1)  # (replicate, rater, outcome)
     return (by_rater[..., TIE] / by_rater.sum(axis=-1)).std(axis=1)
-
-
-@contextmanager
-def _quiet(name: str) -> Iterator[None]:
-    """Context manager: suppress messages of a logger below warnings."""
-    logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 # --- Report sections on comparisons: leaderboard, qualities, raters, win probabilities ---

@@ -94,6 +94,7 @@ def test_report_is_one_page_with_its_tables(votes, tmp_path):
         "Quality",
         "Raters",
         "Win probabilities",
+        "Does the model fit?",
         "Posterior predictive check",
         "Predictions",
         "Comparison",
@@ -105,7 +106,7 @@ def test_report_is_one_page_with_its_tables(votes, tmp_path):
     assert "<script" not in page and "&lt;script&gt;" in page
     assert {p.name for p in out.iterdir()} == {
         "report.html", "report.json", "posterior.nc", "convergence.csv", "leaderboard.csv", "raters.csv", "wins.csv",
-        "checks.csv", "metrics.csv", "comparison.csv", "ask_next.csv",
+        "checks.csv", "model_checks.csv", "metrics.csv", "comparison.csv", "ask_next.csv",
     }  # fmt: skip
     found = {row["classifier"]: float(row["mean"]) for row in read(out / "metrics.csv")}
     assert found["up"] == pytest.approx(-found["down"], abs=1e-12)

@@ -111,6 +111,7 @@ def test_report_cuts_scores_and_judges_predictions(files, posterior, tmp_path, m
     assert "most plausible label" not in said(result)
     found = json.loads((tmp_path / "report.json").read_text())
     assert found["kind"] == "scores" and found["data"]["bounds"] == [-3, 3]
+    assert found["fit"]["fits"] in (True, False) and found["fit"]["replicates"] == 200
     tree = xr.open_datatree(posterior, engine="h5netcdf")  # of the same seed
     rows = read(tmp_path / "certainty.csv")
     assert [row["threshold"] for row in rows] == ["0"] * ITEMS + ["1"] * ITEMS
