@@ -34,7 +34,7 @@ from .sections.fit import citation_section, convergence_section, model_section, 
 from .sections.labels import truth_sections, worth_figures
 from .sections.metrics import default_metrics, found_metrics, metric_sections, scored
 from .sections.next_annotation import item_questions, pair_questions
-from .sections.predictive_fit import predictive_fit_section
+from .sections.predictive_fit import predictive_fit_sections
 from .sections.risk import risk_parts
 from .sections.scores import (
     cut_sections,
@@ -467,7 +467,7 @@ def score_report(
         *rater_sections(tree, scores),
     ]
     replicates = _predicted(tree, model, settings)
-    sections.append(predictive_fit_section(replicates, scores.rater_attributes, settings.seed))
+    sections += predictive_fit_sections(replicates, scores.rater_attributes, settings.seed)
     if settings.thresholds:
         judged, sides = _threshold_sections(tree, scores, settings, predicted, metrics)
         sections = [*judged, *sections, *sides]
@@ -528,7 +528,7 @@ def comparison_report(
     boards = vote_sections(tree, votes)
     predicted = _predicted(tree, model, settings)
     checks = [
-        predictive_fit_section(predicted, votes.rater_attributes, settings.seed),
+        *predictive_fit_sections(predicted, votes.rater_attributes, settings.seed),
         vote_check_section(predicted),
     ]
     sections = []
