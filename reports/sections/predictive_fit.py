@@ -33,8 +33,8 @@ def predictive_fit_sections(
     columns["as the model expects"] = np.where(found["fails"], "no", "yes")
     text = (
         f"Each check is a number computed from the annotations and from {found.attrs['replicates']} tables that the model "
-        "draws, of which 90 % are between lower and upper. The adjusted tail probability is that of all checks together: a check fails "
-        "up to .05."
+        "draws, of which 90 % are between lower and upper. The adjusted tail probability is that of all checks together: a "
+        "check fails up to .05."
     )
     given = {"file": "model_checks", "key": f"{KEY}.checks", "part": True}
     return [
