@@ -134,6 +134,7 @@ def _typical_rater(tree: xr.DataTree) -> str | None:
     if "reliability" not in posterior:
         return None
     mean = posterior["reliability"].mean(("chain", "draw"))
+    raters, means = mean["rater"].to_numpy(), mean.to_numpy()
     if "taste" in posterior and (apart := tree["constant_data"]["sharing_group"].to_numpy() < 0).any():
-        mean = mean.isel(rater=apart)
-    return mean["rater"].to_numpy()[np.argsort(mean.to_numpy())[mean.size // 2]].item()
+        raters, means = raters[apart], means[apart]
+    return raters.tolist()[np.argsort(means)[len(means) // 2]]

@@ -6,6 +6,7 @@ import pytest
 import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.methods import route_of
+from raterzoo.reports.sections.next_annotation import pair_questions
 from scipy.special import expit, gammaln
 from scipy.stats import halfnorm, norm
 
@@ -122,7 +123,7 @@ def test_a_judge_whose_taste_is_uncertain_tells_less_of_the_better_item():
             "reliability": ((*dims, "rater"), np.ones((1, 2_000, 2))),
             "taste": ((*dims, "group_of_raters", "item"), rng.normal(size=(1, 2_000, 1, 2))),
         },
-        {"rater": ["person", "judge"]},
+        {"rater": np.array(["person", "judge"], object)},  # as NUTS leaves them
     )
     constant = xr.Dataset({"sharing_group": ("rater", [-1, 0])}, {"rater": ["person", "judge"]})
     tree = xr.DataTree.from_dict({"posterior": posterior, "constant_data": constant})
@@ -134,6 +135,9 @@ def test_a_judge_whose_taste_is_uncertain_tells_less_of_the_better_item():
     alone = inference.design.next_to_ask(without, [("a", "b")], raters=["judge"], **options)["gain"].item()
     assert gain["person"] == pytest.approx(alone, rel=1e-12)
     assert gain["judge"] < 0.75 * gain["person"]
+    tree.attrs["model"] = "bradley_terry"
+    asked = pair_questions(tree, ["a", "b"])  # of raters who share no taste, if there are any
+    assert "like person" in asked.text and asked.rows[0]["bits"] == pytest.approx(gain["person"] / np.log(2))
 
 
 @pytest.mark.parametrize(
