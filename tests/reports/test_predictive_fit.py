@@ -1,0 +1,54 @@
+"""Section on the fit of models of scores and comparisons: what it says where checks fail, or cannot be made."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from raterzoo.reports.sections.predictive_fit import predictive_fit_sections
+
+KIND = np.array(["person", "person", "model", "model", "model"])
+
+
+def study(shared=0.0, spread=1.0, model="hierarchical_scores", draws=100):
+    """Tree of scores of five raters, of whom the last three may share errors, and its replicates."""
+    rng, items = np.random.default_rng(1), 60
+    item, rater = np.repeat(np.arange(items), len(KIND)), np.tile(np.arange(len(KIND)), items)
+    location = rng.standard_normal(items)[item]
+    shared_error = shared * rng.standard_normal(items)[item] * (KIND == "model")[rater]
+    score = location + shared_error + rng.standard_normal(len(item))
+    again = location + spread * rng.standard_normal((1, draws, len(item)))
+    codes = {"annotation_item": ("annotation", item), "annotation_rater": ("annotation", rater)}
+    of_raters = {"rater": np.arange(len(KIND)), "kind": ("rater", KIND)}
+    posterior = xr.Dataset({"bias": (("chain", "draw", "rater"), np.zeros((1, draws, len(KIND))))}, of_raters)
+    groups = {"posterior": posterior, "constant_data": xr.Dataset(codes)}
+    groups["observed_data"] = xr.Dataset({"observed_score": ("annotation", score)})
+    groups["posterior_predictive"] = xr.Dataset({"observed_score": (("chain", "draw", "annotation"), again)})
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs["model"] = model
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("options", "fits", "said"),
+    [
+        ({}, True, "The data look as the model expects"),
+        ({"shared": 1.2}, False, "groups='kind' or --groups-of-raters kind gives the model a parameter"),
+        (
+            {"spread": 2.0, "model": "normal_scores"},
+            False,
+            "hierarchical_scores learns the spread from all scores",
+        ),
+    ],
+)
+def test_the_verdict_and_the_remedy(options, fits, said):
+    verdict, checks = predictive_fit_sections(study(**options), {"kind": KIND}, 1)
+    assert verdict.facts["fits"] is fits and verdict.alarm is not fits
+    assert said in verdict.text
+    assert checks.part and checks.key == "fit.checks"
+    assert {row["as the model expects"] for row in checks.rows} == ({"yes"} if fits else {"yes", "no"})
+
+
+def test_what_cannot_be_checked_is_said():
+    (section,) = predictive_fit_sections(None, {}, 1)
+    assert section.facts["fits"] is None and "the fitted model, which was not given" in section.text
+    (section,) = predictive_fit_sections(study(draws=20), {}, 1)
+    assert section.facts["fits"] is None and "20 replicates" in section.text
