@@ -33,6 +33,7 @@ from .sections.equivalence import equivalence_part, worths_in_words
 from .sections.fit import citation_section, convergence_section, model_section, versions_of
 from .sections.labels import truth_sections, worth_figures
 from .sections.metrics import default_metrics, found_metrics, metric_sections, scored
+from .sections.model_fit import fit_section
 from .sections.next_annotation import item_questions, pair_questions
 from .sections.predictive_fit import predictive_fit_sections
 from .sections.risk import risk_parts
@@ -51,9 +52,13 @@ from .wording import first_names, percent, percent_with_interval, with_interval
 def headlines(sections: Sequence[Section]) -> list[str]:
     """Return the headline sentences, from the facts and rows of the sections."""
     by_key = {section.key: section for section in sections if section.key}
+    checked = by_key.get("fit")
+    verdict = str(checked.facts.get("verdict", "")) if checked else ""
+    first = [verdict] if checked and checked.alarm else []
     makers: dict[str, Callable[[Section], str]] = {
         "leaderboard": _best_item,
         "certainty": _certainty,
+        "fit": lambda _: "" if first else verdict,
         "metrics": lambda own: _metric(own, by_key.get("comparison")),
         "comparison.optimism": _optimism,
         "equivalence": lambda own: worths_in_words(own.rows) if own.rows else "",
@@ -64,7 +69,8 @@ def headlines(sections: Sequence[Section]) -> list[str]:
         ),
         "ask_next": _question,
     }
-    return [sentence for key, make in makers.items() if key in by_key and (sentence := make(by_key[key]))]
+    said = [sentence for key, make in makers.items() if key in by_key and (sentence := make(by_key[key]))]
+    return [*first, *said]
 
 
 def _best_item(section: Section) -> str:
@@ -422,8 +428,10 @@ def truth_report(study: Study, only_predicted: Sequence[str] = ()) -> Report:
         "only_predicted": list(only_predicted),
     }
     found = found_metrics(study)
+    fit: list[Section] = []
     if isinstance(data, Labels) and "prevalence" in tree["posterior"]:
         certainty = truth_sections(tree, data, study.seed, study.group)
+        fit = [fit_section(tree, data, study.seed, study.group)]
     else:
         certainty = certainty_section(tree, data, study.seed)
     if agreement := agreement_section(tree, data, study.seed):
@@ -441,6 +449,7 @@ def truth_report(study: Study, only_predicted: Sequence[str] = ()) -> Report:
         Section("Data", said, key="data", facts=counts),
         model_section(study.settings, tree),
         convergence_section(tree),
+        *fit,
         *certainty,
         strips_section(tree, data, study.points),
     ]

@@ -5,6 +5,7 @@ from .certainty import certainty_histogram as certainty_histogram
 from .certainty import certainty_scatter as certainty_scatter
 from .certainty import reliability_sweep as reliability_sweep
 from .certainty import sorted_certainty as sorted_certainty
+from .checks import model_checks as model_checks
 from .classifiers import comparison as comparison
 from .leaderboards import leaderboard as leaderboard
 from .leaderboards import quality_forest as quality_forest

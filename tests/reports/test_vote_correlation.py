@@ -49,7 +49,7 @@ def test_both_certainties_and_the_source_of_the_correlation_are_said():
     assert f"it would be {facts['independent']['mean']:.3f}" in words
     report = reports.make(tree, annotations=labels)
     (certainty,) = (section for section in report.sections if section.key == "certainty")
-    assert words in certainty.text and words in report.headlines[0]
+    assert words in certainty.text and any(words in sentence for sentence in report.headlines)
     assert certainty.facts["mean"] < facts["independent"]["mean"] - 0.03
 
 

@@ -1,0 +1,135 @@
+"""Report section on the fit of a model of labels: checks, what fails, and what it does to the answer."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ... import evaluation, inference, models
+from ...evaluation import plots
+from ...models import Labels, catalog
+from ..page import Section, table_rows
+from ..wording import first_names, percent, with_interval
+from .certainty import best_guess_scores
+from .metrics import metric_rows
+
+TITLE, KEY = "Does the model fit?", "fit"
+# names of groups of people, who do not copy each other's answers
+PEOPLE = {
+    "person",
+    "people",
+    "human",
+    "humans",
+    "expert",
+    "experts",
+    "annotator",
+    "annotators",
+    "worker",
+    "workers",
+    "crowd",
+}
+FEWER = 0.9  # share of its raters up to which a group counts as fewer
+SAMPLE = ("chain", "draw")
+COLUMNS = ("observed", "lower", "upper", "tail_probability", "adjusted", "effect")
+
+
+def fit_section(tree: xr.DataTree, data: Labels, seed: int, group: str | None = None) -> Section:
+    """Return the section on the checks of a posterior of labels; `group` is a rater attribute."""
+    by = group if group in data.rater_attributes else None
+    try:
+        found = evaluation.model_checks(tree, by, random_seed=seed)
+    except evaluation.EvaluationError as missing:
+        return Section(TITLE, f"Not checked: {missing}.", key=KEY, facts={"fits": None})
+    fits, sentences = bool(found.attrs["fits"]), list(found.attrs["sentences"])
+    facts: dict[str, Any] = {"fits": fits, "sentences": sentences, "replicates": found.attrs["replicates"]}
+    verdict = sentences[0]
+    if not fits:
+        verdict, refit = _what_fails(found, tree, data, seed, by)
+        facts |= refit
+    facts["verdict"] = verdict
+    rows = table_rows(
+        {"check": found["check"].to_numpy().astype(str), **{k: found[k].to_numpy() for k in COLUMNS}}
+    )
+    text = (
+        f"{verdict} Each check is a number computed from the answers, and from {found.attrs['replicates']} tables of answers "
+        "by the same raters to the same items, drawn by the model. Answers that are unlike these tables speak against the "
+        "model. The adjusted tail probability is that for all checks together; a check fails below .05. "
+        f"{' '.join(sentences) if not fits else ''}"
+    ).strip()
+    return Section(TITLE, text, [plots.model_checks(found)], rows, "model_checks", KEY, facts, alarm=not fits)
+
+
+def _what_fails(
+    found: xr.Dataset, tree: xr.DataTree, data: Labels, seed: int, by: str | None
+) -> tuple[str, dict[str, Any]]:
+    """Return what fails, what it does to the certainties and what to do, in words and numbers."""
+    failed = found["check"].to_numpy()[found["fails"].to_numpy()].astype(str)
+    if not any("residual correlation" in name or "set of raters" in name for name in failed):
+        return f"The model does not fit the answers. {found.attrs['sentences'][0]}", {}
+    name = str(tree.attrs.get("model"))
+    believes = name in catalog and catalog[name].independent_raters
+    below = "The certainties below assume that raters err independently"
+    if not believes:
+        below = "The certainties below are those of a model that does not explain it"
+    by = by or _attribute_with_groups(data)
+    if by is None or name == "shared_guess":
+        remedy = "" if name == "correlated_votes" else ", and correlated_votes allows for it on average"
+        row = found.sel(check=failed[0])
+        return (
+            f"These raters share errors: {failed[0]} {float(row['observed']):.2g}, where the model expects "
+            f"{float(row['lower']):.2g} to {float(row['upper']):.2g}. {below}. ebcc looks for kinds of items on which raters err "
+            f"together (--model ebcc){remedy}."
+        ), {}
+    words, facts = _refit(tree, data, seed, by)
+    return f"These raters share errors: {words[0]} {below}; {words[1]}", {"shared_guess": facts}
+
+
+def _attribute_with_groups(data: Labels) -> str | None:
+    """Return the first rater attribute with several groups, one of two raters or more."""
+    sizes = {name: len(np.unique(values)) for name, values in data.rater_attributes.items()}
+    return next((name for name, n in sizes.items() if 1 < n < len(data.raters)), None)
+
+
+def _refit(tree: xr.DataTree, data: Labels, seed: int, by: str) -> tuple[tuple[str, str], dict[str, Any]]:
+    """Fit the shared-guess model; return effective raters and expected accuracy in words, and their numbers."""
+    groups = np.unique(data.rater_attributes[by]).astype(str).tolist()
+    apart = [name for name in groups if name.lower() in PEOPLE]
+    sizes = tree["posterior"].sizes
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of convergence, which is said below, and of small groups
+        model = models.shared_guess(data, by, apart if len(apart) < len(groups) else ())
+        shared = inference.sample(
+            model, draws=sizes["draw"], chains=sizes["chain"], random_seed=seed, progressbar=False
+        )
+    converged = bool(inference.diagnose(shared).attrs["converged"])
+    (claim,) = metric_rows({"certainty": best_guess_scores(shared, seed)})
+    before, after = (
+        evaluation.truth_certainty(own)["label"].to_numpy().astype(str) for own in (tree, shared)
+    )
+    count = evaluation.effective_raters(shared, by, random_seed=seed)
+    effective = count["effective"].mean(SAMPLE).to_numpy()
+    size = count["raters"].to_numpy()
+    names = count["group_of_raters"].to_numpy().astype(str)
+    fewer = np.flatnonzero(effective < FEWER * size)
+    counted = [f"{size[g]:,} {names[g]} count as {effective[g]:.1f} independent ones" for g in fewer]
+    facts = {
+        "independent": apart,
+        "converged": converged,
+        **{name: claim[name] for name in ("mean", "lower", "upper")},
+        "changed": float((before != after).mean()),
+        "effective": {names[g]: float(effective[g]) for g in range(len(names))},
+        "equivalent": dict(
+            zip(names.tolist(), count["equivalent"].mean(SAMPLE).to_numpy().tolist(), strict=True)
+        ),
+    }
+    option = "".join(f" --independent {name}" for name in apart)
+    which = f", with {first_names(apart)} as independent" if apart else ""
+    doubt = "" if converged else " That fit has not converged."
+    what = (
+        f"with shared errors (shared_guess{which}) the expected accuracy is "
+        f"{with_interval(claim['mean'], claim['lower'], claim['upper'], 2)}, and the most probable label of "
+        f"{percent(facts['changed'])} of the items is another.{doubt} Report by it: --model shared_guess --groups-of-raters "
+        f"{by}{option}."
+    )
+    return (f"{'; '.join(counted) or f'in groups by {by}'}.", what), facts

@@ -1,0 +1,84 @@
+"""The section "Does the model fit?" of reports on labels: first in the summary box where raters share errors."""
+
+import warnings
+from functools import cache
+
+import numpy as np
+from raterzoo import inference, models, reports
+from raterzoo.reports.sections import model_fit
+
+ITEMS = 300
+
+
+def dependent(copied, kinds=True):
+    """Three people who are right in .8 and nine judges who are right in .7, and copy a guess; the true labels."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(2, size=ITEMS)
+
+    def told(right, raters):
+        return np.where(rng.random((ITEMS, raters)) < right, truth[:, None], 1 - truth[:, None])
+
+    guess, own = told(0.7, 1), told(0.7, 9)
+    label = np.c_[told(0.8, 3), np.where(rng.random(own.shape) < copied, guess, own)]
+    item, rater = np.indices(label.shape)
+    columns = {"item": item.ravel(), "rater": rater.ravel(), "label": np.array(["no", "yes"])[label.ravel()]}
+    if kinds:
+        columns["kind"] = np.where(columns["rater"] < 3, "person", "llm")
+    return models.Labels.from_table(columns, rater_attributes=["kind"] if kinds else ()), truth
+
+
+@cache
+def fitted(copied, kinds=True):
+    data, truth = dependent(copied, kinds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # few draws
+        tree = inference.sample(models.dawid_skene(data), draws=150, random_seed=1, progressbar=False)
+    return tree, data, truth
+
+
+def test_groups_that_copy_are_said_first_and_fitted_again():
+    tree, data, truth = fitted(0.8)
+    report = reports.make(tree, annotations=data, group="kind")
+    first, second = report.headlines[:2]
+    assert (
+        first.startswith("These raters share errors: 9 llm count as 1.")
+        and "is right with probability" in second
+    )
+    assert (
+        "with shared errors (shared_guess, with person as independent) the expected accuracy is 0.9" in first
+    )
+    assert "--model shared_guess --groups-of-raters kind --independent person" in first
+    (section,) = (own for own in report.sections if own.title == "Does the model fit?")
+    assert section.alarm and section.facts["fits"] is False and len(section.figures) == 1
+    refit = section.facts["shared_guess"]
+    assert refit["lower"] < refit["mean"] < refit["upper"]
+    claimed = tree["posterior"]["plausibility"].mean(("chain", "draw")).max("category").mean()
+    before = tree["posterior"]["plausibility"].mean(("chain", "draw")).argmax("category").to_numpy()
+    assert claimed > 0.97 and (before == truth).mean() < 0.8  # the claim that the check warns of
+    assert refit["independent"] == ["person"] and 1 < refit["effective"]["llm"] < 2.5
+    assert refit["changed"] > 0.1
+
+
+def test_raters_without_groups_are_offered_other_models():
+    tree, data, _ = fitted(0.8, kinds=False)
+    section = model_fit.fit_section(tree, data, 1)
+    assert section.facts["verdict"].startswith("These raters share errors: ")
+    assert "--model ebcc" in section.facts["verdict"] and "correlated_votes allows for it" in section.text
+    assert "shared_guess" not in section.facts
+
+
+def test_independent_raters_look_as_expected():
+    tree, data, _ = fitted(0.0)
+    report = reports.make(tree, annotations=data, group="kind")
+    (section,) = (own for own in report.sections if own.key == "fit")
+    assert not section.alarm and section.facts["fits"] is True
+    assert section.facts["verdict"].startswith("The data look as the model expects: none of ")
+    assert section.facts["verdict"] in report.headlines and report.headlines[0] != section.facts["verdict"]
+
+
+def test_what_was_not_checked_is_said():
+    tree, data, _ = fitted(0.0)
+    bare = tree.copy()
+    del bare["observed_data"]
+    section = model_fit.fit_section(bare, data, 1)
+    assert section.text.startswith("Not checked: ") and section.facts["fits"] is None and not section.alarm
