@@ -8,6 +8,22 @@ OF_POSTERIOR = ("abc", "plurality")  # combiners
 SHARES = 100_000  # Monte-Carlo draws of a share
 
 
+# names of groups of people, who do not copy each other's answers
+PEOPLE = {
+    "person",
+    "people",
+    "human",
+    "humans",
+    "expert",
+    "experts",
+    "annotator",
+    "annotators",
+    "worker",
+    "workers",
+    "crowd",
+}
+
+
 def interval(lower: float, upper: float, digits: int = 3) -> str:
     """Text of both ends of an interval."""
     return f"{lower:z.{digits}f} to {upper:z.{digits}f}"

@@ -23,6 +23,7 @@ import xarray as xr
 from scipy.special import softmax
 
 from ..calls import EvaluationError, check_whole, generator_of, in_threads
+from .joint_answers import joint_information, joint_law
 from .quality import of_raters
 
 MEASURES = ("information", "accuracy")
@@ -131,7 +132,9 @@ def rater_worth(
         "accuracy") ``worth`` and ``censored``, whether the rater is worth more than the largest panel, whose
         size is then the worth. ``panel`` (answers, measure) is the curve of the reference group. With `by`,
         over ``group_of_raters``, the means over the members of each group as ``group_accuracy`` ...
-        ``group_worth``, and ``group_censored``, whether any member is censored. The mean worth of the
+        ``group_worth``, and ``group_censored``, whether any member is censored; for posteriors of
+        `shared_guess` also ``group_together``, the number of typical raters whose answers have the same
+        information as one answer of each member, by their joint law, and ``group_together_censored``. The mean worth of the
         reference group itself is one only if its members are alike: an answer of an identified rater is more
         informative than one of an unidentified rater.
 
@@ -164,7 +167,10 @@ def rater_worth(
     parts = list(_by_blocks(confusion, prevalence, members, largest))
     found = _dataset(confusion, [np.concatenate(p, axis=1) for p in zip(*parts, strict=True)])
     found.attrs = {"by": by or "", "reference": "" if reference is None else str(reference)}
-    return found if kinds is None else found.assign(_by_group(found, kinds))
+    if kinds is None:
+        return found
+    found = found.assign(_by_group(found, kinds))
+    return found.assign(_together(tree, found, kinds)) if "guess" in tree["posterior"] else found
 
 
 def _dataset(confusion: xr.DataArray, arrays: list[np.ndarray]) -> xr.Dataset:
@@ -273,6 +279,21 @@ def _by_group(found: xr.Dataset, kinds: xr.DataArray) -> dict[str, xr.DataArray]
     means["group_censored"] = xr.dot(bare["censored"].astype(int), own.astype(int), dim="rater") > 0
     sample = found["accuracy"].dims[:-1]
     return {name: mean.transpose(*sample, GROUPS, ...) for name, mean in means.items()}
+
+
+def _together(tree: xr.DataTree, found: xr.Dataset, kinds: xr.DataArray) -> dict[str, xr.DataArray]:
+    """Worth by information of the answers of all members of each group together, who copy a guess."""
+    law, of_rater = joint_law(tree), kinds.to_numpy().astype(str)
+    curve = found["panel"].sel(measure="information").to_numpy().reshape(len(law.own), -1)
+    rng = generator_of(None, tree)
+    names = found[GROUPS].to_numpy().tolist()
+    information = [joint_information(law, np.flatnonzero(of_rater == name), rng) for name in names]
+    parts = interpolated_worth(curve, np.stack(information, axis=1))
+    mean = found["group_accuracy"]
+    return {
+        name: mean.copy(data=part.reshape(mean.shape))
+        for name, part in zip(("group_together", "group_together_censored"), parts, strict=True)
+    }
 
 
 def new_raters(tree: xr.DataTree, random_seed: int | np.random.Generator | None = None) -> xr.DataTree:

@@ -13,7 +13,7 @@ from ...evaluation import plots
 from ...evaluation.plots.raters import MOST_TEXTS
 from ...models import Labels, catalog
 from ..page import Section, interval_columns, table_rows
-from ..wording import first_names, interval
+from ..wording import PEOPLE, first_names, interval
 from .certainty import certainty_in_words
 from .scores import GROUPS, SAMPLE, scale_rows
 from .vote_correlation import independence_in_words
@@ -22,12 +22,12 @@ TAIL = 0.05
 
 
 def worth_section(tree: xr.DataTree, group: str | None) -> Section:
-    """Return the section on the worth of raters, and groups by attribute `group`, in typical raters of the largest group."""
-    reference, of_group = None, ""
+    """Return the section on the worth of raters, and of groups by attribute `group`, in typical raters: people, or all raters."""
+    reference, of_group, names = None, "", list[str]()
     if group is not None:
-        names, sizes = np.unique(tree["posterior"][group].to_numpy(), return_counts=True)
-        reference = names[sizes.argmax()].item()
-        of_group = f" of the group {reference}"
+        names = np.unique(tree["posterior"][group].to_numpy().astype(str)).tolist()
+        reference = next((name for name in names if name.lower() in PEOPLE), None)
+        of_group = "" if reference is None else f" of the group {reference}"
     found = evaluation.rater_worth(tree, group, reference)
     rows = _rows(found, "worth", "censored", "rater")
     text = (
@@ -49,6 +49,17 @@ def worth_section(tree: xr.DataTree, group: str | None) -> Section:
         worths = [(row["group"], *worth_figures(row, "information")) for row in groups]
         named = [f"{name} is worth {middle} ({ends})" for name, middle, ends in worths]
         text += f" On average over its raters, {first_names(named, 6, '; ')}."
+        if "group_together" in found:
+            together = found["group_together"].median(SAMPLE)
+            beyond = found["group_together_censored"].mean(SAMPLE) >= 0.5
+            facts["together"] = dict(
+                zip(names, together.sel({GROUPS: names}).to_numpy().tolist(), strict=True)
+            )
+            said = [
+                f"those of {name} {'more than ' if bool(beyond.sel({GROUPS: name})) else ''}{worth:.2f}"
+                for name, worth in facts["together"].items()
+            ]
+            text += f" One answer of each of its raters together, who share guesses, are worth: {first_names(said, 6, '; ')}."
         kinds = found[group].to_numpy().astype(str)
         of_rater = dict(zip(found["rater"].to_numpy().astype(str), kinds, strict=True))
         rows = [{"rater": row["rater"], group: str(of_rater[row["rater"]]), **row} for row in rows]

@@ -10,25 +10,11 @@ from ... import evaluation, inference, models
 from ...evaluation import plots
 from ...models import Labels, catalog
 from ..page import Section, table_rows
-from ..wording import first_names, percent, with_interval
+from ..wording import PEOPLE, first_names, percent, with_interval
 from .certainty import best_guess_scores
 from .metrics import metric_rows
 
 TITLE, KEY = "Does the model fit?", "fit"
-# names of groups of people, who do not copy each other's answers
-PEOPLE = {
-    "person",
-    "people",
-    "human",
-    "humans",
-    "expert",
-    "experts",
-    "annotator",
-    "annotators",
-    "worker",
-    "workers",
-    "crowd",
-}
 FEWER = 0.9  # share of its raters up to which a group counts as fewer
 SAMPLE = ("chain", "draw")
 COLUMNS = ("observed", "lower", "upper", "tail_probability", "adjusted", "effect")

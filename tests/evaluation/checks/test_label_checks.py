@@ -169,6 +169,14 @@ def test_answers_that_copy_a_guess_fit_by_the_law_of_the_guess():
     assert 1 < equivalent < 3 and found["equivalent"].sel(group_of_raters="person") == pytest.approx(
         3, abs=1e-6
     )
+    # in people, who are alike here: the judges' answers together, and one of a judge alone
+    posterior["confusion"] = ((*dims, "rater", *matrices), np.tile(law, (1, DRAWS, RATERS, 1, 1)))
+    alike = xr.DataTree.from_dict(groups | {"posterior": posterior})
+    worth = evaluation.rater_worth(alike, "kind", "person").sel(measure="information").mean(("chain", "draw"))
+    np.testing.assert_allclose(worth["group_worth"], 1, atol=1e-6)
+    assert worth["group_together"].sel(group_of_raters="person") == pytest.approx(3, abs=1e-6)
+    together = worth["group_together"].sel(group_of_raters="llm")
+    assert together == pytest.approx(float(equivalent), abs=0.2)
     by_residuals = evaluation.effective_raters(tree, by="kind")["effective"].sel(group_of_raters="llm")
     assert by_residuals < 4
 
