@@ -33,7 +33,7 @@ from .sections.equivalence import equivalence_part, worths_in_words
 from .sections.fit import citation_section, convergence_section, model_section, versions_of
 from .sections.labels import truth_sections, worth_figures
 from .sections.metrics import default_metrics, found_metrics, metric_sections, scored
-from .sections.model_fit import fit_section
+from .sections.model_fit import fit_sections
 from .sections.next_annotation import item_questions, pair_questions
 from .sections.predictive_fit import predictive_fit_sections
 from .sections.risk import risk_parts
@@ -55,14 +55,17 @@ def headlines(sections: Sequence[Section]) -> list[str]:
     checked = by_key.get("fit")
     verdict = str(checked.facts.get("verdict", "")) if checked else ""
     first = [verdict] if checked and checked.alarm else []
+    shares = bool(
+        checked and checked.facts.get("shares_errors")
+    )  # worths would be those of independent raters
     makers: dict[str, Callable[[Section], str]] = {
         "leaderboard": _best_item,
-        "certainty": _certainty,
+        "certainty": lambda own: _certainty(own, offers=not verdict),
         "fit": lambda _: "" if first else verdict,
         "metrics": lambda own: _metric(own, by_key.get("comparison")),
         "comparison.optimism": _optimism,
         "equivalence": lambda own: worths_in_words(own.rows) if own.rows else "",
-        "worth": _worth_of_raters,
+        "worth": lambda own: "" if shares else _worth_of_raters(own),
         "raters": _raters_apart,
         "risk": lambda own: (
             f"The certainty of the risk is below .99 for {_share_below(own.facts)} of the items."
@@ -82,7 +85,8 @@ def _best_item(section: Section) -> str:
     return f"{row['item']} is the best of {len(section.rows):,} with probability {sure}; its quality is {quality}."
 
 
-def _certainty(section: Section) -> str:
+def _certainty(section: Section, *, offers: bool = True) -> str:
+    """Return the mean certainty; without `offers` the checks have said whether groups of raters share errors."""
     facts: Mapping[str, Any] = section.facts
     if "mean" not in facts:
         return ""
@@ -92,6 +96,8 @@ def _certainty(section: Section) -> str:
     sure = with_interval(facts["mean"], facts["lower"], facts["upper"])
     below = f"less than .99 certain for {_share_below(facts)} of the items"
     together = facts.get("independence", "")
+    if not offers:
+        together = together.removesuffix(facts.get("groups_of_raters", ""))
     return (
         f"{guess} is right with probability {sure} on average, and {below}.{' ' * bool(together)}{together}"
     )
@@ -431,7 +437,7 @@ def truth_report(study: Study, only_predicted: Sequence[str] = ()) -> Report:
     fit: list[Section] = []
     if isinstance(data, Labels) and "prevalence" in tree["posterior"]:
         certainty = truth_sections(tree, data, study.seed, study.group)
-        fit = [fit_section(tree, data, study.seed, study.group)]
+        fit = fit_sections(tree, data, study.seed, study.group)
     else:
         certainty = certainty_section(tree, data, study.seed)
     if agreement := agreement_section(tree, data, study.seed):

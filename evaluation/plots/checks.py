@@ -54,8 +54,6 @@ def model_checks(found: xr.Dataset) -> Figure:
             ax.scatter(place[which], rows[which], color=colour, marker=marker, s=26, zorder=3, label=name)
     ax.set_yticks(rows, [plain(name) for name in found["check"].to_numpy()], fontsize=8)
     limits = {"xlim": (-FARTHEST - 0.4, FARTHEST + 0.4), "ylim": (len(rows) - 0.4, -0.6)}
-    tidy(ax).set(
-        xlabel="distance from the middle of the replicates, in half widths of their 90 % interval", **limits
-    )
+    tidy(ax).set(xlabel="half widths from the middle of the replicates", **limits)
     figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
     return figure

@@ -16,7 +16,7 @@ from ..page import Section, interval_columns, table_rows
 from ..wording import PEOPLE, first_names, interval
 from .certainty import certainty_in_words
 from .scores import GROUPS, SAMPLE, scale_rows
-from .vote_correlation import independence_in_words
+from .vote_correlation import groups_in_words, independence_in_words
 
 TAIL = 0.05
 
@@ -138,6 +138,7 @@ def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | 
     against = gold_against_raters(data)
     together, found = independence_in_words(tree, data, seed)
     facts = {**facts, **found, "gold_against_all_raters": against, "independence": together}
+    facts["groups_of_raters"] = groups_in_words(data)
     text = (
         f"{gold_in_words(against)}The certainty of an item is the posterior probability of its most probable true category. "
         f"{words} {together + ' ' if together else ''}The least certain items come first."

@@ -20,13 +20,13 @@ SAMPLE = ("chain", "draw")
 COLUMNS = ("observed", "lower", "upper", "tail_probability", "adjusted", "effect")
 
 
-def fit_section(tree: xr.DataTree, data: Labels, seed: int, group: str | None = None) -> Section:
-    """Return the section on the checks of a posterior of labels; `group` is a rater attribute."""
+def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None = None) -> list[Section]:
+    """Return the sections on the checks of a posterior of labels; `group` is a rater attribute."""
     by = group if group in data.rater_attributes else None
     try:
         found = evaluation.model_checks(tree, by, random_seed=seed)
     except evaluation.EvaluationError as missing:
-        return Section(TITLE, f"Not checked: {missing}.", key=KEY, facts={"fits": None})
+        return [Section(TITLE, f"Not checked: {missing}.", key=KEY, facts={"fits": None})]
     fits, sentences = bool(found.attrs["fits"]), list(found.attrs["sentences"])
     facts: dict[str, Any] = {"fits": fits, "sentences": sentences, "replicates": found.attrs["replicates"]}
     verdict = sentences[0]
@@ -34,16 +34,21 @@ def fit_section(tree: xr.DataTree, data: Labels, seed: int, group: str | None = 
         verdict, refit = _what_fails(found, tree, data, seed, by)
         facts |= refit
     facts["verdict"] = verdict
-    rows = table_rows(
-        {"check": found["check"].to_numpy().astype(str), **{k: found[k].to_numpy() for k in COLUMNS}}
-    )
+    columns = {
+        "check": found["check"].to_numpy().astype(str),
+        **{name: found[name].to_numpy() for name in COLUMNS},
+        "if it fails": np.where(found["fails"], found["meaning"].to_numpy(), ""),
+    }
     text = (
-        f"{verdict} Each check is a number computed from the answers, and from {found.attrs['replicates']} tables of answers "
-        "by the same raters to the same items, drawn by the model. Answers that are unlike these tables speak against the "
-        "model. The adjusted tail probability is that for all checks together; a check fails below .05. "
-        f"{' '.join(sentences) if not fits else ''}"
-    ).strip()
-    return Section(TITLE, text, [plots.model_checks(found)], rows, "model_checks", KEY, facts, alarm=not fits)
+        f"Each check is a number computed from the answers, and from {found.attrs['replicates']} tables of answers by the same "
+        "raters to the same items, drawn by the model; 90 % of these are between lower and upper. The adjusted tail probability "
+        "is that of all checks together: a check fails up to .05."
+    )
+    given = {"file": "model_checks", "key": "fit.checks", "part": True}
+    return [
+        Section(TITLE, verdict, key=KEY, facts=facts, alarm=not fits),
+        Section("Checks", text, [plots.model_checks(found)], table_rows(columns), **given),
+    ]
 
 
 def _what_fails(
@@ -56,7 +61,9 @@ def _what_fails(
     name = str(tree.attrs.get("model"))
     believes = name in catalog and catalog[name].independent_raters
     below = "The certainties below assume that raters err independently"
-    if not believes:
+    if name == "correlated_votes":
+        below = "The certainties below allow for errors that all raters share alike, not for raters who copy each other"
+    elif not believes:
         below = "The certainties below are those of a model that does not explain it"
     by = by or _attribute_with_groups(data)
     if by is None or name == "shared_guess":
@@ -66,9 +73,12 @@ def _what_fails(
             f"These raters share errors: {failed[0]} {float(row['observed']):.2g}, where the model expects "
             f"{float(row['lower']):.2g} to {float(row['upper']):.2g}. {below}. ebcc looks for kinds of items on which raters err "
             f"together (--model ebcc){remedy}."
-        ), {}
+        ), {"shares_errors": True}
     words, facts = _refit(tree, data, seed, by)
-    return f"These raters share errors: {words[0]} {below}; {words[1]}", {"shared_guess": facts}
+    return f"These raters share errors: {words[0]} {below}; {words[1]}", {
+        "shares_errors": True,
+        "shared_guess": facts,
+    }
 
 
 def _attribute_with_groups(data: Labels) -> str | None:
