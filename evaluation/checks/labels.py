@@ -23,7 +23,7 @@ from .label_laws import Answers, LabelLaw, answers_of, law_of
 
 MOST_ANSWERS = 20_000  # that are checked, of items drawn at random
 MOST_IN_SETS = 12  # raters of whom every set is tried
-ITERATIONS = 20  # of EM
+ITERATIONS = 12  # of EM
 REPLICATES_OF_MEAN = 40  # of which a mean is made
 FEWEST_COMMON = 20  # items that both raters of a pair answered
 SHRINKAGE = 0.05  # least, of the covariance of the pairs towards their mean variance
