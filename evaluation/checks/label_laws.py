@@ -20,7 +20,7 @@ REMEDY = "add replicates with inference.predict, which draws them by the model"
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers sorted by item, then by the group of the rater; every item has one."""
+    """Answers sorted by item, then by the group of the rater, then by the rater; every item has one."""
 
     item: np.ndarray  # (answer,)
     rater: np.ndarray  # (answer,); 0 if anonymous
@@ -47,26 +47,22 @@ class Answers:
         return np.diff(self.start) > 1
 
     @cached_property
+    def first_of_opinion(self) -> np.ndarray:
+        """First answer of each opinion, the answers of one rater to one item (opinion,)."""
+        return np.flatnonzero(np.diff(self.item.astype(np.int64) * self.shape[1] + self.rater, prepend=-1))
+
+    @cached_property
     def first_of_cell(self) -> np.ndarray:
-        """First answer of each cell, the answers of one group to one item (cell,)."""
-        key = self.item.astype(np.int64) * len(self.groups) + self.group[self.rater]
+        """First opinion of each cell, the opinions of one group on one item (cell,)."""
+        first = self.first_of_opinion
+        key = self.item[first].astype(np.int64) * len(self.groups) + self.group[self.rater[first]]
         return np.flatnonzero(np.diff(key, prepend=-1))
 
     @cached_property
-    def item_of_cell(self) -> np.ndarray:
-        """Item of each cell (cell,)."""
-        return self.item[self.first_of_cell]
-
-    @cached_property
-    def group_of_cell(self) -> np.ndarray:
-        """Group of each cell (cell,)."""
-        return self.group[self.rater[self.first_of_cell]]
-
-    @cached_property
-    def cell(self) -> np.ndarray:
-        """Cell of each answer (answer,)."""
+    def opinion(self) -> np.ndarray:
+        """Opinion of each answer (answer,)."""
         begins = np.zeros(len(self.item), np.int64)
-        begins[self.first_of_cell] = 1
+        begins[self.first_of_opinion] = 1
         return np.cumsum(begins) - 1
 
     @cached_property
@@ -129,7 +125,7 @@ def answers_of(
     group, groups = (np.zeros(1, np.int64), [""]) if anonymous else (group[own], groups)
     code = np.zeros(len(kept), np.int64) if anonymous else np.searchsorted(own, rater[kept])
     place = np.flatnonzero(items)
-    order = np.lexsort((group[code], item[kept]))
+    order = np.lexsort((code, group[code], item[kept]))
     kept = kept[order]
     gold = constants["gold"].to_numpy()[place] if "gold" in constants else np.full(len(place), -1)
     answers = Answers(

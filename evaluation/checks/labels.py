@@ -131,27 +131,31 @@ def _weights(given: csr_array, prevalence: np.ndarray, table: np.ndarray, gold: 
 def _pooled(
     answers: Answers, label: np.ndarray, weight: np.ndarray, table: np.ndarray
 ) -> tuple[float, np.ndarray, float]:
-    """Return the residual correlation of all pairs of answers, of those within each group, and of those between groups."""
-    _, raters, n = answers.shape
-    first, item, group = answers.first_of_cell, answers.item_of_cell, answers.group_of_cell
+    """Return the residual correlation of all pairs of raters, of those within each group, and of those between groups.
+
+    Answers of one rater to one item are added up: they make no pair. Anonymous answers are all by different raters.
+    """
+    n = answers.shape[2]
+    first = answers.first_of_opinion if len(answers.raters) else np.arange(len(label))
+    place = answers.opinion if len(answers.raters) else first
+    first_of_cell = answers.first_of_cell if len(answers.raters) else answers.start[:-1]
+    rater, item = answers.rater[first], answers.item[first[first_of_cell]]
+    group = answers.group[rater[first_of_cell]]
     of_item = np.flatnonzero(np.diff(item, prepend=-1))  # first cell of each item
-    cells = csr_array(
-        (np.ones(len(label)), answers.rater, np.append(first, len(label))), shape=(len(first), raters)
-    )
-    counts = np.bincount(answers.cell * n + label, minlength=len(first) * n).reshape(-1, n)
+    counts = np.bincount(place * n + label, minlength=len(first) * n).reshape(-1, n)
+    number = counts.sum(axis=1)
     sums = np.zeros((2, len(answers.groups)))  # products and norms, within each group
     whole = np.zeros(2)
     for j in range(n):
         law = table[:, :, j]
-        squares = (law**2).sum(axis=1)
-        by_cell = np.column_stack(
-            [counts - cells @ law, cells @ np.column_stack([squares, 1 - squares, np.sqrt(1 - squares)])]
-        )
-        by_cell[:, n] += counts.sum(axis=1) - 2 * np.add.reduceat(law[answers.rater, label], first)
+        sd = number * np.sqrt(1 - (law**2).sum(axis=1))[rater]
+        residual = counts - number[:, None] * law[rater]
+        own = np.column_stack([residual, (residual**2).sum(axis=1), sd, sd**2])
+        by_cell = np.add.reduceat(own, first_of_cell)
         by_item = np.add.reduceat(by_cell, of_item)
-        for part, (own, share) in enumerate(((by_cell, weight[item, j]), (by_item, weight[:, j]))):
-            product = share * ((own[:, :n] ** 2).sum(axis=1) - own[:, n])
-            norm = share * (own[:, n + 2] ** 2 - own[:, n + 1])
+        for part, (added, share) in enumerate(((by_cell, weight[item, j]), (by_item, weight[:, j]))):
+            product = share * ((added[:, :n] ** 2).sum(axis=1) - added[:, n])
+            norm = share * (added[:, n + 1] ** 2 - added[:, n + 2])
             if part:
                 whole += product.sum(), norm.sum()
             else:

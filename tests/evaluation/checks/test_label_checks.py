@@ -83,7 +83,7 @@ def test_sums_over_pairs_are_those_of_loops():
     rng = np.random.default_rng(1)
     item, rater = np.repeat(np.arange(6), [1, 2, 3, 4, 4, 5]), rng.integers(4, size=19)
     group = np.array([0, 1, 0, 1])
-    order = np.lexsort((group[rater], item))
+    order = np.lexsort((rater, group[rater], item))
     item, rater, label = item[order], rater[order], rng.integers(3, size=19)
     answers = Answers(
         item, rater, label, np.full(6, -1), np.arange(4), np.array(list("abc")), group, ["x", "y"]
@@ -93,7 +93,7 @@ def test_sums_over_pairs_are_those_of_loops():
     pairs = np.zeros((2, 4, 4))
     for a in range(19):
         for b in range(19):
-            if a == b or item[a] != item[b]:
+            if rater[a] == rater[b] or item[a] != item[b]:
                 continue
             for j in range(3):
                 own, other = (np.eye(3)[label[x]] - table[rater[x], :, j] for x in (a, b))
