@@ -70,7 +70,7 @@ def model_checks(
     >>> simulated = models.simulators.labels(items=60, raters=6, answers=4, random_seed=1)
     >>> tree = inference.sample(models.dawid_skene(simulated.data), random_seed=1)
     >>> checks = evaluation.model_checks(tree)
-    >>> bool(checks.attrs["fits"]), checks["check"].values[0]
+    >>> bool(checks.attrs["fits"]), str(checks["check"].values[0])
     (True, 'mean residual correlation of two raters')
 
     References
