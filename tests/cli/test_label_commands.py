@@ -35,9 +35,16 @@ def test_labels_from_table_to_report(votes, tmp_path):
     for model, files in (
         (
             "correlated_votes",
-            {"raters.csv", "confusion_matrices.csv", "worth.csv", "agreement.csv", "prevalence.csv"},
+            {
+                "raters.csv",
+                "confusion_matrices.csv",
+                "worth.csv",
+                "agreement.csv",
+                "prevalence.csv",
+                "model_checks.csv",
+            },
         ),
-        ("multinomial", {"prevalence.csv"}),
+        ("multinomial", {"prevalence.csv", "model_checks.csv"}),
         ("dirichlet", {"reliability.csv", "prior.csv"}),
     ):
         out = tmp_path / model
