@@ -44,7 +44,7 @@ def test_labels_from_table_to_report(votes, tmp_path):
                 "model_checks.csv",
             },
         ),
-        ("multinomial", {"prevalence.csv", "model_checks.csv"}),
+        ("multinomial", {"prevalence.csv"}),
         ("dirichlet", {"reliability.csv", "prior.csv"}),
     ):
         out = tmp_path / model
