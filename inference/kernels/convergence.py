@@ -39,7 +39,6 @@ from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
 from scipy.stats import rankdata
 
 from ...models.distributions.compiling import cached_njit, inner_njit
@@ -373,9 +372,9 @@ def _effective_sizes(chains: np.ndarray) -> np.ndarray:
     """Return the ESS (quantity,) of chains (quantity, chain, draw)."""
     _, n_chains, n_draws = chains.shape
     means = chains.mean(axis=2, keepdims=True)
-    n_frequencies = next_fast_len(2 * n_draws, real=True)
-    power = np.abs(rfft(chains - means, n_frequencies, axis=2)) ** 2
-    autocovariance = irfft(power.mean(axis=1), n_frequencies, axis=1)[:, :n_draws] / n_draws
+    length = 1 << (2 * n_draws - 1).bit_length()  # with zeros, so that the ends do not meet
+    power = np.abs(np.fft.rfft(chains - means, length, axis=2)) ** 2
+    autocovariance = np.fft.irfft(power.mean(axis=1), length, axis=1)[:, :n_draws] / n_draws
     within = autocovariance[:, :1] * n_draws / (n_draws - 1)
     total = autocovariance[:, :1] + means[:, :, 0].var(axis=1, ddof=1)[:, None]  # var+
     rho = 1 - (within - autocovariance) / total
