@@ -54,7 +54,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
     by_key = {section.key: section for section in sections if section.key}
     checked = by_key.get("fit")
     verdict = str(checked.facts.get("verdict", "")) if checked else ""
-    first = [verdict] if checked and checked.alarm else []
+    first = [verdict] if checked and (checked.alarm or checked.facts.get("fits") is False) else []
     shares = bool(
         checked and checked.facts.get("shares_errors")
     )  # worths would be those of independent raters

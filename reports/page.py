@@ -170,12 +170,14 @@ def page_text(title: str, summary: str, sections: Sequence[Section], box: Sequen
         for own in sections
         if own.alarm
     ]
+    alarm = alarms[0] if alarms else None
     known: set[str] = set()
     box_terms = new_terms([summary, *box], known)
+    box = [sentence for sentence in box if alarm is None or sentence != alarm["text"]]  # it stands above
     views = _views(sections, known)
     page = environment.get_template("page.html").render(
         title=title, summary=summary, views=views, box=box, box_terms=box_terms,
-        alarm=alarms[0] if alarms else None, glossary=[term for term in terms() if term.name in known],
+        alarm=alarm, glossary=[term for term in terms() if term.name in known],
     )  # fmt: skip
     return page.translate(BIDI_CONTROLS)
 

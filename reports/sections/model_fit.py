@@ -34,6 +34,9 @@ def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None =
         verdict, refit = _what_fails(found, tree, data, seed, by)
         facts |= refit
     facts["verdict"] = verdict
+    # the certainties of correlated_votes allow for errors that all raters share alike
+    allowed = tree.attrs.get("model") == "correlated_votes" and "shared_guess" not in facts
+    alarm = not fits and not (allowed and "shares_errors" in facts)
     columns = {
         "check": found["check"].to_numpy().astype(str),
         **{name: found[name].to_numpy() for name in COLUMNS},
@@ -46,7 +49,7 @@ def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None =
     )
     given = {"file": "model_checks", "key": "fit.checks", "part": True}
     return [
-        Section(TITLE, verdict, key=KEY, facts=facts, alarm=not fits),
+        Section(TITLE, verdict, key=KEY, facts=facts, alarm=alarm),
         Section("Checks", text, [plots.model_checks(found)], table_rows(columns), **given),
     ]
 
@@ -108,7 +111,9 @@ def _refit(tree: xr.DataTree, data: Labels, seed: int, by: str) -> tuple[tuple[s
     size = count["raters"].to_numpy()
     names = count["group_of_raters"].to_numpy().astype(str)
     fewer = np.flatnonzero(effective < FEWER * size)
-    counted = [f"{size[g]:,} {names[g]} count as {effective[g]:.1f} independent ones" for g in fewer]
+    counted = [
+        f"{size[g]:,} raters of {by} {names[g]} count as {effective[g]:.1f} independent ones" for g in fewer
+    ]
     facts = {
         "independent": apart,
         "converged": converged,

@@ -5,6 +5,8 @@ from functools import cache
 
 import numpy as np
 from raterzoo import inference, models, reports
+from raterzoo.reports.composition import headlines
+from raterzoo.reports.page import page_text
 from raterzoo.reports.sections import model_fit
 
 ITEMS = 300
@@ -41,13 +43,17 @@ def test_groups_that_copy_are_said_first_and_fitted_again():
     report = reports.make(tree, annotations=data, group="kind")
     first, second = report.headlines[:2]
     assert (
-        first.startswith("These raters share errors: 9 llm count as 1.")
+        first.startswith("These raters share errors: 9 raters of kind llm count as 1.")
         and "is right with probability" in second
     )
     assert (
         "with shared errors (shared_guess, with person as independent) the expected accuracy is 0.9" in first
     )
     assert "--model shared_guess --groups-of-raters kind --independent person" in first
+    page = page_text("", "", report.sections, report.headlines)
+    assert (
+        page.count("9 raters of kind llm count as 1.") == 2
+    )  # above the box and in the section, not in the box
     (section,) = (own for own in report.sections if own.title == "Does the model fit?")
     assert section.alarm and section.facts["fits"] is False
     refit = section.facts["shared_guess"]
@@ -69,6 +75,15 @@ def test_raters_without_groups_are_offered_other_models():
         "distinct answers by item",
     }
     assert "shared_guess" not in section.facts
+
+
+def test_errors_that_all_share_alike_are_said_first_without_alarm_where_the_model_allows_for_them():
+    tree, data, _ = fitted(0.8, kinds=False)
+    allowing = tree.copy()
+    allowing.attrs["model"] = "correlated_votes"
+    independent, correlated = (model_fit.fit_sections(own, data, 1)[0] for own in (tree, allowing))
+    assert independent.alarm and not correlated.alarm and correlated.facts["fits"] is False
+    assert headlines([correlated]) == [correlated.facts["verdict"]]
 
 
 def test_independent_raters_look_as_expected():
