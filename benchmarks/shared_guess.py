@@ -130,7 +130,7 @@ def of_speed() -> None:
     print(f"log density and gradient: {1000 * (time.process_time() - began) / 20:.1f} CPU ms")
     drawn = models.simulators.labels(model="shared_guess", items=1000, raters=30, answers=5, random_seed=1)
     small = models.shared_guess(drawn.data, "kind", "person")
-    options = {"cores": 1, "thin": 8, "log_likelihood": False, "progressbar": False, "random_seed": 1}
+    options = {"cores": 1, "thin": 3, "log_likelihood": False, "progressbar": False, "random_seed": 1}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)
         inference.sample(small, draws=10, **options)  # compiles

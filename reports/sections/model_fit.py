@@ -37,17 +37,22 @@ def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None =
     # the certainties of correlated_votes allow for errors that all raters share alike
     allowed = tree.attrs.get("model") == "correlated_votes" and "shared_guess" not in facts
     alarm = not fits and not (allowed and "shares_errors" in facts)
+    return checked_sections(found, verdict, facts, alarm=alarm)
+
+
+def checked_sections(found: xr.Dataset, verdict: str, facts: dict[str, Any], *, alarm: bool) -> list[Section]:
+    """Return the section with the verdict on the checks of a posterior, and its part with all checks."""
     columns = {
         "check": found["check"].to_numpy().astype(str),
         **{name: found[name].to_numpy() for name in COLUMNS},
         "if it fails": np.where(found["fails"], found["meaning"].to_numpy(), ""),
     }
     text = (
-        f"Each check is a number computed from the answers, and from {found.attrs['replicates']} tables of answers by the same "
-        "raters to the same items, drawn by the model; 90 % of these are between lower and upper. The adjusted tail probability "
-        "is that of all checks together: a check fails up to .05."
+        f"Each check is a number computed from the annotations, and from {found.attrs['replicates']} tables of annotations by "
+        "the same raters of the same items, drawn by the model; 90 % of these are between lower and upper. The adjusted tail "
+        "probability is that of all checks together: a check fails up to .05."
     )
-    given = {"file": "model_checks", "key": "fit.checks", "part": True}
+    given = {"file": "model_checks", "key": f"{KEY}.checks", "part": True}
     return [
         Section(TITLE, verdict, key=KEY, facts=facts, alarm=alarm),
         Section("Checks", text, [plots.model_checks(found)], table_rows(columns), **given),

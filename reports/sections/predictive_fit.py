@@ -6,10 +6,9 @@ import numpy as np
 import xarray as xr
 
 from ... import evaluation
-from ..page import Section, table_rows
+from ..page import Section
+from .model_fit import KEY, TITLE, checked_sections
 
-TITLE, KEY = "Does the model fit?", "fit"
-COLUMNS = ("observed", "lower", "upper", "tail_probability", "adjusted")
 SPREAD = "spread of the scores of an item"
 SHARED = ("residual correlation", "largest eigenvalue")  # in the names of the checks of what raters share
 
@@ -29,18 +28,7 @@ def predictive_fit_sections(
     failed = found["check"].to_numpy()[found["fails"].to_numpy()].tolist()
     verdict = " ".join([*sentences, *_remedies(predicted, attributes, failed)])
     facts = {"fits": fits, "sentences": sentences, "replicates": found.attrs["replicates"]}
-    columns = {"check": found["check"].to_numpy().astype(str)} | {n: found[n].to_numpy() for n in COLUMNS}
-    columns["as the model expects"] = np.where(found["fails"], "no", "yes")
-    text = (
-        f"Each check is a number computed from the annotations and from {found.attrs['replicates']} tables that the model "
-        "draws, of which 90 % are between lower and upper. The adjusted tail probability is that of all checks together: a "
-        "check fails up to .05."
-    )
-    given = {"file": "model_checks", "key": f"{KEY}.checks", "part": True}
-    return [
-        Section(TITLE, verdict, key=KEY, facts=facts, alarm=not fits),
-        Section("Checks", text, rows=table_rows(columns), **given),
-    ]
+    return checked_sections(found, verdict, facts, alarm=not fits)
 
 
 def _remedies(predicted: xr.DataTree, attributes: Mapping[str, np.ndarray], failed: list[str]) -> list[str]:
