@@ -32,6 +32,7 @@ from ....models.distributions.shared_guesses_kernels import (
     guess_item_log_p,
     guess_space,
 )
+from ....models.distributions.vector_math import copy_into
 from ...kernels.random_streams import category_at, exp_normalise, log_standard_gamma, uniform
 from .gibbs import ConfusionPrior, draw_prevalence, draw_rows
 
@@ -193,11 +194,17 @@ def draw_latents(
 @inner_njit(error_model="numpy", inline="always")
 def _store(draws, d, parameters, pointwise):
     """Copy parameters and pointwise quantities to the output arrays."""
-    draws.prevalence[d] = parameters.prevalence
-    draws.table[d] = parameters.table
-    draws.guess[d] = parameters.guess
-    draws.shared[d] = parameters.shared
-    draws.log_p[d], draws.plausibility[d] = pointwise
+    log_p, plausibility = pointwise
+    copy_into(draws.prevalence[d], parameters.prevalence)
+    copy_into(draws.shared[d], parameters.shared)
+    copy_into(draws.log_p[d], log_p)
+    for row in range(len(parameters.table)):
+        copy_into(draws.table[d, row], parameters.table[row])
+    for g in range(len(parameters.guess)):
+        for j in range(parameters.guess.shape[1]):
+            copy_into(draws.guess[d, g, j], parameters.guess[g, j])
+    for i in range(len(log_p)):
+        copy_into(draws.plausibility[d, i], plausibility[i])
 
 
 @cached_njit(nogil=True, error_model="numpy")
