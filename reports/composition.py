@@ -211,7 +211,7 @@ class Report:
     >>> scores = models.Scores.from_table(table)
     >>> report = reports.make(inference.sample(models.normal_scores(scores)), annotations=scores)
     >>> [section.title for section in report.sections]
-    ['Data', 'Model', 'Convergence', 'Locations', 'How to cite']
+    ['Data', 'Model', 'Convergence', 'Locations', 'Does the model fit?', 'How to cite']
     """
 
     kind: str
