@@ -102,7 +102,7 @@ def test_report_is_one_page_with_its_tables(votes, tmp_path):
         "How to cite",
     ):
         assert f"<h2>{heading}</h2>" in page
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 5
     assert "<script" not in page and "&lt;script&gt;" in page
     assert {p.name for p in out.iterdir()} == {
         "report.html", "report.json", "posterior.nc", "convergence.csv", "leaderboard.csv", "raters.csv", "wins.csv",
