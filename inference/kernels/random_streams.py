@@ -148,15 +148,6 @@ def log_standard_gamma(rng: np.ndarray, shape: float) -> float:
     return log_draw
 
 
-@inner_njit(error_model="numpy", forceinline=True)
-def log_add(a: float, b: float) -> float:
-    """Return log(exp(a) + exp(b)); either may be -inf."""
-    high, low = max(a, b), min(a, b)
-    if low > -np.inf:
-        high += math.log1p(math.exp(low - high))
-    return high
-
-
 @inner_njit(error_model="numpy")
 def exp_normalise(p: np.ndarray) -> None:
     """Replace log weights by the weights, divided by their sum."""

@@ -4,10 +4,12 @@ A row whose log worths span less than ``MODERATE`` is computed in worths relativ
 spans more in logs throughout.
 """
 
+import math
+
 import numpy as np
 
 from .compiling import cached_njit, inner_njit
-from .vector_math import copy_into
+from .vector_math import copy_into, log_add
 
 LARGEST_RECURSION = 8  # beyond, the race is faster
 STEP = 0.125  # trapezoid step in log t, for blocks whose integrand is not narrower than that
@@ -70,7 +72,7 @@ def recursion(w, z, table, d_w):
                 before = subset ^ (1 << j)
                 adjoint[before] += flow * w[j]
                 d_w[j] += flow * p[before] + d_mass
-    return np.log(p[full]), d_z
+    return math.log(p[full]), d_z
 
 
 @inner_njit(error_model="numpy")
@@ -89,7 +91,7 @@ def race(log_ratio, slope, mean_slope):
     """
     mode, curvature = _mode(log_ratio)
     # trapezoid rule from the mode outwards, until terms are negligible
-    step = min(STEP, RELATIVE_STEP / np.sqrt(curvature))
+    step = min(STEP, RELATIVE_STEP / math.sqrt(curvature))
     peak = _log_integrand(mode, log_ratio, slope)
     copy_into(mean_slope, slope)
     total = 1.0
@@ -99,7 +101,7 @@ def race(log_ratio, slope, mean_slope):
             height = _log_integrand(mode + direction * node * step, log_ratio, slope) - peak
             if not height >= NEGLIGIBLE:
                 break
-            weight = np.exp(height)
+            weight = math.exp(height)
             total += weight
             for k in range(len(slope)):
                 mean_slope[k] += weight * slope[k]
@@ -108,7 +110,7 @@ def race(log_ratio, slope, mean_slope):
     for k in range(len(slope)):
         mean_slope[k] /= total
         below += min(log_ratio[k], 0.0)
-    return peak + np.log(step * total) + below
+    return peak + math.log(step * total) + below
 
 
 @inner_njit(error_model="numpy")
@@ -117,7 +119,7 @@ def _log_integrand(x, log_ratio, slope):
 
     The log ratios are added later because one of -1e20 would absorb x.
     """
-    height = x - np.exp(x)  # log of Z t exp(-Z t)
+    height = x - math.exp(x)  # log of Z t exp(-Z t)
     for k in range(len(log_ratio)):
         log_a = x + log_ratio[k]
         if log_a < TINY:
@@ -126,9 +128,9 @@ def _log_integrand(x, log_ratio, slope):
         elif log_a > 6.6:  # exp(-exp(6.6)) < 1e-300
             slope[k] = 0.0
         else:
-            a = np.exp(log_a)
-            arrived = -np.expm1(-a)
-            height += np.log(arrived) - min(log_ratio[k], 0.0)  # log(1 - exp(-w_k t))
+            a = math.exp(log_a)
+            arrived = -math.expm1(-a)
+            height += math.log(arrived) - min(log_ratio[k], 0.0)  # log(1 - exp(-w_k t))
             slope[k] = a * (1.0 - arrived) / arrived
     return height
 
@@ -136,17 +138,17 @@ def _log_integrand(x, log_ratio, slope):
 @inner_njit(error_model="numpy")
 def _mode(log_ratio):
     """Return the mode of the log integrand and its curvature there, by bracketed Newton steps."""
-    low, high = 0.0, np.log(len(log_ratio) + 1.0)
-    x, curvature = high, np.exp(high)
+    low, high = 0.0, math.log(len(log_ratio) + 1.0)
+    x, curvature = high, math.exp(high)
     for _ in range(50):
-        slope, curvature = 1.0 - np.exp(x), np.exp(x)
+        slope, curvature = 1.0 - math.exp(x), math.exp(x)
         for k in range(len(log_ratio)):
             log_a = x + log_ratio[k]
             if log_a < TINY:
                 slope += 1.0
             elif log_a < 6.6:
-                a = np.exp(log_a)
-                growth = np.expm1(a)
+                a = math.exp(log_a)
+                growth = math.expm1(a)
                 share = a / growth
                 slope += share
                 curvature += share * (a + share - 1.0)
@@ -234,7 +236,7 @@ def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
     w, d_w, members, slope = work[0, :n], work[1, :n], work[2], work[3]
     z = 0.0
     for q in range(n):
-        w[q] = np.exp(log_worth[order[q]] - largest)
+        w[q] = math.exp(log_worth[order[q]] - largest)
         d_w[q] = 0.0
         if q >= n_ranked:
             z += w[q]
@@ -248,16 +250,16 @@ def _row_in_worths(log_worth, order, start, largest, work, table, gradient):
             pass
         elif size == 1:
             factor, d_w[first], d_rest[b] = single(w[first], z)
-            log_p += np.log(factor)
+            log_p += math.log(factor)
         elif size == 2:
             factor, d_w[first], d_w[first + 1], d_rest[b] = pair(w[first], w[first + 1], z)
-            log_p += np.log(factor)
+            log_p += math.log(factor)
         elif size <= LARGEST_RECURSION and size * _log_range(w[first : first + size], z) < SAFE:
             added, d_rest[b] = recursion(w[first : first + size], z, table, d_w[first : first + size])
             log_p += added
         else:
             for j in range(size):
-                members[j] = log_worth[order[first + j]] - largest - np.log(z)
+                members[j] = log_worth[order[first + j]] - largest - math.log(z)
             log_p += race(members[:size], slope[:size], d_w[first : first + size])
             for j in range(size):
                 d_rest[b] -= d_w[first + j] / z
@@ -282,7 +284,7 @@ def _log_range(w, z):
     for value in w:
         smallest = min(smallest, value)
         largest = max(largest, value)
-    return np.log(largest / smallest)
+    return math.log(largest / smallest)
 
 
 @inner_njit(error_model="numpy")
@@ -292,7 +294,7 @@ def _row_in_logs(log_worth, order, start, work, gradient):
     members, slope, d_log = work[0], work[1], work[2]
     log_z = -np.inf
     for q in range(start[-1], n):
-        log_z = np.logaddexp(log_z, log_worth[order[q]])
+        log_z = log_add(log_z, log_worth[order[q]])
     log_p = 0.0
     for b in range(len(start) - 2, -1, -1):
         first, size = start[b], start[b + 1] - start[b]
@@ -300,9 +302,9 @@ def _row_in_logs(log_worth, order, start, work, gradient):
             for j in range(size):
                 members[j] = log_worth[order[first + j]] - log_z
             if size == 1:
-                added = -np.logaddexp(0.0, -members[0])  # log w / (w + z)
+                added = -log_add(0.0, -members[0])  # log w / (w + z)
                 log_p += added
-                d_log[0] = -np.expm1(added)
+                d_log[0] = -math.expm1(added)
             else:
                 log_p += race(members[:size], slope[:size], d_log[:size])
             d_rest = 0.0
@@ -310,9 +312,9 @@ def _row_in_logs(log_worth, order, start, work, gradient):
                 gradient[order[first + j]] += d_log[j]
                 d_rest -= d_log[j]
             for q in range(start[b + 1], n):
-                gradient[order[q]] += d_rest * np.exp(log_worth[order[q]] - log_z)
+                gradient[order[q]] += d_rest * math.exp(log_worth[order[q]] - log_z)
         for q in range(first, first + size):
-            log_z = np.logaddexp(log_z, log_worth[order[q]])
+            log_z = log_add(log_z, log_worth[order[q]])
     return log_p
 
 
@@ -330,7 +332,7 @@ def draw_ranking(rng, log_worth, sizes, block):
         n += size
     log_time = np.empty(n)
     for k in range(n):
-        log_time[k] = np.log(rng.standard_exponential()) - log_worth[k]
+        log_time[k] = math.log(rng.standard_exponential()) - log_worth[k]
     order = np.argsort(log_time)
     block[n:] = -1
     arrived = 0

@@ -1,11 +1,13 @@
-"""Branch-free exp, log and erfcx, which the compiler vectorises.
+"""Elementary functions of compiled code: branch-free exp, log and erfcx, which the compiler vectorises, and a few loops.
 
 Accurate to a few units in the last place over normal doubles: ``exp`` below -708 is the smallest normal
 double, and ``log`` takes positive normal numbers only.
 """
 
+import math
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -56,6 +58,15 @@ def mean_of(x):
     for i in range(len(x)):
         total += x[i]
     return total / len(x)
+
+
+@inner_njit(error_model="numpy", forceinline=True)
+def log_add(a: float, b: float) -> float:
+    """Return log(exp(a) + exp(b)); either may be -inf."""
+    high, low = max(a, b), min(a, b)
+    if low > -np.inf:
+        high += math.log1p(math.exp(low - high))
+    return high
 
 
 @inner_njit(**EXACT)

@@ -216,14 +216,16 @@ def _scale_steps(
         if place == NONE:
             continue
         squares = size * theta[low : low + size].var() + trace
-        t = theta[place]
+        t = float(theta[place])
         low_end, high_end = mean - MAX_PRIOR_SDS * sd, mean + MAX_PRIOR_SDS * sd
         for _ in range(50):
             pull = squares * np.exp(-2 * t)
             # (S + tr Sigma) e^(-2 t) - (n - 1) - (t - m) / s^2 = 0, by Newton
             slope = pull - (size - 1) - (t - mean) / sd**2
-            step = np.clip(slope / (2 * pull + 1 / sd**2), -1.0, 1.0)
-            t = np.clip(t + step, low_end, high_end)
+            step = min(max(slope / (2 * pull + 1 / sd**2), -1.0), 1.0)
+            before, t = t, min(max(t + step, low_end), high_end)
+            if t == before:
+                break
         longest = max(longest, abs(t - theta[place]))
         theta[place] = t
     return theta, longest

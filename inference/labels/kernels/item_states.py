@@ -21,11 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit, inner_njit
-from ....models.distributions.vector_math import copy_into
+from ....models.distributions.vector_math import copy_into, log_add
 from ...kernels.random_streams import (
     exp_normalise,
     load_stream,
-    log_add,
     log_standard_gamma,
     split_count,
     store_stream,

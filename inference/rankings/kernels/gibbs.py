@@ -27,8 +27,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from ....models.distributions.compiling import cached_njit, inner_njit
+from ....models.distributions.vector_math import log_add
 from ...kernels.log_concave import log_concave_sampler
-from ...kernels.random_streams import log_add, log_standard_gamma
+from ...kernels.random_streams import log_standard_gamma
 from .race import (
     MAX_ORDERED,
     SAFE_LOG_RANGE,

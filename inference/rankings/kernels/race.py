@@ -23,14 +23,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit, inner_njit
+from ....models.distributions.vector_math import log_add
 from ...kernels.log_concave import log_concave_sampler
-from ...kernels.random_streams import (
-    log_add,
-    log_standard_gamma,
-    standard_exponential,
-    standard_gamma,
-    uniform,
-)
+from ...kernels.random_streams import log_standard_gamma, standard_exponential, standard_gamma, uniform
 
 # Largest block whose orders are drawn. Worths may differ by a factor exp(80) without overflow
 # of R, which grows like the reciprocal of a product of that many worths.

@@ -8,7 +8,6 @@ import pytest
 from raterzoo.inference.kernels.log_concave import log_concave_sampler
 from raterzoo.inference.kernels.random_streams import (
     _next_word,
-    log_add,
     log_standard_gamma,
     standard_exponential,
     standard_gamma,
@@ -106,13 +105,6 @@ def test_log_gamma_is_finite_and_has_its_law(shape):
 
     check_law(draws, cdf)
     assert_rejects_twin(check_law, draws + 0.03 * draws.std(), cdf)
-
-
-def test_log_add():
-    assert log_add(0.0, math.log(2.0)) == pytest.approx(math.log(3.0), abs=1e-15)
-    assert log_add(-np.inf, -3.0) == log_add(-3.0, -np.inf) == -3.0
-    assert log_add(-np.inf, -np.inf) == -np.inf
-    assert log_add(5000.0, -5000.0) == 5000.0
 
 
 @nb.njit
