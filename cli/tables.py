@@ -639,6 +639,7 @@ def read_order_scores(path: Path, columns: Sequence[str], *, missing: Missing = 
     rows |= {"category ": np.full(len(numbers), "score")}
     classifier = header.found.get("classifier", "classifier ")
     rows[classifier] = own.get(classifier, np.full(len(numbers), "predictions"))
+    _check_distinct(path, item, [str(name) for name in own[item]], [str(name) for name in rows[classifier]])
     from ..evaluation import predictions_from_table
 
     scores = predictions_from_table(
@@ -791,12 +792,14 @@ def _texts(path: Path, column: str, texts: list[Any]) -> list[str]:
     return texts
 
 
-def _check_distinct(path: Path, column: str, names: list[str]) -> None:
-    first: dict[str, int] = {}
-    for row, name in enumerate(names):
-        if (earlier := first.setdefault(name, row)) != row:
+def _check_distinct(path: Path, column: str, names: list[str], within: list[str] | None = None) -> None:
+    """Raise ValueError at a name that is there twice, or twice with the same one of `within`."""
+    first: dict[tuple[str, str], int] = {}
+    for row, key in enumerate(zip(names, within or [""] * len(names), strict=True)):
+        if (earlier := first.setdefault(key, row)) != row:
             raise ValueError(
-                f"{path}: row {row + 1}: the {column} {short_repr(name)} is there twice, first in row {earlier + 1}"
+                f"{path}: row {row + 1}: the {column} {short_repr(key[0])} is there twice, first in row {earlier + 1}; keep one "
+                "of them"
             )
 
 

@@ -182,6 +182,18 @@ def test_predictions_of_items_and_of_sides(file, capsys):
     assert sides.attrs["way"] == "probability" and "'score' left out" in capsys.readouterr().err
 
 
+def test_an_item_that_is_ordered_twice_is_named(file):
+    twice = file("Case,score\na,1\nb,2\na,2\n", "s.csv")
+    with pytest.raises(
+        ValueError, match=r"s\.csv: row 3: the Case 'a' is there twice, first in row 1; keep one"
+    ):
+        read_order_scores(twice, ["item=Case"])
+    each = "item,classifier,score\na,m,1\na,n,2\nb,m,1\nb,n,1\n"
+    assert read_order_scores(file(each, "e.csv"), []).sizes == {"classifier": 2, "item": 2}
+    with pytest.raises(ValueError, match="row 5: the item 'b' is there twice, first in row 4"):
+        read_order_scores(file(f"{each}b,n,3\n", "f.csv"), [])
+
+
 def test_long_text_in_a_column_that_is_read_is_refused(file):
     path = file(f"item,category,score\na,{'x' * 20_000},1\nb,y,1\n")
     with pytest.raises(ValueError, match="'category' has a cell of 20,000 characters"):
