@@ -11,7 +11,7 @@ import numpy as np
 from ..._messages import short_repr
 from .coded_rows import NO_RATERS, CodedRows
 from .errors import DataError
-from .look_alikes import alike_in_words, look_alikes
+from .look_alikes import groups_in_words, look_alikes
 from .reading.matching import chosen_items
 
 MISSING_WORDS = {"nan", "na", "n/a", "#n/a", "none", "null", "nil", "-", "?", ".", "missing", "unknown"}
@@ -419,7 +419,7 @@ def suspicious_ids(indexes: Mapping[str, np.ndarray]) -> dict[str, str]:
     lines = {}
     for what, index in indexes.items():
         if alike := look_alikes(index):
-            lines[f"look-alike {what}"] = "; ".join(map(alike_in_words, alike[:5]))
+            lines[f"look-alike {what}"] = groups_in_words(alike)
         texts = index.tolist() if index.dtype.kind == "U" else []
         if empty := [text for text in texts if text.strip().casefold() in MISSING_WORDS]:
             lines[f"{what} that may be missing"] = ", ".join(map(short_repr, empty[:5]))

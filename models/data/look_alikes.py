@@ -20,6 +20,8 @@ _GREEK = ("ͿΑΒΕΖΗΙΚΜΝΟΡΤΥΧαγινορσυϜϳϺ", "JABEZHIKMNOPT
 _CYRILLIC = ("ЅІЈАВЕКМНОРСТУХЬагеорсухѕіјѡѴѵҮүһҽӀӏԁԌԛԜԝ", "SIJABEKMHOPCTYXbareopcyxsijwVvYyheIidGqWw")
 _LATIN = str.maketrans(*map("".join, zip(_GREEK, _CYRILLIC, strict=True)))
 
+SHOWN = 5  # members of a group, and groups, in a message
+
 
 def look_alikes(index: np.ndarray) -> list[list[str]]:
     """Group the ids that look alike; groups have two members or more."""
@@ -45,12 +47,22 @@ def alike_in_words(group: Sequence[str]) -> str:
     """First five members of a group, with the name of a character that cannot be told by sight."""
     several = len({*map(_plain, group)}) > 1
     words = []
-    for text in group[:5]:
+    for text in group[:SHOWN]:
         hidden = (c for c in text if _INVISIBLE.match(c) or (several and ord(c) in _LATIN))
         odd = next(hidden, None)
         name = odd and f" (with {unicodedata.name(odd, f'U+{ord(odd):04X}')})"
         words.append(f"{short_repr(text)}{name or ''}")
-    return " / ".join(words)
+    return " / ".join(words) + _more(group)
+
+
+def groups_in_words(groups: Sequence[Sequence[str]]) -> str:
+    """First five groups of look-alikes."""
+    return "; ".join(map(alike_in_words, groups[:SHOWN])) + _more(groups, " groups")
+
+
+def _more(found: Sequence[object], what: str = "") -> str:
+    """Count what is not shown."""
+    return f" and {len(found) - SHOWN:,} more{what}" if len(found) > SHOWN else ""
 
 
 def _plain(text: str) -> str:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from raterzoo import models
+from raterzoo.models.data.container import suspicious_ids
 from raterzoo.models.data.look_alikes import look_alikes
 
 from tests.support.command_line import run, said, write
@@ -180,6 +181,14 @@ class TestLookAlikes:
             "r\u00e9sum\u00e9",
         ]
         assert look_alikes(np.array(apart)) == []
+
+    def test_those_that_are_not_shown_are_counted(self):
+        names = [f"{letter}{spaces}x" for letter in "abcdefg" for spaces in ("", *"\u200b\u200c\u200d\u2060")]
+        names += ["A\ufeffx", "a\u00adx"]
+        lines = suspicious_ids({"items": np.array(names)})
+        assert " and 2 more; 'bx' / " in lines["look-alike items"]
+        assert lines["look-alike items"].endswith(" and 2 more groups")
+        assert lines["look-alike items"].count("more") == 2
 
     def test_the_letter_is_said(self, tmp_path):
         table = {"item": ["a", "b"], "rater": ["r", "r"], "label": ["ham", "h\u0430m"]}
