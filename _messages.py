@@ -18,9 +18,9 @@ JOINERS = "\u200c\u200d"  # of letters in Persian, of people in families
 # what the plausibility of a draw may be, by the attribute ``truth`` of the variable; of trees of 0.1 the last
 TRUTHS = {"category": "category", "distribution": "distribution", "plausibility": "distribution"}
 ASK_TRUTH = (
-    'the tree does not say what the plausibility of a draw is. "category": the probability of each category to be the one true '
-    'one, given the parameters of the draw, as in Dawid-Skene. "distribution": the distribution of the labels that raters give, '
-    "itself unknown, as in a Dirichlet model"
+    'the posterior does not say what the plausibility of a draw is. "category": the probability of each category to be the one '
+    'true one, given the parameters of the draw, as in Dawid-Skene. "distribution": the distribution of the labels that raters '
+    "give, itself unknown, as in a Dirichlet model"
 )
 
 

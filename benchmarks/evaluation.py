@@ -103,7 +103,9 @@ def dense(n_items: int, n_categories: int, draws: tuple[int, int]) -> tuple[xr.D
     values = rng.standard_exponential((*draws, n_items, n_categories), dtype=np.float32)
     values *= worth
     values /= values.sum(axis=-1, keepdims=True)
-    tree = xr.DataArray(values, coords, ("chain", "draw", "item", "category"))
+    tree = xr.DataArray(
+        values, coords, ("chain", "draw", "item", "category"), attrs={"truth": "distribution"}
+    )
     guesses = probabilities(*(np.asarray(c) for c in coords.values()), ["A"])
     return tree, guesses.isel(classifier=0, drop=True)
 

@@ -17,7 +17,7 @@ from ..models.data.reading.columns import Missing
 from ..reports import page
 from ..reports.metric_names import CONCORDANCE
 from ..reports.sections.comparisons import concordances, order_pairs
-from ..reports.sections.metrics import best_rows, default_metrics, metric_rows, pair_rows, scored
+from ..reports.sections.metrics import best_rows, default_metrics, metric_rows, note_on_all, pair_rows, scored
 from ..reports.sections.scores import metrics_of_sides
 from ..reports.study import Groups
 from ..reports.wording import first_names, interval, percent
@@ -156,6 +156,8 @@ def _score_predictions(
         else:
             by = _with_ids_of(tree, groups, options.by)
     found = scored(tree, predicted, metrics, seed, by=by)
+    if gold := note_on_all(found):
+        print_note(gold)
     if not options.compare:
         return metric_rows(found), [], []
     compared = found if by is None else scored(tree, predicted, metrics, seed)

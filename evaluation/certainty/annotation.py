@@ -97,7 +97,7 @@ def annotation_certainty(
     ----------
     tree : DataTree, Dataset or DataArray
         Posterior with ``plausibility`` (chain, draw, candidate) or (chain, draw, item, category), or a point
-        estimate. A bare array is read as distributions of labels, unless its attribute ``truth`` is "category".
+        estimate. Draws in an array have the attribute ``truth``, "category" or "distribution".
     top : int
         Size j of the sets; smaller if fewer labels have positive plausibility.
     groups : mapping of label to group, optional
@@ -138,7 +138,7 @@ def annotation_certainty(
     >>> from raterzoo import evaluation
     >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
     >>> coords = {"item": ["a"], "category": ["x", "y"]}
-    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"), attrs={"truth": "distribution"})
     >>> evaluation.annotation_certainty(truth).values
     array([0.75])
     """
@@ -214,7 +214,7 @@ def plausible_labels(
     >>> from raterzoo import evaluation
     >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
     >>> coords = {"item": ["a"], "category": ["x", "y"]}
-    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"), attrs={"truth": "distribution"})
     >>> found = evaluation.plausible_labels(truth)
     >>> found["label"].values.tolist(), found["probability"].values
     ([[['x'], ['y']]], array([[0.75, 0.25]]))

@@ -19,8 +19,8 @@ def coarsen[Tree: (xr.DataTree, xr.DataArray)](tree: Tree, mapping: Mapping[obje
     Parameters
     ----------
     tree : DataTree or DataArray
-        Posterior with ``plausibility``. A bare array is read as distributions of labels, unless its attribute
-        ``truth`` is "category".
+        Posterior with ``plausibility``. Draws in an array have the attribute ``truth``, "category" or
+        "distribution".
     mapping : mapping of label to group
         Group of every category; if items have an OTHER, of every declared category.
 

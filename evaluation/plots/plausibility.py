@@ -150,7 +150,7 @@ def simplex(
     >>> from raterzoo.evaluation import plots
     >>> draws = np.random.default_rng(1).dirichlet([4, 2, 1], size=(2, 100, 1))
     >>> coords = {"item": ["case 1"], "category": ["benign", "atypical", "malignant"]}
-    >>> plausibility = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> plausibility = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"), attrs={"truth": "distribution"})
     >>> axes = plots.simplex(plausibility, "case 1")
     >>> [text.get_text() for text in axes.texts]
     ['benign', 'atypical', 'malignant']

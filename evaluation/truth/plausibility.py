@@ -20,6 +20,11 @@ from .matching import ids_of
 OTHER = "OTHER"
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # items, categories, start, code
 REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
+SAY_TRUTH: dict[type, str] = {
+    xr.DataTree: 'inference.label(tree, data, truth="category")',
+    xr.Dataset: 'dataset["plausibility"].attrs["truth"] = "category"',
+    xr.DataArray: 'array.attrs["truth"] = "category"',
+}
 
 
 def plausibility_of(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArray:
@@ -43,25 +48,18 @@ def plausibility_of(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArr
 
 
 def truth_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, array: xr.DataArray) -> str:
-    """Return "category" or "distribution", what the plausibility of a draw is; raise if a tree or Dataset does not say it.
+    """Return "category" or "distribution", what the plausibility of a draw is; raise if nothing says it.
 
-    Without the attribute bare arrays, point estimates, candidates, and plausibilities of rankings are distributions.
+    Without the attribute point estimates, candidates, and plausibilities of rankings are distributions.
     """
     given = array.attrs.get("truth")
     if given is None:
-        if isinstance(tree, xr.DataTree):
-            known = of_rankings(tree)
-        else:
-            known = isinstance(tree, xr.DataArray) or not {"chain", "draw"} & {*array.dims}
-        if known or "candidate" in array.dims:
+        tree_of_rankings = isinstance(tree, xr.DataTree) and of_rankings(tree)
+        drawn = isinstance(tree, xr.DataTree) or not {*array.dims} <= {"item", "category"}
+        if not drawn or tree_of_rankings or "candidate" in array.dims:
             return "distribution"
-        if isinstance(tree, xr.Dataset):
-            raise UnknownTruth(
-                f'{ASK_TRUTH}. Say it: dataset["plausibility"].attrs["truth"] = "category", or "distribution"'
-            )
-        raise UnknownTruth(
-            f'{ASK_TRUTH}. Say it: inference.label(tree, data, truth="category"), or "distribution"'
-        )
+        say = next(remedy for kind, remedy in SAY_TRUTH.items() if isinstance(tree, kind))
+        raise UnknownTruth(f'{ASK_TRUTH}. Say it: {say}, or "distribution"')
     if given not in TRUTHS:
         raise EvaluationError(
             f"the attribute truth of plausibility is {short_repr(given)}; it must be 'category' or 'distribution'"
@@ -75,7 +73,7 @@ def of_rankings(tree: xr.DataTree) -> bool:
 
 
 class UnknownTruth(EvaluationError):
-    """A tree or Dataset does not say whether a plausibility is one of a category, or a distribution of labels."""
+    """A posterior does not say whether a plausibility is one of a category, or a distribution of labels."""
 
 
 def flat_cells(array: xr.DataArray) -> Cells:

@@ -278,8 +278,8 @@ def uncertainty_adjusted(
         draw. If the callable takes ``labels``, they are fixed: to all labels that occur, or for scores to all
         categories, in whose order the columns of the scores are.
     tree : DataTree or DataArray
-        Posterior with ``plausibility``, or a point estimate of it. A bare array is read as distributions of
-        labels, unless its attribute ``truth`` is "category".
+        Posterior with ``plausibility``, or a point estimate of it. Draws in an array have the
+        attribute ``truth``, "category" or "distribution".
     predictions : DataArray
         Labels (item, position), best first and "" after the last, or scores or booleans (item, category);
         optionally with a dim ``classifier``. A category that no rater ranked is a member of OTHER.

@@ -67,7 +67,7 @@ def compare(
     >>> from raterzoo import evaluation
     >>> draws = [[[[0.6, 0.4]], [[0.7, 0.3]], [[0.2, 0.8]], [[0.9, 0.1]]]]
     >>> coords = {"item": ["a"], "category": ["x", "y"]}
-    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    >>> truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"), attrs={"truth": "distribution"})
     >>> names = {"classifier": ["good", "bad"], "item": ["a"]}
     >>> predicted = xr.DataArray([[["x"]], [["y"]]], names, ("classifier", "item", "position"))
     >>> found = evaluation.compare(evaluation.top_k_accuracy(1), truth, predicted, resamples=10, random_seed=1)

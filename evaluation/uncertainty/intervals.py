@@ -25,9 +25,11 @@ from arviz_stats.base.array import array_stats
 from ..calls import EvaluationError, check_arguments, check_probability, check_whole, fixed_seed
 from ..metrics.callables import ByDraw
 from ..metrics.metric import Metric, Response, Truth
+from ..truth.gold import gold_against_answers, gold_in_words
 from ..truth.plausibility import Block
 from ..truth.top_labels import OtherAs
 from .adjusted import Scorer
+from .notes import notes_on
 from .subgroups import By, GroupWeights, ScoredPart, members_of
 
 ItemWeights = Literal["bayesian", "counts"]
@@ -246,7 +248,9 @@ def metric_draws(
         with equal or with random weights of the items. ``items`` (resample[, classifier][, group]): with
         random weights of the items, averaged over the same draws of the truth. NaN if a group has no member.
         With `by`, ``share`` (chain, draw[, classifier], group), the share of the items in the group (Rubin,
-        1981, doi:10.1214/aos/1176345338).
+        1981, doi:10.1214/aos/1176345338). ``note`` ([classifier][, group]): what a number is worth where that
+        is little, of one item or of scores that are tied everywhere, else "". The attribute ``note`` names items
+        whose gold label no rater gave, if there are any.
 
     Raises
     ------
@@ -259,7 +263,7 @@ def metric_draws(
     >>> from raterzoo import evaluation
     >>> draws = [[[[0.6, 0.4], [0.3, 0.7]], [[0.7, 0.3], [0.8, 0.2]]]]
     >>> names = {"item": ["a", "b"], "category": ["x", "y"]}
-    >>> truth = xr.DataArray(draws, names, ("chain", "draw", "item", "category"))
+    >>> truth = xr.DataArray(draws, names, ("chain", "draw", "item", "category"), attrs={"truth": "distribution"})
     >>> predicted = xr.DataArray([["x"], ["x"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> found = evaluation.metric_draws(evaluation.top_k_accuracy(1), truth, predicted, resamples=5, random_seed=1)
     >>> found["raters"].values, dict(found.sizes)
@@ -287,11 +291,13 @@ def metric_draws(
     for name, values in found._asdict().items():
         unstacked = np.moveaxis(values, -1, 0) if name == "items" else view.unstack(values)
         arrays[name] = ((*dims[name], "classifier", "group"), unstacked)
+    arrays["note"] = (("classifier", "group"), notes_on(scorer, predictions, found.share.mean(axis=-1)))
     drawn = xr.Dataset(arrays, {**view.sample_coords(), "group": members.names})
     drawn.attrs = {
         "metric": scorer.metric.name,
         "larger_is_better": int(scorer.metric.larger_is_better),
         "items": len(view.items),
+        "note": gold_in_words(gold_against_answers(tree)),
     }
     if by is None:
         drawn = drawn.isel(group=0, drop=True).drop_vars("share")
@@ -329,7 +335,8 @@ def metric_intervals(
         Over ``source`` ("raters", "items", "both") and, like the draws, over classifier and group: ``mean``;
         ``sd``; ``interval`` (bound: lower, upper); ``mcse`` and ``interval_mcse`` (bound), the Monte Carlo
         standard errors of mean and bounds; ``undefined``, the share of draws without a value. With `by`,
-        ``share`` and ``share_interval`` of the items in the group.
+        ``share`` and ``share_interval`` of the items in the group. ``note`` and the attribute ``note`` as in
+        `metric_draws`.
 
     Raises
     ------
@@ -342,7 +349,7 @@ def metric_intervals(
     >>> from raterzoo import evaluation
     >>> draws = [[[[0.6, 0.4], [0.3, 0.7]], [[0.7, 0.3], [0.8, 0.2]]]]
     >>> names = {"item": ["a", "b"], "category": ["x", "y"]}
-    >>> truth = xr.DataArray(draws, names, ("chain", "draw", "item", "category"))
+    >>> truth = xr.DataArray(draws, names, ("chain", "draw", "item", "category"), attrs={"truth": "distribution"})
     >>> predicted = xr.DataArray([["x"], ["x"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> found = evaluation.metric_intervals(evaluation.top_k_accuracy(1), truth, predicted, random_seed=1)
     >>> found["mean"].sel(source="raters").item(), found["interval"].dims
@@ -355,13 +362,15 @@ def metric_intervals(
 
 
 def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
-    """Summarise draws of `metric_draws` for every source: mean, sd, interval and Monte Carlo errors."""
+    """Summarise draws of `metric_draws` for every source: mean, sd, interval and Monte Carlo errors; notes are kept."""
     check_probability("probability", probability)
     sources = [summarise(drawn[name], probability) for name in SOURCES]
     result = xr.concat(sources, xr.DataArray(list(SOURCES), dims="source", name="source"))
     if "share" in drawn:
         share = summarise(drawn["share"], probability)
         result["share"], result["share_interval"] = share["mean"], share["interval"]
+    if "note" in drawn:
+        result["note"] = drawn["note"]
     attrs = {**drawn.attrs, "probability": probability}
     return result.transpose("source", ..., "bound").assign_attrs(attrs)
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from ... import evaluation
 from ...evaluation import plots
 from ...evaluation.plots.raters import MOST_TEXTS
+from ...evaluation.truth.gold import contradicts_answers, gold_in_words
 from ...models import Labels, catalog
 from ..page import Section, interval_columns, table_rows
 from ..wording import PEOPLE, first_names, interval
@@ -106,20 +107,8 @@ OF_RATERS = {"competence": "competence", "ability": "ability"}
 
 def gold_against_raters(data: Labels) -> list[str]:
     """Return the items with a gold label that none of their raters gave."""
-    counts, gold = data.counts, data.gold
-    own = counts[np.arange(len(gold)), np.maximum(gold, 0)]
-    return data.items[(gold >= 0) & (own == 0) & (counts.sum(axis=1) > 0)].astype(str).tolist()
-
-
-def gold_in_words(items: list[str]) -> str:
-    """Return a warning of gold labels that no rater gave; "" if there are none."""
-    if not items:
-        return ""
-    number = "1 item" if len(items) == 1 else f"{len(items):,} items"
-    return (
-        f"The gold label of {number} is none that a rater gave: {first_names(items)}. The model takes gold for certain: check "
-        "whether it is wrong there. "
-    )
+    found = contradicts_answers(data.gold, data.annotation_item, data.label_code)
+    return data.items[found].astype(str).tolist()
 
 
 def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | None = None) -> list[Section]:
@@ -136,11 +125,12 @@ def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | 
     rows = table_rows(columns, np.argsort(certainty, kind="stable"))
     words, facts = certainty_in_words(tree, certainty, seed)
     against = gold_against_raters(data)
+    gold = gold_in_words(against)
     together, found = independence_in_words(tree, data, seed)
     facts = {**facts, **found, "gold_against_all_raters": against, "independence": together}
     facts["groups_of_raters"] = groups_in_words(data)
     text = (
-        f"{gold_in_words(against)}The certainty of an item is the posterior probability of its most probable true category. "
+        f"{gold + ' ' if gold else ''}The certainty of an item is the posterior probability of its most probable true category. "
         f"{words} {together + ' ' if together else ''}The least certain items come first."
     )
     figures = [Figure(figsize=(4.3, 3.2), layout="constrained") for _ in range(2)]

@@ -246,29 +246,12 @@ def _row(name: str, classifier: str, group: object, own: xr.Dataset) -> dict[str
     row |= {f"sd_{s}": float(own["sd"].sel(source=s)) for s in ("raters", "items", "both")}
     row |= {"raters_share": _share(row["sd_raters"], row["sd_items"]), "mcse": float(raters["mcse"])}
     row |= _ends("mcse_", both["interval_mcse"]) | {"undefined": float(raters["undefined"])}
-    return row | {"note": _note(own.attrs, classifier, row.get("share", 1.0))}
+    return row | {"note": str(own["note"].item())}
 
 
-ONE_ITEM = "of one item: nothing is known of the differences between items, and the interval leaves them out"
-ALL_TIED = "all scores are tied in every item: the number is that of the rule for ties, not of the classifier"
-
-
-def _note(attributes: Mapping[str, Any], classifier: str, share: float) -> str:
-    """Return what a number is worth, where that is little; `attributes` are those that `scored` writes."""
-    notes = [ALL_TIED] if classifier in attributes.get("all_tied", ()) else []
-    if share * attributes.get("items", np.inf) < 1.5:
-        notes.append(ONE_ITEM)
-    return "; ".join(notes)
-
-
-def _all_tied(predicted: xr.DataArray) -> list[str]:
-    """Return the classifiers whose scores are the same for all categories, in every item."""
-    if "category" not in predicted.dims or predicted.sizes["category"] < 2:
-        return []
-    equal = (predicted == predicted.isel(category=0)).all([d for d in predicted.dims if d != "classifier"])
-    if "classifier" not in predicted.dims:
-        return [ALONE] if bool(equal) else []
-    return predicted["classifier"].to_numpy()[equal.to_numpy()].astype(str).tolist()
+def note_on_all(found: Mapping[str, xr.Dataset]) -> str:
+    """Return the note on the truth behind all metrics; "" if there is none."""
+    return next((str(result.attrs["note"]) for result in found.values()), "")
 
 
 def _share(raters: float, items: float) -> float | None:
@@ -323,7 +306,6 @@ def scored(
 ) -> dict[str, xr.Dataset]:
     """Score classifiers by every metric: several by `compare`, with `points`; one, or with groups `by`, by `metric_intervals`."""
     found: dict[str, xr.Dataset] = {}
-    facts = {"all_tied": _all_tied(predicted), "items": len(Plausibility.of(tree).items)}
     for name in metrics:
         metric = metric_named(name)
         check_predictions(name, metric, predicted)
@@ -340,7 +322,7 @@ def scored(
             continue
         of_labels = points if metric.response == "labels" else None
         found[name] = evaluation.compare(metric, tree, predicted, points=of_labels, **options)
-    return {name: result.assign_attrs(facts) for name, result in found.items()}
+    return found
 
 
 DRAWN = 2  # metrics plotted side by side
@@ -360,6 +342,7 @@ def metric_sections(predicted: xr.DataArray, found: dict[str, xr.Dataset]) -> li
     drawn = dict(list(found.items())[:DRAWN])
     forest = plots.metric_intervals(drawn, backend="matplotlib")
     note = f" Note: {predicted.attrs['note']}." if "note" in predicted.attrs else ""
+    note += f" {gold}" if (gold := note_on_all(found)) else ""
     sections = [metrics_section(found, directions, forest, note)]
     if predicted.sizes.get("classifier", 1) > 1:
         name = next(iter(found))

@@ -2,7 +2,9 @@
 
 import warnings
 
+import numpy as np
 import pytest
+import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.storage.posterior_files import write_posterior
 
@@ -109,3 +111,20 @@ def test_annotations_in_place_of_predictions_are_noticed(posteriors, tmp_path):
     result = run("evaluate", posteriors["labels"], answers)
     assert result.exit_code == 2
     assert "column 'rater' is not read; --column classifier=rater if it names the classifiers" in said(result)
+
+
+def test_gold_that_no_rater_gave_is_said(tmp_path):
+    law = np.random.default_rng(1).dirichlet([1, 1], (2, 20, 2))
+    groups = {
+        "posterior": xr.Dataset(
+            {"plausibility": (("chain", "draw", "item", "category"), law, {"truth": "category"})},
+            {"item": ["a", "b"], "category": ["x", "y"]},
+        ),
+        "constant_data": xr.Dataset({"gold": ("item", [1, -1]), "annotation_item": ("annotation", [0, 1])}),
+        "observed_data": xr.Dataset({"observed_label": ("annotation", [0, 0])}),
+    }
+    write_posterior(xr.DataTree.from_dict(groups), tmp_path / "p.nc")
+    predicted = write(tmp_path / "p.csv", {"item": ["a", "b"], "category": ["x", "y"]})
+    result = run("evaluate", tmp_path / "p.nc", predicted, "--metric", "accuracy")
+    assert result.exit_code == 0, result.output
+    assert "The gold label of 1 item is none that a rater gave: 'a'." in said(result)

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
+from raterzoo.evaluation.truth.gold import gold_in_words
+from raterzoo.evaluation.uncertainty.notes import ALL_TIED, ONE_ITEM
 from raterzoo.models import Comparisons, Labels
 from raterzoo.reports.composition import headlines
 from raterzoo.reports.sections.comparisons import vote_sections
-from raterzoo.reports.sections.labels import gold_against_raters, gold_in_words
-from raterzoo.reports.sections.metrics import ALL_TIED, ONE_ITEM, metric_rows, scored, shown_metrics
+from raterzoo.reports.sections.labels import gold_against_raters
+from raterzoo.reports.sections.metrics import metric_rows, scored, shown_metrics
 
 ITEMS, CATEGORIES = ["a", "b", "c"], ["x", "y"]
 
@@ -50,7 +52,7 @@ def test_gold_that_no_rater_gave_is_named():
         "gold": ["y", "y", "x", "x", "", ""],
     }
     found = gold_against_raters(Labels.from_table(table, gold="gold"))
-    assert found == ["a"] and "of 1 item is none that a rater gave: a." in gold_in_words(found)
+    assert found == ["a"] and "of 1 item is none that a rater gave: 'a'." in gold_in_words(found)
     assert gold_in_words([]) == ""
 
 

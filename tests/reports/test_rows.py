@@ -23,7 +23,8 @@ def drawn():
     mean = rng.dirichlet(np.ones(3), 30)
     draws = np.stack([rng.dirichlet(9 * p, (2, 200)) for p in mean], axis=2)
     dims = ("chain", "draw", "item", "category")
-    return xr.DataArray(draws, {"item": ITEMS, "category": list("xyz")}, dims), mean
+    coords, said = {"item": ITEMS, "category": list("xyz")}, {"truth": "distribution"}
+    return xr.DataArray(draws, coords, dims, attrs=said), mean
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +83,7 @@ def test_a_metric_without_a_value_is_said_to_have_none():
     nothing = xr.Dataset({name: ("source", np.full(3, np.nan)) for name in names})
     ends = np.full((3, 2), np.nan)
     nothing = nothing.assign(
-        interval=(("source", "bound"), ends), interval_mcse=(("source", "bound"), ends)
+        interval=(("source", "bound"), ends), interval_mcse=(("source", "bound"), ends), note=""
     ).assign_coords(source=["raters", "items", "both"])
     (shown,) = shown_metrics(metric_rows({"m": nothing}))
     assert shown["mean"] == shown["90 % interval"] == "not defined"

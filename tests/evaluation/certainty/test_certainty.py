@@ -50,7 +50,10 @@ def test_certainty_is_that_of_a_loop_over_draws(case, top):
 def test_ties_go_to_the_first_category_and_empty_plausibility_to_none():
     draws = np.array([[[[0.25, 0.25, 0.5, 0.0]], [[0.5, 0.5, 0.0, 0.0]], [[0.3, 0.3, 0.3, 0.1]]]])
     array = xr.DataArray(
-        draws, dims=("chain", "draw", "item", "category"), coords={"item": [7], "category": list("abcd")}
+        draws,
+        {"item": [7], "category": list("abcd")},
+        ("chain", "draw", "item", "category"),
+        attrs={"truth": "distribution"},
     )
     found = evaluation.plausible_labels(array, top=3)
     assert found["label"].to_numpy()[0].tolist() == [["a", "b", "c"], ["a", "b", ""]]
@@ -184,7 +187,12 @@ def test_certainty_of_groups_names_the_group_it_is_of():
     """Two labels of `high` share most of the mean plausibility; the top-1 label of most draws is `low`."""
     draws = [[0.4, 0.3, 0.3]] * 3 + [[0.0, 0.9, 0.1]] * 2
     coords = {"item": ["a"], "category": ["x", "y", "z"]}
-    truth = xr.DataArray(np.array(draws)[None, :, None], coords, ("chain", "draw", "item", "category"))
+    truth = xr.DataArray(
+        np.array(draws)[None, :, None],
+        coords,
+        ("chain", "draw", "item", "category"),
+        attrs={"truth": "distribution"},
+    )
     groups = {"x": "low", "y": "high", "z": "high"}
     found = evaluation.annotation_certainty(truth, groups=groups)
     assert found["group"].item() == "low" and found.item() == 0.6
@@ -195,7 +203,9 @@ def test_certainty_of_groups_names_the_group_it_is_of():
 def test_groups_of_one_text_and_two_types_are_two():
     draws = np.array([[0.1, 0.9, 0.0]] * 3 + [[0.8, 0.1, 0.1]])[None, :, None]
     coords = {"item": ["a"], "category": ["x", "y", "z"]}
-    truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"))
+    truth = xr.DataArray(
+        draws, coords, ("chain", "draw", "item", "category"), attrs={"truth": "distribution"}
+    )
     found = evaluation.annotation_certainty(truth, groups={"x": 1, "y": "1", "z": "last"})
     assert found["group"].item() == "1" and found.item() == 0.75
     last = evaluation.annotation_certainty(truth[..., ::-1], groups={"x": 1, "z": "1", "y": "last"})
@@ -204,7 +214,10 @@ def test_groups_of_one_text_and_two_types_are_two():
 
 def test_a_point_estimate_has_no_certainty_and_this_is_said():
     point = xr.DataArray(
-        [[0.6, 0.4], [0.5, 0.5]], {"item": ["a", "b"], "category": ["x", "y"]}, ("item", "category")
+        [[0.6, 0.4], [0.5, 0.5]],
+        {"item": ["a", "b"], "category": ["x", "y"]},
+        ("item", "category"),
+        attrs={"truth": "distribution"},
     )
     for one_draw in (point, point.expand_dims(("chain", "draw"))):
         with pytest.warns(UserWarning, match="one draw, a point estimate"):

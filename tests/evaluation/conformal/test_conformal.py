@@ -23,7 +23,13 @@ def dense(draws, items=None, categories=None):
         "item": ITEMS[: draws.shape[-2]] if items is None else items,
         "category": [f"label {k}" for k in range(draws.shape[-1])] if categories is None else categories,
     }  # fmt: skip
-    return xr.DataArray(draws, coords, ("chain", "draw", "item", "category"), name="plausibility")
+    return xr.DataArray(
+        draws,
+        coords,
+        ("chain", "draw", "item", "category"),
+        name="plausibility",
+        attrs={"truth": "distribution"},
+    )
 
 
 def scores_of(values, like):

@@ -64,7 +64,12 @@ def test_is_the_expectation_over_a_label_drawn(case, probabilities, metric, slow
 
 def certain_tree(truth, categories, items):
     draws = np.eye(len(categories))[truth]
-    return xr.DataArray(draws, {"item": items, "category": categories}, ("chain", "draw", "item", "category"))
+    return xr.DataArray(
+        draws,
+        {"item": items, "category": categories},
+        ("chain", "draw", "item", "category"),
+        attrs={"truth": "distribution"},
+    )
 
 
 @pytest.mark.parametrize("n", [2, 4])

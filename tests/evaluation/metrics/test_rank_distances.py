@@ -162,6 +162,7 @@ def test_one_label_is_above_all_others(case, scores, metric, truth):
         np.eye(N)[codes.isel(classifier=0).astype(int)],
         shared_out(case, "exclude").coords,
         ("chain", "draw", "item", "category"),
+        attrs={"truth": "distribution"},
     )
     found = evaluation.uncertainty_adjusted(metric(2), as_dense(case), scores, **options)
     expected = evaluation.uncertainty_adjusted(metric(2), one_hot, scores, reduce=None)
@@ -217,6 +218,7 @@ def test_the_footrule_never_exceeds_its_largest_value(n):
         (rows + n) / (2 * n),
         {"draw": np.arange(len(rows)), "category": [f"c{i}" for i in range(n)]},
         ("draw", "category"),
+        attrs={"truth": "distribution"},
     ).expand_dims(item=[0])
     for k in (None, *range(1, n + 1)):
         largest = 0.0

@@ -22,7 +22,13 @@ CERTAINTY = xr.DataArray([0.5, 0.9, 1.0, 0.7], {"item": ["<i>a</i>", "$b$", "c",
 def posterior():
     values = np.random.default_rng(1).dirichlet([4.0, 2.0, 1.0], size=(2, 30, 4))
     coords = {"item": CERTAINTY["item"].to_numpy(), "category": CATEGORIES}
-    return xr.DataArray(values, coords, ("chain", "draw", "item", "category"), name="plausibility")
+    return xr.DataArray(
+        values,
+        coords,
+        ("chain", "draw", "item", "category"),
+        name="plausibility",
+        attrs={"truth": "distribution"},
+    )
 
 
 def sweep():

@@ -16,7 +16,13 @@ QUIET = {"random_seed": 1, "progressbar": False, "resamples": 50}
 def truth(seed=0):
     values = np.random.default_rng(seed).dirichlet([3.0, 2.0, 1.0], size=(2, 40, 30))
     coords = {"item": ITEMS, "category": CATEGORIES}
-    return xr.DataArray(values, coords, ("chain", "draw", "item", "category"), name="plausibility")
+    return xr.DataArray(
+        values,
+        coords,
+        ("chain", "draw", "item", "category"),
+        name="plausibility",
+        attrs={"truth": "distribution"},
+    )
 
 
 def predicted(n=3):

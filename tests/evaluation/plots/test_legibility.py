@@ -22,7 +22,13 @@ ITEMS = [f"item {i}" for i in range(40)]
 def truth(seed=0):
     values = np.random.default_rng(seed).dirichlet([6.0, 2.0, 1.0], size=(2, 20, 40))
     coords = {"item": ITEMS, "category": list("xyz")}
-    return xr.DataArray(values, coords, ("chain", "draw", "item", "category"), name="plausibility")
+    return xr.DataArray(
+        values,
+        coords,
+        ("chain", "draw", "item", "category"),
+        name="plausibility",
+        attrs={"truth": "distribution"},
+    )
 
 
 def predicted(names):

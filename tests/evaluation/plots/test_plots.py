@@ -10,7 +10,13 @@ def dense(draws):
     rng = np.random.default_rng(1)
     values = rng.dirichlet([4.0, 2.0, 1.0], size=(2, draws, 3))
     coords = {"item": ["a", "b", "c"], "category": ["x", "y", "OTHER"]}
-    return xr.DataArray(values, coords, ("chain", "draw", "item", "category"), name="plausibility")
+    return xr.DataArray(
+        values,
+        coords,
+        ("chain", "draw", "item", "category"),
+        name="plausibility",
+        attrs={"truth": "distribution"},
+    )
 
 
 def flat(draws):

@@ -177,7 +177,10 @@ def certain(certainties, items):
     first = np.arange(100) < np.rint(100 * np.array(certainties))[:, None]
     draws = np.where(first[..., None], [0.7, 0.2, 0.1], [0.2, 0.7, 0.1]).transpose(1, 0, 2)[None]
     plausibility = xr.DataArray(
-        draws, {"item": items, "category": ["x", "y", "z"]}, ("chain", "draw", "item", "category")
+        draws,
+        {"item": items, "category": ["x", "y", "z"]},
+        ("chain", "draw", "item", "category"),
+        attrs={"truth": "distribution"},
     )
     return tree_of(plausibility.to_dataset(name="plausibility"))
 

@@ -118,7 +118,9 @@ def test_effective_draws_count_those_of_the_chains():
 
 def test_densities_by_annotation_need_the_items_of_the_annotations():
     names = {"item": ["a"], "category": ["x", "y"]}
-    law = xr.DataArray([[[[0.4, 0.6]]]], names, ("chain", "draw", "item", "category"))
+    law = xr.DataArray(
+        [[[[0.4, 0.6]]]], names, ("chain", "draw", "item", "category"), attrs={"truth": "distribution"}
+    )
     tree = xr.DataTree.from_dict({"constant_data": xr.Dataset({"reliability": 1.0})})
     array = xr.DataArray(np.zeros((1, 1, 2)), dims=("chain", "draw", "annotation"), name="observed_label")
     message = r"observed_label is by annotation but .* no annotation_item"
@@ -129,7 +131,7 @@ def test_densities_by_annotation_need_the_items_of_the_annotations():
 def test_items_are_reliable_up_to_the_published_pareto_k():
     """Vehtari et al. (2024): k above .7 is not reliable; below half the power no item is."""
     law = xr.DataArray(np.full((1, 1, 2, 2), 0.5), {"item": ["a", "b"], "category": ["x", "y"]},
-                       ("chain", "draw", "item", "category"))  # fmt: skip
+                       ("chain", "draw", "item", "category"), attrs={"truth": "distribution"})  # fmt: skip
     view = Plausibility.of(law)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -12,6 +12,7 @@ LAW = xr.DataArray(
     np.stack([1 - P, P], axis=-1)[None, None] * np.ones((1, 5, 1, 1)),
     {"item": ITEMS, "category": ["no", "yes"]},
     ("chain", "draw", "item", "category"),
+    attrs={"truth": "distribution"},
 )
 BOTH = LAW.isel(chain=0, draw=0) * 0.8 + 0.1
 ALONE = BOTH.sel(category=["yes"])
@@ -69,6 +70,7 @@ def test_of_three_categories_one_score_says_nothing_of_the_others():
         RNG.dirichlet([1, 1, 1], (1, 5, 40)),
         {"item": ITEMS, "category": ["a", "b", "c"]},
         ("chain", "draw", "item", "category"),
+        attrs={"truth": "distribution"},
     )
     alone = law.isel(chain=0, draw=0).sel(category=["b"])
     with pytest.raises(

@@ -18,20 +18,29 @@ def test_the_recipe_gives_the_certainties_of_the_draws():
     np.testing.assert_allclose(names["certainty"], [0.9, 0.6, 0.8])
 
 
-def test_a_dataset_of_draws_is_asked_for_the_truth_as_a_tree_is():
+def test_draws_are_asked_for_the_truth_whatever_holds_them():
     """A probability of .9 for each draw is a certainty of .9 of one category; a distribution has its first label for certain."""
     coords = {"item": ["x"], "category": ["no", "yes"]}
     drawn = xr.DataArray(np.full((2, 5, 1, 2), [0.9, 0.1]), coords, ("chain", "draw", "item", "category"))
     dataset = drawn.to_dataset(name="plausibility")
-    for source in (dataset, xr.DataTree.from_dict({"posterior": dataset})):
-        with pytest.raises(
-            evaluation.EvaluationError, match="does not say what the plausibility of a draw is"
-        ):
+    stacked = drawn.stack(sample=("chain", "draw"))
+    remedies = {
+        "inference.label(tree, data, truth=": xr.DataTree.from_dict({"posterior": dataset}),
+        'dataset["plausibility"].attrs["truth"]': dataset,
+        'array.attrs["truth"]': drawn,
+        'array.attrs["truth"] = "category", or "distribution"': stacked.reset_index("sample"),
+    }
+    for remedy, source in remedies.items():
+        with pytest.raises(evaluation.EvaluationError, match="does not say what the plausibility") as raised:
             evaluation.annotation_certainty(source)
+        assert f"Say it: {remedy}" in str(raised.value)
     for truth, certainty in (("category", 0.9), ("distribution", 1)):
-        said = drawn.assign_attrs(truth=truth).to_dataset(name="plausibility")
-        assert evaluation.annotation_certainty(said).item() == pytest.approx(certainty)
-    assert evaluation.annotation_certainty(drawn).item() == 1
-    point = drawn.isel(chain=0, draw=0).to_dataset(name="plausibility")
-    with pytest.warns(UserWarning, match="a point estimate"):
-        assert evaluation.annotation_certainty(point).item() == 1
+        said = drawn.assign_attrs(truth=truth)
+        for source in (said, said.to_dataset(name="plausibility")):
+            assert evaluation.annotation_certainty(source).item() == pytest.approx(certainty)
+    for point in (dataset.isel(chain=0, draw=0), drawn.isel(chain=0, draw=0)):
+        with pytest.warns(UserWarning, match="a point estimate"):
+            assert evaluation.annotation_certainty(point).item() == 1
+    assert evaluation.truth_certainty(drawn)["certainty"].item() == pytest.approx(
+        0.9
+    )  # it asks for nothing else

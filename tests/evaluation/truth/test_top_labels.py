@@ -21,7 +21,10 @@ def test_the_best_is_the_first_of_the_largest_and_none_of_nothing(n_categories):
     values = np.round(np.where(values < 0.3, 0, values), 1)  # many ties, and rows of zeros
     categories = [f"{i:03d}" for i in range(n_categories)]
     tree = xr.DataArray(
-        values, {"item": range(40), "category": categories}, ("chain", "draw", "item", "category")
+        values,
+        {"item": range(40), "category": categories},
+        ("chain", "draw", "item", "category"),
+        attrs={"truth": "distribution"},
     )
     expected = np.where(values.max(-1) > 0, values.argmax(-1), -1).reshape(30, 40).T
     for top in (1, 2):

@@ -9,6 +9,7 @@ LAW = xr.DataArray(
     [[[[0.6, 0.4]], [[0.3, 0.7]]]],
     {"item": ["a"], "category": ["x", "y"]},
     ("chain", "draw", "item", "category"),
+    attrs={"truth": "distribution"},
 )
 PREDICTED = xr.DataArray(
     [[["x"]], [["y"]]], {"classifier": ["u", "w"], "item": ["a"]}, ("classifier", "item", "position")

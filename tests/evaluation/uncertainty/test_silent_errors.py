@@ -31,7 +31,12 @@ def plausibility(case):
 def test_metrics_of_numbers_get_the_numbers():
     values = np.array([0, 10, 100])
     coords = {"item": ["a", "b"], "category": values}
-    truth = xr.DataArray(np.eye(3)[[2, 0]][None, None], coords, ("chain", "draw", "item", "category"))
+    truth = xr.DataArray(
+        np.eye(3)[[2, 0]][None, None],
+        coords,
+        ("chain", "draw", "item", "category"),
+        attrs={"truth": "distribution"},
+    )
     guess = xr.DataArray(np.eye(3)[[1, 1]], coords, ("item", "category"))
     found = evaluation.uncertainty_adjusted(mean_absolute_error, truth, guess, progressbar=False)
     assert float(found.squeeze()) == 50.0
