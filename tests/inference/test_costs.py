@@ -113,6 +113,11 @@ def test_nuts_is_estimated_before_it_is_compiled(monkeypatch):
         inference.sample(model, **SIZE)
 
 
+def test_durations_are_said_in_their_unit():
+    seconds = (0.2, 89, 90, 5399, 5400)
+    assert [costs._duration(s) for s in seconds] == ["1 s", "89 s", "2 minutes", "90 minutes", "1.5 hours"]
+
+
 def test_small_runs_are_not_tried(monkeypatch):
     monkeypatch.setattr(costs, "begin_run", None)
     model = models.dirichlet(labels())

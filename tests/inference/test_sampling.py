@@ -9,7 +9,8 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.methods import route_of
+from raterzoo.inference.methods import draw_with_nuts, route_of
+from raterzoo.inference.runs.run import Draws
 
 from tests.support.monte_carlo import bonferroni_threshold, seed_of
 
@@ -321,3 +322,22 @@ def test_integer_categories_are_text_with_their_kind():
     tree = inference.sample(models.plackett_luce(rankings), draws=400, random_seed=1, **QUIET)
     category = tree["posterior"]["category"]
     assert category.values.tolist() == ["1", "3", "OTHER"] and category.attrs["kind"] == "integer"
+
+
+@pytest.mark.parametrize(("sampler", "constant"), [("numpyro", True), ("blackjax", True), ("pymc", False)])
+def test_samplers_in_jax_get_a_model_of_constant_data(monkeypatch, sampler, constant):
+    """The laws in JAX need shapes and codes that are known when they are compiled."""
+
+    class Asked(Exception):
+        pass
+
+    def asked(model, **_):
+        raise Asked(model)
+
+    model = models.dirichlet(models.Labels.from_counts({"item": ["a", "b"], "x": [3, 0], "y": [1, 2]}))
+    monkeypatch.setattr(pm, "sample", asked)
+    with pytest.raises(Asked) as raised:
+        draw_with_nuts(model, Draws(10, 10, 2, 1, 1, False, 1, "float32", False), {"nuts_sampler": sampler})
+    given = raised.value.args[0]
+    assert (given is model) == (not constant)
+    assert any(hasattr(own, "get_value") for own in given.data_vars) == (not constant)

@@ -177,6 +177,8 @@ def test_groups_must_be_complete(case):
     for groups in (some, {}):
         with pytest.raises(evaluation.EvaluationError, match="groups= "):
             evaluation.annotation_certainty(as_flat(case), groups=groups)
+    with pytest.raises(evaluation.EvaluationError, match="has no group for 'OTHER'; add it"):
+        evaluation.annotation_certainty(as_flat(case), groups=GROUPS, other="label")
     with pytest.raises(evaluation.EvaluationError, match="groups are of the top-1 label"):
         evaluation.annotation_certainty(as_flat(case), 2, GROUPS)
     with pytest.raises(evaluation.EvaluationError, match="at least one"):

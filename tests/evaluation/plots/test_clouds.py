@@ -68,6 +68,13 @@ def test_certainty_by_annotations_has_medians():
     heights = [path.vertices[0, 1] for path in bars.get_paths()]
     np.testing.assert_allclose(heights, [0.6, 0.9])
     assert texts(ax.texts) == ["2", "2"] and texts(ax.get_xticklabels()) == ["2", "3"]
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    assert (
+        left < -0.36
+        and right > 1.36
+        and bottom < 0
+        and all(text.get_position()[1] < top for text in ax.texts)
+    )
 
 
 def test_scatter_matches_items_by_name():

@@ -147,6 +147,12 @@ def test_shares_of_each_classifier_where_they_differ():
     np.testing.assert_allclose(drawn, moved["share"])
 
 
+def test_classifiers_of_subgroups_are_named_in_the_legend_while_colours_are_enough():
+    figure = plots.subgroups(BY)
+    (legend,) = figure.legends
+    assert len(texts(legend.get_texts())) == 3
+
+
 def test_matrix_has_the_best_on_top():
     figure = plots.comparison(COMPARED)
     matrix, differences, points = figure.axes
@@ -157,6 +163,7 @@ def test_matrix_has_the_best_on_top():
     assert np.ma.getmaskarray(drawn).diagonal().all() or np.isnan(drawn.data).diagonal().all()
     np.testing.assert_allclose(drawn.data[~np.eye(3, dtype=bool)], better[~np.eye(3, dtype=bool)])
     assert len(matrix.texts) == 6
+    assert {label.get_rotation() for label in matrix.get_xticklabels()} == {90}
     expected = [own["difference"].to_numpy()[order[i], order[j]] for i, j in ((0, 1), (0, 2), (1, 2))]
     offsets = [c.get_offsets() for c in differences.collections if len(c.get_offsets()) == 3]
     np.testing.assert_allclose(offsets[0][:, 0], expected)

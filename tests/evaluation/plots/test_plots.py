@@ -123,4 +123,6 @@ def test_confusion_matrices_show_their_intervals():
     assert len(figure.axes) == 6
     texts = [t.get_text() for t in figure.axes[1].texts]
     assert texts[2].startswith(f"{values[1, 1, 0]:.2f}")
+    grid = [(ax.get_subplotspec().rowspan.start, ax.get_subplotspec().colspan.start) for ax in figure.axes]
+    assert grid == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
     figure.canvas.draw()

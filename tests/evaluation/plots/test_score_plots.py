@@ -102,6 +102,9 @@ def test_rows_are_judges_by_group_and_say_what_is_censored():
     median = draws.median(("chain", "draw"))[1:].to_numpy()
     ordered = sorted(median, reverse=True)
     assert written[3:] == [f"{m:.2f}" if m < 1 else f"{m:.1f}" for m in ordered]
+    legends = [[text.get_text() for text in own.get_texts()] for own in ax.figure.legends]
+    assert legends == [["mean over the group", "its raters"]]
+    assert not plots.rater_worth(worth(groups=False)).figure.legends
 
 
 @pytest.mark.parametrize(

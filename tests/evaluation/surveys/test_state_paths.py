@@ -61,6 +61,22 @@ def check_mean(curve, exact, bias):
     assert (off < bonferroni_threshold(len(exact)) * error).all()
 
 
+def test_score_of_each_label_is_that_of_its_definition():
+    law = np.random.default_rng(1).dirichlet(np.ones(3), 4)
+    np.testing.assert_allclose(
+        Score("brier").by_label(law), -((law[:, None] - np.eye(3)) ** 2).sum(axis=2), rtol=1e-12
+    )
+    np.testing.assert_allclose(BITS.by_label(law), np.log2(law), rtol=1e-12)
+
+
+def test_labels_that_nobody_can_give_are_not_drawn():
+    """Count vectors with the last label have no probability, not even in floating point."""
+    states = ItemStates(np.array([[0.4, 0.6]]), np.array([[[0.9, 0.1, 0], [0.3, 0.7, 0]]]), np.zeros((1, 2)))
+    _, state, counts, weight = state_paths._initial_items(states, 4, (Score("brier"), "abc"), 50, RNG)
+    assert (counts[..., 2] == 0).all() and np.isfinite(state).all()
+    assert (weight > 0).all() and (weight <= 2 + 1e-12).all()
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("spread", [0.0, 0.3])
 @pytest.mark.parametrize("categories", [3, 4])

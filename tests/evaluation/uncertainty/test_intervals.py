@@ -102,6 +102,23 @@ def test_resamples_of_the_items_are_centred_on_all_draws(items):
     np.testing.assert_allclose(found, [[expected]])
 
 
+def test_the_items_alone_have_the_mean_score_of_all_draws_where_groups_are_fixed(case, scores):
+    metric = evaluation.top_k_accuracy(1)
+    half = xr.DataArray(np.arange(12) % 2, {"item": case.items}, ("item",))
+    options = {"items": "counts", "resamples": 4, "other": "exclude", "random_seed": 3}
+    drawn = evaluation.metric_draws(metric, as_dense(case), scores, by=half, **options)["items"]
+    plain = evaluation.uncertainty_adjusted(metric, as_dense(case), scores, reduce=None, other="exclude")
+    mean = plain.mean(("chain", "draw"))
+    weighing = resampling._Weighing(resampling.BootstrapOptions("counts", 4, 3, False), 12, 0)
+    rng = np.random.default_rng([3, 1])
+    for resample in range(4):
+        weight = xr.DataArray(weighing.one(rng), {"item": case.items}, ("item",))
+        for group in (0, 1):
+            expected = mean.weighted(weight.where(half == group, 0)).mean("item")
+            found = drawn.sel(group=group).isel(resample=resample)
+            np.testing.assert_allclose(found, expected.transpose("classifier"), atol=1e-7)  # single precision
+
+
 def test_every_item_is_drawn_as_often_as_any_other():
     """Counts are multinomial, and Bayesian weights exponential; the twin never draws the last item."""
 

@@ -1,11 +1,15 @@
 """Density, gradient and information of the coordinates, against PyMC and against differences."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pymc as pm
 import pytest
 from raterzoo import models
+from raterzoo.inference.comparisons.hmc import _log_likelihood, begin_comparisons
+from raterzoo.inference.comparisons.kernels import hmc
 from raterzoo.inference.comparisons.kernels.centre import fit_laplace
-from raterzoo.inference.comparisons.kernels.hmc import draw_scale
+from raterzoo.inference.comparisons.kernels.hmc import draw_scale, draw_scales, draw_units
 from raterzoo.inference.comparisons.kernels.likelihood import pair_cells, pair_log_p
 from raterzoo.inference.comparisons.kernels.posterior import (
     InformationKind,
@@ -16,7 +20,8 @@ from raterzoo.inference.comparisons.kernels.posterior import (
 from raterzoo.inference.comparisons.recognition import coordinates_of, read_comparisons, values_of
 from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.runs.model_graph import compiled_values
-from scipy.stats import kstest
+from raterzoo.inference.runs.run import ChainPlan
+from scipy.stats import binom, kstest
 
 from tests.support.comparison_calibration import STRUCTURES, built
 
@@ -171,3 +176,72 @@ def test_a_container_of_one_pair_reads():
     structure = read_comparisons(models.bradley_terry(pairs))
     assert structure.cells.tile
     assert np.isfinite(fit_laplace(structure.cells, structure.prior).laplace.centre).all()
+
+
+def test_scale_and_shift_of_a_box_are_redrawn_and_nothing_else():
+    """Scale and shift follow p(g) g^(K - N) (1 - range / g), and leave the scaled differences and reliabilities as they are."""
+    prior = read_comparisons(built("box")).prior
+    n, k, rng = prior.n_items, prior.n_raters, stream(np.random.SeedSequence(5))
+    theta = np.random.default_rng(5).normal(0, 0.5, n_coordinates(prior))
+    parts, scales = [], []
+    for _ in range(300):
+        assert draw_units.py_func(rng, prior, theta)
+        share = 1 / (1 + np.exp(-theta))
+        rho = prior.low + (prior.high - prior.low) * share[n : n + k]
+        scales.append(np.exp(np.log(rho).mean()))
+        parts.append(np.r_[scales[-1] * np.diff(share[:n]), rho / scales[-1]])
+    np.testing.assert_allclose(parts, np.tile(parts[0], (300, 1)), rtol=1e-6)
+    reach, eta = np.ptp(np.r_[0, np.cumsum(parts[0][: n - 1])]), parts[0][n - 1 :]
+    low, high = max(reach, prior.low / eta.min()), prior.high / eta.max()
+    grid = np.linspace(low, high, 10_001)
+    density = grid ** (k - n) * (1 - reach / grid)
+    below = np.r_[0, np.cumsum((density[1:] + density[:-1]) / 2)]
+    assert kstest(scales, lambda g: np.interp(g, grid, below / below[-1])).pvalue > 1e-4
+
+
+def test_a_scale_moves_with_all_that_it_scales(monkeypatch):
+    """Deviations are stretched by c where the log of their scale grows by log c; the mean stays."""
+    prior = read_comparisons(built("ties")).prior
+    monkeypatch.setattr(hmc, "anchored_log_p", lambda *_: 0.0)
+    rng, n = stream(np.random.SeedSequence(6)), prior.n_items
+    theta = np.random.default_rng(6).normal(size=n_coordinates(prior))
+    parts = [np.s_[:n], np.s_[n : n + prior.n_raters]]
+    for place, part in zip(prior.at[:2], parts, strict=True):
+        moved = 0
+        for _ in range(20):
+            before = theta.copy()
+            draw_scales.py_func(rng, None, prior, theta, 0.0, (np.empty_like(theta), np.empty_like(theta)))
+            if theta[place] == before[place]:
+                continue
+            moved += 1
+            stretched = np.exp(theta[place] - before[place])
+            own, mean = before[part], before[part].mean()
+            np.testing.assert_allclose(theta[part], mean + stretched * (own - mean), rtol=1e-9, atol=1e-12)
+        assert moved
+
+
+def test_chains_start_twice_as_far_apart_as_the_laplace_approximation():
+    structure = read_comparisons(built("ties"))
+    centre = fit_laplace(structure.cells, structure.prior)
+    state = begin_comparisons((structure.cells, structure.prior), centre, ChainPlan(200, 1, 0, 3))
+    starts = state["theta"] - centre.laplace.centre
+    z = np.linalg.solve(centre.laplace.inverse.T, starts.T)
+    assert z.std() == pytest.approx(2, rel=4 / np.sqrt(2 * z.size))
+
+
+def test_votes_of_a_row_are_in_any_order_in_the_log_likelihood():
+    """Rows of several votes have the binomial law."""
+    table = {
+        "rater": ["r", "r", "s"],
+        "left": ["a", "a", "b"],
+        "right": ["b", "b", "c"],
+        "winner": ["a", "b", "b"],
+    }
+    pairs = models.Comparisons.from_table(table | {"count": [3, 2, 4]}, count="count")
+    model = models.bradley_terry(pairs)
+    quality, reliability = np.array([[[0.2, -0.5, 1.0]]]), np.array([[[1.3, 0.6]]])
+    plan = SimpleNamespace(dtype="float64", cores=1)
+    found = _log_likelihood(model, {"quality": quality, "reliability": reliability}, plan)
+    wins = 1 / (1 + np.exp(-np.array([1.3 * 0.7, 0.6 * -1.5])))
+    expected = binom.logpmf([3, 4], [5, 4], wins)
+    np.testing.assert_allclose(found["observed_winner"][0, 0], expected, rtol=1e-10)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from numba.core.compiler import Compiler
 from raterzoo.inference.kernels.self_contained import SelfContainedCompiler
+from raterzoo.inference.runs.compiled_models import SelfContainedLinker
 
 
 @nb.njit(fastmath=True)
@@ -33,3 +34,11 @@ def test_no_function_is_shared():
     assert shared_functions(SelfContainedCompiler) == []
     with pytest.raises(AssertionError):
         assert shared_functions(Compiler) == []
+
+
+def test_a_graph_that_is_compiled_can_be_called():
+    @nb.njit
+    def square(x):
+        return x * x
+
+    assert SelfContainedLinker().jit_compile((square, None))(3.0) == 9.0

@@ -3,12 +3,15 @@
 import json
 import os
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from raterzoo import inference
+from raterzoo.inference.labels.dawid_skene_em import _distinct
 from raterzoo.inference.labels.kernels import em as label_ascent
 from raterzoo.inference.labels.kernels.em import answer_patterns, coded_answers
 from raterzoo.models import DataError, Labels, dawid_skene, one_coin
@@ -88,6 +91,46 @@ def test_half_a_million_answers_at_equal_iterations(least_part, monkeypatch):
     exact, log_likelihood = em_by_sums(item, rater, label, n, 12)
     assert estimate.attrs["log_likelihood"] == pytest.approx(log_likelihood, rel=1e-12)
     np.testing.assert_allclose(estimate["plausibility"], exact, atol=1e-9)
+
+
+def test_parts_are_passed_over_by_as_many_threads_as_there_are(monkeypatch):
+    asked = []
+
+    class Pool(ThreadPoolExecutor):
+        def __init__(self, threads):
+            asked.append(threads)
+            super().__init__(threads)
+
+    monkeypatch.setattr(label_ascent, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(label_ascent.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(label_ascent, "LEAST_PART", 8)
+    item, rater = np.repeat(np.arange(8), 3), np.tile(np.arange(3), 8)
+    patterns = answer_patterns(coded_answers(item, rater, item >> rater & 1, np.full(8, -1), 2))
+    expected = np.empty(2), np.empty((6, 2))
+    with label_ascent._expectation(patterns.answers, patterns.multiplicity, expected):
+        pass
+    assert asked == [2]
+
+
+def test_log_prior_is_the_sum_over_pseudo_counts():
+    """Pseudo-counts below one count, too."""
+    rng = np.random.default_rng(1)
+    alpha, beta, categories, counts = (rng.random(shape) for shape in (2, (4, 2), 2, (4, 2)))
+    beta[3, 1] = 0
+    prevalence, table = np.empty(2), np.empty((4, 2))
+    found = label_ascent.m_step((alpha, beta), categories, counts, prevalence, table)
+    np.testing.assert_allclose(prevalence, (alpha + categories) / (alpha + categories).sum(), rtol=1e-12)
+    rows = (beta + counts).reshape(2, 2, 2)
+    np.testing.assert_allclose(table, (rows / rows.sum(axis=1, keepdims=True)).reshape(4, 2), rtol=1e-12)
+    expected = (alpha * np.log(prevalence)).sum() + (beta * np.log(table)).sum()
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_objectives_are_the_same_optimum_by_their_relative_difference():
+    runs = [SimpleNamespace(trace=[objective]) for objective in (-1e6, -1e6 - 0.5, -1e6 - 2)]
+    data = SimpleNamespace(plausibility=lambda run: np.array([[0.3, 0.7]]))
+    optima, ended = _distinct(runs, data)
+    assert [run.trace for run, _ in optima] == [[-1e6], [-1e6 - 2]] and ended.tolist() == [0, 0, 1]
 
 
 @needs_data

@@ -13,7 +13,7 @@ import xarray as xr
 from raterzoo import inference, models
 from raterzoo.evaluation.surveys.item_states.curves import ItemStates, Score, asymptote, curve_at
 from raterzoo.inference.kernels.random_streams import draw_binomial, stream
-from raterzoo.inference.labels.item_states import draw_states
+from raterzoo.inference.labels.item_states import draw_states, sort_states
 from raterzoo.inference.labels.kernels import item_states as kernel
 from raterzoo.inference.labels.kernels.item_states import CountPatterns, StatePrior
 from raterzoo.inference.runs.run import ChainPlan
@@ -233,3 +233,20 @@ def test_ranks_tell_that_multiplicities_are_forgotten():
         ("labels[j, c] += parts[j] * patterns.counts[p, c]", "labels[j, c] += patterns.counts[p, c] * min(parts[j], 1)"),
     )  # fmt: skip
     assert not within_sbc_band(ranks_of(twin, seed), N_DRAWS, level).all()
+
+
+def test_states_are_sorted_by_their_last_category_with_all_that_is_theirs():
+    dims = ("chain", "draw", "state")
+    coords = {"state": [0, 1, 2], "category": ["no", "yes"]}
+    yes = np.array([[[0.3, 0.1, 0.2], [0.1, 0.2, 0.3]]])
+    posterior = xr.Dataset(
+        {
+            "state_probability": ((*dims, "category"), np.stack([1 - yes, yes], axis=-1)),
+            "state_weight": (dims, yes + 1),
+        },
+        coords,
+    )
+    found = sort_states({"posterior": posterior, "log_prior": posterior[["state_weight"]]})
+    for group in found.values():
+        assert group["state_weight"].equals(posterior["state_weight"].copy(data=np.sort(yes) + 1))
+    np.testing.assert_array_equal(found["posterior"]["state_probability"].sel(category="yes"), np.sort(yes))

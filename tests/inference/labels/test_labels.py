@@ -85,6 +85,20 @@ def test_collapsed_sweep_keeps_every_category_in_play():
         assert draws.prevalence[..., 0].std() < 0.1
 
 
+def test_collapsed_sweeps_are_not_plain_ones():
+    model = models.dawid_skene(LABELS)
+    read = read_labels(model)
+
+    def plausibility(collapsed, thin):
+        plan = ChainPlan(1, 5, 0, 3, dtype="float64", thin=thin)
+        return draw_labels_model(read.answers, constant_prior(model, read), plan, collapsed).plausibility
+
+    plain = plausibility(False, 3)
+    assert (plausibility(False, 3) == plain).all()
+    for thin in (2, 3):
+        assert (plausibility(True, thin) != plain).any()
+
+
 @cache
 def tree_of(name):
     return inference.sample(getattr(models, name)(LABELS), random_seed=3, dtype="float64", **QUIET)

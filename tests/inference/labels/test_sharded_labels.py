@@ -81,6 +81,24 @@ def test_shards_are_counted(shards):
         em(crowd(), shards=shards, executor=InThisProcess())
 
 
+def test_shards_are_named_by_their_items():
+    work = sharded_answers.LabelWork(crowd(items=5), [None] * 2, np.array([0, 2, 5]), None)
+    assert [work.named(number) for number in range(3)] == [
+        "the labels of items 0 to 1",
+        "the labels of items 2 to 4",
+        "the labels of items 0 to 1",
+    ]
+
+
+def test_draws_that_are_not_stored_send_counts_alone(tmp_path):
+    labels = crowd(items=5)
+    (shard,) = sharded_answers.write_label_shards(labels, np.array([0, 5]), tmp_path)
+    table = np.full((len(labels.raters) * 3, 3), 1 / 3)
+    sweep = sharded_answers.Sweep(1, 0, 0)
+    counts, stored = sharded_answers.draw_categories(shard, (np.full(3, 1 / 3), table), sweep, None)
+    assert stored is None and counts[0].sum() == 5
+
+
 def test_shards_hold_about_as_many_answers():
     labels = crowd()
     edges = shard_edges(labels, 7)

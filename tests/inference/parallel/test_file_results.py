@@ -71,6 +71,7 @@ def test_processes_hand_over_and_leave_nothing():
         folder = workers._folder
         for future in [workers.submit(large) for _ in range(4)]:
             assert_same(future.result(), large())
+        assert [process.pid for own in workers._processes for process in own] == workers.pids
         assert_same(workers.submit(large, n=9).result(), large(9))
         assert not list(folder.rglob("*.result"))
         left = folder / "0" / "left.result"
@@ -118,6 +119,10 @@ def test_a_call_that_is_cancelled_leaves_no_file(tmp_path):
     assert not list(tmp_path.iterdir())
     waiting = Future()
     assert loaded_future(waiting).cancel() and waiting.cancelled()
+    waiting = Future()
+    future = loaded_future(waiting)
+    waiting.cancel()
+    assert future.cancelled()
 
 
 def ones(number):

@@ -6,6 +6,7 @@ import numba as nb
 import numpy as np
 import pytest
 from raterzoo.inference.kernels.random_streams import stream
+from raterzoo.inference.rankings.kernels.gibbs import _log_density, _tied_waits
 from raterzoo.inference.rankings.kernels.race import (
     draw_log_arrivals,
     draw_log_rates,
@@ -160,3 +161,37 @@ def test_exposures_do_not_depend_on_the_scale(reliability, scale):
         assert_rejects_twin(check_mean, exposure, expected_exposure(reliability) + 1 / WORTH)
     else:
         np.testing.assert_allclose(rates, np.exp(scale), rtol=1e-12)
+
+
+def waits_of(block, leads, copies=30):
+    """Return the waits of a tied block in front of racing worth 1.7: {racing worth: number} with leader 0, and number without."""
+    place = np.tile(np.arange(5), (3, 1))
+    posterior = worth_posterior(distinct_annotations(BLOCK, place, copies, 5), 1.0, 1.0)
+    track = race_track(posterior, 0, 1)
+    track.worth[:] = WORTH
+    race = (1.7, leads, 0.0, 0, copies)
+    used, behind = _tied_waits.py_func(own_stream("waits"), np.array(block), race, 0, track)
+    return dict(zip(np.exp(track.offset[:used]).round(9).tolist(), track.count[:used], strict=True)), behind
+
+
+def test_waits_of_a_tied_block_are_those_in_which_the_leader_races():
+    found, behind = waits_of([0, 1], False)
+    assert found.keys() == {1.7, 2.2} and found[2.2] == 30 and 0 < found[1.7] == 30 - behind < 30
+    found, behind = waits_of([1, 2], True)  # the leader is behind the block: it races all the time
+    assert found.keys() == {2.2, 2.7, 3.2} and found[3.2] == 30 == found[2.2] + found[2.7] and behind == 0
+    assert waits_of([1, 2], False) == ({}, 60)  # it is in front
+
+
+def test_density_of_the_common_factor_is_that_of_its_docstring():
+    power, offset, count = 2.5, np.array([-1.0, 0.3, 40.0]), np.array([3.0, 0.5, 2.0])
+
+    def log_density(y):
+        return power * y - (count * np.logaddexp(0, y + offset)).sum()
+
+    h = 1e-4
+    for y in (-3.0, 0.2, 5.0):
+        value, slope, curvature = _log_density.py_func(y, (power, offset, count))
+        assert value == pytest.approx(log_density(y), rel=1e-12)
+        assert slope == pytest.approx((log_density(y + h) - log_density(y - h)) / (2 * h), abs=1e-6)
+        second = (log_density(y + h) - 2 * log_density(y) + log_density(y - h)) / h**2
+        assert curvature == pytest.approx(second, abs=1e-5)

@@ -6,9 +6,11 @@ import pytensor.tensor as pt
 import pytest
 from raterzoo import inference, models
 from raterzoo.inference.kernels.random_streams import stream
+from raterzoo.inference.rankings import gibbs
 from raterzoo.inference.rankings.kernels.gibbs import sweep_items
 from raterzoo.inference.rankings.recognition import distinct_annotations, worth_posterior
 from raterzoo.inference.runs.model_graph import NotConjugate
+from raterzoo.inference.runs.run import ChainPlan, streams_of_items
 from raterzoo.models.distributions import PartialRanking
 
 from tests.support.monte_carlo import bonferroni_threshold, geweke_z, mc_z, seed_of
@@ -147,3 +149,18 @@ def test_geweke_passes_and_rejects_a_wrong_shape():
     assert np.abs(z).max() < bonferroni_threshold(len(z))
     z = geweke_z(marginal, np.stack([successive(1.3, 5000, seed + c) for c in range(4)]))
     assert np.abs(z).max() > bonferroni_threshold(len(z))
+
+
+def test_draws_from_the_prior_do_not_depend_on_how_items_are_divided(monkeypatch):
+    start, keys = np.array([0, 2, 3, 6, 8, 9]), np.arange(5)
+    law, plan = (np.linspace(0.3, 2, 9), np.linspace(1, 3, 9)), ChainPlan(2, 4, 0, 1, threads=1)
+
+    def drawn():
+        streams = streams_of_items(keys, 2, 1)
+        return gibbs.draw_prior_log_worths(law, start, streams, plan), streams
+
+    whole, after = drawn()
+    monkeypatch.setattr(gibbs, "BLOCK", 2)
+    parts, after_parts = drawn()
+    np.testing.assert_array_equal(parts, whole)
+    np.testing.assert_array_equal(after_parts, after)

@@ -14,6 +14,7 @@ from raterzoo.inference.scores.hierarchical import draw_hierarchy
 from raterzoo.inference.scores.kernels import hierarchical as score_chain
 from raterzoo.inference.scores.kernels.hierarchical import ScoreDraws, ScoreState
 from raterzoo.inference.scores.recognition import read_rater_scores
+from scipy.special import gammaln
 from scipy.stats import norm
 
 from tests.support.monte_carlo import (
@@ -331,3 +332,19 @@ def test_what_is_read_is_what_was_built():
         pm.Normal("more")
     with pytest.raises(ValueError, match="'more' is free besides"):
         inference.sample(other, method="gibbs", **QUIET)
+
+
+def test_density_of_a_shape_is_that_of_its_docstring():
+    n, slope, power = 7.0, -9.0, 1.5
+
+    def log_density(x):
+        a = np.exp(x)
+        return n * (a * np.log(a + 1) - gammaln(a)) + a * slope + power * x
+
+    h = 1e-4
+    for x in (-1.0, 0.3, 2.0):
+        value, first, second = score_chain._shape_density.py_func(x, (n, slope, power))
+        assert value == pytest.approx(log_density(x), rel=1e-12)
+        assert first == pytest.approx((log_density(x + h) - log_density(x - h)) / (2 * h), abs=1e-5)
+        curvature = (log_density(x + h) - 2 * log_density(x) + log_density(x - h)) / h**2
+        assert second == pytest.approx(curvature, abs=1e-4)

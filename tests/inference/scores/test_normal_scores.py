@@ -9,7 +9,13 @@ import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.runs.run import Draws
 from raterzoo.inference.scores.empirical_bayes import log_marginal_gradient
-from raterzoo.inference.scores.kernels.normal import NormalItems, ScoreMoments, score_moments
+from raterzoo.inference.scores.kernels.normal import (
+    NormalItems,
+    ScoreMoments,
+    _on_circle,
+    _uniform,
+    score_moments,
+)
 from raterzoo.inference.scores.normal import draw_normal_posterior
 from raterzoo.models.data.errors import DataWarning
 from scipy.optimize import approx_fprime
@@ -291,3 +297,13 @@ def test_nuts_ranks_truths_uniformly_long():
 
     check(PRIOR)
     assert_rejects_twin(check, PRIOR | {"shape": 2.7})
+
+
+def test_points_of_the_circle_are_on_it():
+    """Sine and cosine are those of the angle in the upper bits, to the last digits."""
+    words = np.random.default_rng(1).integers(0, 2**64, 200, dtype=np.uint64)
+    points = np.array([_on_circle.py_func(word) for word in words])
+    np.testing.assert_allclose((points**2).sum(axis=1), 1, rtol=1e-13)
+    angle = (_uniform.py_func(words) - 0.5) * np.pi / 2
+    expected = np.sort(np.abs([np.sin(angle), np.cos(angle)]), axis=0)
+    np.testing.assert_allclose(np.sort(np.abs(points.T), axis=0), expected, rtol=0, atol=1e-13)

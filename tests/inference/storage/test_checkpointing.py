@@ -18,6 +18,7 @@ from raterzoo.inference.methods import begin_run
 from raterzoo.inference.runs import versions
 from raterzoo.inference.runs.run import Run
 from raterzoo.inference.storage import model_identity as recipes
+from raterzoo.inference.storage.journal import read_journal
 from raterzoo.inference.storage.model_identity import build_again, fingerprint, note_of_run
 from raterzoo.inference.storage.store import DrawStore, journal_of, read_draws
 
@@ -62,6 +63,13 @@ def test_pieces_threads_and_new_beginnings_change_no_bit(name):
     model = BUILD[name]()
     whole = drawn(model, plan_of(12), [12])
     assert_same_bits(whole, drawn(model, plan_of(12, cores=2), [1, 4, 7]))
+
+
+def test_seconds_of_the_first_draw_are_those_it_took(tmp_path, monkeypatch, small_pieces):
+    begun = time.perf_counter()
+    interrupted(monkeypatch, BUILD["dirichlet"](), tmp_path / "run.zarr", after=1)
+    seconds = read_journal(journal_of(tmp_path / "run.zarr") / "state.npz")[0]["seconds"]
+    assert 0 < seconds < time.perf_counter() - begun
 
 
 def test_another_seed_has_other_bits():

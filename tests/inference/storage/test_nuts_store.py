@@ -6,6 +6,7 @@ import signal
 import time
 import warnings
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from pymc.backends.ndarray import NDArray
 from raterzoo import inference
 from raterzoo.inference.nuts import blocks, pymc_chains, stored_runs
+from raterzoo.inference.nuts.nutpie_chains import NutpieChains
 from raterzoo.inference.nuts.pymc_chains import state_from
 from raterzoo.inference.storage.interruptions import Interrupted
 from raterzoo.inference.storage.journal import read_journal, write_journal
@@ -295,6 +297,27 @@ def test_a_damaged_state_is_refused(killed, run):
         write_journal(file, *damaged)
         with pytest.raises(ValueError, match="damaged"):
             run(killed)
+
+
+def test_each_chain_of_nutpie_is_a_run_of_its_own(monkeypatch):
+    nutpie = pytest.importorskip("nutpie")
+    chains = object.__new__(NutpieChains)
+    chains._plan, chains._compiled = SimpleNamespace(seed=1), "compiled"
+    chains._options, chains._counts = {"target_accept": 0.9}, {}
+    monkeypatch.setattr(nutpie, "sample", lambda compiled, **options: (compiled, options))
+    (compiled, first), (_, second) = (chains._sampler(chain, draws=7) for chain in (0, 1))
+    assert compiled == "compiled" and first["seed"] != second["seed"]
+    expected = {
+        "chains": 1,
+        "cores": 1,
+        "save_warmup": False,
+        "blocking": False,
+        "draws": 7,
+        "target_accept": 0.9,
+    }
+    assert expected.items() <= first.items()
+    second["progress_callback"]([SimpleNamespace(finished_draws=5)])
+    assert chains._counts == {1: 5}
 
 
 def test_a_chain_of_nutpie_that_draws_otherwise_is_replaced(run, uninterrupted, tmp_path, monkeypatch):

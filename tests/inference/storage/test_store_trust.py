@@ -1,10 +1,12 @@
 """Stores that are believed no more than they hold: unfinished ones of any size, links, and journals that another hand wrote."""
 
+import contextlib
 import json
 import os
 import shutil
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import xarray as xr
@@ -12,10 +14,18 @@ import zarr
 from raterzoo import inference
 from raterzoo.inference import checkpoints as checkpointing
 from raterzoo.inference.runs.run import Run
-from raterzoo.inference.storage.journal import read_journal, write_journal
+from raterzoo.inference.storage import posterior_files, untrusted_files
+from raterzoo.inference.storage.journal import check_run, read_journal, write_journal
 from raterzoo.inference.storage.posterior_files import read_posterior
-from raterzoo.inference.storage.store import DrawStore, allocated, journal_of, read_draws, store_attrs
-from raterzoo.inference.storage.untrusted_files import check_zarr
+from raterzoo.inference.storage.store import (
+    DrawStore,
+    allocated,
+    draws_per_block,
+    journal_of,
+    read_draws,
+    store_attrs,
+)
+from raterzoo.inference.storage.untrusted_files import check_netcdf, check_zarr
 from raterzoo.models import DataError
 
 from tests.support.resumable_runs import BUILD
@@ -274,3 +284,66 @@ def test_a_journal_of_a_newer_version_is_left_alone(run):
     with pytest.raises(ValueError, match=r"state.npz has journal_version 2.*install the newer"):
         inference.resume(run, progressbar=False)
     assert Path(journal_of(run) / "state.npz").exists()
+
+
+def test_width_of_an_element_is_that_in_memory():
+    widths = {
+        name: width
+        for name, width in untrusted_files.BYTES.items()
+        if name[-1].isdigit() and "utf" not in name
+    }
+    assert len(widths) == 11
+    for name, width in (widths | {"bool": untrusted_files.BYTES["bool"]}).items():
+        assert width == np.dtype(name).itemsize
+
+
+def test_a_block_of_draws_keeps_to_64_mebibytes():
+    assert draws_per_block(2**20, 10**6) == 64
+    assert draws_per_block(1, 1000) == 50 and draws_per_block(2**40, 1000) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "allowed"),
+    [({"target_accept": 0.9}, True), ({"target_accept": 1}, False), ({"target_accept": 0.0}, False),
+     ({"max_treedepth": 8}, True), ({"max_treedepth": 0}, False)],
+)  # fmt: skip
+def test_options_of_nuts_in_a_journal_are_checked(options, allowed):
+    plan = {
+        "draws": 5,
+        "tune": 5,
+        "chains": 2,
+        "cores": 1,
+        "seed": 1,
+        "progressbar": False,
+        "thin": 1,
+        "dtype": "float32",
+    }
+    note = {
+        "plan": plan | {"densities": True},
+        "recipe": None,
+        "fingerprint": "x",
+        "attributes": {"method": "nuts", "versions": "{}"},
+        "every": 1,
+        "options": options,
+        "sampler": "pymc",
+    }
+    raised = contextlib.nullcontext() if allowed else pytest.raises(ValueError, match=next(iter(options)))
+    with raised:
+        check_run(Path("run.npz"), note, {"draw": 5, "chain": 2})
+
+
+def test_a_chunk_of_netcdf_that_needs_too_much_memory_is_refused(tmp_path):
+    """The chunk is declared, not written."""
+    path = tmp_path / "large.nc"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", (2**29,), "f8", chunks=(2**28 + 1,))
+    with pytest.raises(ValueError, match="a chunk of it has 2,147,483,656 bytes"):
+        check_netcdf(path)
+
+
+def test_a_store_that_exists_is_not_written_over(tmp_path):
+    path = tmp_path / "new" / "run.zarr"
+    assert posterior_files.stored(None) == {} and posterior_files.stored(path) == {"store": path}
+    path.mkdir()
+    with pytest.raises(ValueError, match=r"the store exists already; .* or name another"):
+        posterior_files.stored(path)
