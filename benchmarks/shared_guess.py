@@ -3,8 +3,8 @@
 Designs: people who answer for themselves beside judges of whom a share copies one guess. Printed are, over repetitions, how often
 the most plausible label is right and how probable it is said to be, by Dawid-Skene and by the shared-guess model, the mean share
 of copies, and the gap: claimed less right, with its standard error. Speed: CPU time of a Gibbs sweep and of a gradient on 500,000
-answers of 1,000 raters in 3 groups and 5 categories; CPU time for an effective sample size of 400 of all shares and the prevalence
-on 5,000 answers.
+answers of 1,000 raters in 3 groups and 5 categories; CPU time for an effective sample size of 400 of all shares and of the
+prevalence on 5,000 answers.
 """
 
 import argparse
