@@ -197,3 +197,39 @@ def test_expected_value_is_drawn_by_mean():
     figure = plots.risk(CERTAINTY, expected, backend="plotly")
     mean = np.sort(expected.mean(("chain", "draw")).to_numpy())
     assert any(t.y is not None and len(t.y) == 4 and np.allclose(t.y, mean) for t in figure.data)
+
+
+def test_marks_are_filled_unless_crosses_or_hollow():
+    (panel,) = canvas.canvas((3, 3)).panels
+    for mark, hollow in (("o", False), ("x", False), ("o", True)):
+        panel.points([0.0], [0.0], colour="red", mark=mark, hollow=hollow)
+    filled, cross, hollow = panel.target.collections
+    assert [own.get_linewidth()[0] for own in (filled, cross, hollow)] == [0, 1.7, 1.7]
+    assert len(filled.get_facecolor()) and not len(hollow.get_facecolor())
+
+
+def test_matrices_have_neither_grid_nor_frame():
+    (panel,) = canvas.canvas((3, 3)).panels
+    panel.clear_grid()
+    assert not any(spine.get_visible() for spine in panel.target.spines.values())
+
+
+def test_bars_and_percentages_of_plotly():
+    backend("plotly")
+    picture = canvas.canvas((3, 3), backend="plotly")
+    (panel,) = picture.panels
+    panel.bars(np.array([1.0, 2.0]), np.array([0.0, 1.0]), 0.4, colour="red")
+    panel.percent("y")
+    (bars,) = picture.whole.data
+    np.testing.assert_allclose(bars.width, 0.4)
+    np.testing.assert_allclose(bars.x, [0, 1], atol=1e-12)
+    assert picture.whole.layout.yaxis.tickformat == "~%"
+
+
+def test_curves_beyond_the_last_colour_look_different():
+    looks = [canvas.look_of(place, ["red", "blue"]) for place in range(8)]
+    assert (
+        len(set(looks)) == 8
+        and looks[3] == ("blue", 1, "s")
+        and {dash for _, dash, _ in looks} == {0, 1, 2, 3}
+    )

@@ -68,6 +68,9 @@ def test_certainty_by_annotations_has_medians():
     heights = [path.vertices[0, 1] for path in bars.get_paths()]
     np.testing.assert_allclose(heights, [0.6, 0.9])
     assert texts(ax.texts) == ["2", "2"] and texts(ax.get_xticklabels()) == ["2", "3"]
+    wide = AGREED.isel(item=[0] * 8).assign(raters=("item", np.arange(8)))
+    sizes = [plots.certainty_by_annotations(own).figure.get_size_inches() for own in (many, wide)]
+    np.testing.assert_allclose(sizes, [(4, 4), (1.6 + 0.75 * 8, 4)])
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     assert (
         left < -0.36

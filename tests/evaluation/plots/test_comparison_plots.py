@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.collections import LineCollection
 from raterzoo import evaluation
 from raterzoo.evaluation import plots
 
@@ -44,6 +45,11 @@ def test_leaderboard_has_the_best_on_top(n):
     assert [t for t in written if t.isdecimal()] == [str(g) for g in range(1, int(groups.max()) + 1)]
     assert len(ax.patches) == int(groups.max()) // 2
     assert min(ax.get_xticks()) == 1
+    if n == 6:
+        assert ax.get_xticks().tolist() == list(range(1, int(table["upper"].max()) + 1))
+    numbers = [t.get_position()[1] for t in ax.texts if t.get_text().isdecimal()]
+    own = groups.sel(item=table["item"][order]).to_numpy()
+    np.testing.assert_allclose(numbers, [np.flatnonzero(own == g).mean() for g in np.unique(own)])
     assert "simultaneous" not in ax.get_xlabel()
     joint = plots.leaderboard(evaluation.rank_intervals(draws, simultaneous=True), most=4)
     assert "simultaneous 90%" in joint.axes[0].get_xlabel()
@@ -94,6 +100,10 @@ def test_raters_are_sorted_and_told_apart(n):
     drawn = drawn[np.argsort(drawn[:, 0])]
     np.testing.assert_allclose(drawn, np.c_[np.arange(n), np.sort(median)])
     assert ax.get_yscale() == "log"
+    bars = [path.vertices for c in ax.collections if isinstance(c, LineCollection) for path in c.get_paths()]
+    bars = np.array(sorted(bars, key=lambda ends: ends[0, 0]))[:, :, 1]
+    values = raters(n).to_numpy().reshape(-1, n)[:, np.argsort(median)]
+    np.testing.assert_allclose(bars, np.quantile(values, [0.05, 0.95], axis=0).T)
     if n == 126:
         assert sorted(texts(ax.texts)) == [r"\$r124", r"\$r125"]
         assert texts(ax.get_legend().get_texts()) == ["person (124)", "model (2)"]
@@ -124,6 +134,8 @@ def test_errors_stand_with_their_bounds():
         np.testing.assert_allclose(bars, np.c_[values[k] * 0.75, values[k] * 1.25])
     one = plots.error_against_bound(error[0], error[0] / 2, over="alpha", ax=ax)
     assert one is ax
+    many = xr.DataArray(np.ones((12, 2)), {"N": range(12), "alpha": [0.1, 0.5]}, ("N", "alpha"))
+    assert len(plots.error_against_bound(many, many, over="alpha", by="N").lines) == 25  # colours come again
 
 
 @pytest.mark.parametrize("by", [None, "method"])
@@ -146,6 +158,7 @@ def test_failures_stand_with_their_intervals(by):
         np.testing.assert_allclose(bars, np.stack(ends, axis=1))
     assert ax.get_ylabel() == "rankings of 20 that fail"
     assert (ax.get_legend() is None) == (by is None)
+    assert by is None or texts(ax.get_legend().get_texts()) == ["QUITE", "AG", "MAP"]
 
 
 @pytest.mark.parametrize("n", [1, 5, 59])

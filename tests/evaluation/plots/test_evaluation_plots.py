@@ -145,6 +145,15 @@ def test_shares_of_each_classifier_where_they_differ():
     bars = right.collections[::3]
     drawn = np.stack([ends(bar)[:, 1] for bar in bars])
     np.testing.assert_allclose(drawn, moved["share"])
+    heights = np.array([[path.vertices[0, 1] for path in bar.get_paths()] for bar in bars])
+    np.testing.assert_allclose(heights.mean(axis=0), [0, 1])
+    assert (np.diff(heights, axis=0) > 0.1).all() and np.ptp(heights, axis=0).max() < 0.7
+    assert all(
+        bar.get_alpha() < 0.5 < dark.get_alpha()
+        for bar, dark in zip(bars, right.collections[1::3], strict=True)
+    )
+    written = np.reshape([text.get_position()[1] for text in right.texts], (3, 2))
+    assert (0 < heights - written).all() and (heights - written < 0.5).all()
 
 
 def test_classifiers_of_subgroups_are_named_in_the_legend_while_colours_are_enough():
@@ -195,6 +204,10 @@ def test_order_over_reliability():
         mark = metric.lines[2 * k + 1]
         assert mark.get_marker() == "x"
         assert np.isclose(mark.get_ydata()[0], own["point"].isel(reliability=-1, classifier=k, estimate=0))
+        band = metric.collections[k].get_paths()[0].vertices[:, 1]
+        assert {*own["interval"].isel(classifier=k).to_numpy().ravel()} == {*band}
+    assert not any(axes.get_legend_handles_labels()[1] for axes in (metric, best))
+    assert len(texts(rank.get_legend().get_texts())) == 4  # three classifiers, and the point estimate
 
 
 def test_sets_show_sizes_and_coverage():

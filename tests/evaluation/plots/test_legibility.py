@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from raterzoo import evaluation
 from raterzoo.evaluation import plots
 from raterzoo.evaluation.plots.classifiers import _named_pairs
-from raterzoo.evaluation.plots.style import in_words, limits_with_texts
+from raterzoo.evaluation.plots.style import MARGIN, in_words, limits_with_texts
 
 QUIET = {"random_seed": 1, "progressbar": False, "resamples": 20}
 CERTAINTY = xr.DataArray([0.5, 0.9, 1.0], {"item": list("abc")}, ("item",))
@@ -195,6 +195,10 @@ def test_texts_stay_in_their_panel_and_apart(name):
         assert not any(a.overlaps(b) for a, b in combinations(texts, 2))
 
 
+def test_limits_without_texts_have_a_margin():
+    assert limits_with_texts((2.0, 4.0), np.array([]), 5, 3.0) == (2 - 2 * MARGIN, 4 + 2 * MARGIN)
+
+
 def test_pairs_are_on_one_line_if_short():
     assert _named_pairs(["C", "A"], [(0, 1)]) == ["C − A"]
     assert _named_pairs(LONG[:2], [(0, 1)]) == [f"{LONG[0]}\n− {LONG[1]}"]
@@ -207,6 +211,8 @@ def test_no_point_estimate_hides_another():
     posterior, *estimates = (place[:, 1] for place in offsets)
     assert len(estimates) == 2
     assert (posterior < estimates[0]).all() and (estimates[0] < estimates[1]).all()
+    crosses, diamonds = [c for c in points.collections if len(c.get_offsets()) == 4][1:]
+    assert crosses.get_linewidth()[0] > 1 and diamonds.get_linewidth()[0] == 0
 
 
 def test_estimates_over_reliability_have_marks_of_their_own():

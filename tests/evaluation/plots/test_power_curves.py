@@ -64,6 +64,8 @@ def test_curve_and_band_are_those_given(centred):
     band = ax.collections[0].get_paths()[0].vertices
     ends = found[f"{name}_interval"]
     assert {*band[:, 1]} == {*ends.to_numpy().ravel()}
+    low, high = ax.get_ylim()
+    assert 0 < float(ends.min()) - low < 0.5 * (high - low)
     assert ax.get_legend() is None
     assert ax.get_ylabel().startswith("information gain" if centred else "score against")
     assert "bits" in ax.get_ylabel()
@@ -157,6 +159,9 @@ def test_posterior_has_its_asymptote_and_the_data():
     ax, summed = plots.power_curve(drawn), survey_summary(drawn)
     lines = labelled(ax)
     np.testing.assert_allclose(lines["asymptote"].get_ydata(), float(summed["asymptote"]))
+    np.testing.assert_allclose(lines["asymptote"].get_xdata(), summed["k"].to_numpy()[[0, -1]])
+    (data,) = (c for c in ax.collections if c.get_label() == "the data")
+    assert not len(data.get_facecolor())
     bands = [c.get_paths()[0].vertices[:, 1] for c in ax.collections[:2]]
     ends = summed["asymptote_interval"].to_numpy()
     assert any({*band} == {*ends} for band in bands)

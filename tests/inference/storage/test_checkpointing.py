@@ -70,6 +70,8 @@ def test_seconds_of_the_first_draw_are_those_it_took(tmp_path, monkeypatch, smal
     interrupted(monkeypatch, BUILD["dirichlet"](), tmp_path / "run.zarr", after=1)
     seconds = read_journal(journal_of(tmp_path / "run.zarr") / "state.npz")[0]["seconds"]
     assert 0 < seconds < time.perf_counter() - begun
+    tree = inference.resume(tmp_path / "run.zarr", progressbar=False)
+    assert seconds <= tree.attrs["seconds"] < time.perf_counter() - begun
 
 
 def test_another_seed_has_other_bits():
