@@ -118,6 +118,17 @@ def test_durations_are_said_in_their_unit():
     assert [costs._duration(s) for s in seconds] == ["1 s", "89 s", "2 minutes", "90 minutes", "1.5 hours"]
 
 
+def test_a_pilot_run_may_be_larger_than_the_run():
+    numbers = costs.SMALL // 1200 + 1  # in the 4 x 300 draws of a pilot run
+
+    def is_small(thin):
+        own = costs.Costs(models.dirichlet(labels()), plan(draws=1, chains=1, thin=thin))
+        own._sizes = {"x": numbers}
+        return own._is_small(1)
+
+    assert is_small(1) and not is_small("pilot")
+
+
 def test_small_runs_are_not_tried(monkeypatch):
     monkeypatch.setattr(costs, "begin_run", None)
     model = models.dirichlet(labels())

@@ -6,12 +6,13 @@ import numpy as np
 import pymc as pm
 import pytest
 from raterzoo import models
-from raterzoo.inference.comparisons.hmc import _log_likelihood, begin_comparisons
-from raterzoo.inference.comparisons.kernels import hmc
+from raterzoo.inference.comparisons.hmc import _log_likelihood, _log_prior, begin_comparisons
+from raterzoo.inference.comparisons.kernels import centre, hmc
 from raterzoo.inference.comparisons.kernels.centre import fit_laplace
 from raterzoo.inference.comparisons.kernels.hmc import draw_scale, draw_scales, draw_units
 from raterzoo.inference.comparisons.kernels.likelihood import pair_cells, pair_log_p
 from raterzoo.inference.comparisons.kernels.posterior import (
+    NONE,
     InformationKind,
     anchored_density,
     anchored_information,
@@ -21,7 +22,7 @@ from raterzoo.inference.comparisons.recognition import coordinates_of, read_comp
 from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.runs.model_graph import compiled_values
 from raterzoo.inference.runs.run import ChainPlan
-from scipy.stats import binom, kstest
+from scipy.stats import binom, kstest, lognorm, norm
 
 from tests.support.comparison_calibration import STRUCTURES, built
 
@@ -222,10 +223,10 @@ def test_a_scale_moves_with_all_that_it_scales(monkeypatch):
 
 def test_chains_start_twice_as_far_apart_as_the_laplace_approximation():
     structure = read_comparisons(built("ties"))
-    centre = fit_laplace(structure.cells, structure.prior)
-    state = begin_comparisons((structure.cells, structure.prior), centre, ChainPlan(200, 1, 0, 3))
-    starts = state["theta"] - centre.laplace.centre
-    z = np.linalg.solve(centre.laplace.inverse.T, starts.T)
+    fit = fit_laplace(structure.cells, structure.prior)
+    state = begin_comparisons((structure.cells, structure.prior), fit, ChainPlan(200, 1, 0, 3))
+    starts = state["theta"] - fit.laplace.centre
+    z = np.linalg.solve(fit.laplace.inverse.T, starts.T)
     assert z.std() == pytest.approx(2, rel=4 / np.sqrt(2 * z.size))
 
 
@@ -245,3 +246,73 @@ def test_votes_of_a_row_are_in_any_order_in_the_log_likelihood():
     wins = 1 / (1 + np.exp(-np.array([1.3 * 0.7, 0.6 * -1.5])))
     expected = binom.logpmf([3, 4], [5, 4], wins)
     np.testing.assert_allclose(found["observed_winner"][0, 0], expected, rtol=1e-10)
+
+
+def pooled_cells():
+    """Votes of two raters on pairs of three items, with ties."""
+    codes = tuple(np.array(code) for code in ([0, 0, 1], [1, 2, 2], [0, 1, 1]))
+    return pair_cells(2, codes, np.array([[5, 2, 1], [0, 3, 2], [4, 4, 0]]), 2)
+
+
+def test_search_starts_at_least_squares_of_pooled_logits():
+    prior = read_comparisons(built("ties")).prior
+    prior = prior._replace(
+        n_items=3, n_raters=2, at=tuple(place - 2 for place in prior.at[:2]) + (NONE, 5 + 2)
+    )
+    theta = centre._start(pooled_cells(), prior)
+    wins, losses = np.array([6.0, 1.5, 4.5]), np.array([3.0, 4.5, 4.5])
+    root = np.sqrt(wins * losses / (wins + losses))
+    pairs = root[:, None] * np.array([[1, -1, 0], [1, 0, -1], [0, 1, -1]])
+    rows = np.r_[pairs, np.eye(3) * np.exp(-prior.quality_scale[0])]
+    quality = np.linalg.lstsq(rows, np.r_[root * np.log(wins / losses), np.zeros(3)])[0]
+    np.testing.assert_allclose(theta[:3], quality - quality.mean(), rtol=1e-10)
+    assert theta[prior.at[0]] == prior.quality_scale[0] and (theta[3:5] == 0).all()
+
+
+def test_a_scale_is_open_by_the_squares_behind_it():
+    prior = read_comparisons(built("ties")).prior
+    theta, n = np.zeros(n_coordinates(prior)), prior.n_items
+    theta[:n] = np.linspace(-9, 9, n)
+    theta[n : n + 3] = (-1, 0, 1)  # squares of 2
+    assert centre._has_open_scale(theta, prior, (0.0, 2 / 9 + 1e-9))
+    assert not centre._has_open_scale(theta, prior, (0.0, 2 / 9 - 1e-9))
+    assert centre._has_open_scale(theta, prior, (1e3, 0.0))
+
+
+def test_steps_of_the_scales_end_where_their_equation_holds():
+    prior = read_comparisons(built("ties")).prior
+    theta = np.random.default_rng(7).normal(0, 0.6, n_coordinates(prior))
+    spread = (0.3, 0.2)
+    moved, longest = centre._scale_steps(theta, prior, spread)
+    sizes, laws = (prior.n_items, prior.n_raters), (prior.quality_scale, prior.reliability_scale)
+    steps = []
+    for place, low, size, (mean, sd), trace in zip(
+        prior.at[:2], (0, sizes[0]), sizes, laws, spread, strict=True
+    ):
+        t = moved[place]
+        squares = size * theta[low : low + size].var() + trace
+        assert abs(t - mean) < 2 * sd  # not at an end
+        assert squares * np.exp(-2 * t) - (size - 1) - (t - mean) / sd**2 == pytest.approx(0, abs=1e-8)
+        steps.append(abs(t - theta[place]))
+    assert longest == max(steps)
+    kept = np.delete(np.arange(len(theta)), prior.at[:2])
+    np.testing.assert_array_equal(moved[kept], theta[kept])
+
+
+def test_log_prior_has_the_normal_law_of_coordinates_that_sum_to_zero():
+    model = built("ties")
+    structure, rng = read_comparisons(model), np.random.default_rng(8)
+    basis = np.linalg.svd(np.ones((1, 4)))[2][1:]  # orthonormal, of sum zero
+    values = {"quality": rng.normal(size=(1, 2, 3)) @ basis, "quality_scale": np.array([[0.7, 1.4]]),
+              "rater": np.zeros((1, 2, 3)), "rater_scale": np.array([[0.3, 0.5]]), "tie": np.array([[0.8, 1.1]])}  # fmt: skip
+    found = _log_prior(model, structure, values)
+    names = {role: str(rv.name) for role, rv in structure.variables.items()}
+    expected = norm.logpdf(values["quality"] @ basis.T, scale=values["quality_scale"][..., None]).sum(axis=-1)
+    np.testing.assert_allclose(found[names["quality"]], expected, rtol=1e-12)
+    mean, sd = structure.prior.tie
+    np.testing.assert_allclose(
+        found[names["tie"]], lognorm.logpdf(values["tie"], sd, scale=np.exp(mean)), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        found[names["rater"]], 2 * norm.logpdf(0, scale=values["rater_scale"]), rtol=1e-12
+    )

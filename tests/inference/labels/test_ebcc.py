@@ -8,7 +8,7 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.labels.ebcc import draw_subtypes
+from raterzoo.inference.labels.ebcc import begin_subtypes, draw_subtypes
 from raterzoo.inference.labels.recognition import read_subtypes
 from raterzoo.inference.methods import route_of
 from raterzoo.inference.runs.run import ChainPlan
@@ -142,3 +142,9 @@ def test_label_combiner_refuses_dependent_answers():
     tree = xr.DataTree.from_dict({"posterior": xr.Dataset(posterior)})
     with pytest.raises(ValueError, match=r"subtype_weight.*still depend on each other"):
         inference.label_combiner(tree)
+
+
+def test_items_start_in_every_subtype():
+    law = read_subtypes(MODEL)
+    state = begin_subtypes(law.answers, law.prior, ChainPlan(40, 1, 0, 3))["state"]
+    assert {*state.ravel() % 2} == {0, 1} and {*state.ravel() // 2} == {0, 1}

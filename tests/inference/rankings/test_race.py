@@ -6,7 +6,12 @@ import numba as nb
 import numpy as np
 import pytest
 from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.rankings.kernels.gibbs import _log_density, _tied_waits
+from raterzoo.inference.rankings.kernels.gibbs import (
+    _list_waits,
+    _log_density,
+    _tied_waits,
+    _tied_waits_by_arrival,
+)
 from raterzoo.inference.rankings.kernels.race import (
     draw_log_arrivals,
     draw_log_rates,
@@ -195,3 +200,37 @@ def test_density_of_the_common_factor_is_that_of_its_docstring():
         assert slope == pytest.approx((log_density(y + h) - log_density(y - h)) / (2 * h), abs=1e-6)
         second = (log_density(y + h) - 2 * log_density(y) + log_density(y - h)) / h**2
         assert curvature == pytest.approx(second, abs=1e-5)
+
+
+def test_waits_of_one_order_after_another_are_listed_exactly():
+    """Candidate 0 leads; of four annotations three have it first and one second; waits from before its arrival are left."""
+    block = np.array([[0, 1, 2]] * 3 + [[1, 0, 2]])
+    place = np.tile(np.arange(3), (4, 1))
+    posterior = worth_posterior(distinct_annotations(block, place, 1, 3), np.array([0.5, 1.0, 2.0]), 1.0)
+    assert posterior.leader[0] == 0
+    track = race_track(posterior, 0, 1)
+    track.worth[:] = (4.0, 0.5, 1.2)
+    used, behind = _list_waits.py_func(own_stream("list"), 0, posterior, 0.0, track)
+    assert (used, behind) == (3, 3)
+    np.testing.assert_allclose(np.exp(track.offset[1:3]), [1.7, 1.2])
+    np.testing.assert_array_equal(track.count[1:3], [4, 1])
+
+
+def test_waits_that_are_drawn_by_arrival_are_counted_one_by_one():
+    place = np.tile(np.arange(5), (3, 1))
+    track = race_track(worth_posterior(distinct_annotations(BLOCK, place, 20, 5), 1.0, 1.0), 0, 1)
+    track.worth[:], track.count[:] = WORTH, np.nan
+    race = (1.7, False, np.log(WORTH[0]), 0, 20)
+    used, behind = _tied_waits_by_arrival.py_func(own_stream("by arrival"), np.array([0, 1]), race, 0, track)
+    assert used + behind == 40 and behind > 0 and (track.count[:used] == 1).all()
+    assert {*np.exp(track.offset[:used]).round(9)} == {1.7, 2.2}
+
+
+def test_work_space_has_room_for_the_longest_annotation():
+    place = np.tile(np.arange(5), (3, 1))
+    track = race_track(worth_posterior(distinct_annotations(BLOCK, place, 2, 5), 1.0, 1.0), 0, 1)
+    sizes = {name: len(array) for name, array in track._asdict().items()}
+    waits = sizes.pop("offset")
+    assert sizes.pop("count") == waits >= 2 + 1 + 2 * 2
+    candidates = dict.fromkeys(("worth", "exposure", "log_rate", "member_worth", "member_time"), 5)
+    assert sizes == candidates | {"rest": 3} | dict.fromkeys(("recursion", "racing", "visits"), 4)
