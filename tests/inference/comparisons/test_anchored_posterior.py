@@ -256,9 +256,7 @@ def pooled_cells():
 
 def test_search_starts_at_least_squares_of_pooled_logits():
     prior = read_comparisons(built("ties")).prior
-    prior = prior._replace(
-        n_items=3, n_raters=2, at=tuple(place - 2 for place in prior.at[:2]) + (NONE, 5 + 2)
-    )
+    prior = prior._replace(n_items=3, n_raters=2, at=(5, 6, NONE, 7))
     theta = centre._start(pooled_cells(), prior)
     wins, losses = np.array([6.0, 1.5, 4.5]), np.array([3.0, 4.5, 4.5])
     root = np.sqrt(wins * losses / (wins + losses))
