@@ -31,6 +31,7 @@ PACKAGE, EVIDENCE = "raterzoo", "evidence"
 FOLDERS = {PACKAGE: Path(str(raterzoo.__file__)).parent, EVIDENCE: Path(__file__).parent}
 DATA = "raterzoo.models.data"
 LEFT_OUT = (
+    "raterzoo.inference.costs",
     "raterzoo.models._catalog",
     *(f"{DATA}.{module}" for module in ("reading", "container", "coded_rows", "errors", "published")),
     *(f"{DATA}.{own}" for own in ("labels.Labels", "rankings.PartialRankings", "scores.Scores")),
@@ -38,7 +39,7 @@ LEFT_OUT = (
         f"{DATA}.{own}" for own in ("comparisons.Comparisons", "prior_arguments.LIKELIHOOD_POWER")
     ),  # and a text
 )
-"""Records of builders, and containers with what reads and validates them: named in digests, not followed.
+"""Named in digests, not followed: estimates of costs, records of builders, and containers with what reads and validates them.
 
 Keys of the evidence have the contents of the containers instead, see `records.contents_of`. All other functions of
 `raterzoo.models.data` are followed, but for those that can only raise: their names begin with one of `ONLY_RAISING`.

@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from time import process_time
 from typing import Any
 
@@ -23,7 +24,8 @@ from .storage.store import draws_per_block
 SAID_BYTES, SAID_SECONDS = 2e9, 300.0  # above these the estimate is said
 SMALL = 10_000_000  # numbers in all draws, or in the pilot run, of a run that nothing is estimated of
 TRIAL_SECONDS, MOST_TRIAL_DRAWS = 0.1, 256  # of a trial: one of them, or one draw if that takes longer
-TRIAL_THINNING, TRIAL_QUANTITIES = 5, 64
+TRIAL_THINNING = 5
+TRIAL_SIZE = 2**18  # draws of all quantities whose diagnosis is timed
 LARGE_GRADIENT = 4 * SMALL  # numbers in all draws of NUTS from which its gradient is compiled and timed
 STEPS_OF_NUTS = 15  # gradients of a draw: a trajectory of four doublings
 OTHER_GROUPS = (
@@ -263,10 +265,11 @@ def _seconds_of_draw(run: Run) -> tuple[float, dict[str, xr.Dataset]]:
         draws, before = 2 * draws, taken
 
 
+@cache  # asked before and after the pilot run
 def _diagnosis_seconds(chains: int, draws: int, numbers: int) -> float:
     """CPU seconds of the diagnosis of all numbers, by that of a few."""
-    few = min(numbers, TRIAL_QUANTITIES)
-    sample = np.random.default_rng(0).normal(size=(chains, draws, few)).astype(np.float32)
+    few = min(numbers, max(1, TRIAL_SIZE // (chains * draws)))
+    sample = np.random.default_rng(0).standard_normal((chains, draws, few), np.float32)
     scores = normal_scores_of_ranks(chains, draws, sample.dtype)
     measure_mixing(sample, scores, 0, 1)  # compiles
     begun = process_time()

@@ -36,9 +36,9 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from statistics import NormalDist
 
 import numpy as np
+from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from ...models.distributions.compiling import cached_njit, inner_njit
@@ -57,7 +57,7 @@ def normal_scores_of_ranks(n_chains: int, n_draws: int, dtype: np.dtype) -> np.n
     size = 2 * n_chains * (n_draws // 2)
     rank = np.arange(2, 2 * size + 1, dtype=dtype) / 2
     probability = (rank - 3 / 8) / (size + 1 / 4)
-    scores = np.array([np.nan, np.nan, *map(NormalDist().inv_cdf, probability.tolist())])
+    scores = np.concatenate([[np.nan, np.nan], ndtri(probability.astype(float))])
     return scores.astype(dtype).astype(float)
 
 
