@@ -5,8 +5,10 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation.checks import labels as label_checks
-from raterzoo.evaluation.checks.label_laws import Answers
+from raterzoo.evaluation.checks.label_laws import Answers, _drawn_from_plausibility
 from raterzoo.evaluation.checks.labels import numbers_of
+
+from tests.support.monte_carlo import assert_rejects_twin
 
 ITEMS, RATERS, CATEGORIES, DRAWS = 60, 8, 3, 99
 KINDS = ["person"] * 3 + ["llm"] * 5
@@ -177,8 +179,10 @@ def test_answers_that_copy_a_guess_fit_by_the_law_of_the_guess():
     assert worth["group_together"].sel(group_of_raters="person") == pytest.approx(3, abs=1e-6)
     together = worth["group_together"].sel(group_of_raters="llm")
     assert together == pytest.approx(float(equivalent), abs=0.2)
-    by_residuals = evaluation.effective_raters(tree, by="kind")["effective"].sel(group_of_raters="llm")
-    assert by_residuals < 4
+    by_residuals = evaluation.effective_raters(tree, by="kind")
+    raters, r = by_residuals["raters"], by_residuals["residual_correlation"]
+    np.testing.assert_allclose(by_residuals["effective"], raters / (1 + (raters - 1) * r), rtol=1e-12)
+    assert by_residuals["effective"].sel(group_of_raters="llm") < 4
 
 
 def test_given_replicates_gold_and_samples_of_items_are_used(monkeypatch):
@@ -220,3 +224,27 @@ def test_numbers_do_not_depend_on_the_ids_of_raters():
     first, second = checked(tree), checked(xr.DataTree.from_dict(renamed))
     np.testing.assert_array_equal(first["observed"], second["observed"])
     assert numbers_of.__doc__
+
+
+def test_matrices_given_the_plausibility_shrink_to_that_of_all_raters():
+    """A rater with few answers has the Dirichlet mean of these and of four pseudo-counts; the twin has twice as many."""
+    truth, rater = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 0, 0, 0, 1])
+    label = np.array([0, 0, 1, 1, 1, 0])
+    answers = Answers(np.arange(6), rater, label, np.full(6, -1), np.array(["r", "s"]), np.array(["x", "y"]),
+                      np.zeros(2, int), [""])  # fmt: skip
+    plausibility = xr.DataArray(np.eye(2)[truth][None, None], dims=("chain", "draw", "item", "category"))
+    points, rng = [{"chain": 0, "draw": 0}] * 600, np.random.default_rng(1)
+    start = _drawn_from_plausibility(plausibility, answers, np.arange(6), points, rng)
+    prevalence, law = (np.array(own) for own in zip(*(start(draw) for draw in range(600)), strict=True))
+    pooled = np.array([[2.5, 1.5], [1.5, 2.5]]) / 4  # with one pseudo-count in all for each true category
+    counts = np.array([[[2, 1], [0, 2]], [[0, 0], [1, 0]]])
+
+    def check(pseudo):
+        rows = counts + pseudo * pooled
+        exact = rows / rows.sum(axis=2, keepdims=True)
+        error = law.std(axis=0) / np.sqrt(len(law))
+        assert np.abs((law.mean(axis=0) - exact) / error).max() < 4.5
+
+    check(4)
+    assert_rejects_twin(check, 8)
+    assert abs(prevalence.mean(axis=0) - 0.5).max() < 4.5 * prevalence.std() / np.sqrt(600)
