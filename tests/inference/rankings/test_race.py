@@ -6,11 +6,13 @@ import numba as nb
 import numpy as np
 import pytest
 from raterzoo.inference.kernels.random_streams import stream
+from raterzoo.inference.rankings.kernels import gibbs
 from raterzoo.inference.rankings.kernels.gibbs import (
     _list_waits,
     _log_density,
     _tied_waits,
     _tied_waits_by_arrival,
+    draw_leader_factor,
 )
 from raterzoo.inference.rankings.kernels.race import (
     draw_log_arrivals,
@@ -234,3 +236,25 @@ def test_work_space_has_room_for_the_longest_annotation():
     assert sizes.pop("count") == waits >= 2 + 1 + 2 * 2
     candidates = dict.fromkeys(("worth", "exposure", "log_rate", "member_worth", "member_time"), 5)
     assert sizes == candidates | {"rest": 3} | dict.fromkeys(("recursion", "racing", "visits"), 4)
+
+
+def test_common_factor_is_drawn_given_prior_waits_and_wins(monkeypatch):
+    """Its density has the sum of all prior shapes at the wait of the prior, and moves all worths but the leader's."""
+    block = np.array([[0, 1, 2]] * 3 + [[1, 0, 2]])
+    place, shape = np.tile(np.arange(3), (4, 1)), np.array([0.5, 1.0, 2.0])
+    posterior = worth_posterior(distinct_annotations(block, place, 1, 3), shape, 1.0)
+    told = []
+    monkeypatch.setattr(gibbs, "_list_waits", _list_waits.py_func)
+    monkeypatch.setattr(
+        gibbs, "_draw_log_factor", lambda rng, waits, x: told.append((x, *map(np.copy, waits))) or 0.25
+    )
+    before = np.log([4.0, 0.5, 1.0])
+    after = before.copy()
+    draw_leader_factor.py_func(own_stream("factor"), 0, posterior, after, race_track(posterior, 0, 1))
+    np.testing.assert_allclose(after - before, [0, 0.25, 0.25], atol=1e-12)
+    ((start, power, offset, count),) = told
+    assert start == 0 and power == pytest.approx(
+        posterior.wins[1:].sum() + 3.0 - 3
+    )  # three waits are left behind
+    np.testing.assert_allclose(np.exp(offset), [1.5 / 4, 1.5 / 4, 1.0 / 4], rtol=1e-12)
+    np.testing.assert_allclose(count, [3.5, 4, 1])
