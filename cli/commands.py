@@ -27,6 +27,7 @@ from .options import (
     LargestComponent,
     Layout,
     LayoutOption,
+    Predictive,
     Prob,
     RaterAttributes,
     SamplerOptions,
@@ -260,6 +261,7 @@ def fit(
     workers: Workers = None,
     scheduler: Scheduler = None,
     keep: KeepOption = None,
+    predictive: Predictive = False,
 ) -> None:
     """Sample the posterior of a model, and write it to a file."""
     if resume is not None:
@@ -279,6 +281,8 @@ def fit(
         raise ValueError(
             f"--keep {keep}: a .zarr store has all draws, written while sampling; name a .nc file"
         )
+    if predictive:
+        _check_predictive(settings, output, keep)
     _check_header(annotations, settings, column or [])
     if workers is not None or scheduler is not None:
         from .fitting import fit_divided
@@ -286,7 +290,25 @@ def fit(
         return fit_divided(annotations, column or [], settings, output, workers=workers, scheduler=scheduler)
     from .fitting import fit_to_file
 
-    fit_to_file(annotations, column or [], settings, output, keep)
+    fit_to_file(annotations, column or [], settings, output, keep, predictive=predictive)
+
+
+def _check_predictive(settings: "Settings", output: Path, keep: Keep | None) -> None:
+    """Raise ValueError where `fit --predictive` could not simulate annotations, or not write them."""
+    if output.suffix == ".zarr":
+        raise ValueError(
+            "--predictive: a .zarr store holds no simulated annotations; name a .nc file, or draw them in Python by "
+            "inference.predict(tree, model)"
+        )
+    if keep == Keep.summary:
+        raise ValueError(
+            "--keep summary: leaves out the draws, and --predictive adds some; leave one of them out"
+        )
+    if settings.kind == "rankings":
+        raise ValueError(
+            "--predictive: rankings are simulated in Python only, from models.plackett_luce(rankings, candidates='all'); "
+            "raterzoo report checks the fit of rankings without it"
+        )
 
 
 @_command()

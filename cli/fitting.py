@@ -67,6 +67,7 @@ def draw(
     *,
     log_likelihood: bool = True,
     store: Path | None = None,
+    predictive: bool = False,
 ) -> dict[float, xr.DataTree]:
     """Sample the posterior of a model at every reliability of the settings.
 
@@ -83,18 +84,25 @@ def draw(
                 draws=settings.draws,
                 chains=settings.chains,
                 log_likelihood=log_likelihood,
+                predictive=predictive,
                 **stored(store),
             )
     return trees
 
 
 def fit_to_file(
-    annotations: Path, columns: Sequence[str], settings: Settings, output: Path, keep: str | None = None
+    annotations: Path,
+    columns: Sequence[str],
+    settings: Settings,
+    output: Path,
+    keep: str | None = None,
+    *,
+    predictive: bool = False,
 ) -> None:
     """Sample, print the convergence verdict, and write the posterior to `output` (``.nc`` or ``.zarr``).
 
     A ``.zarr`` store is written while sampling, so that an interruption loses nothing. `keep` is the part that
-    is written to a ``.nc`` file.
+    is written to a ``.nc`` file, `predictive` whether annotations are simulated too.
     """
     if output.suffix not in (".nc", ".zarr"):
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
@@ -103,7 +111,8 @@ def fit_to_file(
     with adviser(lambda: left_by_fit(ours)):
         data, _ = read_annotations(annotations, settings, columns)
         with private_stores(settings.anonymize):
-            (tree,) = draw(partial(build, data, settings), settings, store=store).values()
+            builder = partial(build, data, settings)
+            (tree,) = draw(builder, settings, store=store, predictive=predictive).values()
         print_text(inference.diagnose(tree).attrs["verdict"])
         if settings.kind == "scores" and (misfit := misfit_in_words(scale_ends(tree))):
             print_text(misfit)

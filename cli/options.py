@@ -100,6 +100,13 @@ KeepOption = Annotated[
 ]
 
 
+Predictive = Annotated[
+    bool,
+    typer.Option(
+        "--predictive",
+        help="Add annotations simulated by the model at 200 draws to the .nc file, in the group posterior_predictive.",
+    ),
+]
 KindOption = Annotated[Kind, typer.Option("--kind", help="Kind of annotation.", **choice(Kind))]
 LayoutOption = Annotated[
     Layout,

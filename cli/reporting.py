@@ -1,7 +1,6 @@
 """Report of a table of annotations: read, fit, and write the page."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import xarray as xr
@@ -108,10 +107,11 @@ def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], setti
     groups = groups and groups.of(data.categories.tolist())
     if predicted is not None:
         match_items(data.items, predicted["item"].to_numpy())
-    trees = draw(partial(build, data, settings), settings)
+    built = {own: build(data, settings, own) for own in settings.reliabilities}
+    trees = draw(built.__getitem__, settings)
     study = Study(data, settings, trees, predicted, tuple(sources.metrics), groups)
     with step("Evaluating"):
-        return truth_report(study, only_predicted)
+        return truth_report(study, only_predicted, built[settings.reliabilities[0]])
 
 
 def _check_metrics(sources: Sources, predicted: xr.DataArray | None) -> None:

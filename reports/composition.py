@@ -13,6 +13,7 @@ from .. import inference, models
 from .._progress import step
 from ..evaluation import threshold_certainty
 from ..evaluation.certainty.thresholds import threshold_and_certainty
+from ..evaluation.checks.checks import needs_replicates
 from ..evaluation.truth.matching import match_items, with_complement
 from ..models import Comparisons, Labels, PartialRankings, Scores, catalog
 from ..models._catalog import annotation_kinds
@@ -54,7 +55,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
     by_key = {section.key: section for section in sections if section.key}
     checked = by_key.get("fit")
     verdict = str(checked.facts.get("verdict", "")) if checked else ""
-    first = [verdict] if checked and (checked.alarm or checked.facts.get("fits") is False) else []
+    first = [verdict] if verdict and checked and checked.facts.get("fits") is False else []
     shares = bool(
         checked and checked.facts.get("shares_errors")
     )  # worths would be those of independent raters
@@ -305,7 +306,8 @@ def make(
     priors : mapping, optional
         Arguments of the builder, to be reported; by default the report does not state them.
     model : pymc.Model, optional
-        For comparisons and scores: the fitted model, needed for posterior predictive checks.
+        The fitted model, by which the posterior predictive checks of comparisons, scores and labels with effects of
+        the items simulate annotations; other labels, and rankings, are checked without it.
     title : str, optional
         Heading of the page.
     seed : int, optional
@@ -343,7 +345,7 @@ def make(
         )
     (kind,) = kinds
     given = {"groups": groups, "values": values, "group": group, "metrics": metrics, "thresholds": thresholds}
-    _refuse_other_arguments(kind, given | {"model": model})
+    _refuse_other_arguments(kind, given)
     if values is not None and groups is None:
         raise ValueError("values: numbers of categories are reported by group; give groups as well")
     first = next(iter(trees.values()))
@@ -384,7 +386,7 @@ def make(
         if groups is not None:
             known = Groups("groups", groups, values).of(annotations.categories.tolist())
         study = Study(annotations, settings, trees, predictions, tuple(metrics), known)
-        report = truth_report(study)
+        report = truth_report(study, model=model)
     if title is not None:
         report = replace(report, title=title)
     if out is not None:
@@ -400,7 +402,6 @@ def _refuse_other_arguments(kind: str, given: Mapping[str, Any]) -> None:
         "group": ("labels",),
         "metrics": ("rankings", "labels", "scores"),
         "thresholds": ("scores",),
-        "model": ("comparisons",),
     }
     for name, kinds in takers.items():
         empty = given[name] is None or (name in ("metrics", "thresholds") and len(given[name]) == 0)
@@ -421,8 +422,8 @@ def _has_reliability(tree: xr.DataTree) -> bool:
 # --- Sections by kind of annotation, also for the command line ---
 
 
-def truth_report(study: Study, only_predicted: Sequence[str] = ()) -> Report:
-    """Return the report on rankings or labels; `only_predicted` are categories that no rater used."""
+def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Model | None = None) -> Report:
+    """Return the report on rankings or labels; `only_predicted` are categories that no rater used, `model` is the fitted one."""
     if study.predicted is not None and not study.metrics:
         study = replace(study, metrics=default_metrics(study.tree, study.predicted))
     data, tree = study.data, study.tree
@@ -434,12 +435,17 @@ def truth_report(study: Study, only_predicted: Sequence[str] = ()) -> Report:
         "only_predicted": list(only_predicted),
     }
     found = found_metrics(study)
-    fit: list[Section] = []
+    checked = tree
+    if needs_replicates(tree):
+        checked = _predicted(tree, model, study.settings) or tree
     if isinstance(data, Labels) and "prevalence" in tree["posterior"]:
-        certainty = truth_sections(tree, data, study.seed, study.group)
-        fit = fit_sections(tree, data, study.seed, study.group)
+        certainty = truth_sections(tree, data, study.seed, study.group, checked)
     else:
         certainty = certainty_section(tree, data, study.seed)
+    if isinstance(data, Labels):
+        fit = fit_sections(checked, data, study.seed, study.group)
+    else:
+        fit = predictive_fit_sections(checked, {}, study.seed)
     if agreement := agreement_section(tree, data, study.seed):
         certainty.insert(1, agreement)
     said = data.report()

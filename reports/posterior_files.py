@@ -17,6 +17,7 @@ LEAST = 100  # draws of each chain that thinning keeps
 QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
 SUMMARY = "posterior_summary"
 PARTS = ("all", "thinned", "summary")
+REPLICATES = "posterior_predictive"  # at few draws as it is: a check needs 99
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,11 @@ def kept_posterior(tree: xr.DataTree, keep: str | None = None) -> KeptPosterior:
     if keep is not None and keep not in PARTS:
         raise ValueError(f"keep={keep!r}: expected one of {', '.join(PARTS)}")
     draws = tree["posterior"].sizes["draw"]
-    arrays = [array for node in tree.subtree for array in node.to_dataset(inherit=False).variables.values()]
-    fixed = sum(array.nbytes for array in arrays if "draw" not in array.dims)
-    drawn = sum(array.nbytes for array in arrays if "draw" in array.dims)
+    sizes = {True: 0, False: 0}  # bytes of what thinning takes draws from, and of the rest
+    for node in tree.subtree:
+        for array in node.to_dataset(inherit=False).variables.values():
+            sizes["draw" in array.dims and node.name != REPLICATES] += array.nbytes
+    drawn, fixed = sizes[True], sizes[False]
     if keep is None:
         keep = "all" if fixed + drawn <= LARGE else "thinned"
     step = 1
@@ -97,7 +100,8 @@ def _thinned(tree: xr.DataTree, step: int) -> xr.DataTree:
     nodes = {}
     for node in tree.subtree:
         own = node.to_dataset(inherit=False)
-        nodes[node.path] = own.isel(draw=slice(None, None, step)) if "draw" in own.dims else own
+        is_thinned = "draw" in own.dims and node.name != REPLICATES
+        nodes[node.path] = own.isel(draw=slice(None, None, step)) if is_thinned else own
     found = xr.DataTree.from_dict(nodes)
     found.attrs["thinned"] = step
     return found

@@ -5,6 +5,7 @@ import xarray as xr
 from ..calls import EvaluationError, Seed, check_whole, generator_of
 from .comparisons import comparison_checks
 from .discrepancies import FEWEST_REPLICATES
+from .label_laws import OF_ITEMS
 from .labels import label_checks
 from .rankings import ranking_checks
 from .scores import score_checks
@@ -93,3 +94,13 @@ def model_checks(
     raise EvaluationError(
         f"model_checks reads trees of labels, scores, comparisons or rankings; this one has {found}"
     )
+
+
+def needs_replicates(tree: xr.DataTree) -> bool:
+    """Return whether the checks of a tree need replicates that only its model can draw, and that it does not have."""
+    observed = tree["observed_data"].data_vars if "observed_data" in tree.children else {}
+    if "posterior_predictive" in tree.children or not observed:
+        return False
+    if "observed_label" in observed:
+        return bool(OF_ITEMS & set(tree["posterior"].data_vars))
+    return "observed_ranking" not in observed or "candidate_of_place" not in tree["constant_data"]

@@ -25,6 +25,8 @@ import numpy as np
 import xarray as xr
 from scipy.stats import false_discovery_control, norm
 
+from ..calls import EvaluationError
+
 LEVEL = 0.05  # of the verdict, and probability outside the predictive interval on either side
 MAIN_SHARE = 0.8  # of the level, for the main checks if there are others
 FEWEST_REPLICATES = 99  # with which every check can fail: (1 / 100) / (1 - MAIN_SHARE) = LEVEL
@@ -56,6 +58,15 @@ class Family:
     replicated: np.ndarray  # (replicate, member)
     found: str  # meaning if the members differ from the replicates
     is_judged: bool = True  # False: only a table, with the false-discovery rate over the members
+
+
+def check_number(replicates: int) -> None:
+    """Raise EvaluationError if the replicates of a tree are too few for any check to fail."""
+    if replicates < FEWEST_REPLICATES:
+        raise EvaluationError(
+            f"model_checks: the tree has {replicates} replicates; {FEWEST_REPLICATES} are the fewest with which a check can "
+            f"fail: inference.predict(tree, model, draws={2 * FEWEST_REPLICATES})"
+        )
 
 
 def standard_scores(observed: np.ndarray, replicated: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import xarray as xr
 
 from ..calls import EvaluationError
 from ..raters.joint_answers import SAMPLE, copied_groups, drawn
+from .discrepancies import check_number
 
 MOST_IN_PAIRS = 24  # raters whose pairs are compared: those with the most answers
 DRAWS_OF_MEAN = 20  # of which the mean matrix of all raters is made
@@ -182,6 +183,9 @@ def law_of(
     posterior, predictive = tree["posterior"].to_dataset(), _predictive_of(tree)
     source = posterior if predictive is None else predictive
     size = source.sizes["chain"], source.sizes["draw"]
+    if predictive is not None:
+        check_number(size[0] * size[1])
+        replicates = min(replicates, size[0] * size[1])
     at = zip(*np.unravel_index(np.resize(rng.permutation(size[0] * size[1]), replicates), size), strict=True)
     points = [{"chain": int(chain), "draw": int(draw)} for chain, draw in at]
     start = _start_of(posterior, answers, places, _points_of_posterior(posterior, predictive, points), rng)

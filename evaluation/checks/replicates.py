@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from ..calls import EvaluationError
-from .discrepancies import FEWEST_REPLICATES
+from .discrepancies import check_number
 from .label_laws import raters_of
 
 SAMPLE = ("chain", "draw")
@@ -69,11 +69,7 @@ def tables_of(
         )
     predictive = tree["posterior_predictive"].to_dataset()[name].transpose(*SAMPLE, ...)
     size = predictive.sizes["chain"], predictive.sizes["draw"]
-    if size[0] * size[1] < FEWEST_REPLICATES:
-        raise EvaluationError(
-            f"model_checks: the tree has {size[0] * size[1]} replicates; {FEWEST_REPLICATES} are the fewest with which a check "
-            f"can fail: inference.predict(tree, model, draws={2 * FEWEST_REPLICATES})"
-        )
+    check_number(size[0] * size[1])
     yield tree["observed_data"][name].to_numpy()
     for at in rng.permutation(size[0] * size[1])[:replicates]:
         yield predictive[np.unravel_index(at, size)].to_numpy()

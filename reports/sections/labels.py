@@ -22,8 +22,11 @@ from .vote_correlation import groups_in_words, independence_in_words
 TAIL = 0.05
 
 
-def worth_section(tree: xr.DataTree, group: str | None) -> Section:
-    """Return the section on the worth of raters, and of groups by attribute `group`, in typical raters: people, or all raters."""
+def _worth_section(tree: xr.DataTree, replicated: xr.DataTree, group: str | None, seed: int) -> Section:
+    """Return the section on the worth of raters, and of groups by attribute `group`, in typical raters: people, or all raters.
+
+    `replicated` is the tree with the replicates by which independent raters are counted, if these need some.
+    """
     reference, of_group, names = None, "", list[str]()
     if group is not None:
         names = np.unique(tree["posterior"][group].to_numpy().astype(str)).tolist()
@@ -61,11 +64,40 @@ def worth_section(tree: xr.DataTree, group: str | None) -> Section:
                 for name, worth in facts["together"].items()
             ]
             text += f" One answer of each of its raters together, who share guesses, are worth: {first_names(said, 6, '; ')}."
+        counted, facts["effective"] = _effective_in_words(replicated, group, seed)
+        text += counted
         kinds = found[group].to_numpy().astype(str)
         of_rater = dict(zip(found["rater"].to_numpy().astype(str), kinds, strict=True))
         rows = [{"rater": row["rater"], group: str(of_rater[row["rater"]]), **row} for row in rows]
     shown = [_shown(row) for row in rows]
     return Section("Worth of each rater", text, [figure], rows, "worth", "worth", facts, shown=shown)
+
+
+def _effective_in_words(tree: xr.DataTree, group: str, seed: int) -> tuple[str, dict[str, Any] | None]:
+    """Return as how many independent raters each group counts in words, "" if unknown, and numbers by group."""
+    try:
+        found = evaluation.effective_raters(tree, group, random_seed=seed)
+    except evaluation.EvaluationError:
+        return "", None
+    draws = [dim for dim in SAMPLE if dim in found["effective"].dims]
+    effective = found["effective"].mean(draws).to_numpy()
+    correlation = found["residual_correlation"].mean(draws).to_numpy()
+    names, sizes = found[GROUPS].to_numpy().astype(str).tolist(), found["raters"].to_numpy().tolist()
+    rows = list(zip(names, sizes, correlation.tolist(), effective.tolist(), strict=True))
+    several = [row for row in rows if row[1] > 1]
+    said = [f"{n:,} of {name} as {count:.1f} (r = {r:.2f})" for name, n, r, count in several]
+    how = "by the law of the model" if draws else "beyond that of answers simulated by the model"
+    unseen = (
+        ""
+        if draws
+        else " Errors that nearly all raters share leave no such correlation, and are not counted."
+    )
+    text = (
+        f" As many raters as err independently, by the mean correlation r of the errors of two raters of a group {how} "
+        f"(Kish's n / (1 + (n - 1) r)): {first_names(said, 6, '; ')}.{unseen}"
+    )
+    keys = ("raters", "residual_correlation", "effective")
+    return text * bool(said), {name: dict(zip(keys, own, strict=True)) for name, *own in rows}
 
 
 def _rows(found: xr.Dataset, worth: str, censored: str, dim: str) -> list[dict[str, Any]]:
@@ -111,8 +143,17 @@ def gold_against_raters(data: Labels) -> list[str]:
     return data.items[found].astype(str).tolist()
 
 
-def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | None = None) -> list[Section]:
-    """Return the sections on true categories and raters; `seed` is for the weights of the items, `group` a rater attribute."""
+def truth_sections(
+    tree: xr.DataTree,
+    data: Labels,
+    seed: int = 1,
+    group: str | None = None,
+    replicated: xr.DataTree | None = None,
+) -> list[Section]:
+    """Return the sections on true categories and raters; `seed` is for the weights of the items, `group` a rater attribute.
+
+    `replicated` is the tree with the replicates that its checks need, if any.
+    """
     truth = evaluation.truth_certainty(tree)
     certainty = truth["certainty"].to_numpy()
     columns = {
@@ -148,11 +189,18 @@ def truth_sections(tree: xr.DataTree, data: Labels, seed: int = 1, group: str | 
         most=10,
         alarm=bool(against),
     )
-    return [main, _prevalence_section(tree), *_rater_sections(tree, data, group)]
+    worth = [_worth_section(tree, replicated or tree, group, seed)] if _has_worth(tree, data) else []
+    return [main, _prevalence_section(tree), *_rater_sections(tree, data, worth)]
 
 
-def _rater_sections(tree: xr.DataTree, data: Labels, group: str | None) -> list[Section]:
-    """Return the sections on raters, if the model has them, and on the thresholds of ordered labels."""
+def _has_worth(tree: xr.DataTree, data: Labels) -> bool:
+    """Return whether a posterior has confusion matrices of several raters."""
+    posterior = tree["posterior"].to_dataset()
+    return "rater" in posterior.dims and "confusion" in posterior and len(data.raters) > 1
+
+
+def _rater_sections(tree: xr.DataTree, data: Labels, worth: list[Section]) -> list[Section]:
+    """Return the sections on raters, if the model has them, with those on `worth`, and on the thresholds of ordered labels."""
     posterior = tree["posterior"].to_dataset()
     sections = [_thresholds_section(posterior)] if "threshold" in posterior else []
     if "rater" not in posterior.dims:
@@ -160,9 +208,7 @@ def _rater_sections(tree: xr.DataTree, data: Labels, group: str | None) -> list[
     if "confusion" not in posterior:
         sections.append(_shifts_section(posterior, data))
     else:
-        sections += _raters_sections(tree)
-        if len(data.raters) > 1:
-            sections.append(worth_section(tree, group))
+        sections += [*_raters_sections(tree), *worth]
     if 1 < len(data.raters) <= FEW_RATERS and data.identified:
         sections.append(_agreement_section(tree))
     return sections

@@ -26,7 +26,7 @@ def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None =
     try:
         found = evaluation.model_checks(tree, by, random_seed=seed)
     except evaluation.EvaluationError as missing:
-        return [Section(TITLE, f"Not checked: {missing}.", key=KEY, facts={"fits": None})]
+        return [unchecked_section(f"Not checked: {missing}.")]
     fits, sentences = bool(found.attrs["fits"]), list(found.attrs["sentences"])
     facts: dict[str, Any] = {"fits": fits, "sentences": sentences, "replicates": found.attrs["replicates"]}
     verdict = sentences[0]
@@ -38,6 +38,11 @@ def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None =
     allowed = tree.attrs.get("model") == "correlated_votes" and "shared_guess" not in facts
     alarm = not fits and not (allowed and "shares_errors" in facts)
     return checked_sections(found, verdict, facts, alarm=alarm)
+
+
+def unchecked_section(why: str) -> Section:
+    """Return the section that says why a posterior was not checked."""
+    return Section(TITLE, why.replace("model_checks: ", ""), key=KEY, facts={"fits": None})
 
 
 def checked_sections(found: xr.Dataset, verdict: str, facts: dict[str, Any], *, alarm: bool) -> list[Section]:

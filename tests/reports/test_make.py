@@ -54,7 +54,9 @@ def test_the_report_of_a_stored_posterior_is_that_of_the_command_line(kind, tmp_
     if kind == "comparisons":  # the fitted model is not in the file
         assert first.pop("checks")["rows"] and not again.pop("checks")["rows"]
     if kind != "labels":
-        assert first.pop("fit")["checks"]["rows"] and again.pop("fit")["fits"] is None
+        checked = first.pop("fit")
+        assert checked["checks"]["rows"] and again.pop("fit")["fits"] is None
+        first["summary"].remove(checked["verdict"])
     assert again == first
 
 
