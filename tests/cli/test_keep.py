@@ -1,6 +1,7 @@
 """`--keep` of fit and report: all draws, thinned ones or a summary, announced where the posterior is large."""
 
 import pytest
+from raterzoo import evaluation
 from raterzoo.inference.storage.posterior_files import read_posterior
 from raterzoo.reports import posterior_files
 
@@ -53,6 +54,30 @@ def test_stores_have_all_draws(table, tmp_path, further):
     assert "--keep thinned: a .zarr store has all draws, written while sampling; name a .nc file" in said(
         result
     )
+
+
+def test_simulated_annotations_are_written_and_not_thinned(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(posterior_files, "LARGE", 1)
+    result = run("fit", table, *ASKED, "-o", tmp_path / "p.nc", "--predictive")
+    assert result.exit_code == 0, result.output
+    tree = read_posterior(tmp_path / "p.nc")
+    assert tree["posterior"].sizes["draw"] == 100
+    replicates = tree["posterior_predictive"]["observed_score"]
+    assert replicates.sizes["chain"] * replicates.sizes["draw"] == 200
+    assert evaluation.model_checks(tree).attrs["replicates"] == 200
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("-o", "p.zarr"), "--predictive: a .zarr store holds no simulated annotations"),
+        (("-o", "p.nc", "--keep", "summary"), "--keep summary: leaves out the draws"),
+        (("-o", "p.nc", "--kind", "rankings"), "--predictive: rankings are simulated in Python only"),
+    ],
+)
+def test_where_simulated_annotations_cannot_be_written(table, options, message):
+    result = run("fit", table, *ASKED, *options, "--predictive")
+    assert result.exit_code == 2 and message in said(result)
 
 
 def test_the_demo_takes_it_too(tmp_path, monkeypatch):

@@ -101,6 +101,8 @@ def test_models_drawn_by_nuts_are_reported(votes, tmp_path, model, options, colu
     few = ("--draws", 100, "--chains", 2, "--out", tmp_path)
     result = run("report", votes, "--kind", "labels", "--model", model, *options, *few)
     assert result.exit_code == 0 and "wrote" in said(result), result.output
+    checked = json.loads((tmp_path / "report.json").read_text())["fit"]
+    assert checked["fits"] in (True, False) and checked["checks"]["rows"]
     rows = read(tmp_path / "certainty.csv")
     assert len(rows) == 30 and (column is None or column in rows[0])
     has_raters = model != "item_difficulty"

@@ -4,10 +4,12 @@ import warnings
 from functools import cache
 
 import numpy as np
+import xarray as xr
 from raterzoo import inference, models, reports
 from raterzoo.reports.composition import headlines
 from raterzoo.reports.page import page_text
 from raterzoo.reports.sections import model_fit
+from raterzoo.reports.sections.labels import truth_sections
 
 ITEMS = 300
 
@@ -93,6 +95,44 @@ def test_independent_raters_look_as_expected():
     assert not section.alarm and section.facts["fits"] is True
     assert section.facts["verdict"].startswith("The data look as the model expects: none of ")
     assert section.facts["verdict"] in report.headlines and report.headlines[0] != section.facts["verdict"]
+
+
+def test_answers_of_models_with_effects_of_items_are_simulated_by_the_model(monkeypatch):
+    tree, data, _ = fitted(0.0)
+    of_items = tree.copy()
+    of_items["posterior"] = tree["posterior"].to_dataset().assign(expected_effect=("item", np.zeros(ITEMS)))
+    of_items.attrs["model"] = "logistic_random_effects"
+    asked = []
+
+    def predict(own, model, **options):
+        asked.append(model)
+        replicates = np.random.default_rng(1).integers(2, size=(1, 120, len(data)))
+        found = own.copy()
+        dims = ("chain", "draw", "annotation")
+        found["posterior_predictive"] = xr.Dataset({"observed_label": (dims, replicates)})
+        return found
+
+    monkeypatch.setattr(inference, "predict", predict)
+    found = {}
+    for name, own, model in (("of items", of_items, "m"), ("no model", of_items, None), ("other", tree, "m")):
+        sections = reports.make(own, annotations=data, group="kind", model=model).sections
+        found[name] = {section.key: section for section in sections}
+    assert asked == ["m"]  # other models have a law of their own
+    assert found["of items"]["fit"].facts["fits"] is False and found["other"]["fit"].facts["fits"] is True
+    assert found["no model"]["fit"].text.startswith("Not checked: each item of this model has an effect")
+    assert [own["worth"].facts["effective"] is None for own in found.values()] == [False, True, False]
+
+
+def test_groups_count_as_independent_raters_beside_their_worth():
+    facts, texts = {}, {}
+    for copied in (0.0, 0.8):
+        tree, data, _ = fitted(copied)
+        (section,) = (own for own in truth_sections(tree, data, 1, "kind") if own.key == "worth")
+        facts[copied], texts[copied] = section.facts["effective"], section.text
+    assert facts[0.0]["llm"]["effective"] > 8 and facts[0.0]["person"]["raters"] == 3
+    # errors of nine raters turn the inferred truth round, and those of the people, who are outvoted, are seen
+    assert facts[0.8]["person"]["effective"] < 2.5
+    assert "9 of llm as " in texts[0.8] and "leave no such correlation" in texts[0.8]
 
 
 def test_what_was_not_checked_is_said():

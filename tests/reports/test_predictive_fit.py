@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from raterzoo.reports.composition import headlines
 from raterzoo.reports.sections.predictive_fit import predictive_fit_sections
 
 KIND = np.array(["person", "person", "model", "model", "model"])
@@ -45,6 +46,43 @@ def test_the_verdict_and_the_remedy(options, fits, said):
     assert said in verdict.text
     assert checks.part and checks.key == "fit.checks"
     assert any(row["if it fails"] for row in checks.rows) is not fits and len(checks.figures) == 1
+
+
+def rankings(copied, reliability):
+    """Tree of orders of four categories by two raters, whose worths are known; the second may copy the first."""
+    rng, items, n = np.random.default_rng(2), 80, 4
+    log_worth = np.log(rng.standard_gamma(1.0, (items, n)))
+    item = np.repeat(np.arange(items), 2)
+    order = np.argsort(-log_worth[item] - rng.gumbel(size=(2 * items, n)), axis=1)
+    copies = np.flatnonzero(rng.random(items) < copied)
+    order[2 * copies + 1] = order[2 * copies]
+    plausibility = np.exp(reliability * log_worth)
+    plausibility /= plausibility.sum(axis=1, keepdims=True)
+    constants = {
+        "annotation_item": ("annotation", item),
+        "candidate_of_place": (("annotation", "place"), item[:, None] * n + np.arange(n)),
+        "candidate_category": ("candidate", np.tile(np.arange(n), items)),
+        "other_size": ("item", np.zeros(items, int)),
+        "reliability": np.asarray(float(reliability)),
+    }
+    dims, block = ("chain", "draw", "candidate"), np.argsort(order, axis=1)
+    return xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset({"plausibility": (dims, np.tile(plausibility.ravel(), (1, 120, 1)))}),
+            "constant_data": xr.Dataset(constants),
+            "observed_data": xr.Dataset({"observed_ranking": (("annotation", "place"), block)}),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("copied", "reliability", "fits", "sharpened"),
+    [(0, 1, True, False), (0.9, 1, False, False), (0, 4, False, True)],
+)
+def test_rankings_are_checked_without_a_model(copied, reliability, fits, sharpened):
+    verdict, _ = predictive_fit_sections(rankings(copied, reliability), {}, 1)
+    assert verdict.facts["fits"] is fits and headlines([verdict]) == [verdict.text]
+    assert ("--reliability 1" in verdict.text) is sharpened
 
 
 def test_what_cannot_be_checked_is_said():

@@ -195,6 +195,9 @@ def test_given_replicates_gold_and_samples_of_items_are_used(monkeypatch):
     equal = checked(xr.DataTree.from_dict(groups | {"posterior_predictive": same}))
     row = equal.sel(check="distinct answers by item")
     assert row["lower"] == row["observed"] == row["upper"]
+    few = same.isel(draw=slice(20))  # of which a check can never fail
+    with pytest.raises(evaluation.EvaluationError, match="the tree has 20 replicates; 99 are the fewest"):
+        checked(xr.DataTree.from_dict(groups | {"posterior_predictive": few}))
     monkeypatch.setattr(label_checks, "MOST_ANSWERS", 200)
     assert 200 <= checked(tree).attrs["answers"] <= 200 + RATERS
 
