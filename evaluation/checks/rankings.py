@@ -138,9 +138,10 @@ def _divided(
     # log of Gamma(a, 1), which underflows for small a
     log_share = np.log(rng.standard_gamma(a + 1, shape)) + np.log1p(-rng.random(shape)) / a
     log_share[np.arange(shape[1]) >= size[first][:, None]] = -np.inf
-    log_share -= np.logaddexp.reduce(
+    total = np.logaddexp.reduce(
         log_share, axis=1, keepdims=True, where=np.isfinite(log_share), initial=-np.inf
     )
+    log_share -= np.where(np.isfinite(total), total, 0)  # no members, no shares
     mass = np.where(is_other, log_worth, -np.inf).max(axis=1, keepdims=True)
     some = size > 0
     named = np.where(is_other & some[:, None], -np.inf, log_worth)

@@ -12,6 +12,11 @@ from .model_fit import checked_sections, unchecked_section
 SPREAD = "spread of the scores of an item"
 SHARED = ("residual correlation", "largest eigenvalue")  # in the names of the checks of what raters share
 AGREEMENT = "mean agreement of two raters of an item"
+SAID = 2  # failed checks of which the verdict speaks; the table has all
+IN_PRIOR = (
+    "Not checked: the rankings are in the prior of this model, which has no law that could simulate them; plackett_luce has one "
+    "(--model plackett_luce)."
+)
 UNKNOWN = "Not checked: annotations are simulated by the fitted model, which was not given."
 
 
@@ -21,16 +26,23 @@ def predictive_fit_sections(
     """Return the sections on the checks of a posterior with replicates, or on None; `attributes` are of the raters (rater,)."""
     if predicted is None:
         return [unchecked_section(UNKNOWN)]
+    if "observed_data" not in predicted.children:
+        return [unchecked_section(IN_PRIOR)]
     try:
         found = evaluation.model_checks(predicted, random_seed=seed)
     except evaluation.EvaluationError as missing:
         return [unchecked_section(f"Not checked: {missing}.")]
     fits, sentences = bool(found.attrs["fits"]), list(found.attrs["sentences"])
     failed = found["check"].to_numpy()[found["fails"].to_numpy()].tolist()
-    verdict = " ".join([*sentences, *_remedies(predicted, attributes, found.sel(check=failed))])
+    checks = found.sel(check=failed)
+    others = len(sentences) - SAID
+    more = [f"{others} more checks fail." if others > 1 else "1 more check fails."] * (others > 0)
+    verdict = " ".join([*sentences[:SAID], *more, *_remedies(predicted, attributes, checks)])
     facts = {"fits": fits, "sentences": sentences, "replicates": found.attrs["replicates"]}
     facts["verdict"] = verdict
-    return checked_sections(found, verdict, facts, alarm=not fits)
+    # who counts rankings more than once chose more certainty than the model has by itself
+    alarm = not fits and not _is_sharpened(predicted, checks)
+    return checked_sections(found, verdict, facts, alarm=alarm)
 
 
 def _remedies(predicted: xr.DataTree, attributes: Mapping[str, np.ndarray], checks: xr.Dataset) -> list[str]:
@@ -49,8 +61,7 @@ def _remedies(predicted: xr.DataTree, attributes: Mapping[str, np.ndarray], chec
             "normal_scores learns the spread of an item from its own scores, so that few scores leave much of it to the prior "
             "(rate=); hierarchical_scores learns the spread from all scores."
         )
-    sharpened = float(np.max(_constant(predicted, "reliability"))) > 1
-    if sharpened and AGREEMENT in failed and float(checks["effect"].sel(check=AGREEMENT)) < 0:
+    if _is_sharpened(predicted, checks):
         found.append(
             "The reliability of this report counts each ranking more than once, so that the categories are more certain than "
             "rankings that agree so little make them; a reliability of 1, --reliability 1, counts each once."
@@ -58,6 +69,9 @@ def _remedies(predicted: xr.DataTree, attributes: Mapping[str, np.ndarray], chec
     return found
 
 
-def _constant(tree: xr.DataTree, name: str) -> np.ndarray:
-    """Return a constant of the model, or 1 if it has none of this name."""
-    return tree["constant_data"][name].to_numpy() if name in tree["constant_data"] else np.ones(1)
+def _is_sharpened(predicted: xr.DataTree, checks: xr.Dataset) -> bool:
+    """Return whether rankings that count more than once agree less than the model expects."""
+    if AGREEMENT not in checks["check"] or "reliability" not in predicted["constant_data"]:
+        return False
+    reliability = predicted["constant_data"]["reliability"].to_numpy()
+    return bool(reliability.max() > 1 and checks["effect"].sel(check=AGREEMENT) < 0)

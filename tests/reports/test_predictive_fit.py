@@ -82,11 +82,15 @@ def rankings(copied, reliability):
 def test_rankings_are_checked_without_a_model(copied, reliability, fits, sharpened):
     verdict, _ = predictive_fit_sections(rankings(copied, reliability), {}, 1)
     assert verdict.facts["fits"] is fits and headlines([verdict]) == [verdict.text]
-    assert ("--reliability 1" in verdict.text) is sharpened
+    assert ("--reliability 1" in verdict.text) is sharpened and verdict.alarm is not (fits or sharpened)
 
 
 def test_what_cannot_be_checked_is_said():
     (section,) = predictive_fit_sections(None, {}, 1)
     assert section.facts["fits"] is None and "the fitted model, which was not given" in section.text
+    in_prior = rankings(0, 1)
+    del in_prior["observed_data"]
+    (section,) = predictive_fit_sections(in_prior, {}, 1)
+    assert section.facts["fits"] is None and "--model plackett_luce" in section.text
     (section,) = predictive_fit_sections(study(draws=20), {}, 1)
     assert section.facts["fits"] is None and "20 replicates" in section.text

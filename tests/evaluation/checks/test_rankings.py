@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.evaluation.checks.rankings import Entries, _own_tables
+from raterzoo.evaluation.checks.rankings import Entries, _divided, _own_tables
 from raterzoo.evaluation.checks.replicates import annotations_of
 from scipy import stats
 
@@ -130,6 +130,16 @@ def test_replicates_divide_other_in_the_same_way_for_all_raters_of_an_item():
     assert (
         stats.binomtest(same, len(first), mass**2 / members).pvalue < 1e-6
     )  # each ranking with its own shares
+
+
+def test_items_without_members_of_other_are_left_as_they_are():
+    members = np.repeat([0, 3], 2)
+    log_worth = np.log(np.tile([0.4, 0.6], (4, 1)))
+    is_other = np.array([[False, own] for own in members > 0])
+    of_items = np.array([0, 0, 1, 1]), members, 0.5
+    divided = _divided(log_worth, is_other, of_items, np.random.default_rng(1))
+    np.testing.assert_array_equal(divided[:2], np.c_[log_worth[:2], np.full((2, 3), -np.inf)])
+    np.testing.assert_allclose(np.exp(divided[2:]).sum(axis=1), 1)
 
 
 def test_rankings_of_a_tree_without_ids_of_raters_are_checked_by_their_codes():
