@@ -5,7 +5,7 @@ often each check fails. Posteriors are short chains of the model that is checked
 
 Labels: 500 items and 8 raters who answer all of them, checked after Dawid-Skene. "independent": matrices of its simulator, of
 raters who are right in .6 on average. Else all are right in .8, and five raters copy .3 of their answers: a guess of theirs,
-right in .8 ("guess"), or the answers of the first of them ("copies").
+right in .8 ("guess"), or the answers of the first of them ("copies"). "known": the checks know the group.
 
 The other kinds have 8 raters, three of one kind and five of the other. Scores: 200 items, hierarchical; "shared": the five share
 an error of each item, .3 of the variance of theirs. Comparisons: 15 items and 150 votes of each rater, Bradley-Terry; "shared":
@@ -28,7 +28,7 @@ ITEMS, RATERS, COPIERS, COPIED, RIGHT = 500, 8, 5, 0.3, 0.8
 CHAINS = {"draws": 100, "tune": 50, "chains": 2, "cores": 1, "progressbar": False}
 
 
-def labels_study(design: str, categories: int, seed: int) -> Any:
+def labels_study(design: str, categories: int, seed: int, *, known: bool) -> Any:
     """Return a posterior of Dawid-Skene given labels by raters who are independent, or who copy."""
     from raterzoo import inference, models
 
@@ -50,7 +50,9 @@ def labels_study(design: str, categories: int, seed: int) -> Any:
         copied = (rater < COPIERS) & (rng.random(len(code)) < COPIED)
         label = made.data.categories[np.where(copied, guess[item], code)]
     columns = {name: np.asarray(table[name]) for name in ("item", "rater")}
-    data = models.Labels.from_table({**columns, "label": label})
+    columns["kind"] = np.where(made.data.annotation_rater < COPIERS, "model", "person")
+    kinds = ["kind"] if known else []
+    data = models.Labels.from_table({**columns, "label": label}, rater_attributes=kinds)
     return inference.sample(models.dawid_skene(data), random_seed=seed, **CHAINS)
 
 
@@ -128,9 +130,12 @@ def rankings_study(copied: float, reliability: int, seed: int) -> Any:
 
 STUDIES: dict[str, dict[str, Callable[[int], Any]]] = {
     "labels": {
-        f"{design}, {n} categories": lambda seed, design=design, n=n: labels_study(design, n, seed)
+        f"{design}{', known' * known}, {n} categories": lambda seed, design=design, n=n, known=known: (
+            labels_study(design, n, seed, known=known)
+        )
         for design in ("independent", "guess", "copies")
         for n in (2, 3, 4)
+        for known in (False, True)
     },
     "scores": {
         name: lambda seed, shared=shared: scores_study(shared, seed)

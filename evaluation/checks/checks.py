@@ -21,10 +21,10 @@ def model_checks(
     Numbers computed from the observed annotations are compared with those of replicates, drawn by the model anew, the truth
     included, at draws of the posterior.
 
-    Labels: do raters err together more than the model believes (correlation of their residuals, of all raters, of the set
-    of raters where it is largest, within and between groups of raters); distinct answers by item and unanimous items; labels
-    of each rater, agreement of each rater with the others, totals of the labels; whether gold items are right as often as
-    claimed. The residuals of each table are those of a Dawid-Skene fit to it.
+    Labels: do raters err together more than the model believes (likelihood ratio of errors that a group or any set of raters
+    shares; correlation of the residuals of all raters, within and between groups of raters); distinct answers by item and
+    unanimous items; labels of each rater, agreement of each rater with the others, totals of the labels; whether gold items
+    are right as often as claimed. The residuals of each table are those of a Dawid-Skene fit to it.
 
     Scores: spread of the scores of an item and its inequality over items; skewness and kurtosis of the residuals about item
     and rater; scores at or beyond the bounds; mean and spread of each rater; errors that raters share.
@@ -72,7 +72,7 @@ def model_checks(
     >>> tree = inference.sample(models.dawid_skene(simulated.data), random_seed=1)
     >>> checks = evaluation.model_checks(tree)
     >>> bool(checks.attrs["fits"]), str(checks["check"].values[0])
-    (True, 'mean residual correlation of two raters')
+    (True, 'log likelihood ratio of a set of raters who share errors')
 
     References
     ----------

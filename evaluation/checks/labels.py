@@ -12,13 +12,13 @@ EM, from the draw of the posterior that made the replicate, or another one.
 """
 
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 import xarray as xr
 from scipy.sparse import csr_array
+from scipy.special import logsumexp
 
-from .discrepancies import Check, Family, judged
+from .discrepancies import Check, Family, judged, standard_scores
 from .label_laws import Answers, LabelLaw, answers_of, law_of
 
 MOST_ANSWERS = 20_000  # that are checked, of items drawn at random
@@ -26,8 +26,11 @@ MOST_IN_SETS = 12  # raters of whom every set is tried
 ITERATIONS = 12  # of EM
 REPLICATES_OF_MEAN = 40  # of which a mean is made
 FEWEST_COMMON = 20  # items that both raters of a pair answered
-SHRINKAGE = 0.05  # least, of the covariance of the pairs towards their mean variance
+KNOWN_SHARE = 1.0  # of the prior probability that a known group shares errors, as that of all sets of raters
+DISTANCE = 2.0  # standard deviations by which the score of a set that shares errors is expected to be larger
 
+TOGETHER = "mean residual correlation of two raters"
+SHARE = "log likelihood ratio of a set of raters who share errors"
 AGREE = "raters agree beyond what the inferred truth explains: some share errors"
 
 
@@ -39,6 +42,7 @@ class Numbers:
     within: np.ndarray  # of pairs in each group (group,)
     between: float  # of pairs in two groups
     pairs: np.ndarray  # of pairs of chosen raters (pair,)
+    products: np.ndarray  # of the residuals of these pairs, summed over items (pair,)
     labels: np.ndarray  # counts (rater, category)
     agreement: np.ndarray  # mean share of the others who agree, of each rater (rater,)
     distinct: float  # answers, mean over items of two answers or more
@@ -53,9 +57,9 @@ def label_checks(tree: xr.DataTree, by: str | None, replicates: int, rng: np.ran
     found = [numbers_of(answers, answers.label, law, int(rng.integers(law.draws)))]
     found += [numbers_of(answers, law.replicate(draw, rng), law, draw) for draw in range(law.draws)]
     checks, families = _agreement(answers, found), _families(answers, found)
-    sets, sharing = _sets(answers, found)
+    main, sharing = _sharing(answers, found)
     attrs = {"answers": len(answers.item), "sharing_raters": sharing}
-    return judged([*checks, *sets, *_of_items(answers, found)], families, attrs)
+    return judged([*main, *checks, *_of_items(answers, found)], families, attrs)
 
 
 def excess_correlation(tree: xr.DataTree, by: str, rng: np.random.Generator) -> dict[str, float]:
@@ -85,7 +89,7 @@ def numbers_of(answers: Answers, label: np.ndarray, law: LabelLaw, draw: int) ->
         together,
         within,
         between,
-        _by_pair(answers, label, weight, table),
+        *_by_pair(answers, label, weight, table),
         np.bincount(answers.rater * n + label, minlength=raters * n).reshape(raters, n).astype(float),
         _agreement_of_raters(answers, label, counts),
         float(different.mean()) if len(different) else np.nan,
@@ -169,13 +173,15 @@ def _ratio(product: np.ndarray | np.float64, norm: np.ndarray | np.float64) -> n
     return np.where(some, product / np.where(some, norm, 1), np.nan)
 
 
-def _by_pair(answers: Answers, label: np.ndarray, weight: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return the residual correlation of each pair of the chosen raters (pair,)."""
+def _by_pair(
+    answers: Answers, label: np.ndarray, weight: np.ndarray, table: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the residual correlation of each pair of the chosen raters, and the sum of products above it; both (pair,)."""
     items, _, n = answers.shape
     given, law = answers.given, table[answers.chosen]
     chosen = given.shape[1]
     if not chosen:
-        return np.zeros(0)
+        return np.zeros(0), np.zeros(0)
     mine, place = answers.of_chosen
     counts = np.bincount(place * n + label[mine], minlength=items * chosen * n).reshape(items, chosen, n)
     # sum_j w_j e_kj . e_lj of residuals by category is that about their mean over j, plus the covariance of the means
@@ -188,7 +194,7 @@ def _by_pair(answers: Answers, label: np.ndarray, weight: np.ndarray, table: np.
         product += both * (law[:, :, j] @ law[:, :, j].T)
         norm += both * np.outer(sd, sd)
     upper = np.triu_indices(chosen, 1)
-    return np.nan_to_num(_ratio(product[upper], norm[upper]))
+    return np.nan_to_num(_ratio(product[upper], norm[upper])), product[upper]
 
 
 def _agreement_of_raters(answers: Answers, label: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -215,7 +221,7 @@ def _check(name: str, values: np.ndarray, low: str, high: str) -> list[Check]:
 
 def _agreement(answers: Answers, found: list[Numbers]) -> list[Check]:
     """Return the checks of residual correlations: all raters, within each group, and between groups."""
-    numbers = {"mean residual correlation of two raters": (AGREE, _stacked(found, "together"))}
+    numbers = {TOGETHER: (AGREE, _stacked(found, "together"))}
     if len(answers.groups) > 1:
         within = _stacked(found, "within")
         for g, name in enumerate(answers.groups):
@@ -223,49 +229,67 @@ def _agreement(answers: Answers, found: list[Numbers]) -> list[Check]:
         meaning = f"raters of different groups: {AGREE}"
         numbers["residual correlation between groups"] = meaning, _stacked(found, "between")
     checks = [own for name, (high, values) in numbers.items() for own in _check(name, values, "", high)]
-    return [replace(own, side="upper", is_main=True) for own in checks]
+    return [replace(own, side="upper") for own in checks]
 
 
-def _sets(answers: Answers, found: list[Numbers]) -> tuple[list[Check], list[str]]:
-    """Return the check of the set of raters that shares most, and the raters of this set.
+def _sharing(answers: Answers, found: list[Numbers]) -> tuple[list[Check], list[str]]:
+    """Return the main check, whether any set of raters shares errors, and the raters of the set with the largest score.
 
-    The score of a set is that of a common correlation of all its pairs, by the inverse covariance of the residual
-    correlations over all tables.
+    The statistic is the mean likelihood ratio over sets of raters, a known group or any set of the busiest raters, of which
+    one shares errors. The score of a set is the sum of the products of the residuals of its pairs, standardised over all
+    tables: the efficient score of a common dependence of its pairs, since all tables are fitted.
     """
+    together = _stacked(found, "together")
+    within = _stacked(found, "within")[:, [g for g, n in enumerate(_sizes(answers)) if n > 1]]
     size = min(len(answers.chosen), MOST_IN_SETS)
-    if size < 2:
+    members, pairs, products = _sets_of(answers, found, size)
+    parts = [  # share of the prior probability, values (table, set)
+        (KNOWN_SHARE * (len(answers.groups) > 1), within),
+        (1.0 * (len(answers.raters) > size or not len(members)), together[:, None]),
+        (1.0, products @ pairs.T),
+    ]
+    parts = [
+        (share, values) for share, values in parts if share and values.size and np.isfinite(values).all()
+    ]
+    if not parts:
         return [], []
+    scores = [standard_scores(values[0], values[1:]) for _, values in parts]
+    log_share = [np.log(share / values.shape[1]) for share, values in parts]
+    terms = [c + DISTANCE * z - DISTANCE**2 / 2 for c, z in zip(log_share, scores, strict=True)]
+    ratio = logsumexp(np.concatenate(terms, axis=1), axis=1) - np.log(sum(share for share, _ in parts))
+    names, effect, who = list[str](), float(together[0] - together[1:].mean()), "some raters"
+    if len(members):
+        best = int(scores[-1][0].argmax())
+        names = answers.raters[answers.chosen[:size][members[best]]].astype(str).tolist()
+        own = _stacked(found, "pairs")[:, _often(answers, size)][:, pairs[best] > 0].mean(axis=1)
+        effect, who = float(own[0] - own[1:].mean()), f"the raters {', '.join(names)}"
+    high = f"{who} agree beyond what the inferred truth explains, or the others share errors"
+    return [Check(SHARE, float(ratio[0]), ratio[1:], high, high, "upper", effect, is_main=True)], names
+
+
+def _sets_of(answers: Answers, found: list[Numbers], size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return all sets of the `size` busiest raters: raters (set, rater), pairs (set, pair), and products (table, pair).
+
+    Only pairs with enough common items count, and sets with such a pair.
+    """
+    first, second = (own[_often(answers, size)] for own in np.triu_indices(len(answers.chosen), 1))
+    members = (np.arange(2**size)[:, None] >> np.arange(size)) & 1 > 0
+    members = members[members.sum(axis=1) > 1]
+    pairs = members[:, first] & members[:, second]
+    some = pairs.any(axis=1)
+    products = _stacked(found, "products")[:, _often(answers, size)]
+    return members[some], pairs[some].astype(float), products
+
+
+def _often(answers: Answers, size: int) -> np.ndarray:
+    """Return whether both raters of a pair are among the `size` busiest, with enough common items (pair,)."""
     first, second = np.triu_indices(len(answers.chosen), 1)
-    own = (second < size) & (_common(answers)[first, second] >= FEWEST_COMMON)
-    values = _stacked(found, "pairs")[:, own]
-    if own.sum() < 1 or not values.std():
-        return [], []
-    members = np.array(
-        [
-            [k in chosen for k in range(size)]
-            for m in range(2, size + 1)
-            for chosen in combinations(range(size), m)
-        ]
-    )
-    pairs = (members[:, first[own]] & members[:, second[own]]).astype(float)
-    members, pairs = members[pairs.any(axis=1)], pairs[pairs.any(axis=1)]
-    away = values - values.mean(axis=0)
-    covariance = away.T @ away / len(away)
-    shrinkage = max(SHRINKAGE, own.sum() / (own.sum() + len(away)))
-    covariance *= 1 - shrinkage
-    covariance[np.diag_indices(len(covariance))] += shrinkage * np.trace(covariance) / len(covariance)
-    precision = np.linalg.inv(covariance)
-    scores = away @ precision @ pairs.T / np.sqrt(np.einsum("sp,pq,sq->s", pairs, precision, pairs))
-    best = int(scores[0].argmax())
-    names = answers.raters[answers.chosen[:size][members[best]]].astype(str).tolist()
-    inside = pairs[best] > 0
-    effect = float(values[0, inside].mean() - values[1:, inside].mean())
-    high = f"the raters {', '.join(names)} agree beyond what the inferred truth explains, or the others share errors"
-    largest = scores.max(axis=1)
-    check = Check(
-        "largest score of a set of raters", float(largest[0]), largest[1:], high, high, "upper", effect
-    )
-    return [check], names
+    return (second < size) & (_common(answers)[first, second] >= FEWEST_COMMON)
+
+
+def _sizes(answers: Answers) -> np.ndarray:
+    """Return the number of raters of each group (group,)."""
+    return np.bincount(answers.group, minlength=len(answers.groups))
 
 
 def _common(answers: Answers) -> np.ndarray:

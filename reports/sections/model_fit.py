@@ -8,6 +8,7 @@ import xarray as xr
 
 from ... import evaluation, inference, models
 from ...evaluation import plots
+from ...evaluation.checks.labels import SHARE, TOGETHER
 from ...models import Labels, catalog
 from ..page import Section, table_rows
 from ..wording import PEOPLE, first_names, percent, with_interval
@@ -81,17 +82,29 @@ def _what_fails(
     by = by or _attribute_with_groups(data)
     if by is None or name == "shared_guess":
         remedy = "" if name == "correlated_votes" else ", and correlated_votes allows for it on average"
-        row = found.sel(check=failed[0])
         return (
-            f"These raters share errors: {failed[0]} {float(row['observed']):.2g}, where the model expects "
-            f"{float(row['lower']):.2g} to {float(row['upper']):.2g}. {below}. ebcc looks for kinds of items on which raters err "
-            f"together (--model ebcc){remedy}."
+            f"These raters share errors: {_correlation_in_words(found, failed)}. {below}. ebcc looks for kinds of items on "
+            f"which raters err together (--model ebcc){remedy}."
         ), {"shares_errors": True}
     words, facts = _refit(tree, data, seed, by)
     return f"These raters share errors: {words[0]} {below}; {words[1]}", {
         "shares_errors": True,
         "shared_guess": facts,
     }
+
+
+def _correlation_in_words(found: xr.Dataset, failed: np.ndarray) -> str:
+    """Return the first failed correlation of errors in words; that of the main check is of all raters, or of a set of them."""
+    name = str(failed[0])
+    if name == SHARE:
+        name = TOGETHER
+        if not float(found["observed"].sel(check=name)) > float(found["upper"].sel(check=name)):
+            more = float(found["effect"].sel(check=SHARE))
+            raters = first_names(found.attrs["sharing_raters"])
+            return f"those of two of the raters {raters} correlate by {more:.2g} more than the model expects"
+    row = found.sel(check=name)
+    expected = f"{float(row['lower']):.2g} to {float(row['upper']):.2g}"
+    return f"{name} {float(row['observed']):.2g}, where the model expects {expected}"
 
 
 def _attribute_with_groups(data: Labels) -> str | None:

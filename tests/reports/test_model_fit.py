@@ -73,7 +73,7 @@ def test_raters_without_groups_are_offered_other_models():
     assert section.facts["verdict"].startswith("These raters share errors: ")
     assert "--model ebcc" in section.facts["verdict"] and "correlated_votes allows for it" in section.text
     assert checks.part and {row["check"] for row in checks.rows} >= {
-        "largest score of a set of raters",
+        "log likelihood ratio of a set of raters who share errors",
         "distinct answers by item",
     }
     assert "shared_guess" not in section.facts

@@ -1,12 +1,14 @@
 """Checks of labels: sums over pairs of answers against loops, level, power, and what replicates are drawn by."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation.checks import labels as label_checks
 from raterzoo.evaluation.checks.label_laws import Answers, _drawn_from_plausibility
-from raterzoo.evaluation.checks.labels import numbers_of
+from raterzoo.evaluation.checks.labels import Numbers, numbers_of
 
 from tests.support.monte_carlo import assert_rejects_twin
 
@@ -114,7 +116,8 @@ def test_sums_over_pairs_are_those_of_loops():
     chosen = answers.chosen
     own = pairs[:, chosen][:, :, chosen][:, *upper]
     right = np.divide(own[0], own[1], out=np.zeros(6), where=own[1] > 0)
-    np.testing.assert_allclose(label_checks._by_pair(answers, label, weight, table), right, atol=1e-12)
+    found = label_checks._by_pair(answers, label, weight, table)
+    np.testing.assert_allclose(found, [right, own[0]], atol=1e-12)
 
 
 def test_independent_raters_fit_and_copies_are_found():
@@ -126,7 +129,7 @@ def test_independent_raters_fit_and_copies_are_found():
     shared = {
         "mean residual correlation of two raters",
         "residual correlation within llm",
-        "largest score of a set of raters",
+        label_checks.SHARE,
     }
     assert all(failed(own) & shared for own in found)
     assert found[0].attrs["sentences"][0].endswith(".") and found[0].attrs["answers"] == 200 * RATERS
@@ -134,6 +137,30 @@ def test_independent_raters_fit_and_copies_are_found():
     within = [KINDS[int(a[1])] == KINDS[int(b[1])] for a, b in effect.index.str.split(", ")]
     assert effect[within].mean() > effect[~np.array(within)].mean() + 0.05
     assert len(found[0].attrs["sharing_raters"]) > 1
+
+
+def test_the_likelihood_ratio_is_the_mean_over_groups_and_sets():
+    rng, tables, raters, items = np.random.default_rng(4), 300, 4, 30
+    rater = np.tile(np.arange(raters), items)
+    answers = Answers(
+        np.repeat(np.arange(items), raters), rater, rater * 0, np.full(items, -1), np.arange(raters),
+        np.array(["a", "b"]), np.array([0, 0, 1, 1]), ["x", "y"],
+    )  # fmt: skip
+    pairs, within = rng.normal(size=(tables, 6)), rng.normal(size=(tables, 2))
+    pairs[0, 3], within[0, 1] = 3.0, 2.5  # of raters 1 and 2, and of the second group
+    found = [Numbers(0, w, 0, p, p, *[np.zeros(0)] * 2, 0, 0, 0) for p, w in zip(pairs, within, strict=True)]
+    ((check,), sharing) = label_checks._sharing(answers, found)
+    index = {pair: k for k, pair in enumerate(combinations(range(raters), 2))}
+    sums = [
+        sum(pairs[:, index[pair]] for pair in combinations(own, 2))
+        for size in (2, 3, 4)
+        for own in combinations(range(raters), size)
+    ]
+    ratio = [
+        np.mean([np.exp(2 * (x - x.mean()) / x.std() - 2) for x in own], axis=0) for own in (within.T, sums)
+    ]
+    np.testing.assert_allclose([check.observed, *check.replicated], np.log(np.mean(ratio, axis=0)))
+    assert check.is_main and sharing == ["1", "2"]
 
 
 def test_replicates_by_wrong_matrices_are_false_alarms(monkeypatch):
