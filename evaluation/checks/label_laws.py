@@ -268,15 +268,17 @@ def _start_of(
     """
     if not {"prevalence", "confusion"} <= set(posterior.data_vars):
         return _drawn_from_plausibility(posterior["plausibility"], answers, places[1], points, rng)
-    prevalence = posterior["prevalence"].transpose(*SAMPLE, "category")
-    confusion = posterior["confusion"].transpose(*SAMPLE, ..., "category", "answer")
+    chosen = {d: xr.DataArray([point[d] for point in points], dims="point") for d in SAMPLE}
+    prevalence = posterior["prevalence"].isel(chosen).transpose("point", "category").to_numpy()
+    confusion = posterior["confusion"].isel(chosen).transpose("point", ..., "category", "answer")
+    if "rater" in confusion.dims:
+        confusion = confusion.isel(rater=places[2])
+    matrices = confusion.to_numpy().reshape(len(points), -1, *confusion.shape[-2:])
 
     @lru_cache(maxsize=2)
     def start(draw: int) -> tuple[np.ndarray, np.ndarray]:
-        own = confusion.isel(points[draw])
-        law = own.isel(rater=places[2]).to_numpy() if "rater" in own.dims else own.to_numpy()[None]
-        share = prevalence.isel(points[draw]).to_numpy()
-        return _normalised(share), np.broadcast_to(_normalised(law), (answers.shape[1], *law.shape[1:]))
+        law = _normalised(matrices[draw])
+        return _normalised(prevalence[draw]), np.broadcast_to(law, (answers.shape[1], *law.shape[1:]))
 
     return start
 
