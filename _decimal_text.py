@@ -6,6 +6,7 @@
 import re
 
 _DECIMAL = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?\s*")
+_ID = re.compile(r"0|-?[1-9][0-9]{0,99}")
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,100}\s*")
 
 
@@ -17,3 +18,8 @@ def decimal_number(text: str) -> float | None:
 def whole_number(text: str) -> int | None:
     """Return the integer of a decimal text without a point; None if it is none."""
     return int(text) if _WHOLE.fullmatch(text) else None
+
+
+def integer_id(text: str) -> int | None:
+    """Return the integer whose only decimal text this is: without plus, blanks or leading zeros; None if it is none."""
+    return int(text) if _ID.fullmatch(text) else None

@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from .. import evaluation
-from .._messages import ASK_TRUTH
+from .._decimal_text import integer_id
+from .._messages import ASK_TRUTH, short_repr
 from ..evaluation.truth.matching import with_complement
 from ..evaluation.truth.plausibility import Plausibility, UnknownTruth, plausibility_of, truth_of
 from ..inference.storage.checksums import has_checksums
@@ -25,6 +26,7 @@ from .options import thresholds_of
 from .tables import check_side_metrics, read_item_groups, read_orders, read_predictions, read_sides
 from .terminal import print_note, print_table, print_text
 
+MAX_ID = np.iinfo(np.int64).max
 UNFOLDED = ("mean", "90 % interval", "raters", "items", "MCSE", "by", "P")
 
 
@@ -169,12 +171,13 @@ def _with_ids_of(tree: xr.DataTree, read: xr.DataArray, path: Path) -> xr.DataAr
     if tree["posterior"]["item"].dtype.kind not in "iu":
         return read
     ids = read["item"].to_numpy().tolist()
-    if odd := [item for item in ids if not item.removeprefix("-").isdecimal()]:
+    numbers = [integer_id(item) for item in ids]
+    if odd := [item for item, n in zip(ids, numbers, strict=True) if n is None or abs(n) > MAX_ID]:
         raise ValueError(
-            f"{path}: the items of the posterior are integers, and {odd[0]!r} is none; write their numbers, or fit a table "
-            "whose items have these names"
+            f"{path}: the items of the posterior are integers, and {short_repr(odd[0])} is none; write their numbers, or "
+            "fit a table whose items have these names"
         )
-    return read.assign_coords(item=np.array(ids).astype(np.int64))
+    return read.assign_coords(item=np.array(numbers, np.int64))
 
 
 def _check_several(predicted: xr.DataArray, path: Path) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from scipy.stats import rankdata
 
+from ..._decimal_text import integer_id
 from ..calls import EvaluationError
 from ..metrics.metric import Metric
 from ..truth.matching import ROUNDING, check_distinct, match_items, with_complement
@@ -128,7 +129,7 @@ def _names(view: Plausibility, labels: xr.DataArray) -> np.ndarray:
         odd = int(names.ravel()[0])
     elif not integers and view.integer_labels:
         texts = [name for name in np.unique(names).tolist() if name not in ("", OTHER)]
-        odd = next((name for name in texts if not name.removeprefix("-").isdecimal()), None)
+        odd = next((name for name in texts if integer_id(name) is None), None)
     if odd is not None:
         expected = "integers" if view.integer_labels else "text"
         raise EvaluationError(

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from ..._decimal_text import integer_id
 from ...evaluation import EvaluationError, plots, survey_equivalence, survey_summary
 from ...evaluation.surveys.results import equivalence_in_words
 from ...models import Labels
@@ -179,10 +180,14 @@ def default_rules(hard: bool, combiner: str | None, scorer: str | None, learn: s
         learn = "leave-one-out" if scorer in ADDITIVE or combiner != "abc" else "in-sample"
     elif combiner != "abc":
         raise ValueError(f"--learn {learn}: only abc learns; leave it out, or take --combiner abc")
-    if learn not in ("leave-one-out", "in-sample") and not learn.isdecimal():
+    folds = integer_id(learn)
+    if learn not in ("leave-one-out", "in-sample") and folds is None:
         raise ValueError(f"--learn {learn}: write leave-one-out, in-sample, or a number of folds")
-    learned = int(learn) if learn.isdecimal() else learn
-    return {"combiner": combiner, "scorer": scorer.replace("-", "_"), "learn": learned}
+    return {
+        "combiner": combiner,
+        "scorer": scorer.replace("-", "_"),
+        "learn": learn if folds is None else folds,
+    }
 
 
 def probabilities_of(predicted: xr.DataArray, data: Labels) -> xr.DataArray:

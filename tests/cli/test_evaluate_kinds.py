@@ -101,9 +101,12 @@ class TestIntegerItems:
         assert result.exit_code == 0, result.output
 
     def test_a_name_is_refused_with_a_remedy(self, tmp_path):
-        table = {"item": [9, 10, "b"], "category": [*"xxy"], "rank": [1, 1, 1]}
-        result = run("evaluate", self.posterior("labels", tmp_path), write(tmp_path / "t.csv", table))
-        assert result.exit_code == 2 and "are integers, and 'b' is none; write their numbers" in said(result)
+        posterior = self.posterior("labels", tmp_path)
+        for name in ("b", "\u0661\u0661", "011", "1_1", "+11", f"1{'0' * 30}"):  # Arabic digits of 11
+            table = {"item": [9, 10, name], "category": [*"xxy"], "rank": [1, 1, 1]}
+            result = run("evaluate", posterior, write(tmp_path / "t.csv", table))
+            assert result.exit_code == 2, name
+            assert f"are integers, and {name!r} is none; write their numbers" in said(result)
 
 
 def test_annotations_in_place_of_predictions_are_noticed(posteriors, tmp_path):

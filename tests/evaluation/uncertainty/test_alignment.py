@@ -58,6 +58,14 @@ def test_integer_items_against_text():
     evaluation.uncertainty_adjusted(evaluation.overlap(2), array, predicted(GOOD, range(4)))
 
 
+@pytest.mark.parametrize("name", ["\u0663", "03", "3_0", "+3", "3 "])
+def test_integer_categories_have_one_text(name):
+    """Arabic digits, leading zeros and blanks are no further category that would be counted as wrong."""
+    law = as_flat(CASE, integers=True)
+    with pytest.raises(evaluation.EvaluationError, match="categories of the posterior are integers"):
+        evaluation.uncertainty_adjusted(evaluation.overlap(2), law, predicted([[name]] * 4))
+
+
 def test_integer_categories_against_text():
     with pytest.raises(evaluation.EvaluationError, match=r"integers \(.\), .* text \('label 0'\)"):
         evaluation.uncertainty_adjusted(evaluation.overlap(2), as_flat(CASE, integers=True), predicted(GOOD))
