@@ -3,12 +3,16 @@
 `cost` compares a run with a store with one in memory, on the data of dermatology.py: CPU and wall seconds of both, after
 compilation; both must draw the same bits.
 
+`read` compares reading all of a posterior with checksums and the same posterior without, as zarr and as netCDF: the least CPU
+seconds of pairs in turn, files in the page cache, where nothing hides the cost of checksums.
+
 `pool`, `driver` and `dask` scatter draws of rankings while processes are killed by SIGKILL, each a random time after a shard is
 written. The store must equal `inference.sample` of all rankings at once to the bit. Prints the kills, and the seconds.
 """
 
 import argparse
 import functools
+import gc
 import os
 import random
 import signal
@@ -50,6 +54,49 @@ def cost(draws: int) -> None:
                 assert same, f"{group}/{name} differs"
         size = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
         print(f"the store has {size / 2**20:,.0f} MiB")
+
+
+def read(pairs: int) -> None:
+    """Compare reading a posterior with checksums and without."""
+    from raterzoo.inference.storage.checksums import has_checksums
+    from raterzoo.inference.storage.posterior_files import read_posterior, write_posterior
+
+    def seconds(path: Path) -> float:
+        gc.collect()
+        started = time.process_time()
+        tree = read_posterior(path).load()
+        used = time.process_time() - started
+        tree.close()
+        return used
+
+    warnings.simplefilter("ignore")  # so few draws have not converged
+    labels = models.simulators.labels(items=2_000, raters=50, categories=6, random_seed=1).data
+    with tempfile.TemporaryDirectory() as folder:
+        own = Path(folder) / "own.zarr"
+        inference.sample(
+            models.dawid_skene(labels), store=own, draws=500, thin=1, random_seed=1, progressbar=False
+        )
+        netcdf, bare, bare_netcdf = (
+            own.with_suffix(".nc"),
+            Path(folder) / "bare.zarr",
+            Path(folder) / "bare.nc",
+        )
+        write_posterior(read_posterior(own), netcdf)
+        read_posterior(own).to_zarr(bare, consolidated=False)
+        without = read_posterior(netcdf)
+        for node in without.subtree:
+            for array in node.to_dataset(inherit=False).variables.values():
+                array.encoding["fletcher32"] = False
+        without.to_netcdf(bare_netcdf, engine="h5netcdf")
+        for whole, other in ((own, bare), (netcdf, bare_netcdf)):
+            assert has_checksums(whole) and not has_checksums(other)
+            size = sum(f.stat().st_size for f in [whole, *whole.rglob("*")] if f.is_file()) / 2**20
+            times = np.array([[seconds(path) for path in (whole, other)] for _ in range(pairs + 1)])[1:]
+            checked, bare_seconds = times.min(axis=0)  # what else runs only adds
+            print(
+                f"{whole.suffix}, {size:,.0f} MiB: {checked:.2f} CPU s with checksums, {bare_seconds:.2f} without, "
+                f"{checked / bare_seconds - 1:+.0%}; medians {np.median(times[:, 0]):.2f} and {np.median(times[:, 1]):.2f}"
+            )
 
 
 def rankings(items: int) -> models.PartialRankings:
@@ -176,9 +223,11 @@ if __name__ == "__main__":
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="cost|pool|driver|dask")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="cost|read|pool|driver|dask")
     own = commands.add_parser("cost", help="seconds of a run with a store and in memory")
     own.add_argument("--draws", type=int, default=1000)
+    own = commands.add_parser("read", help="CPU seconds of reading with checksums and without")
+    own.add_argument("pairs", type=int, nargs="?", default=12)
     for name, killed in (("pool", "workers"), ("driver", "the driver"), ("dask", "dask workers")):
         own = commands.add_parser(name, help=f"kill {killed} at random times")
         own.add_argument("kills", type=int, nargs="?", default=100)
@@ -189,6 +238,8 @@ if __name__ == "__main__":
     asked = parser.parse_args()
     if asked.command == "cost":
         cost(asked.draws)
+    elif asked.command == "read":
+        read(asked.pairs)
     elif asked.command == "child":
         scattered(rankings(asked.items), 2, asked.store)
     else:

@@ -181,7 +181,7 @@ def default_rules(hard: bool, combiner: str | None, scorer: str | None, learn: s
     elif combiner != "abc":
         raise ValueError(f"--learn {learn}: only abc learns; leave it out, or take --combiner abc")
     folds = integer_id(learn)
-    if learn not in ("leave-one-out", "in-sample") and folds is None:
+    if learn not in ("leave-one-out", "in-sample") and (folds is None or folds < 0):
         raise ValueError(f"--learn {learn}: write leave-one-out, in-sample, or a number of folds")
     return {
         "combiner": combiner,
