@@ -35,6 +35,8 @@ def exit_on_input_error[**P](command: Callable[P, None]) -> Callable[P, None]:
             if type(problem).__name__ == "LinAlgError":
                 raise
             message = getattr(problem, "with_option", str(problem))
+            if isinstance(problem, OSError) and problem.strerror and problem.filename is None:
+                message = problem.strerror  # without "[Errno 2]"
             typer.echo(f"raterzoo: {printable_line(message)}", err=True)
             raise typer.Exit(2) from problem
         except RuntimeError as problem:

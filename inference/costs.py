@@ -174,12 +174,11 @@ class Costs:
         if not self._in_store:
             found.append("a store= (-o NAME.zarr), which keeps draws on disk")
         if "confusion" in self._sizes:
-            found.append("a model with few numbers for each rater (one_coin)")
             found.append("rare categories pooled into one")
         elif "quality" in self._sizes:
             found.append("a point estimate (inference.quite, inference.bradley_terry_mle)")
         if self.plan.densities:
-            found.append("log_likelihood=False")
+            found.append("log_likelihood=False (in Python)")
         return f"Less: {', '.join(found[:-1])}, or {found[-1]}"
 
 

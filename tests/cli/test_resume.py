@@ -57,7 +57,7 @@ def test_an_interrupted_fit_is_resumed(annotations, interrupted, tmp_path):
             ["--resume", "{store}", "-o", "x.zarr", "--model", "prirn", "--workers", "3"],
             "leave out --output, --model, --workers",
         ),
-        (["--resume", "nowhere.zarr"], "there is no store"),
+        (["--resume", "nowhere.zarr"], "raterzoo: there is no store"),
         (["--resume", "{annotations}"], "not a zarr store"),
         (["{annotations}", "-o", "{store}"], "raterzoo fit --resume"),
         (["{annotations}"], "-o posterior.nc or posterior.zarr"),

@@ -82,7 +82,8 @@ def test_three_hundred_categories_are_said_before_the_first_draw(monkeypatch):
     route, own = route_of(model), costs.Costs(model, plan(draws=1000, thin="pilot"))
     monkeypatch.setenv(costs.ALLOWED, "4")
     with pytest.raises(
-        ValueError, match=r"GB of memory and .*4\.0 GB are available\. Less: fewer draws=.*one_coin"
+        ValueError,
+        match=r"GB of memory and .*4\.0 GB are available\. Less: fewer draws=.*rare categories pooled",
     ):
         own.check_run(route)
     monkeypatch.setenv(costs.ALLOWED, "1000")
