@@ -18,8 +18,7 @@ KERNELS = sorted(
     if path.parent.name == "kernels" or path.stem.endswith("_kernels")
 )
 ALLOWED = {
-    "maximise_worth: here[:] = 1.0 / (last - first)",  # a number
-    "maximise_worth: here[:] = wins / exposure",  # an array: a change would call for the evidence on its draws again
+    "maximise_worth: here[:] = 1.0 / (last - first)"  # a number
 }
 
 

@@ -187,7 +187,7 @@ class Races(NamedTuple):
     weight: np.ndarray  # float64 (ranking,), power of the likelihood
 
 
-@cached_njit(nogil=True)
+@cached_njit(nogil=True, error_model="numpy")
 def maximise_worth(races, max_iterations, tolerance):
     """Maximise the likelihood of every problem from equal worths.
 
@@ -211,12 +211,19 @@ def maximise_worth(races, max_iterations, tolerance):
         step = 0
         while True:
             log_likelihood[problem] = _e_step(races, problem, here, table, exposure)
-            # gradient in log w_k: n_k - w_k e_k
-            converged[problem] = np.abs(wins - here * exposure).max() <= tolerance * weight
-            if converged[problem] or step == max_iterations:
+            level = True
+            for k in range(last - first):
+                # gradient in log w_k: n_k - w_k e_k
+                level &= abs(wins[k] - here[k] * exposure[k]) <= tolerance * weight
+            converged[problem] = level
+            if level or step == max_iterations:
                 break
-            here[:] = wins / exposure  # M-step
-            here /= here.sum()
+            total = 0.0
+            for k in range(last - first):
+                here[k] = wins[k] / exposure[k]  # M-step
+                total += here[k]
+            for k in range(last - first):
+                here[k] /= total
             step += 1
         iterations[problem] = step
     return worth, log_likelihood, iterations, converged
