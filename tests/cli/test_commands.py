@@ -68,6 +68,7 @@ def test_report_is_one_page_with_its_tables(annotations, predictions, tmp_path):
         "Data",
         "Model",
         "Convergence",
+        "Does the model fit?",
         "Certainty",
         "Plausibilities",
         "Metrics",
@@ -81,13 +82,14 @@ def test_report_is_one_page_with_its_tables(annotations, predictions, tmp_path):
     assert headings == list(dict.fromkeys(headings))
     assert "Only predicted: " in page and "worst quantity" in page
     assert (
-        page.count("<svg") == 7
+        page.count("<svg") == 8
         and page.count("http-equiv") == 1
         and "<script" not in page
         and 'src="' not in page
     )
     assert {p.name for p in out.iterdir()} == {
         "report.html", "report.json", "posterior.nc", "certainty.csv", "certainty_and_agreement.csv", "convergence.csv",
+        "model_checks.csv",
         "metrics.csv", "comparison.csv", "best.csv", "optimism.csv", "reliability.csv", "prior.csv", "ask_next.csv",
     }  # fmt: skip
 

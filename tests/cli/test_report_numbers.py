@@ -83,8 +83,16 @@ def sections_with_rows(found):
 
 
 def test_sections_are_in_their_order(page):
-    order = ["Metrics", "Comparison", "Data", "Model", "Convergence", "Certainty", "Plausibilities"]
-    order += ["Sensitivity", "Risk", "Next annotations", "Posterior", "How to cite", "Glossary"]
+    order = ["Metrics", "Comparison", "Data", "Model", "Convergence", "Does the model fit?", "Certainty"]
+    order += [
+        "Plausibilities",
+        "Sensitivity",
+        "Risk",
+        "Next annotations",
+        "Posterior",
+        "How to cite",
+        "Glossary",
+    ]
     assert re.findall("<h2>(.*?)</h2>", page) == order
 
 
@@ -102,6 +110,7 @@ def test_keys_are_stable(found):
         "data": {"items", "raters", "annotations", "categories", "only_predicted"},
         "model": {"name", "priors", "reliability", "reliabilities", "method", "seed", "draws", "chains", "seconds"},
         "convergence": {"converged", "verdict"},
+        "fit": {"verdict"},
         "certainty": {"mean", "lower", "upper", "below_99", "below_99_lower", "below_99_upper", "agreement"},
         "metrics": {"probability", "larger_is_better"},
         "comparison": {"headline", "order", "best", "optimism"},

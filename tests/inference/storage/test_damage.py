@@ -218,10 +218,10 @@ NETCDF = {
 
 
 def test_numbers_with_a_unit_of_time_stay_numbers(tmp_path):
-    tree, path = posterior(), tmp_path / "days.nc"
+    path = tmp_path / "days.nc"
     days = xr.DataArray(np.ones((2, 3)), dims=("chain", "draw"), attrs={"units": "days since 2000-01-01"})
-    tree["posterior"] = tree["posterior"].to_dataset()[["plausibility"]].isel(draw=slice(3)).assign(days=days)
-    xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset()}).to_netcdf(path, engine="h5netcdf")
+    draws = posterior()["posterior"].to_dataset()[["plausibility"]].isel(draw=slice(3)).assign(days=days)
+    xr.DataTree.from_dict({"posterior": draws}).to_netcdf(path, engine="h5netcdf")
     assert read_posterior(path)["posterior"]["days"].dtype == float
 
 
