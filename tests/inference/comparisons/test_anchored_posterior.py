@@ -195,9 +195,14 @@ def test_scale_and_shift_of_a_box_are_redrawn_and_nothing_else():
     reach, eta = np.ptp(np.r_[0, np.cumsum(parts[0][: n - 1])]), parts[0][n - 1 :]
     low, high = max(reach, prior.low / eta.min()), prior.high / eta.max()
     grid = np.linspace(low, high, 10_001)
-    density = grid ** (k - n) * (1 - reach / grid)
-    below = np.r_[0, np.cumsum((density[1:] + density[:-1]) / 2)]
-    assert kstest(scales, lambda g: np.interp(g, grid, below / below[-1])).pvalue > 1e-4
+
+    def p_of(power):
+        density = grid**power * (1 - reach / grid)
+        below = np.r_[0, np.cumsum((density[1:] + density[:-1]) / 2)]
+        return kstest(scales, lambda g: np.interp(g, grid, below / below[-1])).pvalue
+
+    assert p_of(k - n) > 1e-4
+    assert p_of(k - n + 6) < 1e-4
 
 
 def test_a_scale_moves_with_all_that_it_scales(monkeypatch):
