@@ -14,7 +14,7 @@ import pymc as pm
 import xarray as xr
 
 from .._messages import OUR_FILES
-from .kernels.convergence import measure_mixing, normal_scores_of_ranks
+from .kernels.convergence import FEW_DRAWS, measure_mixing, normal_scores_of_ranks
 from .methods import Route, begin_run, nuts_thinning
 from .runs.available_memory import available_memory
 from .runs.compiled_models import compilation_of_densities
@@ -25,6 +25,7 @@ SAID_BYTES, SAID_SECONDS = 2e9, 300.0  # above these the estimate is said
 SMALL = 10_000_000  # numbers in all draws, or in the pilot run, of a run that nothing is estimated of
 TRIAL_SECONDS, MOST_TRIAL_DRAWS = 0.1, 256  # of a trial: one of them, or one draw if that takes longer
 TRIAL_THINNING = 5
+DIAGNOSED_AT_ONCE = 10 * 8  # bytes of temporary arrays for each draw of a quantity
 TRIAL_SIZE = 2**18  # draws of all quantities whose diagnosis is timed
 LARGE_GRADIENT = 4 * SMALL  # numbers in all draws of NUTS from which its gradient is compiled and timed
 STEPS_OF_NUTS = 15  # gradients of a draw: a trajectory of four doublings
@@ -123,6 +124,8 @@ class Costs:
         else:
             # the draws, and temporary arrays of the largest variable: log prior densities in double precision, or the diagnosis
             memory = kept * (sum(sizes.values()) + sizes[largest] * (3 if route.method == "gibbs" else 0.5))
+            if (diagnosed := kept * max(self._sizes.values())) <= FEW_DRAWS:  # of all quantities at once
+                memory = max(memory, kept * sum(sizes.values()) + DIAGNOSED_AT_ONCE * diagnosed)
         if route.method == "gibbs" and plan.thin == "pilot" and tuning is None:
             # two copies in double precision, and the ranks of its diagnosis
             memory = max(memory, PILOT_CHAINS * PILOT_DRAWS * 2.5 * 8 * self._numbers)
