@@ -82,7 +82,7 @@ def kept_posterior(tree: xr.DataTree, keep: str | None = None) -> KeptPosterior:
     sizes = {True: 0, False: 0}  # bytes of what thinning takes draws from, and of the rest
     for node in tree.subtree:
         for array in node.to_dataset(inherit=False).variables.values():
-            sizes["draw" in array.dims and node.name != REPLICATES] += array.nbytes
+            sizes[_is_thinned(node, array)] += array.nbytes
     drawn, fixed = sizes[True], sizes[False]
     if keep is None:
         keep = "all" if fixed + drawn <= LARGE else "thinned"
@@ -95,13 +95,17 @@ def kept_posterior(tree: xr.DataTree, keep: str | None = None) -> KeptPosterior:
     return KeptPosterior(keep, step, draws, kept, size, fixed + drawn * kept / draws)
 
 
+def _is_thinned(node: xr.DataTree, values: xr.Variable | xr.Dataset) -> bool:
+    """Return whether thinning takes draws from values of a node."""
+    return "draw" in values.dims and node.name != REPLICATES
+
+
 def _thinned(tree: xr.DataTree, step: int) -> xr.DataTree:
     """Return every so many draws of each chain; the attribute ``thinned`` is the step."""
     nodes = {}
     for node in tree.subtree:
         own = node.to_dataset(inherit=False)
-        is_thinned = "draw" in own.dims and node.name != REPLICATES
-        nodes[node.path] = own.isel(draw=slice(None, None, step)) if is_thinned else own
+        nodes[node.path] = own.isel(draw=slice(None, None, step)) if _is_thinned(node, own) else own
     found = xr.DataTree.from_dict(nodes)
     found.attrs["thinned"] = step
     return found

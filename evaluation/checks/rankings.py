@@ -247,10 +247,11 @@ def _difference(tied: np.ndarray, agreement: np.ndarray) -> float:
     return float(agreement[tied].mean() - agreement[~tied].mean())
 
 
+AGREEMENT = "mean agreement of two raters of an item"
 MAIN = {"agreement"}  # of the single numbers; the checks of groups are, too
 SINGLE = {
     "agreement": (
-        "mean agreement of two raters of an item",
+        AGREEMENT,
         "raters of an item agree less than the model expects",
         "raters of an item agree more than the model expects",
     ),

@@ -114,9 +114,10 @@ class _PairCorrelations:
         )
 
 
+SPREAD = "spread of the scores of an item"
 SHAPES = {
     "spread": (
-        "spread of the scores of an item",
+        SPREAD,
         "scores of an item differ less than the model expects",
         "scores of an item differ more than the model expects",
     ),

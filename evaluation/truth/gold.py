@@ -28,8 +28,12 @@ def gold_against_answers(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> list[
     label = observed["observed_label"]
     if label.dims != constant["annotation_item"].dims or constant["gold"].dims != ("item",):
         return []  # counts of labels
-    gold, item = (constant[name].to_numpy().astype(np.int64) for name in ("gold", "annotation_item"))
-    found = contradicts_answers(gold, item, label.to_numpy())
+    gold = constant["gold"].to_numpy().astype(np.int64)
+    if (gold < 0).all():
+        return []  # the answers are not read
+    found = contradicts_answers(
+        gold, constant["annotation_item"].to_numpy().astype(np.int64), label.to_numpy()
+    )
     return tree["posterior"]["item"].to_numpy()[found].astype(str).tolist()
 
 

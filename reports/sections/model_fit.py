@@ -70,7 +70,7 @@ def _what_fails(
 ) -> tuple[str, dict[str, Any]]:
     """Return what fails, what it does to the certainties and what to do, in words and numbers."""
     failed = found["check"].to_numpy()[found["fails"].to_numpy()].astype(str)
-    if not any("residual correlation" in name or "set of raters" in name for name in failed):
+    if not any("residual correlation" in name or name == SHARE for name in failed):
         return f"The model does not fit the answers. {found.attrs['sentences'][0]}", {}
     name = str(tree.attrs.get("model"))
     believes = name in catalog and catalog[name].independent_raters

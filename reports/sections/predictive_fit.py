@@ -6,12 +6,12 @@ import numpy as np
 import xarray as xr
 
 from ... import evaluation
+from ...evaluation.checks.rankings import AGREEMENT
+from ...evaluation.checks.scores import SPREAD
 from ..page import Section
 from .model_fit import checked_sections, unchecked_section
 
-SPREAD = "spread of the scores of an item"
 SHARED = ("residual correlation", "largest eigenvalue")  # in the names of the checks of what raters share
-AGREEMENT = "mean agreement of two raters of an item"
 SAID = 2  # failed checks of which the verdict speaks; the table has all
 IN_PRIOR = (
     "Not checked: the rankings are in the prior of this model, which has no law that could simulate them; plackett_luce has one "

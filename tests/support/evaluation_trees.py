@@ -1,11 +1,12 @@
 """Small posteriors with known answers, in both layouts, for the tests of evaluation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
-__all__ = ["Case", "as_dense", "as_flat", "random_case", "tree_of"]
+__all__ = ["Case", "as_dense", "as_flat", "distributions", "random_case", "tree_of"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,17 @@ def as_flat(case: Case, *, integers: bool = False, concentration: float | None =
     )
 
 
+def distributions(draws: np.ndarray, items: Sequence[str], categories: Sequence[str]) -> xr.DataArray:
+    """Return draws (chain, draw, item, category) of the distributions of labels."""
+    return xr.DataArray(
+        draws,
+        {"item": items, "category": categories},
+        ("chain", "draw", "item", "category"),
+        name="plausibility",
+        attrs={"truth": "distribution"},
+    )
+
+
 def as_dense(case: Case, rng: np.random.Generator | None = None) -> xr.DataTree:
     """Return the tree over all categories: OTHER left out, or with a generator split by brute force."""
     n_items, shape = len(case.named), case.draws[0].shape[:-1]
@@ -98,10 +110,4 @@ def as_dense(case: Case, rng: np.random.Generator | None = None) -> xr.DataTree:
         if rng is not None:
             share = rng.dirichlet([case.concentration] * len(rest), shape)
             dense[..., i, rest] = draws[..., -1:] * share
-    plausibility = xr.DataArray(
-        dense,
-        dims=("chain", "draw", "item", "category"),
-        coords={"item": case.items, "category": case.categories},
-        attrs={"truth": "distribution"},
-    )
-    return tree_of(plausibility.to_dataset(name="plausibility"))
+    return tree_of(distributions(dense, case.items, case.categories).to_dataset())

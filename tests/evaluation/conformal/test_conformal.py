@@ -10,7 +10,7 @@ from raterzoo.evaluation import EvaluationError
 from raterzoo.evaluation.conformal.sets import conformal_sets, corrected_threshold, miss_rate, threshold_of
 from raterzoo.models import simulators
 
-from tests.support.evaluation_trees import as_dense, as_flat, random_case
+from tests.support.evaluation_trees import as_dense, as_flat, distributions, random_case
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from tests.support.source_twins import altered
 
@@ -19,17 +19,9 @@ ITEMS = [f"case {i}" for i in range(12)]
 
 def dense(draws, items=None, categories=None):
     """A posterior (chain, draw, item, category)."""
-    coords = {
-        "item": ITEMS[: draws.shape[-2]] if items is None else items,
-        "category": [f"label {k}" for k in range(draws.shape[-1])] if categories is None else categories,
-    }  # fmt: skip
-    return xr.DataArray(
-        draws,
-        coords,
-        ("chain", "draw", "item", "category"),
-        name="plausibility",
-        attrs={"truth": "distribution"},
-    )
+    items = ITEMS[: draws.shape[-2]] if items is None else items
+    categories = [f"label {k}" for k in range(draws.shape[-1])] if categories is None else categories
+    return distributions(draws, items, categories)
 
 
 def scores_of(values, like):

@@ -14,6 +14,8 @@ from raterzoo.evaluation import EvaluationError, plots
 from raterzoo.evaluation.plots import canvas
 from raterzoo.evaluation.plots.style import plain, shortened
 
+from tests.support.evaluation_trees import distributions
+
 BACKENDS = ["matplotlib", "plotly", "bokeh"]
 CATEGORIES = ["<b>x</b>", "$y$", "OTHER"]
 CERTAINTY = xr.DataArray([0.5, 0.9, 1.0, 0.7], {"item": ["<i>a</i>", "$b$", "c", "d"]}, ("item",))
@@ -21,14 +23,7 @@ CERTAINTY = xr.DataArray([0.5, 0.9, 1.0, 0.7], {"item": ["<i>a</i>", "$b$", "c",
 
 def posterior():
     values = np.random.default_rng(1).dirichlet([4.0, 2.0, 1.0], size=(2, 30, 4))
-    coords = {"item": CERTAINTY["item"].to_numpy(), "category": CATEGORIES}
-    return xr.DataArray(
-        values,
-        coords,
-        ("chain", "draw", "item", "category"),
-        name="plausibility",
-        attrs={"truth": "distribution"},
-    )
+    return distributions(values, CERTAINTY["item"].to_numpy(), CATEGORIES)
 
 
 def sweep():

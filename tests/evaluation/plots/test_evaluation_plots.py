@@ -7,6 +7,8 @@ from raterzoo import evaluation
 from raterzoo.evaluation import EvaluationError, plots
 from raterzoo.evaluation.plots.classifiers import _percent
 
+from tests.support.evaluation_trees import distributions
+
 BACKENDS = ["matplotlib", "plotly", "bokeh"]
 CATEGORIES = ["x", "y", "z"]
 ITEMS = [f"item {i}" for i in range(30)]
@@ -15,14 +17,7 @@ QUIET = {"random_seed": 1, "progressbar": False, "resamples": 50}
 
 def truth(seed=0):
     values = np.random.default_rng(seed).dirichlet([3.0, 2.0, 1.0], size=(2, 40, 30))
-    coords = {"item": ITEMS, "category": CATEGORIES}
-    return xr.DataArray(
-        values,
-        coords,
-        ("chain", "draw", "item", "category"),
-        name="plausibility",
-        attrs={"truth": "distribution"},
-    )
+    return distributions(values, ITEMS, CATEGORIES)
 
 
 def predicted(n=3):

@@ -14,6 +14,8 @@ from raterzoo.evaluation import plots
 from raterzoo.evaluation.plots.classifiers import _named_pairs
 from raterzoo.evaluation.plots.style import MARGIN, in_words, limits_with_texts
 
+from tests.support.evaluation_trees import distributions
+
 QUIET = {"random_seed": 1, "progressbar": False, "resamples": 20}
 CERTAINTY = xr.DataArray([0.5, 0.9, 1.0], {"item": list("abc")}, ("item",))
 ITEMS = [f"item {i}" for i in range(40)]
@@ -21,14 +23,7 @@ ITEMS = [f"item {i}" for i in range(40)]
 
 def truth(seed=0):
     values = np.random.default_rng(seed).dirichlet([6.0, 2.0, 1.0], size=(2, 20, 40))
-    coords = {"item": ITEMS, "category": list("xyz")}
-    return xr.DataArray(
-        values,
-        coords,
-        ("chain", "draw", "item", "category"),
-        name="plausibility",
-        attrs={"truth": "distribution"},
-    )
+    return distributions(values, ITEMS, list("xyz"))
 
 
 def predicted(names):

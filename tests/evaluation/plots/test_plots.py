@@ -5,18 +5,13 @@ import pytest
 import xarray as xr
 from raterzoo.evaluation import plots
 
+from tests.support.evaluation_trees import distributions
+
 
 def dense(draws):
     rng = np.random.default_rng(1)
     values = rng.dirichlet([4.0, 2.0, 1.0], size=(2, draws, 3))
-    coords = {"item": ["a", "b", "c"], "category": ["x", "y", "OTHER"]}
-    return xr.DataArray(
-        values,
-        coords,
-        ("chain", "draw", "item", "category"),
-        name="plausibility",
-        attrs={"truth": "distribution"},
-    )
+    return distributions(values, ["a", "b", "c"], ["x", "y", "OTHER"])
 
 
 def flat(draws):
