@@ -258,9 +258,9 @@ def _seconds_of_draw(run: Run) -> tuple[float, dict[str, xr.Dataset]]:
     run.advance(1)
     draws, before = 1, math.inf
     while True:
-        clock = process_time()
-        groups = run.advance(draws)
-        taken = process_time() - clock
+        taken, groups = _timed(run.advance, draws)
+        if taken > TRIAL_SECONDS:
+            taken = min(taken, _timed(run.advance, draws)[0])  # the first may have paused to collect garbage
         if taken > TRIAL_SECONDS or draws >= MOST_TRIAL_DRAWS:
             # what a call takes whatever the number of draws cancels
             return (taken / draws if before > taken else (taken - before) / (draws / 2)), groups
@@ -274,9 +274,8 @@ def _diagnosis_seconds(chains: int, draws: int, numbers: int) -> float:
     sample = np.random.default_rng(0).standard_normal((chains, draws, few), np.float32)
     scores = normal_scores_of_ranks(chains, draws, sample.dtype)
     measure_mixing(sample, scores, 0, 1)  # compiles
-    begun = process_time()
-    measure_mixing(sample, scores, 0, few)
-    return (process_time() - begun) * numbers / few
+    taken = min(_timed(measure_mixing, sample, scores, 0, few)[0] for _ in range(2))
+    return taken * numbers / few
 
 
 def _gradient_seconds(model: pm.Model) -> float:
@@ -286,11 +285,17 @@ def _gradient_seconds(model: pm.Model) -> float:
     point = np.concatenate([np.ravel(v) for v in model.initial_point().values()])
     call: Callable[[np.ndarray], Any] = function
     call(point)
-    begun, calls = process_time(), 0
-    while calls < 3 or process_time() - begun < TRIAL_SECONDS:
-        call(point)
-        calls += 1
-    return (process_time() - begun) / calls
+    begun, taken = process_time(), []
+    while len(taken) < 3 or process_time() - begun < TRIAL_SECONDS:
+        taken.append(_timed(call, point)[0])
+    return min(taken)
+
+
+def _timed[**P, R](call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[float, R]:
+    """Return the CPU seconds of a call, and what it returns."""
+    begun = process_time()
+    found = call(*args, **kwargs)
+    return process_time() - begun, found
 
 
 def _cpus(plan: Draws) -> int:

@@ -1,5 +1,6 @@
 """Memory and time of a run are estimated before its first draw, said if large, and refused beyond the machine."""
 
+import time
 import tracemalloc
 import warnings
 
@@ -200,3 +201,25 @@ def test_a_second_run_in_double_precision_is_neither_tried_nor_said_again(monkey
     assert tree["posterior"]["plausibility"].dtype == np.float64
     assert len(trials) == 1
     assert len([w for w in said if w.category is inference.CostWarning]) == 1
+
+
+def test_a_pause_in_a_trial_is_not_counted():
+    """The collector of garbage may take a second in the midst of it."""
+
+    class Paused:
+        """A run whose draws cost nothing, but for the one when the collector comes."""
+
+        def __init__(self, *pauses):
+            self.calls, self.pauses = 0, pauses
+
+        def advance(self, draws):
+            self.calls += 1
+            if self.calls in self.pauses:
+                end = time.process_time() + 0.15
+                while time.process_time() < end:
+                    pass
+            return {}
+
+    for call in (2, 3, 6):  # the first compiles
+        assert costs._seconds_of_draw(Paused(call))[0] < 1e-3
+    assert costs._seconds_of_draw(Paused(*range(100)))[0] == pytest.approx(0.15, rel=0.2)  # it is slow
