@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import arviz_stats  # noqa: F401 (first: its search for absent packages walks through all that is imported)
 import xarray as xr
 
 from .. import evaluation, inference, models

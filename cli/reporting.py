@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import arviz_stats  # noqa: F401 (first, see demo.py)
 import xarray as xr
 
 from .._progress import step

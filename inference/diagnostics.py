@@ -9,7 +9,6 @@ from itertools import permutations, product
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import linear_sum_assignment
 
 from .kernels.convergence import mixing_of
 from .runs.trees import with_current_dims
@@ -468,6 +467,8 @@ def _best_permutation(confusion: xr.DataArray) -> np.ndarray:
         orders = np.array(list(permutations(range(n))))
         total = right[..., orders, np.arange(n)].sum(axis=-1)
         return orders[total.argmax(axis=-1)]
+    from scipy.optimize import linear_sum_assignment  # takes long to import, and many categories are rare
+
     order = np.empty(right.shape[:-1], int)
     for index in np.ndindex(right.shape[:2]):
         category, label = linear_sum_assignment(right[index], maximize=True)

@@ -7,6 +7,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.distribution import SymbolicRandomVariable
+from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.op import RandomVariable
@@ -16,7 +17,8 @@ from .._messages import short_repr
 from .data.prior_arguments import finite_number, positive_array
 
 Number = float | TensorVariable
-UNCOMPILED = "FAST_COMPILE"
+# for an expression that is evaluated once: no C, whose first use on a machine compiles a second of PyTensor's own
+UNCOMPILED = Mode(linker="py", optimizer="fast_compile")
 
 
 class PartOfModel(pm.Model):

@@ -39,7 +39,6 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from ...models.distributions.compiling import cached_njit, inner_njit
 from ...models.distributions.vector_math import as_bits
@@ -340,7 +339,7 @@ def measure_few(draws: np.ndarray, scores: np.ndarray, tail: float = TAIL) -> np
     value = halves.reshape(len(x), -1)
 
     def scored(value: np.ndarray) -> np.ndarray:
-        return scores[(2 * rankdata(value, axis=1)).astype(np.int64)].reshape(halves.shape)
+        return scores[np.array([_doubled_ranks(row) for row in value])].reshape(halves.shape)
 
     z, r_hat = scored(value), np.full(len(x), np.nan)
     with np.errstate(all="ignore"):  # constant and infinite draws
@@ -357,6 +356,16 @@ def measure_few(draws: np.ndarray, scores: np.ndarray, tail: float = TAIL) -> np
         bulk = _effective_sizes(z)
     result[:, known] = r_hat, bulk, np.fmin(low, high), error
     return result
+
+
+def _doubled_ranks(draws: np.ndarray) -> np.ndarray:
+    """Return twice the rank of each draw (draw,), the average one where draws are equal."""
+    order = np.argsort(draws)
+    in_order = draws[order]
+    first = np.concatenate([[0], 1 + np.flatnonzero(in_order[1:] != in_order[:-1]), [len(draws)]])  # of equal draws
+    ranks = np.empty(len(draws), np.int64)
+    ranks[order] = np.repeat(first[:-1] + first[1:] + 1, np.diff(first))
+    return ranks
 
 
 def _scale_reductions(chains: np.ndarray) -> np.ndarray:

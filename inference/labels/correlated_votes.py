@@ -7,7 +7,7 @@ import pymc as pm
 import xarray as xr
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import BetaRV
-from scipy.stats import beta as beta_law
+from scipy.special import betaln, xlog1py, xlogy
 
 from ..runs.model_graph import NotConjugate, positive_constant, refuse_further
 from ..runs.run import Draws, Run, Tuning, in_threads
@@ -102,6 +102,7 @@ def _with_effective_truth(
     arrays = {CORRELATION: correlation.astype(plan.dtype), INDEPENDENT: independent, EFFECTIVE: effective}
     groups["posterior"] = posterior.assign(as_dataset(model, arrays, SAMPLE).data_vars)
     if "log_prior" in groups:
-        density = beta_law.logpdf(correlation, *votes.correlation)
+        a, b = votes.correlation
+        density = xlogy(a - 1, correlation) + xlog1py(b - 1, -correlation) - betaln(a, b)
         groups["log_prior"] = groups["log_prior"].assign({CORRELATION: (SAMPLE, density)})
     return groups

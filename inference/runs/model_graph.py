@@ -16,6 +16,8 @@ from pytensor.tensor.random.basic import DirichletRV
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
+from ...models._hierarchy import UNCOMPILED
+
 
 @dataclass_state
 class GibbsState(StepMethodState):
@@ -43,7 +45,6 @@ class GibbsStep(BlockedStep):
 
 # --- Reader of ranking models: rankings and Gamma priors, from the PyMC graph; helpers of all readers ---
 
-UNCOMPILED = "FAST_COMPILE"  # PyTensor mode: compiling takes longer than evaluating once
 MOST_COPIES = 10_000  # of an annotation: each tied block has as many arrivals to draw
 
 

@@ -17,7 +17,6 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 from .._hierarchy import prior_number
 from ..data.errors import BUILDERS, DataWarning
@@ -136,6 +135,8 @@ def _product_of_grids(dims: int, nodes: int, reach: float) -> Nodes:
 
 def _sobol_set(dims: int, nodes: int) -> Nodes:
     """Return normal quantiles of a scrambled Sobol set with a fixed seed."""
+    from scipy.stats import qmc  # takes long to import, and few models need it
+
     bits = math.ceil(math.log2(nodes))
     uniform = qmc.Sobol(dims, scramble=True, rng=np.random.default_rng(0)).random_base2(bits)
     return Nodes(ndtri(uniform[:nodes]), np.full(nodes, 1 / nodes))

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import beta as beta_law
 
 from ..data.labels import Labels, expand_answers
 from ..distributions.marginal_labels_kernels import UNKNOWN, Answers, answer_codes, answer_sweeps
@@ -133,7 +132,7 @@ def _log_gold(
 
 def _beta_of(r: float, error: float, of_gold: np.ndarray, gold_items: int) -> CorrelationEvidence:
     """Return the Beta distribution by moments of the mixture of no correlation and of that of public studies."""
-    density = beta_law.pdf(GRID, *PUBLIC)
+    density = GRID ** (PUBLIC[0] - 1) * (1 - GRID) ** (PUBLIC[1] - 1)  # up to a factor
     log_w = np.log(np.concatenate([[INDEPENDENT], (1 - INDEPENDENT) * density / density.sum()])) + of_gold
     if np.isfinite(r):
         shown = np.exp(SHOWN + SPREAD_OF_SHOWN * QUADRATURE)
