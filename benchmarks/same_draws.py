@@ -1,7 +1,8 @@
-"""Same seed, same draws, with empty and with filled caches of compiled code: `python -m benchmarks.same_draws [model ...]`.
+"""Same seed, same draws, whatever was compiled before: `python -m benchmarks.same_draws [model ...]`.
 
-Two processes draw from small posteriors of all named models (by default of the catalog's): the first with empty caches, which
-compiles everything; the second with what the first left there, and in the reverse order. Prints the arrays whose bits differ.
+Three processes draw from small posteriors of all named models (by default of the catalog's): one with empty caches of
+compiled code; one with other empty caches, in the reverse order; one with what the second left. Prints the arrays whose bits
+differ.
 """
 
 import argparse
@@ -60,11 +61,18 @@ def drawn(names: list[str], caches: str, options: dict[str, Any]) -> dict[str, d
 
 
 def differing(names: list[str], caches: str, options: dict[str, Any]) -> dict[str, list[str]]:
-    """Return, for each model, the arrays that differ between empty `caches` and those that this filled."""
-    cold, warm = drawn(names, caches, options), drawn(names[::-1], caches, options)
-    if any(cold[name].keys() != warm[name].keys() for name in names):
-        raise RuntimeError("the two processes made other variables")
-    return {name: [own for own, bits in cold[name].items() if warm[name][own] != bits] for name in names}
+    """Return, for each model, the arrays that are not the same in three processes, whose caches come to lie in `caches`."""
+    runs = [
+        drawn(names, f"{caches}/one", options),
+        drawn(names[::-1], f"{caches}/other", options),
+        drawn(names, f"{caches}/other", options),
+    ]
+    if any(run[name].keys() != runs[0][name].keys() for run in runs for name in names):
+        raise RuntimeError("the processes made different variables")
+    return {
+        name: [own for own, bits in runs[0][name].items() if any(run[name][own] != bits for run in runs)]
+        for name in names
+    }
 
 
 def main() -> None:

@@ -362,7 +362,9 @@ def _doubled_ranks(draws: np.ndarray) -> np.ndarray:
     """Return twice the rank of each draw (draw,), the average one where draws are equal."""
     order = np.argsort(draws)
     in_order = draws[order]
-    first = np.concatenate([[0], 1 + np.flatnonzero(in_order[1:] != in_order[:-1]), [len(draws)]])  # of equal draws
+    first = np.concatenate(
+        [[0], 1 + np.flatnonzero(in_order[1:] != in_order[:-1]), [len(draws)]]
+    )  # of equal draws
     ranks = np.empty(len(draws), np.int64)
     ranks[order] = np.repeat(first[:-1] + first[1:] + 1, np.diff(first))
     return ranks

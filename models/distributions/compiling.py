@@ -27,6 +27,8 @@ PARTS: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }  # nothing that Python could call
+# else a part has the arithmetic of whichever function calls it first in a process, and results depend on what ran before
+NOT_INHERITED: dict[str, Any] = {"fastmath": False, "error_model": "numpy", "forceinline": False}
 IMPORT = re.compile(r"^from (\.*)([\w.]+) import", re.MULTILINE)
 
 
@@ -131,11 +133,13 @@ def _as_part_of_callers(compiled: Any, options: dict[str, Any]) -> Any:
 
 def inner_njit(**options: Any) -> Callable[[Callable], Any]:
     """Return a decorator: `numba.njit` with these options, of a function that compiled code calls."""
+    options = NOT_INHERITED | options
     return lambda function: _as_part_of_callers(nb.njit(**options)(function), options)
 
 
 def cached_njit(**options: Any) -> Callable[[Callable], Any]:
     """Return a decorator: `numba.njit` with these options, compiled at the first call and cached on disk."""
+    options = NOT_INHERITED | options
 
     def decorate(function: Callable) -> Any:
         compiled = nb.njit(cache=True, pipeline_class=_EntryCompiler, **options)(function)

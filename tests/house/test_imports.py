@@ -46,7 +46,7 @@ INFERENCE = {
     "inference.kernels": {"numpy", "scipy", "numba", "threadpoolctl", "models.distributions"},
     "inference.runs": {
         "numpy", "scipy", "pymc", "pytensor", "xarray", "arviz", "rich", "threadpoolctl", "inference.kernels",
-        "inference.diagnostics", *LAWS, "models._catalog",
+        "inference.diagnostics", *LAWS, "models._catalog", "models._hierarchy",
     },
     **{
         f"inference.{family}": {

@@ -99,6 +99,26 @@ def test_a_part_is_called_from_python_too():
     assert inner(1.5) == outer(1.5) == 2.5
 
 
+@pytest.mark.parametrize("decorator", [inner_njit, cached_njit, nb.njit])
+def test_a_part_has_its_own_arithmetic_whoever_calls_it_first(decorator):
+    """numba's own takes over the options of the first caller in the process, here that sums may be reordered."""
+
+    @decorator()
+    def rest(x, y):
+        return (x + y) - y
+
+    @nb.njit(fastmath=True)
+    def reordered(x, y):
+        return rest(x, y)
+
+    @nb.njit(fastmath=False)
+    def in_order(x, y):
+        return rest(x, y)
+
+    assert reordered(1e-20, 1.0) == (1e-20 if decorator is nb.njit else 0.0)
+    assert in_order(1e-20, 1.0) == (1e-20 if decorator is nb.njit else 0.0)
+
+
 def digest_of(path):
     _imported.cache_clear(), source_digest.cache_clear()
     return source_digest(str(path))
