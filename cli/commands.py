@@ -49,12 +49,22 @@ if TYPE_CHECKING:
     from ..reports.settings import Settings
 
 
-def _settings(data: DataOptions, sampler: SamplerOptions, *groups: object, **options: Any) -> "Settings":
-    """Validate the options of a fit; `groups` are dataclasses of further ones."""
+def _settings(
+    table: Path,
+    columns: list[str],
+    data: DataOptions,
+    sampler: SamplerOptions,
+    *groups: object,
+    **options: Any,
+) -> "Settings":
+    """Validate the options of a fit of a table; `groups` are dataclasses of further ones."""
+    from .tables import model_without_raters
+
     for group in groups:
         options |= vars(group)
+    model = data.model or model_without_raters(table, data.kind, columns, data.layout)
     more = {"layout": data.layout, "drop_missing": data.drop_missing}
-    return settings_of(data.kind, data.model, options, **more, **vars(sampler))
+    return settings_of(data.kind, model, options, **more, **vars(sampler))
 
 
 def _check_header(
@@ -159,7 +169,9 @@ def report(
     _check_metrics(metric)
     own = {"reliability": reliability, "bounds": bounds, "threshold": threshold}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
-    settings = _settings(data, sampler, categories, votes, groups_of, cleaning, **own)
+    settings = _settings(
+        annotations, column or [], data, sampler, categories, votes, groups_of, cleaning, **own
+    )
     _check_header(annotations, settings, column or [], predictions)
     from ..reports.settings import Sources
     from .reporting import make_report
@@ -197,7 +209,7 @@ def rank(
         check_output("--out", out)
     data = DataOptions(Kind.comparisons, drop_missing=drop_missing, model=model)
     more = {"largest_component": largest_component, "anonymize": anonymize}
-    settings = _settings(data, sampler, own, sharing, cleaning, **more)
+    settings = _settings(votes, column or [], data, sampler, own, sharing, cleaning, **more)
     _check_header(votes, settings, column or [])
     from .rank import rank_votes
 
@@ -274,7 +286,9 @@ def fit(
     check_output("-o", output)
     own = {"reliability": reliability, "bounds": bounds}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
-    settings = _settings(data, sampler, categories, votes, groups_of, cleaning, **own)
+    settings = _settings(
+        annotations, column or [], data, sampler, categories, votes, groups_of, cleaning, **own
+    )
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
     if output.suffix == ".zarr" and keep not in (None, Keep.all):

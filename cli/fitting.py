@@ -24,6 +24,12 @@ from ..reports.study import Settings
 from .tables import read_annotations
 from .terminal import print_text
 
+# by kind, the model that ``--workers`` suggests, and what it believes
+DIVIDED = {
+    "labels": ("dawid_skene", "believes that raters err independently"),
+    "scores": ("normal_scores", "takes raters as alike"),
+}
+
 
 def build(data: Any, settings: Settings, reliability: float) -> pm.Model:
     """Build the model of the settings with this reliability, if the model has one."""
@@ -164,11 +170,10 @@ def fit_divided(
     if settings.kind == "comparisons":
         raise ValueError("--workers: comparisons join all items, and are drawn by one process")
     entry = models.catalog[settings.model]
-    if settings.kind == "labels" and not (entry.independent_items or entry.distributed_sampler):
-        divided = [e.name for e in models.catalog.values() if e.distributed_sampler]
+    if settings.kind in DIVIDED and not (entry.independent_items or entry.distributed_sampler):
+        divided, belief = DIVIDED[settings.kind]
         raise ValueError(
-            f"--workers: {settings.model} is drawn by one process; --model {' or '.join(divided)} is divided, but believes that "
-            "raters err independently"
+            f"--workers: {settings.model} is drawn by one process; --model {divided} is divided, but {belief}"
         )
     if settings.anonymize:
         container = annotation_kinds[settings.kind].container

@@ -173,7 +173,7 @@ Model = Annotated[
     typer.Option(
         "--model",
         help="A model listed by `raterzoo models`; default plackett_luce for rankings, correlated_votes for labels, "
-        "bradley_terry for comparisons, normal_scores for scores.",
+        "bradley_terry for comparisons, hierarchical_scores for scores, or normal_scores where no rater is named.",
     ),
 ]
 Concentration = Annotated[

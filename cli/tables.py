@@ -165,6 +165,18 @@ def check_header(
         _annotation_header(path, read_names(path), kind, columns, layout, attributes)
 
 
+def model_without_raters(path: Path, kind: str, columns: Sequence[str], layout: str) -> str | None:
+    """Return the default model of a table that names no rater, by its header, if it is another; errors are `check_header`'s."""
+    model = annotation_kinds[kind].default_of_anonymous
+    if model is None or layout == "wide":
+        return None
+    try:
+        header = _annotation_header(path, read_names(path), kind, columns, layout, ())
+    except (OSError, ValueError):
+        return None
+    return None if "rater" in header.found else model
+
+
 def _quoting(
     columns: Sequence[str], layout: str, attributes: Sequence[str], anonymize: bool
 ) -> AbstractContextManager[None]:

@@ -18,6 +18,9 @@ class AnnotationKind:
     default_model: str  # of the command line without ``--model``
     options: tuple[str, ...]  # of the command line, for every model of this kind
     arguments: tuple[str, ...] = ()  # options that are arguments of the builders
+    default_of_anonymous: str | None = (
+        None  # default where no rater is named, if the other default needs names
+    )
 
 
 _LAW_OF_VOTES = ("ties", "left_side", "left_bias", "signed", "groups", "independent")
@@ -32,7 +35,13 @@ _KINDS = (
         (*_LAW_OF_VOTES, "raters", "rater_attribute", "largest_component", *_OF_ALL),
         _LAW_OF_VOTES,
     ),
-    AnnotationKind("scores", "Scores", "normal_scores", ("bounds", "threshold", "rater_attribute", *_OF_ALL)),
+    AnnotationKind(
+        "scores",
+        "Scores",
+        "hierarchical_scores",
+        ("bounds", "threshold", "rater_attribute", *_OF_ALL),
+        default_of_anonymous="normal_scores",
+    ),
 )
 annotation_kinds: Mapping[str, AnnotationKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 

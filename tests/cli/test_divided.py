@@ -91,8 +91,22 @@ def test_wrong_use_is_one_message(arguments, message, annotations, tmp_path):
 
 def test_scores_without_bounds_are_not_divided(tmp_path):
     scores = write(tmp_path / "s.csv", {"item": ["a", "b"], "rater": ["r", "r"], "score": [1, 2]})
-    result = run("fit", scores, "-o", tmp_path / "d.zarr", "--kind", "scores", "--workers", 2)
+    result = run(
+        "fit",
+        scores,
+        "-o",
+        tmp_path / "d.zarr",
+        "--kind",
+        "scores",
+        "--model",
+        "normal_scores",
+        "--workers",
+        2,
+    )
     assert result.exit_code == 2 and "--bounds" in said(result)
+    result = run("fit", scores, "-o", tmp_path / "d.zarr", "--kind", "scores", "--workers", 2)
+    assert result.exit_code == 2
+    assert "hierarchical_scores is drawn by one process; --model normal_scores is divided" in said(result)
 
 
 def scattered(data, store):

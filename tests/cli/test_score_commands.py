@@ -147,8 +147,7 @@ def test_report_of_raters_and_their_groups(tmp_path):
     table |= {"kind": np.where(is_model, "model", "person"), "rating": table.pop("score") + 2 * is_model}
     path = write(tmp_path / "ratings.csv", table)
     options = ("--kind", "scores", "--column", "score=rating", "--group", "kind")
-    model = ("--model", "hierarchical_scores")
-    result = run("report", path, *options, *model, "--threshold", 0, "--out", tmp_path, *QUICK)
+    result = run("report", path, *options, "--threshold", 0, "--out", tmp_path, *QUICK)
     assert result.exit_code == 0, result.output
     found = json.loads((tmp_path / "report.json").read_text())
     (pair,) = found["rater_groups"]["differences"]

@@ -89,7 +89,7 @@ CASES = [
         "there is no such metric",
     ),
     (
-        ["fit", "{scores}", *SCORES, "-o", "x.nc", "--group", "kind"],
+        ["fit", "{scores}", *SCORES, "-o", "x.nc", "--model", "normal_scores", "--group", "kind"],
         "--group is not an option of the model normal_scores, but of hierarchical_dawid_skene",
     ),
     (
