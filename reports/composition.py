@@ -27,7 +27,6 @@ from .sections.comparisons import (
     ids_by_rank,
     model_in_words,
     order_pairs,
-    vote_check_section,
     vote_sections,
 )
 from .sections.equivalence import equivalence_part, worths_in_words
@@ -548,10 +547,6 @@ def comparison_report(
     counts = {"items": len(votes.items), "raters": len(votes.raters), "annotations": len(votes)}
     boards = vote_sections(tree, votes)
     predicted = _predicted(tree, model, settings)
-    checks = [
-        *predictive_fit_sections(predicted, votes.rater_attributes, settings.seed),
-        vote_check_section(predicted),
-    ]
     sections = []
     if orders is not None:
         sections.append(concordance_section(tree, orders))
@@ -562,7 +557,7 @@ def comparison_report(
         model_section(settings, tree, model_in_words(tree)),
         convergence_section(tree),
         *boards,
-        *checks,
+        *predictive_fit_sections(predicted, votes.rater_attributes, settings.seed),
     ]
     sections.append(pair_questions(tree, ids_by_rank(tree, boards[0].rows)))
     summary = f"{len(votes.items):,} items, {_raters(votes)}, {len(votes):,} votes."

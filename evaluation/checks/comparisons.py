@@ -145,10 +145,12 @@ class _Numbers:
         return ratio(((beats @ beats) * beats.T).sum() / 3, triads)
 
 
-MAIN = {"eigenvalue"}  # of the single numbers; the checks of groups are, too
+LEFT_WINS = "share of left wins among the decided votes"
+LEFT_WINS_OF_RATERS = "left wins of each rater, beyond the qualities"
+MAIN = {"left", "eigenvalue"}  # of the single numbers; the checks of groups are, too
 SINGLE = {
     "left": (
-        "share of left wins among the decided votes",
+        LEFT_WINS,
         "the left side wins less often than the model expects",
         "the left side wins more often than the model expects",
     ),
@@ -184,11 +186,7 @@ FAMILIES = {
         "rater",
         "some raters vote with the order of the items more or less often than the model says",
     ),
-    "sides": (
-        "left wins of each rater, beyond the qualities",
-        "rater_of_side",
-        "raters prefer a side more than the model says",
-    ),
+    "sides": (LEFT_WINS_OF_RATERS, "rater_of_side", "raters prefer a side more than the model says"),
     "tie_shares": (
         "share of ties of each rater",
         "rater_of_tie",

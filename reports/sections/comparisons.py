@@ -13,7 +13,6 @@ from scipy.special import expit, ndtr
 from ... import evaluation
 from ...evaluation import plots
 from ...models import Comparisons
-from ...models.data.coded_rows import ANONYMOUS
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
 from ..metric_names import CONCORDANCE
 from ..page import Row, Section, table_rows
@@ -289,67 +288,6 @@ def _mcse(values: np.ndarray) -> float:
 def and_more(items: Sequence[object]) -> str:
     """Return " and 3 more" after the first of several items."""
     return f" and {len(items) - 1:,} more" if len(items) > 1 else ""
-
-
-# --- Posterior predictive check of comparisons ---
-
-TAIL = 0.025
-LEFT_SHARE = "left wins, of the decided votes"
-TIE_SPREAD = "ties, standard deviation over the raters"
-
-
-def vote_check_section(predicted: xr.DataTree | None) -> Section:
-    """Return the section that compares observed shares of the votes with 95 % intervals of those of the replicates."""
-    if predicted is None:
-        text = "Not checked: votes are simulated by the fitted model, which was not given."
-        return Section("Posterior predictive check", text, key="checks")
-    rater = predicted["constant_data"]["annotation_rater"].to_numpy()
-    given = predicted["observed_data"]["observed_winner"].to_numpy()
-    counts = predicted["posterior_predictive"]["observed_winner"].to_numpy()
-    simulated = counts.reshape(-1, *counts.shape[2:])
-    observed, replicated = _shares(given[None], rater), _shares(simulated, rater)
-    rows, outside = [], []
-    for name, share in observed.items():
-        low, high = np.quantile(replicated[name], [TAIL, 1 - TAIL]).tolist()
-        fits = low <= share.item() <= high
-        outside += [] if fits else [name]
-        row = {"share": name, "observed": share.item(), "2.5 %": low, "97.5 %": high}
-        rows.append(row | {"as simulated": "yes" if fits else "no"})
-    text = (
-        f"The shares in the votes, beside the 95 % intervals of {len(simulated)} sets of votes simulated from the posterior. "
-        + (f"Outside: {'; '.join(outside)}." if outside else "All of them lie inside.")
-    )
-    if LEFT_SHARE in outside and "left_bias" not in predicted["posterior"]:
-        text += (
-            ' left_side="shared" or --left-side shared gives the model a parameter for the left side; "rater", one for each '
-            "rater."
-        )
-    if TIE_SPREAD in outside:
-        text += " The model takes all raters to tie as readily as each other, and these raters do not."
-    shown = [{("inside" if n == "as simulated" else n): cell for n, cell in row.items()} for row in rows]
-    return Section("Posterior predictive check", text, rows=rows, file="checks", key="checks", shown=shown)
-
-
-def _shares(counts: np.ndarray, rater: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the compared shares of each replicate, from counts (replicate, annotation, outcome)."""
-    totals = counts.sum(axis=1)
-    decided = totals[:, LEFT] + totals[:, RIGHT]
-    shares = {}
-    if decided.all():
-        shares[LEFT_SHARE] = totals[:, LEFT] / decided
-    if counts.shape[-1] > TIE:
-        shares = {"ties": totals[:, TIE] / totals.sum(axis=1)} | shares
-        if rater.max() > 0 and rater.min() > ANONYMOUS:
-            shares[TIE_SPREAD] = _tie_spread(counts, rater)
-    return shares
-
-
-def _tie_spread(counts: np.ndarray, rater: np.ndarray) -> np.ndarray:
-    """Return the standard deviation over raters of their share of ties, shape (replicate,)."""
-    order = np.argsort(rater, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(rater[order]) > 0])
-    by_rater = np.add.reduceat(counts[:, order], starts, axis=1)  # (replicate, rater, outcome)
-    return (by_rater[..., TIE] / by_rater.sum(axis=-1)).std(axis=1)
 
 
 # --- Report sections on comparisons: leaderboard, qualities, raters, win probabilities ---

@@ -6,9 +6,11 @@ import numpy as np
 import xarray as xr
 
 from ... import evaluation
+from ...evaluation.checks.comparisons import LEFT_WINS, LEFT_WINS_OF_RATERS
 from ...evaluation.checks.rankings import AGREEMENT
 from ...evaluation.checks.scores import SPREAD
 from ..page import Section
+from .comparisons import sides_by_rater
 from .model_fit import checked_sections, unchecked_section
 
 SHARED = ("residual correlation", "largest eigenvalue")  # in the names of the checks of what raters share
@@ -61,6 +63,12 @@ def _remedies(predicted: xr.DataTree, attributes: Mapping[str, np.ndarray], chec
             "normal_scores learns the spread of an item from its own scores, so that few scores leave much of it to the prior "
             "(rate=); hierarchical_scores learns the spread from all scores."
         )
+    if LEFT_WINS in failed and "left_bias" not in predicted["posterior"]:
+        found.append(
+            'left_side="shared" or --left-side shared gives the model an advantage of the left side.'
+        )
+    elif LEFT_WINS_OF_RATERS in failed and not sides_by_rater(predicted):
+        found.append('left_side="rater" or --left-side rater gives it one for each rater.')
     if _is_sharpened(predicted, checks):
         found.append(
             "The reliability of this report counts each ranking more than once, so that the categories are more certain than "

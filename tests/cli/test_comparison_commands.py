@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, models
 from raterzoo.cli import terminal as screen
+from raterzoo.evaluation.checks.comparisons import LEFT_WINS
 from rich.console import Console
 
 from tests.support.command_line import read, run, said, write
@@ -95,7 +96,6 @@ def test_report_is_one_page_with_its_tables(votes, tmp_path):
         "Raters",
         "Win probabilities",
         "Does the model fit?",
-        "Posterior predictive check",
         "Predictions",
         "Comparison",
         "Next comparisons",
@@ -106,13 +106,13 @@ def test_report_is_one_page_with_its_tables(votes, tmp_path):
     assert "<script" not in page and "&lt;script&gt;" in page
     assert {p.name for p in out.iterdir()} == {
         "report.html", "report.json", "posterior.nc", "convergence.csv", "leaderboard.csv", "raters.csv", "wins.csv",
-        "checks.csv", "model_checks.csv", "metrics.csv", "comparison.csv", "ask_next.csv",
+        "model_checks.csv", "metrics.csv", "comparison.csv", "ask_next.csv",
     }  # fmt: skip
     found = {row["classifier"]: float(row["mean"]) for row in read(out / "metrics.csv")}
     assert found["up"] == pytest.approx(-found["down"], abs=1e-12)
     assert found["(posterior mean)"] > abs(found["up"])
     machine = json.loads((out / "report.json").read_text())
-    assert {"leaderboard", "raters", "wins", "checks", "metrics", "comparison"} < set(machine)
+    assert {"leaderboard", "raters", "wins", "fit", "metrics", "comparison"} < set(machine)
     (pair,) = machine["comparison"]["rows"]
     assert pair["difference"] == pytest.approx(abs(found["up"] - found["down"]), abs=1e-12)
     asked = machine["ask_next"]["rows"]
@@ -135,11 +135,11 @@ def test_simulated_votes_know_a_left_side_that_the_model_lacks(tmp_path):
         out = tmp_path / f"report{len(options)}"
         result = run("report", path, "--kind", "comparisons", *options, "--out", out, *QUICK)
         assert result.exit_code == 0, result.output
-        (check,) = read(out / "checks.csv")
-        answers[options] = check["as simulated"]
-        page = (out / "report.html").read_text()
-        assert ("--left-side shared gives the model" in page) == (not options)
-    assert answers == {(): "no", ("--left-bias",): "yes"}
+        fit = json.loads((out / "report.json").read_text())["fit"]
+        (check,) = (row for row in read(out / "model_checks.csv") if row["check"] == LEFT_WINS)
+        answers[options] = bool(check["if it fails"])
+        assert ("--left-side shared gives the model" in fit["verdict"]) == (not options)
+    assert answers == {(): True, ("--left-bias",): False}
 
 
 def test_evaluate_compares_an_order_with_the_votes(votes, tree, tmp_path):
