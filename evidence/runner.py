@@ -7,6 +7,7 @@ import traceback
 import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from threading import Thread
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -50,10 +51,18 @@ def _is_done(task: Task) -> bool:
 
 
 def _quietly() -> None:
-    """Lower the priority of a process and silence warnings and progress of the samplers."""
+    """Lower the priority of a process, end it with its parent, and silence warnings and progress of the samplers."""
     os.nice(10)
+    Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
     warnings.simplefilter("ignore")
     logging.getLogger("pymc").setLevel(logging.ERROR)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent has ended, as by a signal that left no time to end it."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
 
 
 def _run(task: Task) -> str:

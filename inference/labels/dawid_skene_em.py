@@ -311,9 +311,11 @@ def _warn(labels: Labels, prior: str | None, result: xr.Dataset, runs: list[EmRe
         unseen = np.argwhere(result["confusion"].isnull().any("answer").to_numpy())
         if len(unseen):
             rater, category = (labels.raters[unseen[0][0]].item(), labels.categories[unseen[0][1]].item())
+            one = len(unseen) == 1
             reasons.append(
-                f"{len(unseen)} rows of confusion matrices with less than {LEAST_ANSWERS} expected answers are NaN: "
-                f"rater {rater!r} on items of category {category!r}"
+                f"{'a row' if one else f'{len(unseen):,} rows'} of confusion matrices with less than {LEAST_ANSWERS} expected "
+                f"answers {'is' if one else 'are'} NaN: {'' if one else 'first '}rater {rater!r} on items of category "
+                f"{category!r}"
             )
     if (several := result.sizes["optimum"]) > 1:
         reasons.append(

@@ -209,7 +209,7 @@ def test_likelihood_does_not_depend_on_the_order_of_categories():
     ("table", "options", "message"),
     [
         ({"item": [1, 2], "rater": ["a", "b"], "label": [0, 1]}, {}, "no item has two answers"),
-        ({"item": [1, 1], "rater": ["a", "b"], "label": [0, 0]}, {"prior": None}, "NaN.*: rater 'a' on items of category 1"),
+        ({"item": [1, 1], "rater": ["a", "b"], "label": [0, 0]}, {"prior": None}, "2 rows .*NaN: first rater 'a' .* category 1"),
         ({"item": [1, 1], "rater": ["a", "b"], "label": [0, 0]}, {"prior": None}, "maximum likelihood is overconfident"),
         ({"item": [1, 1, 2, 2], "rater": ["a", "b"] * 2, "label": [0, 1, 1, 1]}, {"max_iterations": 2}, "have not converged"),
     ],
