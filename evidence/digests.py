@@ -38,11 +38,14 @@ LEFT_OUT = (
     *(
         f"{DATA}.{own}" for own in ("comparisons.Comparisons", "prior_arguments.LIKELIHOOD_POWER")
     ),  # and a text
+    *(f"evidence.studies.{own}" for own in ("STUDIES", "FEW_DATA")),
 )
-"""Named in digests, not followed: estimates of costs, records of builders, and containers with what reads and validates them.
+"""Named in digests, not followed: estimates of costs, records of builders, containers with what reads and validates them,
+and the list of all studies.
 
-Keys of the evidence have the contents of the containers instead, see `records.contents_of`. All other functions of
-`raterzoo.models.data` are followed, but for those that can only raise: their names begin with one of `ONLY_RAISING`.
+Keys of the evidence have the contents of the containers instead, see `records.contents_of`, and of the studies their own.
+All other functions of `raterzoo.models.data` are followed, but for those that can only raise: their names begin with one of
+`ONLY_RAISING`.
 """
 
 ONLY_RAISING = ("require_", "refuse_")
@@ -173,8 +176,20 @@ class Sources:
             if isinstance(node, ast.Lambda) and (node.body.lineno, node.body.col_offset) in columns
         ]
         assert len(found) == 1, f"{len(found)} lambdas are that of line {code.co_firstlineno}"
+        return self._form_of(found[0], module)
+
+    def of_member(self, definition: Definition, place: int) -> Form:
+        """Return the form of one member of the tuple that a constant, a comprehension, runs over."""
+        module = self._known(definition.module)
+        (statement,) = module.definitions[definition.name]
+        assert isinstance(statement, ast.AnnAssign) and statement.value
+        (members,) = (node.iter for node in ast.walk(statement.value) if isinstance(node, ast.comprehension))
+        assert isinstance(members, ast.Tuple)
+        return self._form_of(members.elts[place], module)
+
+    def _form_of(self, node: ast.AST, module: Module) -> Form:
         writer = Writer(Names(self, module))
-        return Form(repr(writer.write(found[0])), tuple(writer.references))
+        return Form(repr(writer.write(node)), tuple(writer.references))
 
     def _is_followed(self, definition: Definition, within: str) -> bool:
         inside = not within or _is_below(definition.module, within)

@@ -32,7 +32,7 @@ from . import (
     studies,
 )
 from .chains import chains_of
-from .digests import EVIDENCE, Sources
+from .digests import EVIDENCE, Definition, Form, Sources
 from .exact_draws import EXACT, ITEMS
 from .studies import FEW_DATA, STUDIES
 from .tasks import Outcome, Task
@@ -82,7 +82,7 @@ def key_of(task: Task) -> str:
         parts += [task.bug.name, task.bug.links]
         parts += [_digests_of(f) for f in (task.bug.told, task.bug.spoil) if f]
     roots = [_sources().of(root) for root in roots_of(task.study, task.method)]
-    parts += [_sources().digests(roots), _digests_of_evidence()]
+    parts += [_sources().digests(roots), _digests_of_evidence(), _digests_of_study(task.study)]
     if task.method == "nuts":
         entry = models.catalog[task.study]  # the digests leave the catalog out
         parts += [sorted(entry.nuts_options.items()), entry.nuts_thinning]
@@ -121,12 +121,25 @@ def roots_of(study: str, method: str) -> list[Any]:
 
 def _digests_of(function: Callable[..., Any]) -> list[str]:
     """Return digests of a function of the evidence, or of a lambda's text, and of what it reaches in the evidence."""
-    sources = _sources()
     if function.__name__ != "<lambda>":
-        return sources.digests([sources.of(function)], EVIDENCE)
-    form = sources.of_lambda(function)
+        return _sources().digests([_sources().of(function)], EVIDENCE)
+    return _digests_of_form(_sources().of_lambda(function))
+
+
+def _digests_of_form(form: Form) -> list[str]:
+    sources = _sources()
     named = [sources.digest(own, within=EVIDENCE) for own in form.references]
     return [form.text, *named, *sources.digests(form.references, EVIDENCE)]
+
+
+def _digests_of_study(study: str) -> list[list[str]]:
+    """Return digests of the members of the lists of studies that are this one."""
+    found = []
+    for name, own in (("STUDIES", STUDIES), ("FEW_DATA", FEW_DATA)):
+        if study in own:
+            place = [*own].index(study)
+            found.append(_digests_of_form(_sources().of_member(Definition(studies.__name__, name), place)))
+    return found
 
 
 @cache

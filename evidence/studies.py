@@ -1,7 +1,7 @@
 """Studies: for every model of the catalog a small design, informative priors and the quantities to rank; others with few data."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -247,7 +247,11 @@ STUDIES: Mapping[str, Study] = {
             of_items,
         ),
         _subtypes(20, prevalence_concentration=2.0),
-        _effects("glad"),
+        # by the default prior there often is a second mode, where all categories are exchanged, that NUTS does not reach
+        replace(
+            _labels("glad", items=12, derived=of_effects, ability=(2.0, 0.7)),
+            design="12 items, 4 raters, 3 answers an item, 2 categories, abilities that are mostly positive",
+        ),
         _labels("hierarchical_dawid_skene"),
         _scores("7 items, 5 raters of 2 groups, 3 scores an item", designs.scores),
         _effects("item_difficulty"),

@@ -179,7 +179,7 @@ OF_LABELS = (
     Twin("another prior of the population", "hierarchical_dawid_skene", "nuts", "calibration",
          told=lambda: models.hierarchical_dawid_skene(designs.labels(), diagonal=4.0)),
     Twin("abilities that vary more", "glad", "nuts", "invariance",
-         told=lambda: models.glad(designs.labels(2, 12), ability=(1.0, 1.7))),
+         told=lambda: models.glad(designs.labels(2, 12), ability=(2.0, 1.2))),
 )  # fmt: skip
 
 OF_GUESSES = (

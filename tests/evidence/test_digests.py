@@ -12,6 +12,7 @@ from raterzoo.models.data.coded_rows import CodedRows
 from evidence import designs, records
 from evidence.digests import FOLDERS, ONLY_RAISING, Definition, Sources
 from evidence.records import contents_of, key_of, roots_of
+from evidence.studies import STUDIES as STUDIES_OF_ALL
 from evidence.tasks import Task
 from evidence.twins import TWINS
 from tests.support.source_twins import changed
@@ -265,6 +266,43 @@ def test_functions_that_are_left_out_as_only_raising_return_nothing():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.name.startswith(ONLY_RAISING):
                 assert isinstance(node.returns, ast.Constant) and node.returns.value is None, node.name
+
+
+STUDIES = """SIZES = {"few": 3, "many": 9}
+LISTED: dict[str, int] = {
+    name: size
+    for name, size in (
+        ("first", 4),
+        ("second", SIZES["few"]),
+    )
+}
+"""
+
+
+def test_a_member_of_a_list_has_a_form_of_its_own(tmp_path):
+    def members(text):
+        tmp_path.joinpath("studies.py").write_text(text)
+        sources = Sources({"zoo": tmp_path})
+        forms = [sources.of_member(Definition("zoo.studies", "LISTED"), place) for place in range(2)]
+        return [(own.text, sources.digests(own.references)) for own in forms]
+
+    before = members(STUDIES)
+    for old, new, other in ((", 4)", ", 5)", 0), ('["few"]', '["many"]', 1), ('"few": 3', '"few": 2', 1)):
+        after = members(STUDIES.replace(old, new))
+        assert [place for place in range(2) if after[place] != before[place]] == [other]
+
+
+def test_the_design_of_a_study_counts_for_its_own_keys_alone(monkeypatch):
+    tasks = [Task(name, "nuts", "calibration") for name in ("glad", "mace")]
+    before = [key_of(task) for task in tasks]
+    of_member = Sources.of_member
+    place_of_mace = [*STUDIES_OF_ALL].index("mace")
+
+    def of_mace(self, definition, place):
+        return of_member(self, definition, place_of_mace if definition.name == "STUDIES" else place)
+
+    monkeypatch.setattr(Sources, "of_member", of_mace)
+    assert [key_of(task) == key for task, key in zip(tasks, before, strict=True)] == [False, True]
 
 
 def test_a_container_with_other_contents_changes_the_keys_of_its_studies(monkeypatch):
