@@ -5,6 +5,7 @@ from .comparisons.thurstone import thurstone as thurstone
 from .data.comparisons import Comparisons as Comparisons
 from .data.errors import DataError as DataError
 from .data.errors import DataWarning as DataWarning
+from .data.exports.tools import read_export as read_export
 from .data.labels import Labels as Labels
 from .data.published import published_ddx_accuracies as published_ddx_accuracies
 from .data.published import published_ddx_cases as published_ddx_cases

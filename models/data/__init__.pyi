@@ -1,6 +1,7 @@
 from .comparisons import Comparisons as Comparisons
 from .errors import DataError as DataError
 from .errors import DataWarning as DataWarning
+from .exports.tools import read_export as read_export
 from .labels import Labels as Labels
 from .published import published_ddx_accuracies as published_ddx_accuracies
 from .published import published_ddx_cases as published_ddx_cases

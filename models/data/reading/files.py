@@ -80,6 +80,7 @@ class TableFile:
     guarded: Mapping[str, str] = field(
         default_factory=dict
     )  # column -> its first cell or name that lost an apostrophe
+    records: Sequence[int] = ()  # of an export of another tool: record of each row, from 1
 
     @property
     def names(self) -> list[str]:
@@ -417,7 +418,7 @@ def _half_pair(columns: Mapping[str, Sequence[Any]], path: Path) -> DataError:
 
 def read_file(path: Path) -> TableFile:
     """Read a table file without a frame library; raises `DataError` with file, row or line, and remedy."""
-    _refuse_unreadable(path)
+    refuse_unreadable(path)
     suffix = path.suffix.lower()
     if suffix not in _READERS:
         raise DataError(
@@ -446,13 +447,13 @@ def read_names(path: Path) -> list[str]:
     usual = {".csv": ",", ".tsv": "\t"}.get(path.suffix.lower())
     if usual is None:
         return read_file(path).names
-    _refuse_unreadable(path)
+    refuse_unreadable(path)
     first = next(text_lines(path))
     names = map(restored, _cells_of(first, _delimiter_of(first, usual)))
     return _few(list(dict.fromkeys(filter(None, names))), path)
 
 
-def _refuse_unreadable(path: Path) -> None:
+def refuse_unreadable(path: Path) -> None:
     """Raise if the path is not a file, or the file is too large."""
     if not path.is_file():
         found = "is not a file" if path.exists() else "does not exist"

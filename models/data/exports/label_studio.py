@@ -1,0 +1,119 @@
+"""JSON exports of Label Studio: tasks with annotations by people and predictions by models."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .answers import Answers, Meaning, meaning_of
+from .records import Document, Node
+
+VALUES = ("choices", "rating", "number", "taxonomy")  # types of results that answer a question about the task
+REGION = {"start", "end", "x", "y", "points", "ranges", "startOffset", "brushlabels", "sequence"}
+PATH = " / "  # between the names of a path in a taxonomy
+KEYS = ("annotations", "predictions")  # one of them is in every export
+
+
+class Control(NamedTuple):
+    """Control that asked a question, and the object that it asked about."""
+
+    from_name: str
+    to_name: str
+    kind: str
+
+
+def recognises(document: Document) -> bool:
+    """Whether a file is a JSON export, not the JSON-MIN one, which is a table."""
+    first = document.first
+    return isinstance(first, dict) and "data" in first and bool({"annotations", "predictions"} & first.keys())
+
+
+def read(document: Document, answers: Answers) -> None:
+    """Read a JSON export (Label Studio 1.8 and later).
+
+    An item is a task, by its id; a question is a control tag, by its name; the rater is who completed the
+    annotation. Read are choices and taxonomies with one answer, ratings and numbers, not labels of regions.
+    Cancelled annotations are left out; one that is marked as ground truth is gold, not an answer. A prediction is
+    of the classifier named by its model_version; its score, which is of no category, is not read.
+    """
+    for task in _tasks(document):
+        item = task.need("id").text()
+        for own in _listed(task, "annotations"):
+            _add_annotation(task, item, own, answers)
+        for own in _listed(task, "predictions"):
+            version = own.get("model_version")
+            classifier = None if version is None else version.text()
+            for control, meaning in _results(own, answers):
+                answers.predict(task, control.from_name, item, classifier, meaning.label)
+
+
+def controls(document: Document) -> list[Control]:
+    """Control tags of the results of an export, in order of appearance."""
+    found = (
+        control
+        for task in _tasks(document)
+        for name in ("annotations", "predictions")
+        for own in _listed(task, name)
+        for control, _ in _results(own, Answers())
+    )
+    return list(dict.fromkeys(found))
+
+
+def task_ids(document: Document) -> list[str]:
+    """Ids of the tasks of an export."""
+    return [task.need("id").text() for task in _tasks(document)]
+
+
+def _tasks(document: Document) -> Iterator[Node]:
+    """Tasks of an export; a file may hold a single one."""
+    if isinstance(document.whole, dict):
+        return iter([Node(document.whole, f"{document.path.name}, task 1", 1)])
+    return document.records(what="task")
+
+
+def _listed(task: Node, name: str) -> Iterator[Node]:
+    """Annotations or predictions of a task; summaries of exports have their number or ids instead."""
+    found = task.get(name)
+    members = iter(()) if found is None else found.members(name.removesuffix("s"))
+    return (own for own in members if isinstance(own.value, dict))
+
+
+def _add_annotation(task: Node, item: str, annotation: Node, answers: Answers) -> None:
+    """Add the answers of one annotation."""
+    cancelled, truth = annotation.get("was_cancelled"), annotation.get("ground_truth")
+    if cancelled is not None and cancelled.value is True:
+        answers.left_out["cancelled annotations"] += 1
+        return
+    by = annotation.need("completed_by")
+    rater = (by.get("email", "id") or by.need("id")) if isinstance(by.value, dict) else by
+    for control, meaning in _results(annotation, answers):
+        if truth is not None and truth.value is True:
+            if meaning.label is not None:
+                answers.set_gold(annotation, control.from_name, item, meaning.label)
+        else:
+            answers.add(task, control.from_name, item, rater.text(), meaning)
+
+
+def _results(annotation: Node, answers: Answers) -> Iterator[tuple[Control, Meaning]]:
+    """Answers to questions about the whole task among the results of an annotation or a prediction."""
+    for result in annotation.need("result").members("result"):
+        kind, value = result.get("type"), result.get("value")
+        if (
+            kind is None
+            or value is None
+            or not isinstance(kind.value, str)
+            or not isinstance(value.value, dict)
+        ):
+            continue
+        if kind.value not in VALUES or REGION & value.value.keys():
+            answers.left_out["results on regions or of other types"] += 1
+            continue
+        names = (result.need("from_name").text(), result.need("to_name").text())
+        yield Control(*names, kind.value), _meaning(value.get(kind.value))
+
+
+def _meaning(value: Node | None) -> Meaning:
+    """Meaning of a value; one path of a taxonomy is its names with " / " between them."""
+    paths: Any = None if value is None else value.value
+    if value is not None and isinstance(paths, list) and len(paths) == 1 and isinstance(paths[0], list):
+        own = next(value.members("path"))
+        return Meaning(PATH.join(name.text() for name in own.members("name")))
+    return meaning_of(value)

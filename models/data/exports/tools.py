@@ -1,0 +1,139 @@
+"""The tools whose exports are read, and their recognition from the content of a file."""
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...._messages import short_repr
+from ..errors import DataError
+from . import (
+    argilla,
+    chatbot_arena,
+    deepeval,
+    evaluation_harness,
+    inspect_logs,
+    label_studio,
+    prodigy,
+    promptfoo,
+)
+from .answers import KINDS, Answers, LongTable
+from .names import TITLES
+from .records import SUFFIXES, Document, first_record, read_document
+
+
+class Tool(NamedTuple):
+    """Reader of the exports of a tool."""
+
+    title: str
+    recognises: Callable[[Document], bool]
+    read: Callable[[Document, Answers], None]
+
+
+MODULES = {
+    "inspect": inspect_logs,
+    "promptfoo": promptfoo,
+    "deepeval": deepeval,
+    "lm-eval": evaluation_harness,
+    "arena": chatbot_arena,
+    "label-studio": label_studio,
+    "argilla": argilla,
+    "prodigy": prodigy,
+}
+TOOLS: Mapping[str, Tool] = {
+    name: Tool(title, MODULES[name].recognises, MODULES[name].read) for name, title in TITLES.items()
+}
+
+
+def read_export(
+    path: str | PathLike[str], kind: str, *, question: str | None = None, tool: str | None = None
+) -> dict[str, list[Any]]:
+    """Read what another tool exports into a long table for the containers.
+
+    Read are eval logs of Inspect, results of promptfoo and DeepEval, samples of lm-evaluation-harness, votes of
+    Chatbot Arena, and exports of Label Studio, Argilla and Prodigy. ``docs/formats.md`` says what each is
+    read as. Fields that are not used never stop a read.
+
+    Parameters
+    ----------
+    path : str or path
+        File of JSON, JSON lines, or a log of Inspect (.eval).
+    kind : {"labels", "scores", "comparisons", "rankings", "predictions"}
+        What to read.
+    question : str, optional
+        Question to read, if the export has several: a control tag of Label Studio, a question of Argilla, a metric
+        of promptfoo or DeepEval...
+    tool : str, optional
+        "inspect", "promptfoo", "deepeval", "lm-eval", "arena", "label-studio", "argilla" or "prodigy"; by default
+        recognised from the content.
+
+    Returns
+    -------
+    dict of str to list
+        Columns of the same names as the arguments of ``from_table``: item, rater and label, score, or category and
+        rank; left, right, winner and rater; of predictions item, category, classifier if it is known, and score, the
+        probability of the category, or else rank 1. Labels have a column gold where the export knows the truth.
+
+    Raises
+    ------
+    DataError
+        If the file is of no such tool, has nothing of this kind or several questions, or a needed field is
+        missing; it names the file, the number of the record and what was looked for.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> from raterzoo import models
+    >>> votes = [{"model_a": "oak", "model_b": "fir", "winner": "tie (bothbad)", "judge": "Ann"}]
+    >>> file = Path(tempfile.mkdtemp()) / "votes.json"
+    >>> _ = file.write_text(json.dumps(votes))
+    >>> table = models.read_export(file, "comparisons")
+    >>> table
+    {'left': ['oak'], 'right': ['fir'], 'winner': ['tie (bothbad)'], 'rater': ['Ann']}
+    >>> models.Comparisons.from_table(table).outcome.tolist()
+    [2]
+    """
+    path = Path(path)
+    if kind not in KINDS:
+        problem, allowed = f"kind={short_repr(kind)} is no kind of annotation", ", ".join(map(repr, KINDS))
+        raise DataError(problem, value=kind, allowed=allowed, remedy="choose one", where="argument kind")
+    if tool is not None and tool not in TOOLS:
+        problem, allowed = f"tool={short_repr(tool)} is no tool that is known", ", ".join(map(repr, TOOLS))
+        raise DataError(problem, value=tool, allowed=allowed, remedy="choose one", where="argument tool")
+    if path.suffix.lower() not in SUFFIXES:
+        raise DataError(
+            f"the suffix {path.suffix!r} is not that of an export",
+            value=path.suffix,
+            allowed=", ".join(SUFFIXES),
+            remedy="read a table by models.data.read_table",
+            where=path.name,
+        )
+    document = read_document(path)
+    name = tool or recognised(document)
+    if name is None:
+        raise DataError(
+            "this is the export of no tool that is known",
+            allowed=", ".join(own.title for own in TOOLS.values()),
+            remedy="say which: tool=..., or read a table by models.data.read_table",
+            where=path.name,
+        )
+    return dict(long_table(document, name, kind, question).columns)
+
+
+def tool_of(path: Path) -> str | None:
+    """Name of the tool that wrote a file, told as cheaply as it can be; None for a table."""
+    document = first_record(path, [key for own in MODULES.values() for key in own.KEYS])
+    return None if document is None else recognised(document)
+
+
+def recognised(document: Document) -> str | None:
+    """Name of the tool that wrote a file; None if it is none of those known."""
+    return next((name for name, own in TOOLS.items() if own.recognises(document)), None)
+
+
+def long_table(document: Document, tool: str, kind: str, question: str | None = None) -> LongTable:
+    """Long table of one kind of annotation of a document."""
+    answers = Answers()
+    TOOLS[tool].read(document, answers)
+    return answers.table(kind, question, document.path.name)
