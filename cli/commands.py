@@ -34,6 +34,7 @@ from .options import (
     Scheduler,
     Seed,
     SharingOptions,
+    SourceOption,
     Thresholds,
     VoteOptions,
     Workers,
@@ -62,8 +63,8 @@ def _settings(
 
     for group in groups:
         options |= vars(group)
-    model = data.model or model_without_raters(table, data.kind, columns, data.layout)
-    more = {"layout": data.layout, "drop_missing": data.drop_missing}
+    model = data.model or model_without_raters(table, data.kind, columns, data.layout, data.source)
+    more = {"layout": data.layout, "source": data.source, "drop_missing": data.drop_missing}
     return settings_of(data.kind, model, options, **more, **vars(sampler))
 
 
@@ -71,12 +72,16 @@ def _check_header(
     path: Path, settings: "Settings", columns: list[str], predictions: Path | None = None
 ) -> None:
     """Raise before any slow import if columns of the tables are missing."""
+    from .exports import chosen_question
     from .tables import check_header, check_prediction_header
 
     attributes, anonymize = settings.rater_attributes, settings.anonymize
-    check_header(path, settings.kind, columns, settings.layout, attributes, anonymize=anonymize)
+    check_header(
+        path, settings.kind, columns, settings.layout, attributes, source=settings.source, anonymize=anonymize
+    )
     if predictions is not None:
-        check_prediction_header(predictions, settings.kind)
+        question = chosen_question(columns, settings.kind)
+        check_prediction_header(predictions, settings.kind, question=question)
 
 
 app = typer.Typer(
@@ -193,6 +198,7 @@ def rank(
     prob: Prob = 0.9,
     top: Annotated[int, whole_option(help="Number of items to show.")] = 100,
     column: Columns = None,
+    source: SourceOption = None,
     drop_missing: DropMissing = False,
     own: VoteOptions,
     sharing: SharingOptions,
@@ -207,7 +213,7 @@ def rank(
     """
     if out is not None:
         check_output("--out", out)
-    data = DataOptions(Kind.comparisons, drop_missing=drop_missing, model=model)
+    data = DataOptions(Kind.comparisons, source=source, drop_missing=drop_missing, model=model)
     more = {"largest_component": largest_component, "anonymize": anonymize}
     settings = _settings(votes, column or [], data, sampler, own, sharing, cleaning, **more)
     _check_header(votes, settings, column or [])
@@ -396,6 +402,7 @@ def check(
     annotations: Annotations,
     kind: KindOption = Kind.rankings,
     layout: LayoutOption = Layout.long,
+    source: SourceOption = None,
     column: Columns = None,
     rater_attribute: RaterAttributes = None,
     categories: Categories = None,
@@ -409,7 +416,7 @@ def check(
     from .tables import check_table, declared_categories
 
     known = {"layout": layout, "bounds": bounds_of(bounds), "rater_attributes": rater_attribute or []}
-    known |= {"missing": "drop" if drop_missing else "error", "anonymize": anonymize}
+    known |= {"missing": "drop" if drop_missing else "error", "anonymize": anonymize, "source": source}
     known |= {"categories": None if categories is None else declared_categories(categories)}
     print_text(check_table(annotations, kind, column or [], cleaning, **known))
 

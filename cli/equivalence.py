@@ -22,6 +22,7 @@ from .options import (
     Layout,
     LayoutOption,
     Seed,
+    SourceOption,
     check_output,
     number_option,
     whole_option,
@@ -64,6 +65,7 @@ def equivalence(
     ],
     *,
     layout: LayoutOption = Layout.long,
+    source: SourceOption = None,
     drop_missing: DropMissing = False,
     column: Columns = None,
     categories: Categories = None,
@@ -114,6 +116,7 @@ def equivalence(
     seed: Seed = 1,
 ) -> None:
     """Estimate how many raters each classifier is worth."""
+    from .exports import chosen_question
     from .options import settings_of
     from .tables import check_header, check_prediction_header
 
@@ -132,10 +135,10 @@ def equivalence(
             raise ValueError(f"--{option} {value}: expected one of {', '.join(allowed)}")
     settings = settings_of(
         "labels", MODEL, {"categories": categories, "anonymize": anonymize, **vars(cleaning)},
-        draws=draws, chains=chains, seed=seed, layout=layout, drop_missing=drop_missing,
+        draws=draws, chains=chains, seed=seed, layout=layout, source=source, drop_missing=drop_missing,
     )  # fmt: skip
-    check_header(labels, "labels", column or [], layout, anonymize=anonymize)
-    check_prediction_header(predictions, "labels")
+    check_header(labels, "labels", column or [], layout, source=source, anonymize=anonymize)
+    check_prediction_header(predictions, "labels", question=chosen_question(column or [], "labels"))
     from ..reports.sections.equivalence import default_rules
 
     data, law, hard = _read(labels, predictions, column or [], settings)
@@ -197,9 +200,11 @@ def _read(
     from ..reports.sections.equivalence import probabilities_of
     from ..reports.study import labels_of
     from ..reports.wording import first_names
+    from .exports import chosen_question
     from .tables import read_annotations, read_predictions
 
-    predicted = read_predictions(predictions, [], missing=settings.missing)
+    question = chosen_question(columns, "labels")
+    predicted = read_predictions(predictions, [], missing=settings.missing, question=question)
     data: Any = read_annotations(labels, settings, columns)[0]
     known = data.categories.tolist()
     if only_predicted := [name for name in labels_of(predicted) if name not in known]:

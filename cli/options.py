@@ -44,6 +44,20 @@ class Layout(StrEnum):
     counts = "counts"
 
 
+class Source(StrEnum):
+    """Tool that exported a file, or a plain table."""
+
+    table = "table"
+    inspect = "inspect"
+    promptfoo = "promptfoo"
+    deepeval = "deepeval"
+    lm_eval = "lm-eval"
+    arena = "arena"
+    label_studio = "label-studio"
+    argilla = "argilla"
+    prodigy = "prodigy"
+
+
 def _number(text: str) -> float:
     """Parse a number as those in tables are read."""
     if (number := decimal_number(str(text))) is None:
@@ -64,7 +78,7 @@ def _whole(text: str) -> int:
 number_option: Callable[..., Any] = partial(typer.Option, parser=_number, metavar="FLOAT")
 whole_option: Callable[..., Any] = partial(typer.Option, parser=_whole, metavar="INTEGER")
 
-FORMATS = "CSV, TSV, JSON, JSON lines, Excel or Parquet"
+FORMATS = "CSV, TSV, JSON, JSON lines, Excel or Parquet, or the export of a tool"
 Annotations = Annotated[Path, typer.Argument(help=f"Table: {FORMATS}.")]
 
 
@@ -115,6 +129,14 @@ LayoutOption = Annotated[
         help="For labels and scores: long, one row per answer; wide, one column per rater; counts, one column per category "
         "or score.",
         **choice(Layout),
+    ),
+]
+SourceOption = Annotated[
+    Source | None,
+    typer.Option(
+        "--format",
+        help="Tool that exported the annotations, or table; by default the content of the file tells.",
+        **choice(Source),
     ),
 ]
 DropMissing = Annotated[
@@ -262,6 +284,7 @@ class DataOptions:
 
     kind: KindOption = Kind.rankings
     layout: LayoutOption = Layout.long
+    source: SourceOption = None
     drop_missing: DropMissing = False
     model: Model = None
 
@@ -474,6 +497,7 @@ def settings_of(
     chains: int,
     seed: int,
     layout: str = "long",
+    source: str | None = None,
     drop_missing: bool = False,
 ) -> "Settings":
     """Validate the options against the catalog; options that were not given are None, False or empty."""
@@ -512,6 +536,7 @@ def settings_of(
         seed,
         categories=given.get("categories"),
         layout=layout,
+        source=source,
         missing="drop" if drop_missing else "error",
         rater_attributes=tuple(dict.fromkeys(attributes)),
         largest_component=given.get("largest_component", False),

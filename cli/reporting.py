@@ -15,6 +15,7 @@ from ..reports.posterior_files import kept_posterior
 from ..reports.sections.metrics import check_predictions
 from ..reports.settings import Settings, Sources
 from ..reports.study import Study
+from .exports import chosen_question
 from .fitting import build, draw
 from .tables import (
     check_side_metrics,
@@ -100,7 +101,8 @@ def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], setti
     """Fit rankings or labels and return the report on the true categories."""
     predicted = None
     if sources.predictions:
-        predicted = read_predictions(sources.predictions, [], missing=settings.missing)
+        question = chosen_question(columns, settings.kind)
+        predicted = read_predictions(sources.predictions, [], missing=settings.missing, question=question)
     _check_metrics(sources, predicted)
     groups = read_groups(sources.groups) if sources.groups else None
     data, only_predicted = read_annotations(annotations, settings, columns, predicted)

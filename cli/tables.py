@@ -18,6 +18,7 @@ from .._messages import first_reprs, is_shown, quotes_hidden, short_repr
 from ..models._catalog import annotation_kinds
 from ..models.data.container import raters_in_order
 from ..models.data.errors import DataError
+from ..models.data.exports.answers import PREDICTIONS
 from ..models.data.look_alikes import alike_in_words, look_alikes
 from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_empty
 from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
@@ -27,6 +28,7 @@ from ..models.data.reading.names import KINDS, Wording, missing_columns, resolve
 from ..models.data.reading.numbers import decimal_points, is_number, number_of
 from ..reports.settings import Groups, Settings
 from .anonymity import Raters, may_show, without_named_columns, without_names
+from .exports import read_source, source_names
 from .terminal import print_note, print_text
 
 if TYPE_CHECKING:
@@ -158,20 +160,25 @@ def check_header(
     layout: str = "long",
     attributes: Sequence[str] = (),
     *,
+    source: str | None = None,
     anonymize: bool = False,
 ) -> None:
     """Raise, before any slow import, if columns of a table of annotations are missing or ambiguous."""
     with _quoting(columns, layout, attributes, anonymize):
-        _annotation_header(path, read_names(path), kind, columns, layout, attributes)
+        names, columns = source_names(path, kind, columns, layout=layout, source=source)
+        _annotation_header(path, names, kind, columns, layout, attributes)
 
 
-def model_without_raters(path: Path, kind: str, columns: Sequence[str], layout: str) -> str | None:
+def model_without_raters(
+    path: Path, kind: str, columns: Sequence[str], layout: str, source: str | None = None
+) -> str | None:
     """Return the default model of a table that names no rater, by its header, if it is another; errors are `check_header`'s."""
     model = annotation_kinds[kind].default_of_anonymous
     if model is None or layout == "wide":
         return None
     try:
-        header = _annotation_header(path, read_names(path), kind, columns, layout, ())
+        names, columns = source_names(path, kind, columns, layout=layout, source=source)
+        header = _annotation_header(path, names, kind, columns, layout, ())
     except (OSError, ValueError):
         return None
     return None if "rater" in header.found else model
@@ -188,13 +195,17 @@ def _quoting(
     return quotes_hidden(may_show([*typed, *attributes], layout))
 
 
-def check_prediction_header(path: Path, kind: str, columns: Sequence[str] = ()) -> None:
+def check_prediction_header(
+    path: Path, kind: str, columns: Sequence[str] = (), *, question: str | None = None
+) -> None:
     """Raise, before any slow import, if a table of predictions has no item or, of a kind with them, no categories."""
     synonyms = {"item": "compared"} if kind == "comparisons" else {}
     roles: tuple[str, ...] = ("item",)
     if kind in ("rankings", "labels"):
         roles, synonyms = ("item", *PREDICTED, "classifier"), {"score": "confidence"}
-    names = read_names(path)
+    names = read_names(path) if len(roles) == 1 else []
+    if not names:
+        names, columns = source_names(path, PREDICTIONS, columns, question=question)
     header = _header(path, names, columns, roles, roles[1:], several="predictions", synonyms=synonyms)
     if len(roles) > 1 and "category" not in header.found:
         _check_wide_predictions(header)
@@ -228,7 +239,13 @@ def read_annotations(
         "missing": settings.missing,
     }
     table = _read_layout(
-        path, settings.kind, columns, settings.layout, settings.rater_attributes, anonymize=settings.anonymize
+        path,
+        settings.kind,
+        columns,
+        settings.layout,
+        settings.rater_attributes,
+        source=settings.source,
+        anonymize=settings.anonymize,
     )
     data = _container_of(settings.kind, table, settings.layout, options)
     only_predicted: list[str] = []
@@ -305,13 +322,14 @@ def check_table(
     cleaning: "CleaningOptions",
     *,
     layout: str = "long",
+    source: str | None = None,
     anonymize: bool = False,
     **options: Any,
 ) -> str:
     """Read and clean a table; return a summary, with the option that cleans it in the line of each finding."""
     _check_options(kind, options)
     attributes = options.get("rater_attributes") or ()
-    table = _read_layout(path, kind, columns, layout, attributes, anonymize=anonymize)
+    table = _read_layout(path, kind, columns, layout, attributes, source=source, anonymize=anonymize)
     data = _container_of(kind, table, layout, options)
     if cleaning.merge_look_alikes:
         data = _merged(data, table)
@@ -375,6 +393,7 @@ class _Read(NamedTuple):
     header: _Header
     free: Sequence[str] = ()  # columns of raters, categories or scores, unless the table is long
     raters: Raters | None = None  # their numbers, if names were replaced
+    records: Sequence[int] = ()  # of an export: record of each row
 
 
 def _read_layout(
@@ -384,18 +403,19 @@ def _read_layout(
     layout: str,
     attributes: Sequence[str],
     *,
+    source: str | None = None,
     anonymize: bool = False,
 ) -> _Read:
     """Read a table of annotations, and say how if it is not plain; with `anonymize` without the names of the raters."""
     with _quoting(columns, layout, attributes, anonymize):
-        table, raters = read_file(path), None
+        (table, columns), raters = read_source(path, kind, columns, layout=layout, source=source), None
         header = _annotation_header(path, table.names, kind, columns, layout, attributes)
         if anonymize:
             table, header, raters = _without_names(table, header, layout)
         numbers = ["score"] if layout == "long" else header.free() if layout == "wide" else []
         frame = _renamed(table, header, numbers)
         free = [] if layout == "long" else _free_columns(frame, header, kind, layout)
-    return _Read(frame, header, free, raters)
+    return _Read(frame, header, free, raters, table.records)
 
 
 def _without_names(table: TableFile, header: _Header, layout: str) -> tuple[TableFile, _Header, Raters]:
@@ -457,7 +477,9 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
     except DataError as error:
         for python, option in OPTIONS.items():
             error.remedy = error.remedy.replace(python, option)
-        if error.row is not None:  # of which table, as commands read two
+        if error.row is not None and table.records:
+            error.where = f"{header.path.name}, record {table.records[error.row - 1]:,}, {error.where}"
+        elif error.row is not None:  # of which table, as commands read two
             error.where = f"{header.path.name} (rows counted below the header), {error.where}"
         raise
     if kind == "comparisons":
@@ -546,13 +568,16 @@ def declared_categories(categories: str) -> list[str]:
     return [name.strip() for name in categories.split(",")]
 
 
-def read_predictions(path: Path, columns: Sequence[str], *, missing: Missing = "error") -> "xr.DataArray":
+def read_predictions(
+    path: Path, columns: Sequence[str], *, missing: Missing = "error", question: str | None = None
+) -> "xr.DataArray":
     """Read predictions: a column rank or score, perhaps classifier; with neither, one label per item.
 
     Without a column of categories, every other column of numbers is a category, and holds its scores.
-    `columns` are renamings of columns that the file has. Returns as `evaluation.predictions_from_table`.
+    `columns` are renamings of columns that the file has; `question` is that of an export with several. Returns as
+    `evaluation.predictions_from_table`.
     """
-    table, header = _prediction_columns(path, columns, PREDICTED, {"score": "confidence"})
+    table, header = _prediction_columns(path, columns, PREDICTED, {"score": "confidence"}, question)
     found, classifier = header.found, header.found.get("classifier")
     order = _order(header)
     if "category" not in found:
@@ -661,10 +686,16 @@ def read_order_scores(path: Path, columns: Sequence[str], *, missing: Missing = 
 
 
 def _prediction_columns(
-    path: Path, columns: Sequence[str], roles: Sequence[str], synonyms: Mapping[str, str]
+    path: Path,
+    columns: Sequence[str],
+    roles: Sequence[str],
+    synonyms: Mapping[str, str],
+    question: str | None = None,
 ) -> tuple[Any, _Header]:
     """Read a table of predictions: a column item, and others that may be there."""
-    table = read_file(path)
+    table = read_file(path) if roles != PREDICTED else None
+    if table is None:
+        table, columns = read_source(path, PREDICTIONS, columns, question=question)
     optional = (*roles, "classifier")
     header = _header(
         path, table.names, columns, ("item", *optional), optional, several="predictions", synonyms=synonyms

@@ -43,6 +43,7 @@ class Settings:
     seed: int
     categories: str | None = None  # closed set: a text file with one per line, or comma-separated
     layout: str = "long"  # labels and scores: long, wide or counts
+    source: str | None = None  # tool that exported the annotations, or "table"; None: the content tells
     missing: Literal["error", "drop"] = "error"  # treatment of rows with an empty cell
     rater_attributes: tuple[str, ...] = ()  # columns, including that of the group
     largest_component: bool = False  # comparisons: keep only the largest component
