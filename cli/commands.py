@@ -388,6 +388,30 @@ _command()(equivalence)
 
 
 @_command()
+def results(
+    posterior: Annotated[Path, typer.Argument(help="File written by `raterzoo fit`, of labels or rankings.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="results.jsonl: id, label and certainty of each item.")
+    ],
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON export of Label Studio: write predictions of its tasks instead, as /api/projects/ID/import/predictions "
+            "takes them."
+        ),
+    ] = None,
+    question: Annotated[
+        str | None, typer.Option(help="With --export: the control of the predictions, if there are several.")
+    ] = None,
+) -> None:
+    """Write the most probable label of each item, and its certainty, for other tools."""
+    check_output("-o", output)
+    from .exports import write_results_of
+
+    write_results_of(posterior, output, export, question)
+
+
+@_command()
 def models() -> None:
     """List the models."""
     rows = []

@@ -8,6 +8,7 @@ from ..models.data.exports.answers import PREDICTIONS
 from ..models.data.exports.records import SUFFIXES, read_document
 from ..models.data.exports.tools import TOOLS, long_table, tool_of
 from ..models.data.reading.files import TableFile, read_file, read_names
+from .terminal import print_text
 
 TABLE = "table"  # of --format: no export
 ANSWER = {"labels": "label", "scores": "score", "rankings": "category", PREDICTIONS: "category"}
@@ -68,6 +69,22 @@ def chosen_question(columns: Sequence[str], kind: str) -> str | None:
     """Question that ``--column`` chooses in an export of annotations, which one of predictions is read for, too."""
     pairs = [column.partition("=") for column in columns]
     return next((name for role, _, name in pairs if role == ANSWER.get(kind)), None)
+
+
+def write_results_of(posterior: Path, output: Path, export: Path | None, question: str | None) -> None:
+    """Write the labels of a stored posterior, and say how many."""
+    from ..inference.storage.posterior_files import read_posterior
+    from ..reports import write_results
+
+    tree = read_posterior(posterior)
+    try:
+        count = write_results(tree, output, export=export, question=question)
+    except DataError as error:
+        own = error.moved(error.where.replace("argument question", "--question"))
+        own.problem = error.problem.replace("question=", "--question ")
+        own.remedy = error.remedy.replace("question=", "--question ")
+        raise own from None
+    print_text(f"wrote {output}: {count:,} items")
 
 
 def _tool_of(path: Path, layout: str, source: str | None) -> str | None:

@@ -1,0 +1,113 @@
+"""Results go back to other tools by the id of the item."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import xarray as xr
+from raterzoo import reports
+from raterzoo.models import DataError, Labels, read_export
+from raterzoo.models.data.exports.names import TITLES
+
+from tests.support.command_line import run, said
+from tests.support.exports import ARGILLA, LABEL_STUDIO, write_json
+
+DIMS = ("chain", "draw", "item", "category")
+
+
+def posterior(items=("11", "12"), categories=("bad", "good"), truth="category"):
+    draws = [[[0.9, 0.1], [0.25, 0.75]], [[0.4, 0.6], [0.25, 0.75]], [[0.8, 0.2], [0.25, 0.75]]]
+    coords = {"item": list(items), "category": list(categories)}
+    plausibility = xr.DataArray([draws], coords, DIMS, attrs={"truth": truth})
+    return xr.DataTree.from_dict({"posterior": xr.Dataset({"plausibility": plausibility})})
+
+
+@pytest.fixture
+def project(tmp_path):
+    return write_json(tmp_path / "project.json", LABEL_STUDIO)
+
+
+def test_json_lines_have_id_label_and_certainty(tmp_path):
+    path = tmp_path / "results.jsonl"
+    assert reports.write_results(posterior(), path) == 2
+    found = [json.loads(line) for line in path.read_text().splitlines()]
+    assert found == [
+        {"id": "11", "label": "bad", "certainty": pytest.approx(0.7)},
+        {"id": "12", "label": "good", "certainty": 0.75},
+    ]
+    # where plausibilities are the truth, certainty is how often the label is the most plausible
+    reports.write_results(posterior(truth="distribution"), path)
+    found = [json.loads(line)["certainty"] for line in path.read_text().splitlines()]
+    assert found == pytest.approx([2 / 3, 1])
+
+
+def test_predictions_of_label_studio_are_those_that_it_exports(tmp_path, project):
+    path = tmp_path / "predictions.json"
+    assert reports.write_results(posterior(), path, export=project, question="mood") == 2
+    written = json.loads(path.read_text())
+    assert written[0] == {
+        "task": 11, "model_version": "raterzoo", "score": pytest.approx(0.7),
+        "result": [{"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": ["bad"]}}],
+    }  # fmt: skip
+    tasks = [{"id": own["task"], "data": {}, "predictions": [own]} for own in written]
+    table = read_export(write_json(path, tasks), "predictions")
+    assert table == {
+        "item": ["11", "12"],
+        "category": ["bad", "good"],
+        "classifier": ["raterzoo"] * 2,
+        "rank": [1, 1],
+    }
+
+
+def test_other_controls_write_their_own_values(tmp_path, project):
+    path = tmp_path / "predictions.json"
+    reports.write_results(posterior(categories=("1", "5")), path, export=project, question="stars")
+    assert [own["result"][0]["value"] for own in json.loads(path.read_text())] == [
+        {"rating": 1},
+        {"rating": 5},
+    ]
+    with pytest.raises(DataError, match="label 'bad' is no rating"):
+        reports.write_results(posterior(), path, export=project, question="stars")
+
+
+def test_what_does_not_fit_the_export_is_refused(tmp_path, project):
+    path = tmp_path / "out.json"
+    with pytest.raises(
+        DataError, match=r"item '13' is no task of the export; allowed: ids such as '11', '12'"
+    ):
+        reports.write_results(posterior(items=("11", "13")), path, export=project, question="mood")
+    with pytest.raises(
+        DataError, match=r"2 controls of labels could be meant; allowed: one of 'mood', 'stars'"
+    ):
+        reports.write_results(posterior(), path, export=project)
+    with pytest.raises(DataError, match=r"0 controls of labels could be meant"):
+        reports.write_results(posterior(), path, export=project, question="mod")
+    records = write_json(tmp_path / "records.json", ARGILLA)
+    with pytest.raises(DataError, match=r"records\.json: this is no JSON export of Label Studio"):
+        reports.write_results(posterior(), path, export=records)
+    with pytest.raises(DataError, match="question='mood' is of no export"):
+        reports.write_results(posterior(), path, question="mood")
+    assert not path.exists()
+
+
+def test_the_page_names_every_tool_and_its_example_runs(project, monkeypatch):
+    page = (Path(reports.__file__).parents[1] / "docs/formats.md").read_text()
+    assert all(f"| {title}, `{name}` |" in page for name, title in TITLES.items())
+    monkeypatch.chdir(project.parent)
+    (code,) = re.findall("```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, object] = {}
+    exec(code, names)
+    assert names["labels"] == Labels.from_table(read_export(project, "labels", question="mood"), gold="gold")
+    assert names["predictions"].sizes == {"classifier": 1, "item": 2, "position": 1}
+
+
+def test_the_command_writes_results(tmp_path, project):
+    stored, path = tmp_path / "posterior.nc", tmp_path / "results.jsonl"
+    posterior().to_netcdf(stored, engine="h5netcdf")
+    result = run("results", stored, "-o", path)
+    assert result.exit_code == 0 and f"wrote {path}: 2 items" in said(result), result.output
+    result = run("results", stored, "-o", path, "--export", project, "--question", "mood")
+    assert result.exit_code == 0 and json.loads(path.read_text())[1]["task"] == 12
+    result = run("results", stored, "-o", path, "--export", project)
+    assert result.exit_code == 2 and "say which: --question 'mood'" in said(result)
