@@ -67,3 +67,4 @@ from .uncertainty.classifiers import reliability_sweep as reliability_sweep
 from .uncertainty.intervals import metric_draws as metric_draws
 from .uncertainty.intervals import metric_intervals as metric_intervals
 from .uncertainty.predictions import predictions_from_table as predictions_from_table
+from .uncertainty.rectified import rectified as rectified

@@ -376,8 +376,8 @@ def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
 
 
 def summarise(draws: xr.DataArray, probability: float) -> xr.Dataset:
-    """Mean, sd, interval and Monte Carlo errors over all dims except those of classifiers and groups."""
-    kept = [d for d in ("classifier", "other", "group") if d in draws.dims]
+    """Mean, sd, interval and Monte Carlo errors over all dims except those of classifiers, groups and estimates."""
+    kept = [d for d in ("estimate", "classifier", "other", "group") if d in draws.dims]
     samples = [d for d in draws.dims if d not in kept]
     shape = [draws.sizes[d] for d in kept]
     values = draws.transpose(*kept, *samples).to_numpy()

@@ -1,0 +1,549 @@
+"""Rectified estimates: few items with people, many with a judge.
+
+A judge, such as a language model, labels all N items; people label n of them, chosen with known probabilities pi. With
+m_i the metric of the true label of item i, and h_i the same metric with the judge's label in its place, a draw is
+
+    theta = lambda A + P - lambda B                                                                     (1)
+    A = sum_N g_i h_i / sum_N g_i
+    P = sum_n (g_i / pi_i) m_i / sum_n (g_i / pi_i),    B = sum_n (g_i / pi_i) h_i / sum_n (g_i / pi_i)
+
+with m_i of a draw of the truth, and g_i ~ Exponential(1), one for each of the N items and the same in all sums: the
+Bayesian bootstrap of the population from which the N items are a sample. Where equal weights replace g and the posterior
+mean replaces m, and all pi are equal, this is the estimate of PPI++: their coefficient of the mean of h over the
+N - n other items is (1 - n / N) lambda, as A = (n / N) B + (1 - n / N) (mean of h over the others).
+
+The coefficient lambda. Let R_i say that people label item i, independently with probability pi_i, and m, h be deviations
+from their means. Then theta is, to first order, the mean over all items of psi_i = lambda h_i + (R_i / pi_i) (m_i - lambda h_i),
+and
+
+    var(psi) = E[m^2 / pi] - 2 lambda E[(1 / pi - 1) m h] + lambda^2 E[(1 / pi - 1) h^2],               (2)
+
+whose minimum is at lambda = E[(1 / pi - 1) m h] / E[(1 / pi - 1) h^2]: Cov(m, h) / Var(h) where all pi are equal, which
+is n / N times less than 1 in PPI++ (their equation for the mean: Cov(m, h) / ((1 + n / (N - n)) Var h)). The numerator is
+estimated from the items with people, each weighted by (1 / pi) (1 / pi - 1), the denominator from all items. Estimating
+lambda does not change the variance to first order, and any lambda is valid.
+
+References
+----------
+Angelopoulos, Duchi and Zrnic (2023), PPI++: efficient prediction-powered inference, arXiv:2311.01453. Zrnic and Candes
+(2024), Active statistical inference, arXiv:2403.03208 (known probabilities). Fisch et al. (2024), Stratified
+prediction-powered inference, arXiv:2406.04291. Rubin (1981), The Bayesian bootstrap, doi:10.1214/aos/1176345338. Dorner,
+Nastl and Hardt (2024), Limits to scalable evaluation at the frontier, arXiv:2410.13341.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ..calls import EvaluationError, check_arguments, check_probability
+from ..metrics.callables import ByDraw, metric_from_callable
+from ..metrics.metric import Metric, Truth
+from ..truth.matching import check_distinct, ids_of, places_of, with_complement
+from ..truth.plausibility import OTHER, Block, Plausibility, plausibility_of
+from ..truth.top_labels import NO_LABEL
+from .adjusted import Scorer
+from .alignment import align
+from .intervals import summarise
+
+ESTIMATES = ("rectified", "people", "judge")
+MOST_DRAWS = 2000  # of the posterior; more are thinned evenly. A point estimate has as many draws of weights
+FEW = 30  # items or clusters of a stratum with people, fewer than which are noted
+FEW_THAT_DIFFER = 10  # the same, of the number from which the spread comes: the coverage of 90 % intervals is then below .87
+ROUNDED_TO_ZERO = 1e-12  # coefficient of the judge, from sums that cancel
+
+
+@dataclass(frozen=True)
+class _Design:
+    """Items sorted by stratum, and how those of the people were chosen."""
+
+    order: np.ndarray  # (item,), position of each item in the predictions
+    names: np.ndarray  # (stratum,)
+    stratum: np.ndarray  # (item,), ascending codes
+    labelled: np.ndarray  # (n,), ascending positions of the items with people
+    row: np.ndarray  # (n,), their positions in the posterior
+    probability: np.ndarray  # (item,), of being given to people
+    cluster: np.ndarray | None  # (item,), codes; None: each item is its own
+
+    @property
+    def start(self) -> np.ndarray:
+        """First item of each stratum."""
+        return np.searchsorted(self.stratum, np.arange(len(self.names)))
+
+    @property
+    def labelled_start(self) -> np.ndarray:
+        """First of the items with people of each stratum."""
+        return np.searchsorted(self.stratum[self.labelled], np.arange(len(self.names)))
+
+    @property
+    def size(self) -> np.ndarray:
+        """Items in each stratum."""
+        return np.bincount(self.stratum, minlength=len(self.names))
+
+    def sum_of_all(self, values: np.ndarray) -> np.ndarray:
+        """Sum values (..., item) by stratum."""
+        return np.add.reduceat(values, self.start, axis=-1)
+
+    def sum_of_labelled(self, values: np.ndarray) -> np.ndarray:
+        """Sum values (..., n) by stratum."""
+        return np.add.reduceat(values, self.labelled_start, axis=-1)
+
+    def weights(self, samples: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw weights (sample, item) of the Bayesian bootstrap, the same for the items of a cluster."""
+        if self.cluster is None:
+            return rng.standard_exponential((samples, len(self.order)))
+        return rng.standard_exponential((samples, int(self.cluster.max()) + 1))[:, self.cluster]
+
+    def units(self) -> tuple[str, np.ndarray]:
+        """Return the name of what was sampled, and how many of each stratum people labelled (stratum,)."""
+        if self.cluster is None:
+            return "item", np.bincount(self.stratum[self.labelled], minlength=len(self.names))
+        own = np.unique(np.stack([self.stratum[self.labelled], self.cluster[self.labelled]]), axis=1)
+        return "cluster", np.bincount(own[0], minlength=len(self.names))
+
+
+def rectified(
+    metric: Metric | ByDraw,
+    tree: xr.DataTree | xr.DataArray,
+    predictions: xr.DataArray,
+    judge: xr.DataArray,
+    *,
+    sampling: xr.DataArray | None = None,
+    strata: xr.DataArray | None = None,
+    clusters: xr.DataArray | None = None,
+    judge_weight: float | None = None,
+    probability: float = 0.9,
+    truth: Truth | None = None,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Estimate a metric where people labelled few items, and a judge, such as a language model, all of them.
+
+    The mean over all items of the metric by the judge is corrected by the items that people labelled too:
+    ``theta = lambda mean_N(h) + mean_n(m - lambda h)``, where m is the metric of an item's true label, and h
+    the same with the judge's label in its place. Each draw of the posterior has its own m, and its own weights
+    of the Bayesian bootstrap for all N items; PPI++ is the special case of one human label for each item and a
+    normal interval. However wrong the judge, the estimate is right; a good judge makes it narrower. For
+    accuracy, ``gain`` is at most 2 where the judge is no better than the classifier (Dorner et al., 2024,
+    arXiv:2410.13341, theorem 6).
+
+    The items with people must be a random sample with known probabilities. And if several people who may err
+    labelled an item, the model of their labels must have seen the predictions, as one more rater: p(truth | people)
+    alone is blurred by the errors of people, and understates the metric of a good classifier.
+
+    Parameters
+    ----------
+    metric : Metric
+        Mean over items, such as `top_k_accuracy`; metrics of all items together, such as F1, are refused.
+    tree : DataTree or DataArray
+        Posterior of the n items that people labelled, or a point estimate such as one human label for each (then
+        with 2,000 draws of weights). Of more than 2,000 draws, evenly spaced ones are taken.
+    predictions : DataArray
+        Of all N items, in the forms of `uncertainty_adjusted`; optionally of several classifiers.
+    judge : DataArray
+        Labels of all N items by one judge, in the same forms; of scores, the label with the best counts.
+    sampling : DataArray (item), optional
+        Probability of each of the N items to be given to people, in (0, 1]; by default equal within a stratum.
+    strata : DataArray (item), optional
+        Stratum of each item, from each of which items were given to people. Strata have their shares of the N
+        items, taken as known, and their own lambda.
+    clusters : DataArray (item), optional
+        Cluster of each item, such as its document, where items of a cluster are alike or were given to people
+        together: they share one weight.
+    judge_weight : float, optional
+        The coefficient lambda in [0, 1]: 0 for people alone, 1 to trust the judge's differences between items.
+        By default that of least variance, ``Cov(m, h) / Var(h)``, between 0 and N / (N - n), where the
+        coefficient of PPI++, ``(1 - n / N) lambda``, is 1; 0 where the judge's h are all the same, or n = N.
+    probability : float
+        Probability of the equal-tailed intervals.
+    truth : {"label", "set", "ranking", "plausibility", "sampled"}, optional
+        As in `uncertainty_adjusted`.
+    random_seed : int or numpy.random.Generator, optional
+        Seed of weights and truths; by default derived from the tree.
+
+    Returns
+    -------
+    Dataset
+        Over ``estimate``: "rectified"; "people", of the n items alone; "judge", its labels taken for the truth,
+        biased by its errors; and over classifier: ``mean``, ``sd``, ``interval`` (bound: lower, upper), ``mcse`` and
+        ``interval_mcse`` (Monte Carlo errors of mean and bounds), and ``plug_in``, with equal weights and the
+        posterior mean of m. Over classifier: ``judge_weight`` (lambda, with `strata` also over stratum); ``gain``,
+        the variance by people alone divided by the rectified; ``effective_items``, n times the gain; ``note``, what the
+        numbers are worth where that is little, else "". Attributes: ``question`` in words, ``n``, ``N``,
+        ``metric``, ``larger_is_better``, ``probability``.
+
+    Raises
+    ------
+    EvaluationError
+        If the metric is none of single items; items of posterior, predictions and judge do not match, or are
+        repeated; a stratum has fewer than two items, or clusters, with people; or a probability or `judge_weight`
+        is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> from raterzoo import evaluation
+    >>> rng = np.random.default_rng(1)
+    >>> right = np.where(rng.random(1000) < 0.8, "yes", "no")  # whether an answer is right
+    >>> judged = np.where(rng.random(1000) < 0.9, right, "no")  # a judge that is too severe
+    >>> table = lambda labels: xr.DataArray(labels[:, None], {"item": np.arange(len(labels))}, ("item", "position"))
+    >>> people = xr.DataArray(right[:200, None] == ["no", "yes"], {"item": np.arange(200), "category": ["no", "yes"]})
+    >>> claims = table(np.full(1000, "yes"))
+    >>> accuracy = evaluation.top_k_accuracy(1)
+    >>> found = evaluation.rectified(accuracy, people.astype(float), claims, table(judged), random_seed=1)
+    >>> found["mean"].sel(estimate=["rectified", "people", "judge"]).round(2).values
+    array([0.81, 0.8 , 0.71])
+
+    References
+    ----------
+    Angelopoulos, Duchi and Zrnic (2023), PPI++: efficient prediction-powered inference, arXiv:2311.01453.
+    """
+    check_arguments(rectified, (), metric)
+    check_probability("probability", probability)
+    _check_judge_weight(judge_weight)
+    of_items = metric if isinstance(metric, Metric) else metric_from_callable(metric, {}, truth)
+    if of_items.over != "item":
+        raise EvaluationError(
+            f"{of_items.name} is computed from all items together, and only a mean over items can be rectified: pass a "
+            "metric of single items, such as evaluation.top_k_accuracy(1) for accuracy"
+        )
+    tree, view = _with_draws(tree)
+    ids = _item_ids(predictions, "predictions")
+    predictions = with_complement(predictions, view.declared)
+    design = _design_of(view.items, ids, sampling, strata, clusters)
+    predictions = predictions.isel(item=design.order)
+    people = Scorer.of(metric, tree, predictions.isel(item=design.labelled), {}, truth=truth)
+    people = _thinned(people)
+    judged = _judged(people, predictions, judge)
+    draws, mean_score = _draws(people, judged, design, random_seed)
+    tuned = _tuned_weight(mean_score, judged, design)
+    weight = tuned if judge_weight is None else np.full_like(tuned, judge_weight)
+    plug_in = _three_means(np.ones((1, len(ids))), mean_score[..., None], judged, design)
+    shares = design.size / len(ids)
+    draws, plug_in = (_estimates(means, weight, shares) for means in (draws, plug_in))
+    found = {
+        "plug_in": (("estimate", "classifier"), plug_in[..., 0]),
+        "judge_weight": (("classifier", "stratum"), weight),
+        "note": ("classifier", _notes(mean_score, judged, design, weight)),
+    }
+    result = _summary(people, draws, len(design.labelled), probability).assign(found)
+    result = result.assign_coords(stratum=design.names) if strata is not None else result.isel(stratum=0)
+    classifier = people.aligned.classifier
+    named = classifier is not None
+    result = result.assign_coords(classifier=classifier.to_numpy()) if named else result.isel(classifier=0)
+    return result.assign_attrs(_attributes(people.metric, design, probability))
+
+
+def _check_judge_weight(judge_weight: object) -> None:
+    """Raise unless the coefficient of the judge is None or a number in [0, 1]."""
+    number = isinstance(judge_weight, int | float | np.integer | np.floating)
+    if judge_weight is not None and not (
+        number and not isinstance(judge_weight, bool) and 0 <= float(judge_weight) <= 1
+    ):
+        raise EvaluationError(
+            f"judge_weight={judge_weight!r}: expected a number from 0, people alone, to 1, or None to estimate it"
+        )
+
+
+def _with_draws(tree: xr.DataTree | xr.DataArray) -> tuple[xr.DataTree | xr.DataArray, Plausibility]:
+    """Return a posterior and its view; a point estimate is repeated, so that there are draws of the weights."""
+    view = Plausibility.of(tree)
+    if not view.sample_dims:
+        repeated = plausibility_of(tree).expand_dims(chain=1, draw=MOST_DRAWS)
+        tree = repeated.assign_attrs(truth="distribution")
+        view = Plausibility.of(tree)
+    check_distinct(view.items, "item", "posterior")
+    return tree, view
+
+
+def _thinned(scorer: Scorer) -> Scorer:
+    """Return a scorer of evenly spaced draws, at most about `MOST_DRAWS`."""
+    view = scorer.aligned.view
+    apart = -(-view.n_samples // MOST_DRAWS)
+    view = replace(view, array=view.array.isel({view.sample_dims[-1]: slice(None, None, apart)}))
+    aligned, labels = replace(scorer.aligned, view=view), replace(scorer.labels, view=view)
+    return replace(scorer, aligned=aligned, labels=labels)
+
+
+# --- Items: people's, predicted and judged, and how they were sampled ---
+
+
+def _item_ids(array: object, what: str) -> np.ndarray:
+    """Return the distinct ids of the items of an array, or raise."""
+    if not isinstance(array, xr.DataArray):
+        raise EvaluationError(f"{what}: expected a DataArray, found {type(array).__name__}")
+    if "item" not in array.dims or "item" not in array.coords:
+        raise EvaluationError(f"{what}: expected a dim item with a coordinate; found dims {array.dims}")
+    ids = ids_of(array["item"].to_numpy())
+    check_distinct(ids, "item", what.removesuffix("s"))
+    return ids
+
+
+def _places(ids: np.ndarray, array: object, what: str) -> np.ndarray:
+    """Positions of the items of the predictions in an array, or raise unless both have the same items."""
+    own = _item_ids(array, what)
+    places_of(own, ids, (what, "the predictions"))
+    return places_of(ids, own, ("predictions", what))
+
+
+def _design_of(
+    items: np.ndarray,
+    ids: np.ndarray,
+    sampling: xr.DataArray | None,
+    strata: xr.DataArray | None,
+    clusters: xr.DataArray | None,
+) -> _Design:
+    """Sort the items by stratum and align sampling probabilities and clusters, or raise."""
+    place = places_of(items, ids, ("posterior", "the predictions"))
+    row = np.full(len(ids), -1)
+    row[place] = np.arange(len(items))
+    names, stratum = _coded(ids, strata, "strata")
+    order = np.argsort(stratum, kind="stable")
+    stratum, row = stratum[order], row[order]
+    labelled = np.flatnonzero(row >= 0)
+    cluster = None if clusters is None else _coded(ids, clusters, "clusters")[1][order]
+    n, size = (np.bincount(codes, minlength=len(names)) for codes in (stratum[labelled], stratum))
+    chance = (n / size)[stratum] if sampling is None else _probabilities(ids, sampling)[order]
+    design = _Design(order, names, stratum, labelled, row[labelled], chance, cluster)
+    _check_people(design, strata is not None)
+    certain = np.flatnonzero((chance >= 1) & (row < 0))
+    if len(certain):
+        raise EvaluationError(
+            f"sampling: item {ids[order][certain[0]]!s} has probability 1 of being given to people, but is not in the "
+            "posterior; give the probabilities before the items were chosen"
+        )
+    return design
+
+
+def _check_people(design: _Design, stratified: bool) -> None:
+    """Raise unless people labelled at least two items, or clusters, of every stratum."""
+    unit, count = design.units()
+    few = np.flatnonzero(count < 2)
+    if len(few):
+        where = f"stratum {design.names[few[0]]!s}" if stratified else "the posterior"
+        remedy = "merge it with another" if stratified else "have people label more"
+        raise EvaluationError(
+            f"{where}: people labelled {count[few[0]]} {unit}(s) of it, at least 2 are needed to know how they differ; {remedy}"
+        )
+
+
+def _coded(ids: np.ndarray, array: xr.DataArray | None, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return names and the code of each item; without an array one name for all."""
+    if array is None:
+        return np.array(["all"]), np.zeros(len(ids), np.intp)
+    values = _values_of_items(ids, array, what)
+    if values.dtype.kind in "fO":
+        missing = np.flatnonzero((values != values) | (values == None))  # noqa: E711 (elementwise)
+        if len(missing):
+            raise EvaluationError(f"{what}: item {ids[missing[0]]!s} has none; give one for every item")
+        values = values.astype(str) if values.dtype.kind == "O" else values
+    names, codes = np.unique(values, return_inverse=True)
+    return names, codes
+
+
+def _probabilities(ids: np.ndarray, sampling: xr.DataArray) -> np.ndarray:
+    """Return the sampling probability of each item, or raise."""
+    values = _values_of_items(ids, sampling, "sampling")
+    if values.dtype.kind not in "iuf":
+        raise EvaluationError(f"sampling: expected probabilities, found dtype {values.dtype}")
+    wrong = np.flatnonzero(~((values > 0) & (values <= 1)))
+    if len(wrong):
+        raise EvaluationError(
+            f"sampling: item {ids[wrong[0]]!s} has probability {values[wrong[0]]:g} of being given to people; expected more "
+            "than 0 and at most 1. Leave out items that could not be given to people: nothing is known of them"
+        )
+    return values.astype(float)
+
+
+def _values_of_items(ids: np.ndarray, array: object, what: str) -> np.ndarray:
+    """Return the values (item,) of an array with the dim item alone, in the order of the predictions."""
+    places = _places(ids, array, what)
+    assert isinstance(array, xr.DataArray)
+    if array.dims != ("item",):
+        raise EvaluationError(f"{what}: expected the dim item alone, found {array.dims}")
+    return array.to_numpy()[places]
+
+
+# --- Scores by the judge, draws, and the coefficient of the judge ---
+
+
+def _judged(people: Scorer, predictions: xr.DataArray, judge: xr.DataArray) -> np.ndarray:
+    """Score the predictions with the judge's labels as the truth: (classifier, item)."""
+    ids = ids_of(predictions["item"].to_numpy())
+    places = _places(ids, judge, "judge's labels")
+    judge = judge.isel(item=places)
+    if judge.sizes.get("classifier", 1) > 1:
+        raise EvaluationError(
+            f"judge: expected one judge, found {judge.sizes['classifier']} along classifier; select one"
+        )
+    metric = people.metric
+    if metric.truth in ("plausibility", "sampled"):
+        metric = metric.against("label")
+    point = _any_label(people.aligned.view, predictions, judge)
+    scorer = Scorer.of(metric, point, predictions, {})
+    top = metric.top if metric.truth in ("set", "ranking") else 1
+    try:
+        codes = align(scorer.aligned.view, judge, top, "exclude", ordered=metric.truth != "set").predicted[0]
+    except EvaluationError as error:
+        raise EvaluationError(f"judge, whose labels are read as predictions are: {error}") from None
+    silent = np.flatnonzero(codes[:, 0] < 0)
+    if len(silent):
+        raise EvaluationError(f"judge: item {ids[silent[0]]!s} has no label; the judge must label every item")
+    codes = np.where(codes < 0, NO_LABEL, codes)
+    truth = codes if metric.truth in ("set", "ranking") else codes[:, 0]
+    return np.stack([score[:, 0] for score in scorer.by_item(truth[None], slice(0, len(ids)))]).astype(float)
+
+
+def _any_label(view: Plausibility, predictions: xr.DataArray, judge: xr.DataArray) -> xr.DataArray:
+    """Return equal plausibilities (item, category) of all items, over the categories of the posterior.
+
+    Without a closed set, those that predictions or judge name are categories, too.
+    """
+    names = (view.categories if view.declared is None else view.declared).tolist()
+    if view.declared is None:
+        for array in (predictions, judge):
+            found = array["category"].to_numpy() if "category" in array.dims else np.unique(array.to_numpy())
+            names += [str(name) for name in found.tolist()]
+    names = [name for name in dict.fromkeys(names) if name not in ("", OTHER)]
+    values = np.broadcast_to(1 / len(names), (predictions.sizes["item"], len(names)))
+    kind = {"kind": "integer" if view.integer_labels else "text"}
+    coords = {"item": predictions["item"].to_numpy(), "category": ("category", names, kind)}
+    return xr.DataArray(values, coords, ("item", "category"))
+
+
+def _draws(
+    people: Scorer, judged: np.ndarray, design: _Design, random_seed: int | np.random.Generator | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weighted means (mean, classifier, stratum, sample) of `_three_means`, and mean scores (classifier, n)."""
+    view = people.aligned.view
+
+    def of_block(block: Block, samples: slice, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        scores = np.stack(people.by_item(people.truth(block, rng), block.items))[:, design.row]
+        weights = design.weights(samples.stop - samples.start, rng)
+        return _three_means(weights, scores, judged, design), scores.sum(axis=-1, dtype=float)
+
+    width = max(len(view.items) * people.width * len(judged), 2 * len(design.order))
+    means, sums = zip(*view.map_draws(of_block, random_seed, width), strict=True)
+    return np.concatenate(means, axis=-1), np.sum(sums, axis=0) / view.n_samples
+
+
+def _three_means(weights: np.ndarray, scores: np.ndarray, judged: np.ndarray, design: _Design) -> np.ndarray:
+    """Weighted means P, B and A of equation (1) by stratum: (mean, classifier, stratum, sample).
+
+    Shapes: weights (sample, item), scores (classifier, n, sample), judged (classifier, item).
+    """
+    own = weights[:, design.labelled] / design.probability[design.labelled]
+    of_all, of_labelled = design.sum_of_all(weights), design.sum_of_labelled(own)
+    found = np.empty((3, len(judged), len(design.names), len(weights)))
+    for c, (score, judge) in enumerate(zip(scores, judged, strict=True)):
+        found[0, c] = (design.sum_of_labelled(own * score.T) / of_labelled).T
+        found[1, c] = (design.sum_of_labelled(own * judge[design.labelled]) / of_labelled).T
+        found[2, c] = (design.sum_of_all(weights * judge) / of_all).T
+    return found
+
+
+def _tuned_weight(score: np.ndarray, judged: np.ndarray, design: _Design) -> np.ndarray:
+    """Coefficient of the judge of least variance (classifier, stratum), equation (2); score (classifier, n)."""
+    at, inverse = design.labelled, 1 / design.probability
+    more = inverse - 1
+    mean_score = design.sum_of_labelled(inverse[at] * score) / design.sum_of_labelled(inverse[at])
+    score = score - mean_score[:, design.stratum[at]]
+    judged = judged - (design.sum_of_all(judged) / design.size)[:, design.stratum]
+    weight = inverse[at] * more[at]
+    varies = _varies(judged, design) & (design.sum_of_labelled(weight) > 0)
+    # the sums of n items estimate those of all; size - 1 as in the unbiased variance
+    covariance = design.sum_of_labelled(weight * score * judged[:, at]) * design.sum_of_all(more)
+    variance = design.sum_of_all(more * judged**2) * design.size / (design.size - 1)
+    variance = variance * design.sum_of_labelled(weight)
+    tuned = np.divide(covariance, variance, out=np.zeros_like(variance), where=varies)
+    others = design.size - np.bincount(design.stratum[at], minlength=len(design.names))
+    return np.clip(tuned, 0, design.size / np.maximum(others, 1))
+
+
+def _varies(judged: np.ndarray, design: _Design) -> np.ndarray:
+    """Whether the scores by the judge (classifier, item) differ within each stratum: (classifier, stratum)."""
+    ends = (of.reduceat(judged, design.start, axis=-1) for of in (np.minimum, np.maximum))
+    return np.not_equal(*ends)
+
+
+def _estimates(means: np.ndarray, weight: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Combine the means of `_three_means` over strata: (estimate, classifier, sample)."""
+    people, judge_of_people, judge = means
+    of_strata = np.stack([people + weight[..., None] * (judge - judge_of_people), people, judge])
+    return np.einsum("ecsd,s->ecd", of_strata, shares)
+
+
+# --- Summary ---
+
+
+def _summary(people: Scorer, draws: np.ndarray, n: int, probability: float) -> xr.Dataset:
+    """Summarise draws (estimate, classifier, sample) over the dims of the posterior, with gain and effective items."""
+    view = people.aligned.view
+    dims, coords = (*view.sample_dims, "estimate", "classifier"), view.sample_coords()
+    array = xr.DataArray(view.unstack(draws), {**coords, "estimate": list(ESTIMATES)}, dims)
+    result = summarise(array, probability).drop_vars("undefined")
+    variance = result["sd"] ** 2
+    least = variance.sel(estimate="rectified", drop=True)
+    # without any spread there is nothing to gain
+    gain = (variance.sel(estimate="people", drop=True) / least.where(least > 0)).fillna(1.0)
+    return result.assign(gain=gain, effective_items=n * gain)
+
+
+def _notes(score: np.ndarray, judged: np.ndarray, design: _Design, weight: np.ndarray) -> list[str]:
+    """Say for each classifier where its numbers are worth little; score (classifier, n), weight (classifier, stratum)."""
+    unit, count = design.units()
+    small, few = int(count.argmin()), []
+    if count[small] < FEW:
+        of_stratum = f" of stratum {design.names[small]!s}" if len(count) > 1 else ""
+        few = [f"people labelled only {count[small]} {unit}s{of_stratum}: intervals of so few are too narrow"]
+    notes = []
+    spreads = _spread_over(score, judged, design, weight)
+    for own, coefficient, varies, spread in zip(score, weight, _varies(judged, design), spreads, strict=True):
+        found = list(few)
+        if np.ptp(own) == 0:
+            found.append("all items with people have the same score, so that the interval has no width")
+        elif not few and spread < FEW_THAT_DIFFER:
+            found.append(
+                f"the spread comes from about {spread:.0f} {unit}s that differ from the others: the intervals are too narrow"
+            )
+        if not varies.any():
+            found.append("by the judge all items have the same score, so that it adds nothing")
+        elif (coefficient < ROUNDED_TO_ZERO).all() and len(design.labelled) < len(design.order):
+            found.append("the judge's scores do not go with those of people, so that it adds nothing")
+        notes.append("; ".join(found))
+    return notes
+
+
+def _spread_over(score: np.ndarray, judged: np.ndarray, design: _Design, weight: np.ndarray) -> np.ndarray:
+    """Effective number of items or clusters from which the variance comes (classifier,): the number divided by the kurtosis.
+
+    Of influences psi, as in equation (2), it is (sum psi^2)^2 / sum psi^4; as many as there are, if all differ alike.
+    """
+    at, stratum = design.labelled, design.stratum
+    own = 1 / design.probability[at]
+    own = own / design.sum_of_labelled(own)[stratum[at]]
+    residual = score - weight[:, stratum[at]] * judged[:, at]
+    residual = residual - design.sum_of_labelled(own * residual)[:, stratum[at]]
+    deviation = judged - (design.sum_of_all(judged) / design.size)[:, stratum]
+    influence = weight[:, stratum] * deviation / design.size[stratum]
+    influence[:, at] += own * residual
+    influence *= design.size[stratum]
+    if design.cluster is not None:
+        influence = np.stack([np.bincount(design.cluster, one) for one in influence])
+    square, fourth = ((influence**power).sum(axis=-1) for power in (2, 4))
+    return np.divide(square**2, fourth, out=np.zeros_like(square), where=fourth > 0)
+
+
+def _attributes(metric: Metric, design: _Design, probability: float) -> dict[str, Any]:
+    """Say the question, the numbers of items, and the metric."""
+    n, n_all = len(design.labelled), len(design.order)
+    return {
+        "question": f"What is the mean {metric.name} of the predictions against the truth, in the population that the {n_all:,} "
+        f"items are a sample of? People labelled {n:,} of them, the judge all.",
+        "n": n,
+        "N": n_all,
+        "metric": metric.name,
+        "larger_is_better": int(metric.larger_is_better),
+        "probability": probability,
+    }
