@@ -23,6 +23,11 @@ is n / N times less than 1 in PPI++ (their equation for the mean: Cov(m, h) / ((
 estimated from the items with people, each weighted by (1 / pi) (1 / pi - 1), the denominator from all items. Estimating
 lambda does not change the variance to first order, and any lambda is valid.
 
+Few items. The variance of the weights' draws is (n - 1) / (n + 1) of the unbiased estimate, and the coefficient costs
+another degree of freedom. Bounds of intervals are moved away from the mean by the root of the inverse of that, times the ratio
+of quantiles of Student's t and the normal law; the degrees of freedom are those of the estimated variance, by the
+kurtosis of psi, so that a few errors among many right answers are as few items. Means and standard deviations stay.
+
 References
 ----------
 Angelopoulos, Duchi and Zrnic (2023), PPI++: efficient prediction-powered inference, arXiv:2311.01453. Zrnic and Candes
@@ -36,6 +41,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.stats import norm, t
 
 from ..calls import EvaluationError, check_arguments, check_probability
 from ..metrics.callables import ByDraw, metric_from_callable
@@ -50,7 +56,7 @@ from .intervals import summarise
 ESTIMATES = ("rectified", "people", "judge")
 MOST_DRAWS = 2000  # of the posterior; more are thinned evenly. A point estimate has as many draws of weights
 FEW = 30  # items or clusters of a stratum with people, fewer than which are noted
-FEW_THAT_DIFFER = 10  # the same, of the number from which the spread comes: the coverage of 90 % intervals is then below .87
+FEW_THAT_DIFFER = 5  # the same, of the effective number from which the spread comes
 ROUNDED_TO_ZERO = 1e-12  # coefficient of the judge, from sums that cancel
 
 
@@ -155,7 +161,7 @@ def rectified(
         By default that of least variance, ``Cov(m, h) / Var(h)``, between 0 and N / (N - n), where the
         coefficient of PPI++, ``(1 - n / N) lambda``, is 1; 0 where the judge's h are all the same, or n = N.
     probability : float
-        Probability of the equal-tailed intervals.
+        Probability of the equal-tailed intervals. They are widened for few items, and may leave the metric's range.
     truth : {"label", "set", "ranking", "plausibility", "sampled"}, optional
         As in `uncertainty_adjusted`.
     random_seed : int or numpy.random.Generator, optional
@@ -222,12 +228,17 @@ def rectified(
     plug_in = _three_means(np.ones((1, len(ids))), mean_score[..., None], judged, design)
     shares = design.size / len(ids)
     draws, plug_in = (_estimates(means, weight, shares) for means in (draws, plug_in))
+    influences = [_influences(mean_score, judged, design, own) for own in (weight, np.zeros_like(weight))]
+    estimated = (2 if judge_weight is None and weight.any() else 1, 1)
+    of_few = [_widening(*own, design, probability) for own in zip(influences, estimated, strict=True)]
+    widening = np.stack([*of_few, np.ones(len(judged))])
     found = {
         "plug_in": (("estimate", "classifier"), plug_in[..., 0]),
         "judge_weight": (("classifier", "stratum"), weight),
-        "note": ("classifier", _notes(mean_score, judged, design, weight)),
+        "note": ("classifier", _notes(mean_score, judged, design, weight, _spread_over(influences[0]))),
     }
-    result = _summary(people, draws, len(design.labelled), probability).assign(found)
+    result = _summary(people, draws, widening, probability).assign(found)
+    result["effective_items"] = len(design.labelled) * result["gain"]
     result = result.assign_coords(stratum=design.names) if strata is not None else result.isel(stratum=0)
     classifier = people.aligned.classifier
     named = classifier is not None
@@ -477,35 +488,42 @@ def _estimates(means: np.ndarray, weight: np.ndarray, shares: np.ndarray) -> np.
 # --- Summary ---
 
 
-def _summary(people: Scorer, draws: np.ndarray, n: int, probability: float) -> xr.Dataset:
-    """Summarise draws (estimate, classifier, sample) over the dims of the posterior, with gain and effective items."""
+def _summary(people: Scorer, draws: np.ndarray, widening: np.ndarray, probability: float) -> xr.Dataset:
+    """Summarise draws (estimate, classifier, sample) over the dims of the posterior, intervals widened, with the gain."""
     view = people.aligned.view
     dims, coords = (*view.sample_dims, "estimate", "classifier"), view.sample_coords()
     array = xr.DataArray(view.unstack(draws), {**coords, "estimate": list(ESTIMATES)}, dims)
     result = summarise(array, probability).drop_vars("undefined")
+    factor = xr.DataArray(widening, dims=("estimate", "classifier"))
+    interval = result["mean"] + factor * (result["interval"] - result["mean"])
     variance = result["sd"] ** 2
     least = variance.sel(estimate="rectified", drop=True)
     # without any spread there is nothing to gain
     gain = (variance.sel(estimate="people", drop=True) / least.where(least > 0)).fillna(1.0)
-    return result.assign(gain=gain, effective_items=n * gain)
+    error = factor * result["interval_mcse"]
+    return result.assign(interval=interval, interval_mcse=error, gain=gain).transpose(..., "bound")
 
 
-def _notes(score: np.ndarray, judged: np.ndarray, design: _Design, weight: np.ndarray) -> list[str]:
-    """Say for each classifier where its numbers are worth little; score (classifier, n), weight (classifier, stratum)."""
+def _notes(
+    score: np.ndarray, judged: np.ndarray, design: _Design, weight: np.ndarray, spreads: np.ndarray
+) -> list[str]:
+    """Say for each classifier where its numbers are worth little.
+
+    Shapes: score (classifier, n), judged (classifier, item), weight (classifier, stratum), spreads (classifier,).
+    """
     unit, count = design.units()
     small, few = int(count.argmin()), []
     if count[small] < FEW:
         of_stratum = f" of stratum {design.names[small]!s}" if len(count) > 1 else ""
-        few = [f"people labelled only {count[small]} {unit}s{of_stratum}: intervals of so few are too narrow"]
+        few = [f"people labelled only {count[small]} {unit}s{of_stratum}: intervals from so few are rough"]
     notes = []
-    spreads = _spread_over(score, judged, design, weight)
     for own, coefficient, varies, spread in zip(score, weight, _varies(judged, design), spreads, strict=True):
         found = list(few)
         if np.ptp(own) == 0:
             found.append("all items with people have the same score, so that the interval has no width")
-        elif not few and spread < FEW_THAT_DIFFER:
+        elif spread < FEW_THAT_DIFFER:
             found.append(
-                f"the spread comes from about {spread:.0f} {unit}s that differ from the others: the intervals are too narrow"
+                f"the spread comes from about {spread:.0f} {unit}s that differ from the others: intervals from so few are rough"
             )
         if not varies.any():
             found.append("by the judge all items have the same score, so that it adds nothing")
@@ -515,24 +533,45 @@ def _notes(score: np.ndarray, judged: np.ndarray, design: _Design, weight: np.nd
     return notes
 
 
-def _spread_over(score: np.ndarray, judged: np.ndarray, design: _Design, weight: np.ndarray) -> np.ndarray:
-    """Effective number of items or clusters from which the variance comes (classifier,): the number divided by the kurtosis.
+def _influences(score: np.ndarray, judged: np.ndarray, design: _Design, weight: np.ndarray) -> np.ndarray:
+    """Influence of each item, or cluster, on the estimate (classifier, unit): psi of equation (2), divided by N.
 
-    Of influences psi, as in equation (2), it is (sum psi^2)^2 / sum psi^4; as many as there are, if all differ alike.
+    Shapes: score (classifier, n), judged (classifier, item), weight (classifier, stratum). The sum of squares is the
+    variance of the Bayesian bootstrap to first order.
     """
     at, stratum = design.labelled, design.stratum
     own = 1 / design.probability[at]
-    own = own / design.sum_of_labelled(own)[stratum[at]]
+    own = own * design.size[stratum[at]] / design.sum_of_labelled(own)[stratum[at]]
     residual = score - weight[:, stratum[at]] * judged[:, at]
-    residual = residual - design.sum_of_labelled(own * residual)[:, stratum[at]]
+    residual = residual - (design.sum_of_labelled(own * residual) / design.size)[:, stratum[at]]
     deviation = judged - (design.sum_of_all(judged) / design.size)[:, stratum]
-    influence = weight[:, stratum] * deviation / design.size[stratum]
+    influence = weight[:, stratum] * deviation
     influence[:, at] += own * residual
-    influence *= design.size[stratum]
     if design.cluster is not None:
         influence = np.stack([np.bincount(design.cluster, one) for one in influence])
-    square, fourth = ((influence**power).sum(axis=-1) for power in (2, 4))
+    return influence / len(stratum)
+
+
+def _spread_over(influences: np.ndarray) -> np.ndarray:
+    """Effective number of items or clusters from which the variance comes (classifier,): their number divided by the kurtosis."""
+    square, fourth = ((influences**power).sum(axis=-1) for power in (2, 4))
     return np.divide(square**2, fourth, out=np.zeros_like(square), where=fourth > 0)
+
+
+def _widening(influences: np.ndarray, estimated: int, design: _Design, probability: float) -> np.ndarray:
+    """Factor (classifier,) of the half-width of intervals for few items; `estimated`: parameters of each stratum.
+
+    The variance by the weights is (n - estimated) / (n + 1) of the unbiased one, averaged over strata by their items,
+    and is itself uncertain: as a chi square of 2 / (1 / k - 1 / n) degrees of freedom, with k the effective number of items.
+    """
+    count = design.units()[1]
+    n, freedom = count.sum(), np.maximum(count - estimated, 1)
+    unbiased = ((count + 1) / freedom) @ (count / n)
+    spread = _spread_over(influences)
+    apart = np.divide(1, spread, out=np.full_like(spread, np.inf), where=spread > 0) - 1 / n
+    degrees = np.maximum(2 / np.maximum(apart, 2 / freedom.sum()), 1)
+    upper = (1 + probability) / 2
+    return np.sqrt(unbiased) * t.ppf(upper, degrees) / norm.ppf(upper)
 
 
 def _attributes(metric: Metric, design: _Design, probability: float) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation.uncertainty import rectified as module
-from scipy.stats import binom
+from scipy.stats import binom, norm, t
 
 from benchmarks import rectified as designs
 from tests.support.evaluation_trees import as_dense, as_flat, random_case
@@ -315,7 +315,23 @@ def test_few_errors_are_noted_by_the_number_that_differ():
     assert "differ" not in rectify(right, np.ones(200), np.arange(100))["note"].item()
 
 
-STRATA = of_items(np.r_[np.zeros(120), np.ones(120)].astype(int))
+def test_intervals_of_few_items_are_widened_by_students_t(monkeypatch):
+    """30 items of which 6 are wrong, without a judge: variance times 31 / 29, degrees of freedom by the kurtosis."""
+    right = np.arange(300) % 5 > 0
+    widened = rectify(right, right, np.arange(30), judge_weight=0)
+    spread = 30 * 0.16 / (0.8**3 + 0.2**3)
+    factor = np.sqrt(31 / 29) * t.ppf(0.95, 2 / (1 / spread - 1 / 30)) / norm.ppf(0.95)
+    monkeypatch.setattr(module, "_widening", lambda influences, *_: np.ones(1))
+    plain = rectify(right, right, np.arange(30), judge_weight=0)
+    for estimate in ("rectified", "people"):
+        one, other = (found.sel(estimate=estimate) for found in (widened, plain))
+        np.testing.assert_allclose(one["mean"], other["mean"])
+        np.testing.assert_allclose(
+            one["interval"] - one["mean"], factor * (other["interval"] - other["mean"])
+        )
+    xr.testing.assert_identical(widened["sd"], plain["sd"])
+
+
 ONE_CLUSTER = of_items(np.where(I % 4 == 0, 1, 0))
 CHANCE = np.full(240, 0.3)
 
