@@ -15,6 +15,8 @@ MAX_LENGTH = 1_500
 JOINERS = "\u200c\u200d"  # of letters in Persian, of people in families
 
 
+CLASSIFIER = "classifier"  # value of the attribute of raters whose answers are predictions
+
 # what the plausibility of a draw may be, by the attribute ``truth`` of the variable; of trees of 0.1 the last
 TRUTHS = {"category": "category", "distribution": "distribution", "plausibility": "distribution"}
 ASK_TRUTH = (

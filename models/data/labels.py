@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from ..._messages import short_repr
+from ..._messages import CLASSIFIER, short_repr
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
 from .errors import DataError
-from .raters import read_attributes
+from .raters import attributes_with_classifiers, read_attributes
 from .reading.columns import Missing, annotation_columns, code_ids
 from .reading.label_tables import (
     UNKNOWN,
@@ -20,8 +20,9 @@ from .reading.label_tables import (
     read_gold,
     wide_columns,
 )
-from .reading.matching import code_categories
+from .reading.matching import code_categories, nearest
 from .reading.numbers import read_counts, split_counts
+from .reading.predicted_labels import PredictedLabels, joined_ids, read_predicted_labels, refused_predictions
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category
 MAX_ANSWERS = 200_000_000
@@ -231,6 +232,129 @@ class Labels(Container):
         at, label = np.nonzero(table)
         rater = np.full(len(at), ANONYMOUS)
         return cls._of_answers(items, NO_RATERS, labels, at, rater, label, table[at, label])
+
+    def with_predictions(
+        self,
+        predictions: Any,
+        *,
+        group: str = CLASSIFIER,
+        attribute: str = "kind",
+        new_items: Literal["error", "add"] = "error",
+    ) -> Self:
+        """Add classifiers as raters, whose answers are their predictions, to estimate their accuracy against the truth.
+
+        A metric against the posterior of these labels is about the true categories, given all that people and classifiers said.
+        Against the posterior of the labels without predictions it is agreement with what the raters leave open, which
+        understates a good classifier. The former rests on the model: classifiers and raters err independently given the
+        truth, or share errors in groups (``models.shared_guess(labels, "kind", independent=("person",))``). Fit a model
+        with a variable of each rater, such as `dawid_skene`; models in which raters are alike count a classifier as one
+        more person.
+
+        Parameters
+        ----------
+        predictions : DataArray
+            As by `evaluation.predictions_from_table`: labels (item, position), best first, "" for none; or scores,
+            probabilities or booleans (item, category), -inf for none; perhaps with a dim ``classifier``, whose coordinate
+            names the raters. Without one the rater is "predictions". Of each item the best label counts, ties by the order of
+            the categories: how probable a classifier says it is does not enter.
+        group : str, default "classifier"
+            Value of the attribute for these classifiers, also of all other attributes of text.
+        attribute : str, default "kind"
+            Rater attribute that says who is a classifier. If the raters have none of this name, they are each a "person".
+        new_items : {"error", "add"}
+            Treatment of predicted items that the labels do not have: an error, or items without an answer of a person. The
+            labels of a judge of many items say little on them unless people answered some.
+
+        Returns
+        -------
+        Labels
+            With one more rater for each classifier, and one answer for each of its predictions. A classifier may leave out
+            items, as raters do, and need not predict every category. Gold and categories stay.
+
+        Raises
+        ------
+        DataError
+            If the raters are anonymous, or one of them has the name of a classifier, as if its predictions were added
+            twice; if a predicted item is unknown or repeated, or a label is none of the categories; if a classifier predicts
+            nothing, or no item that a rater answered or that has a gold label.
+
+        Examples
+        --------
+        >>> from raterzoo import evaluation, models
+        >>> table = {"item": [1, 1, 2], "rater": ["Ann", "Bob", "Ann"], "label": ["cat", "dog", "cat"]}
+        >>> rows = {"item": [1, 2], "category": ["cat", "dog"], "rank": [1, 1], "classifier": ["net", "net"]}
+        >>> predictions = evaluation.predictions_from_table(rows, rank="rank", classifier="classifier")
+        >>> joint = models.Labels.from_table(table).with_predictions(predictions)
+        >>> joint.raters.tolist(), joint.rater_attributes["kind"].tolist()
+        (['Ann', 'Bob', 'net'], ['person', 'person', 'classifier'])
+
+        References
+        ----------
+        Hui and Walter (1980), Estimating the error rates of diagnostic tests, Biometrics 36(1), 167-171,
+        doi:10.2307/2530508: accuracy without a gold standard.
+        """
+        if self.anonymous:
+            raise refused_predictions(
+                "these labels have no raters beside whom a classifier could be one",
+                allowed="answers of identified raters",
+                remedy="read a table with a column of raters",
+            )
+        found = read_predicted_labels(predictions, self.categories)
+        raters = joined_ids(self.raters, found.classifiers, ("the raters", "the classifiers"))
+        if known := sorted({*self.raters.tolist()} & {*found.classifiers.tolist()}):
+            raise refused_predictions(
+                f"{short_repr(known[0])} is a rater of these labels already, and a classifier counts once",
+                value=known[0],
+                remedy="leave out its predictions, or its answers, or give another classifier another name",
+            )
+        items, place = self._items_with(found, new_items)
+        self._refuse_apart(found, place)
+        attributes = attributes_with_classifiers(
+            self.rater_attributes, (len(self.raters), len(found.classifiers)), attribute, group
+        )
+        who, which = np.nonzero(found.label >= 0)
+        answers = {"annotation_item": place[which], "annotation_rater": len(self.raters) + who}
+        rows = self._rows().extended(len(who), **answers, label_code=found.label[who, which], count=1)
+        unknown = np.full(len(items) - len(self.items), UNKNOWN, np.int32)
+        gold, order = np.append(self.gold, unknown), {"items": items, "categories": self.categories}
+        return self._of_rows(rows, **order, raters=raters, rater_attributes=attributes, gold=gold)
+
+    def _items_with(self, found: PredictedLabels, new_items: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the items with those that are only predicted last, and the code of each predicted item, or raise."""
+        if new_items not in ("error", "add"):
+            problem, allowed = f"{short_repr(new_items)} is no choice", "'error' or 'add'"
+            raise DataError(
+                problem, value=new_items, allowed=allowed, remedy="choose one", where="argument new_items"
+            )
+        code = {item: place for place, item in enumerate(self.items.tolist())}
+        new = np.array([item not in code for item in found.items.tolist()])
+        whose = ("the items of the labels", "those of the predictions")
+        items = joined_ids(self.items, found.items[new], whose)
+        if new.any() and new_items == "error":
+            first, more = found.items[new.argmax()].item(), int(new.sum()) - 1
+            raise refused_predictions(
+                f"item {short_repr(first)}{f' and {more:,} more' * bool(more)} is none of the items of the labels",
+                value=first,
+                allowed=nearest(first, self.items),
+                remedy="correct the id, leave the prediction out, or pass new_items='add' to take items that no rater answered",
+            )
+        code |= {item: len(self.items) + place for place, item in enumerate(found.items[new].tolist())}
+        return items, np.array([code[item] for item in found.items.tolist()], np.int64)
+
+    def _refuse_apart(self, found: PredictedLabels, place: np.ndarray) -> None:
+        """Raise if a classifier predicts nothing, or no item that a rater answered or that has a gold label."""
+        told = np.zeros(max(len(self.items), int(place.max()) + 1), bool)
+        told[self.annotation_item] = True
+        told[: len(self.items)] |= self.gold >= 0
+        for name, label in zip(found.classifiers.tolist(), found.label, strict=True):
+            if not (label >= 0).any():
+                problem, remedy = "has no prediction", "leave it out"
+            elif not told[place[label >= 0]].any():
+                problem = "predicts no item that a rater answered or that has a gold label, and nothing tells how good it is"
+                remedy = "add its predictions for items of the raters"
+            else:
+                continue
+            raise refused_predictions(f"classifier {short_repr(name)} {problem}", value=name, remedy=remedy)
 
     @classmethod
     def _of_answers(

@@ -45,6 +45,40 @@ def read_attributes(
     return found
 
 
+PERSON = "person"  # rater who is no classifier, where no attribute says otherwise
+
+
+def attributes_with_classifiers(
+    attributes: Mapping[str, np.ndarray], sizes: tuple[int, int], attribute: str, group: str
+) -> dict[str, np.ndarray]:
+    """Return the attributes of raters followed by classifiers, whose value is `group`; `sizes`: how many of either.
+
+    A new attribute says "person" of all raters before. Refuses an unusable name, and attributes that are integers.
+    """
+    (group,) = code_ids(Column("group", [group]))[0].tolist()
+    code_ids(Column("attribute", [attribute]))
+    _refuse_unstorable(attribute)
+    n_raters, n_added = sizes
+    if attribute not in attributes and group == PERSON:
+        problem = f"group={short_repr(group)} would be the {attribute} of all raters, and nobody told apart"
+        remedy = "name the group of the classifiers, such as 'classifier'"
+        raise DataError(problem, column="group", value=group, remedy=remedy, where="argument group")
+    known = (
+        dict(attributes) if attribute in attributes else {**attributes, attribute: np.full(n_raters, PERSON)}
+    )
+    for name, values in known.items():
+        if values.dtype.kind != "U":
+            raise DataError(
+                f"the attribute {short_repr(name)} of the raters is an integer, and a classifier has none",
+                column=name,
+                value=values[0].item(),
+                allowed="text: classifiers have the value of group=",
+                remedy="read this column as text, or leave it out of rater_attributes=",
+                where="argument attribute" if name == attribute else "",
+            )
+    return {name: np.concatenate([values, np.full(n_added, group)]) for name, values in known.items()}
+
+
 MAX_NAME = 100  # characters
 _UNSTORABLE = re.compile(r"^\.|[/\\\x00-\x1f\x7f]")
 
