@@ -19,6 +19,7 @@ from ..truth.forms import DrawnBlock
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility
 from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
 from .alignment import NO_PREDICTION, Aligned, align, align_ranks, align_scores
+from .questions import question_of
 
 FEW_DRAWS = 50  # draws per block of a callable: the step of the progress bar
 MOST_KEPT = 50_000_000  # drawn labels kept in memory; more are drawn a second time
@@ -269,7 +270,11 @@ def uncertainty_adjusted(
     progressbar: bool = True,
     **arguments: Any,
 ) -> xr.DataArray:
-    """Score predictions against every posterior draw of the truth.
+    """Score predictions against every posterior draw of the truth: agreement with what the raters leave open.
+
+    It is accuracy against the truth only if the posterior has seen the predictions, as a rater of its model
+    (`models.Labels.with_predictions`); else a good classifier is understated, as raters err. The attribute ``question`` says
+    which of the two it is.
 
     Parameters
     ----------
@@ -310,7 +315,8 @@ def uncertainty_adjusted(
     -------
     DataArray, shape (chain, draw[, classifier][, item])
         Metric of every draw, under its name. The mean over draws is the uncertainty-adjusted metric (Stutz et
-        al., 2025, arXiv:2307.02191, section 2.5, equations 12-20).
+        al., 2025, arXiv:2307.02191, section 2.5, equations 12-20). Attributes: ``question``, which the metric
+        answers, and ``larger_is_better``.
 
     Raises
     ------
@@ -342,7 +348,7 @@ def uncertainty_adjusted(
         values = _over_items(scorer, random_seed, progressbar)
     else:
         values = _by_item(scorer, reduce, random_seed)
-    return _named(values, scorer, reduce)
+    return _named(values, scorer, reduce).assign_attrs(question=question_of(tree, predictions))
 
 
 def _by_item(scorer: Scorer, reduce: str | None, random_seed: int | np.random.Generator | None) -> np.ndarray:

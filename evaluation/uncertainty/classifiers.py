@@ -29,6 +29,10 @@ def compare(
 ) -> xr.Dataset:
     """Compare classifiers on the same draws and items, and the posterior with point estimates.
 
+    Against a posterior of the raters alone the metric is agreement with what they leave open, and accuracy
+    against the truth if the posterior has seen the predictions, see `uncertainty_adjusted`; the attribute
+    ``question`` says which, of each classifier if they differ: then do not compare them.
+
     Parameters
     ----------
     metric : Metric or callable
@@ -171,6 +175,9 @@ def reliability_sweep(
 ) -> xr.Dataset:
     """Summarise an uncertainty-adjusted metric over posteriors with different reliabilities.
 
+    The metric is agreement with what the raters leave open, or accuracy against the truth, as the attribute
+    ``question`` says, see `uncertainty_adjusted`.
+
     Parameters
     ----------
     trees : mapping of reliability to DataTree
@@ -230,7 +237,7 @@ def reliability_sweep(
             best = (score == score.max("classifier")).astype(float)
             samples = [dim for dim in values.dims if dim != "classifier"]
             summary["probability_best"] = (best / best.sum("classifier")).mean(samples)
-        attrs = {"metric": str(values.name), "probability": probability}
+        attrs = {"metric": str(values.name), "probability": probability, "question": values.attrs["question"]}
         summaries.append(summary.transpose(..., "bound").assign_attrs(attrs))
     reliability = xr.DataArray([float(r) for r in trees], dims="reliability", name="reliability")
     return xr.concat(summaries, reliability).sortby("reliability")

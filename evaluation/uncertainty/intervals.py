@@ -30,6 +30,7 @@ from ..truth.plausibility import Block
 from ..truth.top_labels import OtherAs
 from .adjusted import Scorer
 from .notes import notes_on
+from .questions import question_of
 from .subgroups import By, GroupWeights, ScoredPart, members_of
 
 ItemWeights = Literal["bayesian", "counts"]
@@ -223,6 +224,9 @@ def metric_draws(
 ) -> xr.Dataset:
     """Return draws of a metric with the uncertainty of the truth, of the sample of items, and both.
 
+    Against a posterior of the raters alone the metric is agreement with what they leave open, and accuracy
+    against the truth if the posterior has seen the predictions, see `uncertainty_adjusted`.
+
     Parameters
     ----------
     metric, tree, predictions
@@ -250,7 +254,8 @@ def metric_draws(
         With `by`, ``share`` (chain, draw[, classifier], group), the share of the items in the group (Rubin,
         1981, doi:10.1214/aos/1176345338). ``note`` ([classifier][, group]): what a number is worth where that
         is little, of one item or of scores that are tied everywhere, else "". The attribute ``note`` names items
-        whose gold label no rater gave, if there are any.
+        whose gold label no rater gave, if there are any; ``question`` says whether the metric is agreement with
+        what the raters leave open or accuracy against the truth.
 
     Raises
     ------
@@ -298,6 +303,7 @@ def metric_draws(
         "larger_is_better": int(scorer.metric.larger_is_better),
         "items": len(view.items),
         "note": gold_in_words(gold_against_answers(tree)),
+        "question": question_of(tree, predictions),
     }
     if by is None:
         drawn = drawn.isel(group=0, drop=True).drop_vars("share")
@@ -315,6 +321,9 @@ def metric_intervals(
     **options: Any,
 ) -> xr.Dataset:
     """Return a metric with intervals for the uncertainty of the truth, of the sample of items, and both.
+
+    Against a posterior of the raters alone the metric is agreement with what they leave open, and accuracy
+    against the truth if the posterior has seen the predictions, see `uncertainty_adjusted`.
 
     The variance of both together exceeds the sum of the two variances, because the weights of the items meet
     truths that are uncertain one by one. That is right if the model learns the population of the items from
@@ -335,8 +344,8 @@ def metric_intervals(
         Over ``source`` ("raters", "items", "both") and, like the draws, over classifier and group: ``mean``;
         ``sd``; ``interval`` (bound: lower, upper); ``mcse`` and ``interval_mcse`` (bound), the Monte Carlo
         standard errors of mean and bounds; ``undefined``, the share of draws without a value. With `by`,
-        ``share`` and ``share_interval`` of the items in the group. ``note`` and the attribute ``note`` as in
-        `metric_draws`.
+        ``share`` and ``share_interval`` of the items in the group. ``note`` and the attributes ``note`` and
+        ``question`` as in `metric_draws`.
 
     Raises
     ------

@@ -1,0 +1,123 @@
+"""Which question a metric of predictions answers: agreement with what raters leave open, or accuracy against the truth.
+
+A posterior of the raters alone is blurred by their errors, which predictions do not share: against it the metric of a good
+classifier is below its accuracy, however many items there are. A posterior that has the predictions among its answers is
+one of the truth given both. A classifier is known by its name among the raters of the tree and by its answers there, so
+that no sampler and no file must mark anything.
+
+References
+----------
+Stutz et al. (2025), arXiv:2307.02191, section 2.5: the former. Hui and Walter (1980), Biometrics 36(1), 167-171,
+doi:10.2307/2530508: the latter.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from ..._messages import CLASSIFIER, first_reprs, short_repr
+from ..truth.plausibility import Plausibility, plausibility_of
+from .alignment import align
+
+ALONE = "predictions"  # rater of predictions without a name, as Labels.with_predictions calls it
+OPEN = "agreement with what the raters leave open"
+TO_TRUTH = "accuracy against the truth needs a posterior of Labels.with_predictions"
+RATERS = f"{OPEN}; {TO_TRUTH}"
+TRUTH = (
+    f"accuracy against the truth, as the posterior has seen these predictions; {OPEN} needs one that has not"
+)
+OF_ARRAY = f"{OPEN}, unless the posterior has seen the predictions, which its tree tells; {TO_TRUTH}"
+OF_ESTIMATE = (
+    "agreement with one estimate of the truth, taken for certain; draws of a posterior say what is left open"
+)
+
+
+class SeenAnswers(NamedTuple):
+    """Answers of the raters in a tree."""
+
+    raters: list[object]  # ids
+    classifiers: list[object]  # of these, whose attribute says so
+    item: np.ndarray  # (answer,), codes
+    rater: np.ndarray  # (answer,), codes
+    label: np.ndarray  # (answer,), codes
+
+
+def question_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, predictions: xr.DataArray) -> str:
+    """Return the question that a metric of predictions against a posterior answers, in one line; by classifier if they differ."""
+    if not {*plausibility_of(tree).dims} - {"candidate", "item", "category"}:
+        return OF_ESTIMATE
+    if not isinstance(tree, xr.DataTree):
+        return OF_ARRAY
+    answers = _answers_of(tree)
+    if answers is None:
+        return RATERS
+    names = _names_of(predictions)
+    asked = [_question(tree, predictions, name, answers) for name in names]
+    if len({*asked}) == 1:
+        return asked[0]
+    by = {text: [name for name, own in zip(names, asked, strict=True) if own == text] for text in asked}
+    return ". ".join(f"Of {first_reprs(own)}: {text}" for text, own in by.items())
+
+
+def _names_of(predictions: xr.DataArray) -> list[object]:
+    """Names of the classifiers; that of single predictions without one is the default of the rater."""
+    if "classifier" not in predictions.coords:
+        return [ALONE] * predictions.sizes.get("classifier", 1)
+    return np.atleast_1d(predictions["classifier"].to_numpy()).tolist()
+
+
+def _answers_of(tree: xr.DataTree) -> SeenAnswers | None:
+    """Return the answers that a tree of a model of labels holds, or None if it does not name their raters."""
+    if not {"observed_data", "constant_data"} <= {*tree.children}:
+        return None
+    coords = tree["posterior"].to_dataset().coords
+    constant, observed = (tree[group].to_dataset() for group in ("constant_data", "observed_data"))
+    if "rater" not in coords or "observed_label" not in observed or "annotation_rater" not in constant:
+        return None
+    codes = observed["observed_label"], constant["annotation_item"], constant["annotation_rater"]
+    if {own.dims for own in codes} != {codes[0].dims} or codes[0].ndim != 1:
+        return None
+    label, item, rater = (own.to_numpy().astype(np.int64) for own in codes)
+    marked = np.zeros(coords["rater"].size, bool)
+    for name, values in coords.items():
+        if name != "rater" and values.dims == ("rater",):
+            marked |= values.to_numpy().astype(str) == CLASSIFIER
+    raters = coords["rater"].to_numpy()
+    return SeenAnswers(raters.tolist(), raters[marked].tolist(), item, rater, label)
+
+
+def _question(tree: xr.DataTree, predictions: xr.DataArray, name: object, answers: SeenAnswers) -> str:
+    """Return the question of the metrics of one classifier."""
+    if name not in answers.raters:
+        others = first_reprs(answers.classifiers, 3)
+        among = f", among them the classifiers {others}, but not this one" if answers.classifiers else ""
+        return f"{OPEN}{among}; {TO_TRUTH}"
+    own = answers.rater == answers.raters.index(name)
+    best = _best_labels(tree, predictions, name)
+    item, differ = answers.item[own], best[answers.item[own]] != answers.label[own]
+    if differ.any():
+        return (
+            f"{OPEN}, among them other predictions of {short_repr(name)}, which differ for {len({*item[differ].tolist()}):,} "
+            f"items; {TO_TRUTH} with these"
+        )
+    if (seen := len({*item.tolist()})) < len(best):
+        return (
+            f"accuracy against the truth for {seen:,} items, whose predictions the posterior has seen, and {OPEN} for the other "
+            f"{len(best) - seen:,}"
+        )
+    return TRUTH
+
+
+def _best_labels(tree: xr.DataTree, predictions: xr.DataArray, name: object) -> np.ndarray:
+    """Return codes of the best label of each item (item,) by one classifier, -2 for none and for sets of several labels."""
+    if "classifier" in predictions.dims and "classifier" in predictions.coords:
+        predictions = predictions.isel(classifier=[_names_of(predictions).index(name)])
+    if predictions.dtype.kind == "b":
+        alone = predictions.sum("category") == 1
+        predictions = predictions & alone
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the metric has warned of the same predictions
+        aligned = align(Plausibility.of(tree), predictions, 1, "exclude", ordered=True)
+    return aligned.predicted[0, :, 0]

@@ -1,0 +1,150 @@
+"""Which question a metric answers: by a posterior of raters alone, or one that has seen the predictions."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from raterzoo import evaluation, inference, models
+from raterzoo.evaluation.uncertainty.questions import OF_ARRAY, OF_ESTIMATE, RATERS, TRUTH
+
+ITEMS, CATEGORIES = ["a", "b", "c"], ["x", "y"]
+ACCURACY = evaluation.top_k_accuracy(1)
+QUIET = {"random_seed": 1, "progressbar": False}
+DRAWN = {"resamples": 5, **QUIET}
+
+
+def tree(
+    raters=("Ann", "net"), kind=("person", "classifier"), label=(0, 0, 1, 1, 1, 1), item=(0, 0, 1, 1, 2, 2)
+):
+    """Each item has an answer of either rater; of net they are x, y, y."""
+    p = np.random.default_rng(1).dirichlet([1, 1], (2, 20, 3))
+    posterior = xr.Dataset(
+        {"plausibility": (("chain", "draw", "item", "category"), p, {"truth": "category"})},
+        {"item": ITEMS, "category": CATEGORIES, "rater": list(raters), "kind": ("rater", list(kind))},
+    )
+    codes = {"annotation_item": np.array(item), "annotation_rater": np.tile([0, 1], 3)[: len(item)]}
+    constant = xr.Dataset({name: ("annotation", values) for name, values in codes.items()})
+    observed = xr.Dataset({"observed_label": ("annotation", np.array(label))})
+    groups = {"posterior": posterior, "constant_data": constant, "observed_data": observed}
+    return xr.DataTree.from_dict(groups)
+
+
+def predicted(*labels, names=("net",)):
+    values = np.array([list(own) for own in labels])[..., None]
+    return xr.DataArray(
+        values, {"classifier": list(names), "item": ITEMS}, ("classifier", "item", "position")
+    )
+
+
+def question(of, predictions):
+    return evaluation.metric_draws(ACCURACY, of, predictions, **DRAWN).attrs["question"]
+
+
+def test_the_posterior_has_seen_the_predictions_if_a_rater_of_that_name_gave_them():
+    seen = tree()
+    assert question(seen, predicted("xyy")) == TRUTH
+    assert question(seen, predicted("xyy").isel(classifier=0)) == TRUTH  # its name is still known
+    assert (
+        question(tree(raters=("Ann", "predictions")), predicted("xyy").isel(classifier=0, drop=True)) == TRUTH
+    )
+    assert question(seen, predicted("xyy").isel(item=[2, 0, 1])) == TRUTH
+    scores = xr.DataArray(
+        [[0.6, 0.4], [0.3, 0.7], [0.5, 0.6]], {"item": ITEMS, "category": CATEGORIES}, ("item", "category")
+    )
+    assert question(seen, scores.assign_coords(classifier="net")) == TRUTH
+    assert question(seen, (scores > 0.5).assign_coords(classifier="net")) == TRUTH
+    assert TRUTH.startswith("accuracy against the truth") and "\n" not in TRUTH
+
+
+def test_another_classifier_or_other_predictions_of_it_are_agreement():
+    other = question(tree(), predicted("xyy", names=["bert"]))
+    assert other.startswith(
+        "agreement with what the raters leave open, among them the classifiers 'net', but not this one"
+    )
+    assert question(tree(kind=("person", "llm")), predicted("xyy", names=["bert"])) == RATERS
+    changed = question(tree(), predicted("xxx"))
+    assert (
+        changed.startswith("agreement") and "other predictions of 'net', which differ for 2 items" in changed
+    )
+    both = question(tree(), predicted("xyy", "xxx", names=["net", "bert"]))
+    assert f"Of 'net': {TRUTH}. Of 'bert': agreement with" in both
+    assert "Labels.with_predictions" in both and "Labels.with_predictions" in RATERS
+
+
+def test_predictions_seen_of_some_items():
+    part = tree(item=(0, 0, 1, 1, 2), label=(0, 0, 1, 1, 1))
+    assert "for 2 items, whose predictions the posterior has seen, and agreement" in question(
+        part, predicted("xyy")
+    )
+
+
+def test_what_does_not_name_its_raters_cannot_have_seen_them():
+    bare = tree()
+    assert (
+        question(xr.DataTree.from_dict({"posterior": bare["posterior"].to_dataset()}), predicted("xyy"))
+        == RATERS
+    )
+    draws = bare["posterior"]["plausibility"]
+    assert question(draws, predicted("xyy")) == OF_ARRAY
+    point = draws.mean(("chain", "draw"))
+    assert evaluation.uncertainty_adjusted(ACCURACY, point, predicted("xyy")).attrs["question"] == OF_ESTIMATE
+
+
+def test_every_function_that_scores_says_the_question():
+    both = predicted("xyy", "xyy", names=["net", "bert"])
+    one = evaluation.uncertainty_adjusted(ACCURACY, tree(), predicted("xyy"), **QUIET).attrs["question"]
+    assert one == TRUTH
+    assert evaluation.metric_intervals(ACCURACY, tree(), predicted("xyy"), **DRAWN).attrs["question"] == TRUTH
+    assert evaluation.reliability_sweep({1: tree()}, ACCURACY, predicted("xyy")).attrs["question"] == TRUTH
+    assert "Of 'bert': agreement" in evaluation.compare(ACCURACY, tree(), both, **DRAWN).attrs["question"]
+
+
+# --- A simulated set whose truth is known: 300 items, three people right 80 % of the time, a classifier 85 % ---
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    rng = np.random.default_rng(20)
+    truth = rng.integers(0, 2, 300)
+    label = np.where(rng.random((300, 3)) < 0.8, truth[:, None], 1 - truth[:, None])
+    net = np.where(rng.random(300) < 0.85, truth, 1 - truth)
+    item, rater = np.indices(label.shape)
+    table = {"item": item.ravel(), "rater": np.array(["Ann", "Bob", "Cy"])[rater.ravel()]}
+    labels = models.Labels.from_table(table | {"label": np.array(["no", "yes"])[label.ravel()]})
+    names = {"item": np.arange(300), "category": np.array(["no", "yes"])[net], "rank": np.ones(300)}
+    predictions = evaluation.predictions_from_table(
+        names | {"by": ["net"] * 300}, rank="rank", classifier="by"
+    )
+    return labels, predictions, (truth == net).mean()
+
+
+def fitted(labels):
+    options = {"draws": 200, "chains": 2, "log_likelihood": False, **QUIET}
+    return inference.sample(models.dawid_skene(labels), **options)
+
+
+def is_near_truth(tree, predictions, gold):
+    """Whether the 90 % interval of the accuracy holds the share of right predictions, and its mean is within .05 of it."""
+    found = (
+        evaluation.metric_intervals(ACCURACY, tree, predictions, **DRAWN)
+        .squeeze("classifier")
+        .sel(source="both")
+    )
+    lower, upper = found["interval"].to_numpy()
+    return lower <= gold <= upper and abs(float(found["mean"]) - gold) < 0.05
+
+
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
+def test_the_joint_posterior_is_near_the_truth_where_that_of_the_raters_is_too_low(simulated, tmp_path):
+    labels, predictions, gold = simulated
+    joint, alone = fitted(labels.with_predictions(predictions)), fitted(labels)
+    assert is_near_truth(joint, predictions, gold)
+    assert not is_near_truth(
+        alone, predictions, gold
+    )  # the same estimate by a posterior that has not seen the predictions
+    low = evaluation.uncertainty_adjusted(ACCURACY, alone, predictions, **QUIET)
+    assert gold - float(low.mean()) > 0.08
+    assert low.attrs["question"] == RATERS and question(joint, predictions) == TRUTH
+    joint.to_netcdf(tmp_path / "joint.nc", engine="h5netcdf")
+    with xr.open_datatree(tmp_path / "joint.nc", engine="h5netcdf") as read:
+        assert question(read, predictions) == TRUTH
+        assert sorted(read["posterior"]["kind"].to_numpy().astype(str)) == ["classifier", *["person"] * 3]
