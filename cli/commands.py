@@ -280,6 +280,14 @@ def fit(
     scheduler: Scheduler = None,
     keep: KeepOption = None,
     predictive: Predictive = False,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            "--predictions",
+            help="For labels: table of predictions, whose classifiers become raters: item, category[, rank or score, classifier]."
+            " Metrics against this posterior are accuracy against the truth.",
+        ),
+    ] = None,
 ) -> None:
     """Sample the posterior of a model, and write it to a file."""
     if resume is not None:
@@ -303,14 +311,31 @@ def fit(
         )
     if predictive:
         _check_predictive(settings, output, keep)
-    _check_header(annotations, settings, column or [])
+    if predictions is not None:
+        _check_joint(settings)
+    _check_header(annotations, settings, column or [], predictions)
+    tables = annotations, predictions
     if workers is not None or scheduler is not None:
         from .fitting import fit_divided
 
-        return fit_divided(annotations, column or [], settings, output, workers=workers, scheduler=scheduler)
+        return fit_divided(tables, column or [], settings, output, workers=workers, scheduler=scheduler)
     from .fitting import fit_to_file
 
-    fit_to_file(annotations, column or [], settings, output, keep, predictive=predictive)
+    fit_to_file(tables, column or [], settings, output, keep, predictive=predictive)
+
+
+def _check_joint(settings: "Settings") -> None:
+    """Raise ValueError where classifiers cannot be raters of the model."""
+    if settings.kind != "labels":
+        raise ValueError(
+            f"--predictions: classifiers are raters of labels, not of {settings.kind}; leave it out, and score them by raterzoo "
+            "evaluate"
+        )
+    if catalog[settings.model].raters_alike:
+        raise ValueError(
+            f"--predictions: to {settings.model} all raters are alike, and a classifier would be one more person; say --model "
+            "dawid_skene"
+        )
 
 
 def _check_predictive(settings: "Settings", output: Path, keep: Keep | None) -> None:
@@ -365,11 +390,21 @@ def evaluate(
             "category; distribution, if it is the distribution of the labels that raters give."
         ),
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="raters: agreement with what the raters leave open; truth: accuracy against the truth, by a posterior that has "
+            "seen the predictions (raterzoo fit --predictions). A posterior of the other kind is refused; by default it is said."
+        ),
+    ] = None,
     column: Columns = None,
     drop_missing: DropMissing = False,
     seed: Seed = 1,
 ) -> None:
-    """Score predictions against a posterior, with intervals."""
+    """Score predictions against a posterior, with intervals.
+
+    Against a posterior of the raters alone a metric is agreement with what they leave open, which understates a good classifier.
+    """
     _check_metrics(metric)
     if out is not None:
         check_output("--out", out)
@@ -380,7 +415,7 @@ def evaluate(
     from .evaluating import EvaluationOptions, score_file
 
     missing = "drop" if drop_missing else "error"
-    options = EvaluationOptions(metric or (), by, compare, out, threshold or (), missing, truth)
+    options = EvaluationOptions(metric or (), by, compare, out, threshold or (), missing, truth, against)
     score_file(posterior, predictions, options, column or [], seed)
 
 

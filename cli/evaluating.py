@@ -12,6 +12,7 @@ from .._decimal_text import integer_id
 from .._messages import ASK_TRUTH, short_repr
 from ..evaluation.truth.matching import with_complement
 from ..evaluation.truth.plausibility import Plausibility, UnknownTruth, plausibility_of, truth_of
+from ..evaluation.uncertainty.questions import is_of_raters, is_of_truth, question_of
 from ..inference.storage.checksums import has_checksums
 from ..inference.storage.posterior_files import read_posterior
 from ..models.data.reading.columns import Missing
@@ -40,6 +41,7 @@ class EvaluationOptions(NamedTuple):
     thresholds: Sequence[str] = ()  # of scores: exactly one
     missing: Missing = "error"  # treatment of predictions with an empty cell
     truth: str | None = None  # of a plausibility that does not say it: category or distribution
+    against: str | None = None  # question that the posterior must answer: truth or raters
 
 
 def score_file(
@@ -67,19 +69,43 @@ def score_file(
     if wrong := [name for name in options.metrics if (name == CONCORDANCE) != of_votes]:
         kind = "comparisons" if of_votes else "rankings, labels or scores"
         raise ValueError(f"--metric {wrong[0]} is not a metric of {kind}, the data of {posterior}")
+    if of_votes and options.against is not None:
+        raise ValueError(f"--against: {posterior} is of comparisons; leave it out")
     score = _score_orders if of_votes else _score_predictions
-    rows, pairs, best = score(tree, predictions, options, columns, seed)
+    rows, pairs, best, question = score(tree, predictions, options, columns, seed)
     print_table([_row_on_terminal(row) for row in rows], _heading(rows), whole=UNFOLDED)
     for row in rows:
         if note := row.get("note"):
             print_text(
                 f"{row['metric']}, {', '.join(str(row[n]) for n in ('classifier', 'group') if n in row)}: {note}"
             )
+    print_text(f"question: {_with_option(question)}")
     if pairs:
         print_text("")
         print_table([_pair_on_terminal(row) for row in pairs], "the better classifier first", whole=UNFOLDED)
     if options.out is not None:
-        _write(options.out, rows, pairs, best)
+        _write(options.out, rows, pairs, best, _with_option(question))
+
+
+def _with_option(question: str) -> str:
+    """Return a question in the words of the command line."""
+    return question.replace("Labels.with_predictions", "raterzoo fit --predictions")
+
+
+def _check_against(against: str | None, question: str, predictions: Path) -> None:
+    """Raise if the posterior answers another question than the one that is asked."""
+    if against not in (None, "truth", "raters"):
+        raise ValueError(f"--against {against}: expected truth or raters")
+    asked = question.partition(";")[0]
+    if against == "truth" and not is_of_truth(question):
+        raise ValueError(
+            f"--against truth: by this posterior the metrics are {asked}. Fit one that has seen the "
+            f"predictions: raterzoo fit ANNOTATIONS --kind labels --model dawid_skene --predictions {predictions} -o joint.nc"
+        )
+    if against == "raters" and not is_of_raters(question):
+        raise ValueError(
+            f"--against raters: by this posterior the metrics are {asked}. Fit the raters alone, without --predictions"
+        )
 
 
 def _with_truth(tree: xr.DataTree, truth: str | None, posterior: Path) -> xr.DataTree:
@@ -108,7 +134,8 @@ def _with_truth(tree: xr.DataTree, truth: str | None, posterior: Path) -> xr.Dat
     return tree
 
 
-Found = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
+Found = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]], str]
+OF_ORDERS = "agreement with what the votes leave open, not with the true order"
 
 
 def _score_orders(
@@ -123,7 +150,7 @@ def _score_orders(
     orders = orders.assign_coords(item=items)
     if options.compare:
         _check_several(orders, predictions)
-    return concordances(tree, orders), order_pairs(tree, orders) if options.compare else [], []
+    return concordances(tree, orders), order_pairs(tree, orders) if options.compare else [], [], OF_ORDERS
 
 
 def _score_predictions(
@@ -150,6 +177,8 @@ def _score_predictions(
         metrics = options.metrics or metrics_of_sides(tree, predicted)
     if options.compare:
         _check_several(predicted, predictions)
+    question = question_of(tree, predicted)
+    _check_against(options.against, question, predictions)
     by = None
     if options.by is not None:
         groups = read_item_groups(options.by)
@@ -161,9 +190,9 @@ def _score_predictions(
     if gold := note_on_all(found):
         print_note(gold)
     if not options.compare:
-        return metric_rows(found), [], []
+        return metric_rows(found), [], [], question
     compared = found if by is None else scored(tree, predicted, metrics, seed)
-    return metric_rows(found), pair_rows(compared), best_rows(compared)
+    return metric_rows(found), pair_rows(compared), best_rows(compared), question
 
 
 def _with_ids_of(tree: xr.DataTree, read: xr.DataArray, path: Path) -> xr.DataArray:
@@ -223,16 +252,22 @@ def _pair_on_terminal(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _write(
-    out: Path, rows: list[dict[str, Any]], pairs: list[dict[str, Any]], best: list[dict[str, Any]]
+    out: Path,
+    rows: list[dict[str, Any]],
+    pairs: list[dict[str, Any]],
+    best: list[dict[str, Any]],
+    question: str,
 ) -> None:
     """Write the numbers: one JSON file, or CSV files of the metrics and of the comparison."""
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix.lower() == ".json":
         compared = {"rows": pairs, "best": {"rows": best}}
-        page.write_json(out, {"schema": page.SCHEMA, "metrics": rows, "comparison": compared})
+        page.write_json(
+            out, {"schema": page.SCHEMA, "question": question, "metrics": rows, "comparison": compared}
+        )
         print_text(f"wrote {out}")
         return
-    page.write_table(out, rows)
+    page.write_table(out, [row | {"question": question} for row in rows])
     print_text(f"wrote {out}")
     if pairs:
         other = out.with_name(f"{out.stem}-comparison{out.suffix}")

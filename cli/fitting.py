@@ -13,16 +13,18 @@ import xarray as xr
 
 from .. import inference, models
 from ..evaluation.certainty.scale_ends import scale_ends
+from ..evaluation.truth.matching import with_complement
 from ..inference.storage.interruptions import adviser
 from ..inference.storage.permissions import private_files, private_stores
 from ..inference.storage.posterior_files import left_by_fit, left_by_writing, stored
 from ..models._catalog import annotation_kinds
 from ..models.data.connectivity import components_in_words, connected_components
+from ..models.data.errors import DataError
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.scores import misfit_in_words
 from ..reports.study import Settings
-from .tables import read_annotations
-from .terminal import print_text
+from .tables import read_annotations, read_predictions
+from .terminal import print_note, print_text
 
 # by kind, the model that ``--workers`` suggests, and what it believes
 DIVIDED = {
@@ -96,8 +98,36 @@ def draw(
     return trees
 
 
+OPTIONS = {
+    ", or pass new_items='add' to take items that no rater answered": "",
+    "read the labels with categories= that have it": "add it to --categories",
+}  # remedies of `Labels.with_predictions` -> the same on the command line
+
+
+def _read(tables: tuple[Path, Path | None], columns: Sequence[str], settings: Settings) -> Any:
+    """Read the annotations and, as further raters, the predictions if there are any."""
+    annotations, predictions = tables
+    if predictions is None:
+        return read_annotations(annotations, settings, columns)[0]
+    predicted = read_predictions(predictions, [], missing=settings.missing)
+    labels, _ = read_annotations(annotations, settings, columns, predicted)
+    try:
+        joint = labels.with_predictions(with_complement(predicted, labels.categories))
+    except DataError as error:
+        for python, option in OPTIONS.items():
+            error.remedy = error.remedy.replace(python, option)
+        error.where = predictions.name
+        raise
+    expected = len(labels.items) * (len(joint.raters) - len(labels.raters))
+    if lacking := expected - (len(joint) - len(labels)):
+        print_note(
+            f"{predictions}: missing predictions: {lacking:,}; raterzoo evaluate scores classifiers with one for every item"
+        )
+    return joint
+
+
 def fit_to_file(
-    annotations: Path,
+    tables: tuple[Path, Path | None],
     columns: Sequence[str],
     settings: Settings,
     output: Path,
@@ -107,7 +137,8 @@ def fit_to_file(
 ) -> None:
     """Sample, print the convergence verdict, and write the posterior to `output` (``.nc`` or ``.zarr``).
 
-    A ``.zarr`` store is written while sampling, so that an interruption loses nothing. `keep` is the part that
+    `tables` are the annotations and perhaps predictions, whose classifiers become raters. A ``.zarr`` store is
+    written while sampling, so that an interruption loses nothing. `keep` is the part that
     is written to a ``.nc`` file, `predictive` whether annotations are simulated too.
     """
     if output.suffix not in (".nc", ".zarr"):
@@ -115,7 +146,7 @@ def fit_to_file(
     store = output if output.suffix == ".zarr" else None
     ours = None if output.exists() else store  # or else it is refused
     with adviser(lambda: left_by_fit(ours)):
-        data, _ = read_annotations(annotations, settings, columns)
+        data = _read(tables, columns, settings)
         with private_stores(settings.anonymize):
             builder = partial(build, data, settings)
             (tree,) = draw(builder, settings, store=store, predictive=predictive).values()
@@ -152,7 +183,7 @@ def resume_fit(store: Path) -> None:
 
 
 def fit_divided(
-    annotations: Path,
+    tables: tuple[Path, Path | None],
     columns: Sequence[str],
     settings: Settings,
     output: Path,
@@ -182,7 +213,7 @@ def fit_divided(
             f"--workers or --scheduler. Write an anonymous table once, in Python by models.{container}.from_table(table)"
             ".to_table(anonymize='raters'), and fit that"
         )
-    data, _ = read_annotations(annotations, settings, columns)
+    data = _read(tables, columns, settings)
     if settings.model == "normal_scores" and data.bounds is None:
         raise ValueError(
             "--workers: without bounds the prior of normal_scores depends on all scores; give --bounds, such as 1,10"

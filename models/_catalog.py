@@ -85,6 +85,8 @@ class CatalogEntry:
         Function of `raterzoo.inference` that divides one posterior of all items among workers.
     averages_hard_items : bool
         Whether the confusion matrices are averages over items of unequal difficulty.
+    raters_alike : bool
+        Whether raters of labels share one law, so that the posterior does not tell one from another.
     independent_raters : bool
         Whether raters err independently of each other given the true category, whatever the item.
 
@@ -114,6 +116,7 @@ class CatalogEntry:
     independent_items: bool = False
     distributed_sampler: str | None = None
     averages_hard_items: bool = False
+    raters_alike: bool = False
     independent_raters: bool = False
 
 
@@ -162,6 +165,7 @@ _ENTRIES = (
         reference=f"{_PAPER}, appendix A",
         options=("reliability", "concentration"),
         independent_items=True,
+        raters_alike=True,
     ),
     CatalogEntry(
         name="ebcc",
@@ -211,6 +215,7 @@ _ENTRIES = (
         nuts_options={"target_accept": 0.95},  # effects and prevalence lie along a curved ridge
         nuts_thinning=4,
         marks=("effect_mean",),
+        raters_alike=True,
     ),
     CatalogEntry(
         name="item_states",
@@ -218,6 +223,7 @@ _ENTRIES = (
         data="labels",
         methods=("gibbs", "nuts"),
         reference="Resnick et al. 2021, arXiv:2106.01254, sections 4 and 7",
+        raters_alike=True,
     ),
     CatalogEntry(
         name="logistic_random_effects",
@@ -246,6 +252,7 @@ _ENTRIES = (
         methods=("gibbs", "nuts"),
         reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.1",
         independent_raters=True,
+        raters_alike=True,
     ),
     CatalogEntry(
         name="normal_scores",

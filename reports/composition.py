@@ -15,6 +15,7 @@ from ..evaluation import threshold_certainty
 from ..evaluation.certainty.thresholds import threshold_and_certainty
 from ..evaluation.checks.checks import needs_replicates
 from ..evaluation.truth.matching import match_items, with_complement
+from ..evaluation.uncertainty.questions import OPEN, is_of_raters, is_of_truth
 from ..models import Comparisons, Labels, PartialRankings, Scores, catalog
 from ..models._catalog import annotation_kinds
 from .page import Section, page_text, write_report
@@ -113,7 +114,7 @@ def _metric(section: Section, comparison: Section | None) -> str:
     first = rows[0]
     if comparison is not None:
         (first,) = (row for row in rows if row["classifier"] == comparison.rows[0]["classifier"])
-    figure = with_interval(first["mean"], first["lower"], first["upper"])
+    figure = with_interval(first["mean"], first["lower"], first["upper"]) + _asked(section)
     if comparison is None:
         return f"By {first['metric']} the predictions reach {figure}."
     second = comparison.rows[0]
@@ -122,6 +123,16 @@ def _metric(section: Section, comparison: Section | None) -> str:
         f"By {first['metric']} {first['classifier']} does best, with {figure}; it is better than {second['other']}, "
         f"the next, with probability {percent(second['probability_better'])} (difference {difference})."
     )
+
+
+def _asked(section: Section) -> str:
+    """Return the question that the metrics answer, in brackets; "" if the section does not say it."""
+    question = str(section.facts.get("question", ""))
+    if is_of_truth(question):
+        return " (accuracy against the truth)"
+    if is_of_raters(question):
+        return f" ({OPEN}, not accuracy against the truth)"
+    return f" ({question})" if question else ""
 
 
 def _optimism(section: Section) -> str:

@@ -18,13 +18,16 @@ import numpy as np
 import xarray as xr
 
 from ..._messages import CLASSIFIER, first_reprs, short_repr
-from ..truth.plausibility import Plausibility, plausibility_of
+from ..truth.plausibility import Plausibility, UnknownTruth, plausibility_of, truth_of
 from .alignment import align
 
 ALONE = "predictions"  # rater of predictions without a name, as Labels.with_predictions calls it
 OPEN = "agreement with what the raters leave open"
 TO_TRUTH = "accuracy against the truth needs a posterior of Labels.with_predictions"
 RATERS = f"{OPEN}; {TO_TRUTH}"
+OF_DISTRIBUTION = (
+    f"{OPEN}; accuracy against the truth needs labels of one true category, see Labels.with_predictions"
+)
 TRUTH = (
     f"accuracy against the truth, as the posterior has seen these predictions; {OPEN} needs one that has not"
 )
@@ -52,13 +55,31 @@ def question_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, predictions: xr.D
         return OF_ARRAY
     answers = _answers_of(tree)
     if answers is None:
-        return RATERS
+        return RATERS if _is_of_category(tree) else OF_DISTRIBUTION
     names = _names_of(predictions)
     asked = [_question(tree, predictions, name, answers) for name in names]
     if len({*asked}) == 1:
         return asked[0]
     by = {text: [name for name, own in zip(names, asked, strict=True) if own == text] for text in asked}
     return ". ".join(f"Of {first_reprs(own)}: {text}" for text, own in by.items())
+
+
+def is_of_truth(question: str) -> bool:
+    """Whether a question is accuracy against the truth, of all classifiers and items."""
+    return question == TRUTH
+
+
+def is_of_raters(question: str) -> bool:
+    """Whether a question is agreement with what raters leave open, of all classifiers and items."""
+    return question.startswith(OPEN)
+
+
+def _is_of_category(tree: xr.DataTree) -> bool:
+    """Whether a tree says that there is one true category."""
+    try:
+        return truth_of(tree, plausibility_of(tree)) == "category"
+    except UnknownTruth:
+        return False
 
 
 def _names_of(predictions: xr.DataArray) -> list[object]:

@@ -416,7 +416,8 @@ def _wins_section(tree: xr.DataTree, ids: list[Any], whole: str) -> Section:
 def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:
     """Return the section on the concordance of proposed rankings (classifier, item) with the posterior."""
     text = (
-        "Kendall's tau-b of each order with the qualities of every posterior draw: 1 is the same order, 0 no relation, -1 the "
+        "Agreement with what the votes leave open, not with the true order, which nobody knows: Kendall's tau-b of each order "
+        "with the qualities of every posterior draw: 1 is the same order, 0 no relation, -1 the "
         "reverse. The last row is the order of the posterior means: roughly the highest concordance that the votes can show. The "
         "intervals hold 90 % and include the posterior uncertainty of the qualities."
     )

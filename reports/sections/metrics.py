@@ -254,6 +254,18 @@ def note_on_all(found: Mapping[str, xr.Dataset]) -> str:
     return next((str(result.attrs["note"]) for result in found.values()), "")
 
 
+def question_of_all(found: Mapping[str, xr.Dataset]) -> str:
+    """Return the question that the metrics answer, which is one of the posterior and the predictions."""
+    return next(str(result.attrs["question"]) for result in found.values())
+
+
+def question_sentence(found: Mapping[str, xr.Dataset]) -> str:
+    """Sentence on the question that the metrics answer, for a page."""
+    question = question_of_all(found)
+    said = question if question.startswith("Of ") else f"The metrics are {question}"
+    return f"{said.replace('Labels.with_predictions', 'Labels.with_predictions, or raterzoo fit --predictions')}."
+
+
 def _share(raters: float, items: float) -> float | None:
     """Share of the variance that is due to the raters; None if undefined."""
     total = raters**2 + items**2
@@ -287,11 +299,12 @@ def metrics_section(
     smaller = [name for name, larger in directions.items() if not larger]
     way = f" Smaller is better for {', '.join(smaller)}, larger for the others." if smaller else ""
     text = (
+        f"{question_sentence(found)} "
         "Each metric is computed against the truth of every posterior draw. The 90 % interval covers both the uncertainty about "
         "the truth that the raters leave and the sampling of the items. ± is the standard deviation from either alone: more "
         f"raters make the first smaller, more items the second; the last column is the raters' part of the variance.{way}{note}"
     )
-    facts = {"probability": 0.9, "larger_is_better": dict(directions)}
+    facts = {"probability": 0.9, "larger_is_better": dict(directions), "question": question_of_all(found)}
     return Section("Metrics", text, [figure], rows, "metrics", "metrics", facts, shown=shown_metrics(rows))
 
 

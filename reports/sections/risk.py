@@ -13,7 +13,7 @@ from ..metric_names import metric_named
 from ..page import Section, table_rows
 from ..study import Study
 from ..wording import share_interval, share_with_interval, with_interval
-from .metrics import metric_rows, scored, shown_metrics
+from .metrics import metric_rows, question_sentence, scored, shown_metrics
 
 NEARLY = 0.99
 ITEMS_SHOWN = 10
@@ -89,7 +89,7 @@ def _within_section(within: Mapping[str, xr.Dataset], figures: Sequence[Figure])
     headline = next(iter(within))
     text = (
         f"By {headline}; the other metrics are in the table. Group membership is uncertain too: it varies over the "
-        "posterior draws, and the intervals include that."
+        f"posterior draws, and the intervals include that. {question_sentence(within)}"
     )
     shown = shown_metrics([row for row in rows if row["metric"] == headline])
     title, file = "Metrics within groups", "metrics_within_groups"

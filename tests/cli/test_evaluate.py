@@ -106,7 +106,9 @@ def test_every_metric_is_scored_with_both_uncertainties(files, tmp_path):
         rows = read(out)
         assert [row["metric"] for row in rows] == [name for name in names for _ in range(2)]
         for row in rows:
-            numbers = {k: float(v) for k, v in row.items() if k not in ("metric", "classifier") and v}
+            numbers = {
+                k: float(v) for k, v in row.items() if k not in ("metric", "classifier", "question") and v
+            }
             assert numbers["lower"] <= numbers["upper"] and numbers["mcse"] >= 0
             between = numbers["raters_lower"] - 1e-12, numbers["raters_upper"] + 1e-12
             assert between[0] <= numbers["mean"] <= between[1], row

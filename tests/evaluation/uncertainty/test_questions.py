@@ -6,6 +6,8 @@ import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.uncertainty.questions import OF_ARRAY, OF_ESTIMATE, RATERS, TRUTH
 
+from benchmarks.against_truth import Design, simulated, summary
+
 ITEMS, CATEGORIES = ["a", "b", "c"], ["x", "y"]
 ACCURACY = evaluation.top_k_accuracy(1)
 QUIET = {"random_seed": 1, "progressbar": False}
@@ -102,19 +104,10 @@ def test_every_function_that_scores_says_the_question():
 
 
 @pytest.fixture(scope="module")
-def simulated():
-    rng = np.random.default_rng(20)
-    truth = rng.integers(0, 2, 300)
-    label = np.where(rng.random((300, 3)) < 0.8, truth[:, None], 1 - truth[:, None])
-    net = np.where(rng.random(300) < 0.85, truth, 1 - truth)
-    item, rater = np.indices(label.shape)
-    table = {"item": item.ravel(), "rater": np.array(["Ann", "Bob", "Cy"])[rater.ravel()]}
-    labels = models.Labels.from_table(table | {"label": np.array(["no", "yes"])[label.ravel()]})
-    names = {"item": np.arange(300), "category": np.array(["no", "yes"])[net], "rank": np.ones(300)}
-    predictions = evaluation.predictions_from_table(
-        names | {"by": ["net"] * 300}, rank="rank", classifier="by"
-    )
-    return labels, predictions, (truth == net).mean()
+def case():
+    """Return labels of people, predictions, and the share of these that is right."""
+    truth, labels, predictions = simulated(Design(right_classifier=0.85), np.random.default_rng(20))
+    return labels, predictions, (truth == predictions.to_numpy()[:, 0]).mean()
 
 
 def fitted(labels):
@@ -124,18 +117,14 @@ def fitted(labels):
 
 def is_near_truth(tree, predictions, gold):
     """Whether the 90 % interval of the accuracy holds the share of right predictions, and its mean is within .05 of it."""
-    found = (
-        evaluation.metric_intervals(ACCURACY, tree, predictions, **DRAWN)
-        .squeeze("classifier")
-        .sel(source="both")
-    )
+    found = evaluation.metric_intervals(ACCURACY, tree, predictions, **DRAWN).sel(source="both")
     lower, upper = found["interval"].to_numpy()
     return lower <= gold <= upper and abs(float(found["mean"]) - gold) < 0.05
 
 
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
-def test_the_joint_posterior_is_near_the_truth_where_that_of_the_raters_is_too_low(simulated, tmp_path):
-    labels, predictions, gold = simulated
+def test_the_joint_posterior_is_near_the_truth_where_that_of_the_raters_is_too_low(case, tmp_path):
+    labels, predictions, gold = case
     joint, alone = fitted(labels.with_predictions(predictions)), fitted(labels)
     assert is_near_truth(joint, predictions, gold)
     assert not is_near_truth(
@@ -148,3 +137,18 @@ def test_the_joint_posterior_is_near_the_truth_where_that_of_the_raters_is_too_l
     with xr.open_datatree(tmp_path / "joint.nc", engine="h5netcdf") as read:
         assert question(read, predictions) == TRUTH
         assert sorted(read["posterior"]["kind"].to_numpy().astype(str)) == ["classifier", *["person"] * 3]
+
+
+def test_the_benchmark_counts_coverage_and_bias():
+    design = Design(items=2000, categories=3, prevalence=0.1)
+    truth, labels, predictions = simulated(design, np.random.default_rng(1))
+    assert np.bincount(truth)[0] == pytest.approx(200, abs=4 * np.sqrt(180))
+    for right, label in (
+        (design.right_people, labels.label_code.reshape(-1, 3)[:, 0]),
+        (0.824, predictions.to_numpy()[:, 0]),
+    ):
+        assert (label == truth).mean() == pytest.approx(right, abs=4 * np.sqrt(right * (1 - right) / 2000))
+    found = np.array([[[0.8, 0.7, 0.9]] * 5, [[0.6, 0.5, 0.7]] * 5])
+    row = summary(found, 0.8)[2]
+    assert row["estimate"] == "joint" and row["coverage"] == 0.5
+    assert row["bias"] == pytest.approx(-0.1) and row["width"] == pytest.approx(0.2)

@@ -1,0 +1,127 @@
+"""`raterzoo fit --predictions` and `evaluate --against`: which question is answered, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from raterzoo import models
+from raterzoo.models import catalog
+
+from tests.support.command_line import read, run, said, write
+
+MODEL = ("--kind", "labels", "--model", "one_coin", "--draws", 50, "--chains", 2)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Return tables of 20 items by three people and two classifiers, and the posteriors with and without the latter."""
+    folder = tmp_path_factory.mktemp("against")
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 2, 20)
+
+    def answers(right):
+        return np.array(["no", "yes"])[np.where(rng.random(20) < right, truth, 1 - truth)].tolist()
+
+    items = [f"i{i}" for i in range(20)]
+    votes = {"item": items * 3, "rater": np.repeat(["Ann", "Bob", "Cy"], 20).tolist()}
+    rows = {
+        "item": items * 2,
+        "classifier": ["net"] * 20 + ["tree"] * 20,
+        "category": answers(0.9) + answers(0.7),
+    }
+    tables = {
+        "votes": write(folder / "votes.csv", votes | {"label": [*answers(0.8), *answers(0.8), *answers(0.8)]}),
+        "both": write(folder / "both.csv", rows),
+        "net": write(folder / "net.csv", {name: cells[:20] for name, cells in rows.items()}),
+        "few": write(folder / "few.csv", {name: cells[:19] for name, cells in rows.items()}),
+        "strange": write(folder / "strange.csv", {name: ["i99", *c[1:]] if name == "item" else c for name, c in rows.items()}),
+        "ann": write(folder / "ann.csv", rows | {"classifier": ["Ann"] * 20 + ["tree"] * 20}),
+    }  # fmt: skip
+    for name, more in {"joint": ("--predictions", tables["net"]), "alone": ()}.items():
+        tables[name] = folder / f"{name}.nc"
+        result = run("fit", tables["votes"], "-o", tables[name], *MODEL, *more)
+        assert result.exit_code == 0, result.output
+    return tables
+
+
+def evaluate(files, posterior, predictions="net", *options):
+    return run("evaluate", files[posterior], files[predictions], "--metric", "accuracy", *options)
+
+
+def test_the_question_is_said_and_written(files, tmp_path):
+    alone, joint = evaluate(files, "alone"), evaluate(files, "joint", "net", "--out", tmp_path / "found.json")
+    assert "question: agreement with what the raters leave open; accuracy against the truth needs" in said(
+        alone
+    )
+    assert "raterzoo fit --predictions" in said(alone) and "Labels.with" not in said(alone)
+    assert "question: accuracy against the truth, as the posterior has seen these predictions" in said(joint)
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["question"].startswith("accuracy against the truth") and found["metrics"]
+    assert evaluate(files, "alone", "net", "--out", tmp_path / "found.csv").exit_code == 0
+    assert read(tmp_path / "found.csv")[0]["question"].startswith("agreement with")
+
+
+def test_a_posterior_of_the_other_question_is_refused(files):
+    assert evaluate(files, "joint", "net", "--against", "truth").exit_code == 0
+    assert evaluate(files, "alone", "net", "--against", "raters").exit_code == 0
+    for posterior, against, words in (
+        (
+            "alone",
+            "truth",
+            ("are agreement with what the raters leave open. Fit one", "--predictions", "joint.nc"),
+        ),
+        ("joint", "raters", ("are accuracy against the truth", "without --predictions")),
+        ("joint", "gold", ("expected truth or raters",)),
+    ):
+        result = evaluate(files, posterior, "net", "--against", against)
+        assert result.exit_code == 2 and all(word in said(result) for word in words), said(result)
+
+
+def test_a_classifier_that_the_posterior_has_not_seen_is_told_from_one_that_it_has(files):
+    result = evaluate(files, "joint", "both")
+    assert "Of 'net': accuracy against the truth" in said(result)
+    assert "Of 'tree': agreement with what the raters leave open, among them the classifiers 'net'" in said(
+        result
+    )
+    assert evaluate(files, "joint", "both", "--against", "truth").exit_code == 2
+
+
+def test_predictions_that_cannot_be_raters_are_refused_in_the_words_of_the_command_line(files, tmp_path):
+    out = ("-o", tmp_path / "posterior.nc")
+    for options, words in (
+        (("--kind", "labels", "--model", "multinomial"), "to multinomial all raters are alike"),
+        (("--kind", "rankings"), "classifiers are raters of labels, not of rankings"),
+    ):
+        result = run("fit", files["votes"], *out, *options, "--predictions", files["net"])
+        assert result.exit_code == 2 and words in said(result), said(result)
+    for name, words in (
+        ("strange", "item 'i99' is none"),
+        ("ann", "'Ann' is a rater of these labels already"),
+    ):
+        result = run("fit", files["votes"], *out, *MODEL, "--predictions", files[name])
+        assert result.exit_code == 2 and words in said(result) and f"{name}.csv: " in said(result)
+        assert "new_items" not in said(result)
+
+
+def test_missing_predictions_are_counted(files, tmp_path, monkeypatch):
+    from raterzoo.cli import fitting
+
+    def stop(*_, **__):
+        raise ValueError("stop here")
+
+    monkeypatch.setattr(fitting, "draw", stop)
+    result = run("fit", files["votes"], "-o", tmp_path / "a.nc", *MODEL, "--predictions", files["few"])
+    assert "missing predictions: 1;" in said(result) and "stop here" in said(result)
+
+
+def test_the_catalog_says_whose_raters_are_alike():
+    table = {"item": [*"aabbcc"], "rater": [*"xyxyxy"], "label": [*"nnnyyy"], "kind": [*"pqpqpq"]}
+    labels = models.Labels.from_table(table, rater_attributes=["kind"])
+    for name, entry in catalog.items():
+        if entry.data != "labels" or entry.needs_groups:  # groups of raters, so that they are told apart
+            assert not entry.raters_alike
+            continue
+        order = {"order": ["n", "y"]} if entry.needs_order else {}
+        model = getattr(models, name)(labels, **order)
+        of_raters = any("rater" in dims for dims in model.named_vars_to_dims.values() if dims)
+        assert of_raters != entry.raters_alike, name

@@ -1,0 +1,45 @@
+"""Which question the metrics of a report answer, in its sections and in the summary box."""
+
+import pytest
+import xarray as xr
+from raterzoo import evaluation
+from raterzoo.evaluation.uncertainty.questions import OF_DISTRIBUTION, RATERS, TRUTH
+from raterzoo.reports.composition import headlines
+from raterzoo.reports.page import Section
+from raterzoo.reports.sections.metrics import metrics_section
+from raterzoo.reports.sections.risk import risk_sections
+
+
+def found(question, by=None):
+    draws = [[[[0.6, 0.4], [0.3, 0.7]], [[0.7, 0.3], [0.8, 0.2]]]]
+    coords = {"item": ["a", "b"], "category": ["x", "y"]}
+    truth = xr.DataArray(draws, coords, ("chain", "draw", "item", "category"), attrs={"truth": "category"})
+    predicted = xr.DataArray([["x"], ["x"]], {"item": ["a", "b"]}, ("item", "position"))
+    options = {"resamples": 5, "random_seed": 1, "progressbar": False, "by": by}
+    own = evaluation.metric_intervals(evaluation.top_k_accuracy(1), truth, predicted, **options)
+    return {"accuracy": own.assign_attrs(question=question)}
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "box"),
+    [
+        (RATERS, "with_predictions, or raterzoo fit --predictions.", "(agreement with what the raters leave open, not accuracy"),
+        (OF_DISTRIBUTION, "labels of one true category", "(agreement with what the raters leave open, not accuracy"),
+        (TRUTH, "The metrics are accuracy against the truth", "(accuracy against the truth)"),
+        ("Of 'a': x. Of 'b': y", "Of 'a': x. Of 'b': y.", "(Of 'a': x. Of 'b': y)"),
+    ],
+)  # fmt: skip
+def test_metrics_and_summary_say_the_question(question, text, box):
+    section = metrics_section(found(question), {"accuracy": True}, None, "")
+    assert text in section.text and section.facts["question"] == question
+    (said,) = headlines([section])
+    assert said.startswith("By accuracy the predictions reach ") and box in said
+
+
+def test_metrics_within_groups_say_the_question():
+    groups = {"x": "low", "y": "high"}
+    certainty = xr.DataArray([1.0, 0.5], {"item": ["a", "b"], "group": ("item", ["low", "low"])}, "item")
+    masses = xr.DataArray([[[[0.6, 0.4]] * 2] * 2], dims=("chain", "draw", "item", "category"))
+    masses = masses.assign_coords(item=["a", "b"], category=["low", "high"])
+    *_, within = risk_sections(certainty, masses, None, found(RATERS, groups), [None, None])
+    assert isinstance(within, Section) and "agreement with what the raters leave open" in within.text
