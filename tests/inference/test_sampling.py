@@ -223,6 +223,7 @@ def test_tempered_model_is_drawn_by_nuts():
         models.tempered_plackett_luce(SMALL, reliability=2.0),
         random_seed=3,
         cores=1,
+        draws=4000,
         nuts_sampler="pymc",
         target_accept=0.9,
         **QUIET,
