@@ -59,6 +59,9 @@ def glad(
     The likelihood identifies only the products alpha beta: the prior of the easiness sets their scale, that
     of the ability their sign. An ability of zero means right half of the time; a rater who guesses among more
     than two categories has a negative one, and is wrong more often the easier the item: prefer `mace` there.
+    With few answers, or raters hardly better than chance, there is a second mode, where the categories are exchanged and
+    the abilities negative. NUTS does not get from one to the other, and R-hat says so; a prior of mostly positive
+    abilities, such as ``ability=(2, 0.7)``, rules it out.
 
     Parameters
     ----------
