@@ -1,5 +1,7 @@
 """Command line: ``raterzoo --help``."""
 
+import atexit
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,7 @@ def main() -> None:
     """Run the command line."""
     from .commands import app
 
+    atexit.register(gc.freeze)  # else a second and more of visiting what goes with the process anyway
     with _sources_removed():
         app(prog_name="raterzoo")
 

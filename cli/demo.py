@@ -31,7 +31,7 @@ PAPER: dict[str, Callable[[models.PartialRankings], "pm.Model"]] = {
 }
 
 PRINTED_DRAWS = 1000
-DRAWS = 100_000
+DRAWS = 50_000
 SETTINGS = 'plackett_luce with concentration=1, unranked="single", reliability=3; prirn with reliability=30, tie_weight="full"'
 QUESTION = f"It is {OPEN}: accuracy against the truth is another question."
 

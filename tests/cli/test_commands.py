@@ -241,3 +241,15 @@ def test_fetch_without_a_network_names_the_file_to_put_in_place(monkeypatch, tmp
     assert (
         result.exit_code == 2 and "by hand" in result.output and "dermatology_selectors.json" in result.output
     )
+
+
+def test_objects_are_not_visited_once_more_at_exit():
+    code = """
+import atexit, gc, sys
+atexit.register(lambda: print("frozen", gc.get_freeze_count() > 1000))
+sys.argv = ["raterzoo", "models"]
+from raterzoo.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("frozen True\n")
