@@ -1,11 +1,12 @@
 """Expected information of the next answer, for comparisons, labels and rankings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
 
+from ..._messages import first_reprs
 from ...models.distributions.paired_comparisons_kernels import law_code
 from ..comparisons.averaged_link import Link
 from ..comparisons.kernels.information import answer_information
@@ -22,6 +23,7 @@ def next_to_ask(
     items: Sequence[Any] | np.ndarray | None = None,
     about: AboutPairs | AboutLabels | None = None,
     link: Link | None = None,
+    price: Mapping[Any, float] | None = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
     """Rank questions, each to one rater about one pair or item, by the expected information in the answer.
@@ -54,18 +56,23 @@ def next_to_ask(
         the plausibilities ("plausibility").
     link : {"bradley_terry", "thurstone"}, optional
         For comparisons; by default that of the tree.
+    price : mapping of rater id to float, optional
+        Price of an answer of each rater who is asked, from 0: then the most informative question for its price is first. Free
+        answers come before all others.
     random_seed : int or numpy.random.Generator, optional
         For rankings: seed of the shares of the members of OTHER.
 
     Returns
     -------
     Dataset
-        ``gain`` (question) in nats, in descending order, with ``left`` and ``right``, or ``item``, and ``rater``.
+        ``gain`` (question) in nats, in descending order, with ``left`` and ``right``, or ``item``, and ``rater``. With prices,
+        also ``price`` and ``gain_per_price``, in descending order of the latter.
 
     Raises
     ------
     ValueError
-        If the tree lacks a variable, an id is not in it, or an argument belongs to another kind of model.
+        If the tree lacks a variable, an id is not in it, or an argument belongs to another kind of model; or a
+        rater has no price, or a negative one.
 
     Notes
     -----
@@ -112,8 +119,31 @@ def next_to_ask(
             remedy = "pass candidates=" if of_pairs else "pass items= and raters="
             raise ValueError(f"{name}= does not fit a posterior of {kind}; {remedy}")
     if of_pairs:
-        return _next_pair(tree, candidates, raters, asked, link)
-    return next_label_to_ask(tree, items, raters, asked, random_seed)
+        found = _next_pair(tree, candidates, raters, asked, link)
+    else:
+        found = next_label_to_ask(tree, items, raters, asked, random_seed)
+    return found if price is None else _cheapest_first(found, price)
+
+
+def _cheapest_first(questions: xr.Dataset, price: Mapping[Any, float]) -> xr.Dataset:
+    """Sort questions by their gain for the price of the rater."""
+    raters = questions["rater"].to_numpy().tolist()
+    if unknown := [name for name in dict.fromkeys(raters) if name not in price]:
+        raise ValueError(
+            f"price= lacks {first_reprs(unknown)}, who would be asked; give their price, or leave them out by raters="
+        )
+    for name, own in price.items():
+        if isinstance(own, bool) or not isinstance(own, int | float | np.number) or not 0 <= own < np.inf:
+            raise ValueError(f"price= of {name!r} is {own!r}; it must be a number from 0")
+    each, gain = np.array([price[name] for name in raters], float), questions["gain"].to_numpy()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(each > 0, gain / each, np.inf)
+    order = np.lexsort((-gain, -ratio))
+    priced = {
+        "price": ("question", each),
+        "gain_per_price": ("question", ratio, {"units": "nats per unit of price"}),
+    }
+    return questions.assign(priced).isel(question=order)
 
 
 def _next_pair(tree: xr.DataTree, candidates: Any, raters: Any, about: str, link: Link | None) -> xr.Dataset:
