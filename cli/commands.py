@@ -44,6 +44,7 @@ from .options import (
     settings_of,
     whole_option,
 )
+from .planning import plan
 from .terminal import exit_on_input_error, print_table, print_text
 
 if TYPE_CHECKING:
@@ -420,6 +421,7 @@ def evaluate(
 
 
 _command()(equivalence)
+_command()(plan)
 
 
 @_command()
