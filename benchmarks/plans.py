@@ -1,9 +1,9 @@
 """Are plans of studies kept? `python -m benchmarks.plans [--designs 20] [--studies 20]`.
 
 Each design, at random, is planned with stated skills by `inference.design.plan`; then studies are simulated by the code of this
-file, fitted by `inference.sample` with its defaults, and measured by `evaluation.metric_intervals`. Printed are the promised and the
-found mean width, both with Monte Carlo errors, and how many errors they are apart; last, the largest of these, and what the
-grid of a plan costs: 6 x 5 designs, 200 simulations each.
+file, fitted by `inference.sample` with its defaults, and measured by `evaluation.metric_intervals`. Printed are the promised and
+the found mean width, both with Monte Carlo errors, and how many errors they are apart; last, the largest of these, and what a
+plan of 6 x 5 designs with 200 simulations each costs.
 """
 
 import argparse

@@ -296,8 +296,10 @@ def fit(
         from .fitting import resume_fit
 
         return resume_fit(resume)
-    if annotations is None or output is None:
+    if annotations is None:
         raise ValueError("name a table of annotations, and -o posterior.nc or posterior.zarr")
+    if output is None:
+        raise ValueError("name the file of the posterior: -o posterior.nc or -o posterior.zarr")
     check_output("-o", output)
     own = {"reliability": reliability, "bounds": bounds}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
@@ -409,6 +411,9 @@ def evaluate(
     _check_metrics(metric)
     if out is not None:
         check_output("--out", out)
+    from ..inference.storage.posterior_files import check_posterior_path
+
+    check_posterior_path(posterior)
     from .tables import check_prediction_header, has_categories
 
     if posterior.suffix in (".nc", ".zarr") and has_categories(posterior):

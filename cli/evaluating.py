@@ -11,17 +11,18 @@ from .. import evaluation
 from .._decimal_text import integer_id
 from .._messages import ASK_TRUTH, short_repr
 from ..evaluation.truth.matching import with_complement
-from ..evaluation.truth.plausibility import Plausibility, UnknownTruth, plausibility_of, truth_of
+from ..evaluation.truth.plausibility import OTHER, Plausibility, UnknownTruth, plausibility_of, truth_of
 from ..evaluation.uncertainty.questions import is_of_raters, is_of_truth, question_of
 from ..inference.storage.checksums import has_checksums
 from ..inference.storage.posterior_files import read_posterior
 from ..models.data.reading.columns import Missing
+from ..models.data.reading.matching import nearest
 from ..reports import page
 from ..reports.metric_names import CONCORDANCE
-from ..reports.sections.comparisons import concordances, order_pairs
+from ..reports.sections.comparisons import and_more, concordances, order_pairs
 from ..reports.sections.metrics import best_rows, default_metrics, metric_rows, note_on_all, pair_rows, scored
 from ..reports.sections.scores import metrics_of_sides
-from ..reports.study import Groups
+from ..reports.study import Groups, labels_of
 from ..reports.wording import first_names, interval, percent
 from .options import thresholds_of
 from .tables import check_side_metrics, read_item_groups, read_orders, read_predictions, read_sides
@@ -159,9 +160,9 @@ def _score_predictions(
     """Score predictions of rankings or labels, or of the side of a threshold of scores."""
     if "plausibility" in tree["posterior"]:
         predicted = read_predictions(predictions, columns, missing=options.missing)
-        predicted = with_complement(
-            _with_ids_of(tree, predicted, predictions), Plausibility.of(tree).declared
-        )
+        declared = Plausibility.of(tree).declared
+        _check_labels(predicted, declared, predictions)
+        predicted = with_complement(_with_ids_of(tree, predicted, predictions), declared)
         metrics = options.metrics or default_metrics(tree, predicted)
     else:
         thresholds = thresholds_of(options.thresholds)
@@ -193,6 +194,16 @@ def _score_predictions(
         return metric_rows(found), [], [], question
     compared = found if by is None else scored(tree, predicted, metrics, seed)
     return metric_rows(found), pair_rows(compared), best_rows(compared), question
+
+
+def _check_labels(predicted: xr.DataArray, declared: np.ndarray | None, path: Path) -> None:
+    """Raise if a file predicts a category that the posterior does not know."""
+    known = [] if declared is None else [*declared.tolist(), OTHER]
+    if strange := [name for name in labels_of(predicted) if known and name not in known]:
+        raise ValueError(
+            f"{path}: category {short_repr(strange[0])}{and_more(strange)} is not one of the {len(known) - 1} of the posterior; "
+            f"{nearest(strange[0], np.array(known[:-1]))}. Correct the spelling, or fit again with --categories that have it"
+        )
 
 
 def _with_ids_of(tree: xr.DataTree, read: xr.DataArray, path: Path) -> xr.DataArray:

@@ -415,6 +415,8 @@ def _read_layout(
         numbers = ["score"] if layout == "long" else header.free() if layout == "wide" else []
         frame = _renamed(table, header, numbers)
         free = [] if layout == "long" else _free_columns(frame, header, kind, layout)
+        if layout == "wide" and not header.listed:
+            _say_odd_raters(frame, header, free, kind)
     return _Read(frame, header, free, raters, table.records)
 
 
@@ -511,6 +513,37 @@ def _free_columns(frame: Any, header: _Header, kind: str, layout: str) -> list[s
     if (kind, layout) == ("labels", "wide"):
         return free
     return _with_numbers(free, _cells(frame, free))
+
+
+def _say_odd_raters(frame: Any, header: _Header, free: Sequence[str], kind: str) -> None:
+    """Say which columns of a wide table, all taken as raters, hold nothing that the others hold, so that they may be none."""
+    cells = {
+        name: {own for own in column if not is_empty(own)} for name, column in _cells(frame, free).items()
+    }
+    if len(cells) < 2:
+        return
+    names = [name for name, own in cells.items() if own and _holds_other_things(name, cells, kind)]
+    if names and len(names) < len(cells):
+        kept = [name for name in cells if name not in names]
+        columns = " ".join(f"--column rater={name}" for name in kept[:2])
+        what = (
+            "shares no label with the others"
+            if kind == "labels"
+            else "has all values beyond those of the others"
+        )
+        print_note(
+            f"{header.path.name}: each column is a rater, {first_reprs(list(cells))}, and {first_reprs(names)} {what}. "
+            f"If that is no rater, name those who are: {columns}{' ...' if len(kept) > 2 else ''}"
+        )
+
+
+def _holds_other_things(name: str, cells: Mapping[str, set[Any]], kind: str) -> bool:
+    """Whether no label of a column is in any other, or all its scores are beyond those of all others."""
+    own, others = cells[name], set[Any]().union(*(cells[other] for other in cells if other != name))
+    if kind == "labels":
+        return bool(others) and not own & others
+    numbers, rest = ([float(value) for value in values if is_number(value)] for values in (own, others))
+    return bool(numbers and rest) and (min(numbers) > max(rest) or max(numbers) < min(rest))
 
 
 def _cells(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:

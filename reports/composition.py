@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pymc as pm
 import xarray as xr
 
@@ -18,6 +19,7 @@ from ..evaluation.truth.matching import match_items, with_complement
 from ..evaluation.uncertainty.questions import OPEN, is_of_raters, is_of_truth
 from ..models import Comparisons, Labels, PartialRankings, Scores, catalog
 from ..models._catalog import annotation_kinds
+from ..models.data.look_alikes import alike_in_words, look_alikes
 from .page import Section, page_text, write_report
 from .posterior_files import kept_posterior
 from .sections.certainty import agreement_section, certainty_section, strips_section
@@ -458,7 +460,7 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         fit = predictive_fit_sections(checked, {}, study.seed)
     if agreement := agreement_section(tree, data, study.seed):
         certainty.insert(1, agreement)
-    said = data.report()
+    said = _summary_of(data)
     if only_predicted:
         said += (
             "\n\nThe closed set was not declared (--categories): it is what raters or predictions name. Only predicted: "
@@ -480,6 +482,24 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
     return _report(study.settings, summary, sections, tree)
 
 
+def _summary_of(data: Any) -> str:
+    """Return the summary of a container, with what may have to be cleaned and how."""
+    notes = []
+    if repeated := len(data) - len(data.without_duplicates()):
+        notes.append(
+            f"{repeated:,} of the {len(data):,} annotations repeat another of the same rater exactly, and each is counted. "
+            "If that is not meant, --drop-duplicates counts each once (in Python data.without_duplicates())."
+        )
+    for what in ("items", "raters", "categories"):
+        groups = look_alikes(getattr(data, what, np.array([], int)))
+        if groups:
+            notes.append(
+                f"{what.capitalize()} that look alike, such as {alike_in_words(groups[0])}, are taken to be different. If they "
+                "are the same, --merge-look-alikes takes them as one (in Python data.with_look_alikes_merged())."
+            )
+    return "\n\n".join([data.report(), *notes])
+
+
 def score_report(
     tree: xr.DataTree,
     scores: Scores,
@@ -491,7 +511,7 @@ def score_report(
     """Return the report on scores; `predicted` holds predictions of the side of the first threshold; without `model` no check."""
     counts = {"items": len(scores.items), "raters": len(scores.raters), "annotations": len(scores)}
     sections = [
-        Section("Data", scores.report(), key="data", facts={**counts, "bounds": scores.bounds}),
+        Section("Data", _summary_of(scores), key="data", facts={**counts, "bounds": scores.bounds}),
         model_section(settings, tree),
         convergence_section(tree),
         *location_sections(tree, scores),
@@ -564,7 +584,7 @@ def comparison_report(
         if pairs := order_pairs(tree, orders):
             sections.append(comparison_section(pairs))
     sections += [
-        Section("Data", votes.report() + kept, key="data", facts=counts),
+        Section("Data", _summary_of(votes) + kept, key="data", facts=counts),
         model_section(settings, tree, model_in_words(tree)),
         convergence_section(tree),
         *boards,

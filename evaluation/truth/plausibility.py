@@ -162,7 +162,10 @@ class Plausibility:
         # chains before draws, whatever the order in memory; the dims of the cells are checked next
         array = array.transpose("chain", "draw", ..., *last, missing_dims="ignore")
         if array.dtype.kind not in "iuf":
-            raise EvaluationError(f"plausibility has dtype {array.dtype}: expected real numbers")
+            raise EvaluationError(
+                f"plausibility has dtype {array.dtype}: expected real numbers; if these are predictions, the order is "
+                "metric, posterior, predictions"
+            )
         if not array.size:
             raise EvaluationError(f"plausibility is empty: its sizes are {dict(array.sizes)}")
         cells = flat_cells(array) if flat else dense_cells(array)

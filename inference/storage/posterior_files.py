@@ -21,14 +21,19 @@ CHUNK = 2**20  # bytes of a chunk of a netCDF file: the cache of HDF5
 TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
 
 
-def read_posterior(path: Path) -> xr.DataTree:
-    """Open a posterior of `raterzoo fit` lazily, if interrupted its draws so far; ValueError if missing, foreign or newer."""
+def check_posterior_path(path: Path) -> None:
+    """Raise ValueError if there is no such file, or it is a table."""
     if not path.exists():
         raise ValueError(f"{path}: there is no such file")
     if path.suffix.lower() in TABLES:
         raise ValueError(
             f"{path} is a table, no posterior: name first what `raterzoo fit` wrote, such as posterior.nc"
         )
+
+
+def read_posterior(path: Path) -> xr.DataTree:
+    """Open a posterior of `raterzoo fit` lazily, if interrupted its draws so far; ValueError if missing, foreign or newer."""
+    check_posterior_path(path)
     try:
         if path.suffix == ".zarr":
             check_zarr(path)

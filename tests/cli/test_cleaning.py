@@ -5,6 +5,7 @@ import pytest
 from raterzoo import models
 from raterzoo.models.data.container import suspicious_ids
 from raterzoo.models.data.look_alikes import look_alikes
+from raterzoo.reports.composition import _summary_of
 
 from tests.support.command_line import run, said, write
 
@@ -36,6 +37,20 @@ def test_a_fit_says_what_it_counts_twice_and_apart(table, tmp_path):
         "--drop-duplicates counts each once",
     ):
         assert part in said(result), part
+
+
+def test_a_report_says_it_too():
+    text = _summary_of(models.Labels.from_table(TABLE))
+    assert (
+        "1 of the 7 annotations repeat another of the same rater exactly" in text
+        and "--drop-duplicates" in text
+    )
+    assert (
+        "Categories that look alike, such as 'HAM ' / 'ham' / 'ham '" in text
+        and "--merge-look-alikes" in text
+    )
+    clean = models.Labels.from_table({"item": [1, 2], "rater": ["a", "a"], "label": ["x", "y"]})
+    assert _summary_of(clean) == clean.report()
 
 
 @pytest.mark.parametrize("command", ["fit", "equivalence"])

@@ -96,6 +96,15 @@ def test_names_that_are_nearly_metrics_are_none(name):
         metric_named(name)
 
 
+def test_a_category_that_the_posterior_does_not_know_is_named_with_its_file(files, tmp_path):
+    ranks = {name: [row[name] for row in read(files["ranks"])] for name in read(files["ranks"])[0]}
+    ranks["category"][0] = "nonsense"
+    path = write(tmp_path / "ranks.csv", ranks)
+    result = run("evaluate", files["posterior"], path)
+    assert result.exit_code == 2
+    assert f"{path}: category 'nonsense' is not one of the" in said(result) and "--categories" in said(result)
+
+
 def test_every_metric_is_scored_with_both_uncertainties(files, tmp_path):
     out = tmp_path / "metrics.csv"
     for names, predictions in ((OF_LISTS, "ranks"), (OF_LISTS + OF_PROBABILITIES, "scores")):

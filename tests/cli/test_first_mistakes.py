@@ -207,3 +207,35 @@ def test_predictions_without_categories_are_refused_before_the_posterior_is_read
     monkeypatch.setattr("raterzoo.cli.evaluating.read_posterior", None)
     result = run("evaluate", path, "probabilities.csv")
     assert result.exit_code == 2 and "add a column 'category' that names" in said(result)
+
+
+WIDE = {"item": [1, 2, 3], "w0": ["a", "b", "a"], "w1": ["a", "b", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "said_of"),
+    [
+        ("labels", WIDE | {"text": ["one", "two", "three"]}, "and 'text' shares no label with the others"),
+        ("scores", {"item": [1, 2], "w0": [4, 5], "w1": [3, 5], "length": [120, 80]}, "and 'length' has all values beyond"),
+    ],
+)  # fmt: skip
+def test_a_column_that_may_be_no_rater_is_named(tmp_path, kind, table, said_of):
+    path = write(tmp_path / "wide.csv", table)
+    wide = ("check", path, "--kind", kind, "--layout", "wide")
+    text = said(run(*wide))
+    assert said_of in text and "--column rater=w0 --column rater=w1" in text
+    assert "no rater" not in said(run(*wide, "--column", "rater=w0", "--column", "rater=w1"))
+    without = {name: values for name, values in table.items() if name not in ("text", "length")}
+    assert "no rater" not in said(run("check", write(path, without), *wide[2:]))
+
+
+def test_a_missing_posterior_and_a_table_in_its_place_are_seen_at_once(tmp_path):
+    table = write(tmp_path / "answers.csv", WIDE)
+    for name, message in ((tmp_path / "p.nc", "there is no such file"), (table, "is a table, no posterior")):
+        done = run("evaluate", name, table)
+        assert done.exit_code == 2 and message in said(done)
+
+
+def test_a_table_without_an_output_is_told_what_lacks(tmp_path):
+    done = run("fit", write(tmp_path / "answers.csv", WIDE), "--kind", "labels")
+    assert done.exit_code == 2 and "name the file of the posterior: -o posterior.nc" in said(done)

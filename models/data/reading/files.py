@@ -26,13 +26,14 @@ from .formulas import restored
 from .frames import NamedCells
 
 MAX_LINE = 1_000_000
+UTF_16 = "in UTF-16"
 
 _SIGNATURES = {
     b"PAR1": "a Parquet file",
     b"PK\x03\x04": "a spreadsheet or a zip archive",
     b"\x1f\x8b": "compressed with gzip",
-    b"\xff\xfe": "in UTF-16",
-    b"\xfe\xff": "in UTF-16",
+    b"\xff\xfe": UTF_16,
+    b"\xfe\xff": UTF_16,
     b"\x80\x04": "a pickle, which is never read",
     b"\x80\x05": "a pickle, which is never read",
 }
@@ -61,6 +62,8 @@ def _decode(line: bytes, place: str, *, first: bool) -> str:
     if known or b"\0" in line:
         problem = f"this is no text: it is {known[0] if known else 'binary'}"
         remedy = "export it as text, or correct the suffix of the file"
+        if known == [UTF_16]:
+            problem, remedy = f"the text is {UTF_16}", "save the file as UTF-8"
         raise DataError(problem, allowed="CSV, TSV or JSON lines in UTF-8", remedy=remedy, where=place)
     try:
         return line.decode("utf-8-sig" if first else "utf-8")
