@@ -542,7 +542,7 @@ def _holds_other_things(name: str, cells: Mapping[str, set[Any]], kind: str) -> 
     own, others = cells[name], set[Any]().union(*(cells[other] for other in cells if other != name))
     if kind == "labels":
         return bool(others) and not own & others
-    numbers, rest = ([float(value) for value in values if is_number(value)] for values in (own, others))
+    numbers, rest = ([n for n in map(number_of, values) if n is not None] for values in (own, others))
     return bool(numbers and rest) and (min(numbers) > max(rest) or max(numbers) < min(rest))
 
 

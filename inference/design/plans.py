@@ -33,6 +33,7 @@ import xarray as xr
 
 from ..._messages import CLASSIFIER, first_reprs, short_repr
 from ..._progress import compiled_step
+from ...models._catalog import catalog
 from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.labels.dawid_skene import dawid_skene
@@ -45,9 +46,6 @@ from ..runs.trees import with_current_dims
 
 SWEEPS_BEFORE, DRAWS = 100, 300  # of the chain of each simulated study
 STATED, STATED_DRAWS = "stated skills", 2000
-INDEPENDENT = ("class_conditional", "dawid_skene", "hierarchical_dawid_skene", "mace", "one_coin", STATED)
-"""Models by which raters err independently given the category, with a confusion matrix each: what is simulated."""
-
 Skill = float | tuple[float, float]
 
 
@@ -61,6 +59,12 @@ class Precision:
         Largest width, such as .05, in (0, 1); of several classifiers that of the widest interval.
     probability : float, default .9
         Probability of the equal-tailed interval.
+
+    Examples
+    --------
+    >>> from raterzoo.inference.design import Precision
+    >>> Precision(width=0.05)
+    Precision(width=0.05, probability=0.9)
     """
 
     width: float
@@ -79,6 +83,12 @@ class Decision:
     ----------
     probability : float, default .95
         Posterior probability at which one is called better, in (.5, 1).
+
+    Examples
+    --------
+    >>> from raterzoo.inference.design import Decision
+    >>> Decision(probability=0.99)
+    Decision(probability=0.99)
     """
 
     probability: float = 0.95
@@ -100,6 +110,12 @@ class Prices:
         Of each item that people answer.
     prediction : float, default 0
         Of each item that classifiers alone answer.
+
+    Examples
+    --------
+    >>> from raterzoo.inference.design import Prices
+    >>> Prices(answer=0.5, item=2).of(items=100, raters=3, alone=0)
+    350.0
     """
 
     answer: float = 1.0
@@ -351,10 +367,10 @@ class _Skills:
         tree = with_current_dims(pilot)
         posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
         law = tree.attrs.get("model")
-        if law is not None and law not in INDEPENDENT:
+        if law in catalog and not (catalog[law].independent_raters and not catalog[law].raters_alike):
             raise ValueError(
-                f"the pilot is of {law}, by which raters share errors or items differ, and studies are simulated with "
-                "independent errors; fit dawid_skene to it, or pass stated_skills"
+                f"the pilot is of {law}, by which raters are alike, share errors or meet items that differ, and studies are "
+                "simulated with raters who err independently; fit dawid_skene to it, or pass stated_skills"
             )
         if "prevalence" not in posterior or not {"rater", "category", "answer"} <= {*_dims_of(posterior)}:
             raise ValueError(

@@ -60,7 +60,7 @@ def test_an_interrupted_fit_is_resumed(annotations, interrupted, tmp_path):
         (["--resume", "nowhere.zarr"], "raterzoo: there is no store"),
         (["--resume", "{annotations}"], "not a zarr store"),
         (["{annotations}", "-o", "{store}"], "raterzoo fit --resume"),
-        (["{annotations}"], "-o posterior.nc or posterior.zarr"),
+        (["{annotations}"], "-o posterior.nc or -o posterior.zarr"),
         ([], "name a table"),
     ],
 )

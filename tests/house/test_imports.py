@@ -63,7 +63,8 @@ INFERENCE = {
         for family in FAMILIES
     },
     "inference.design": {
-        "numpy", "scipy", "xarray", *ENGINE, *(f"inference.{family}" for family in FAMILIES), *LAWS, "models.simulators",
+        "numpy", "scipy", "pymc", "xarray", *ENGINE, *(f"inference.{family}" for family in FAMILIES), *LAWS, "models._catalog",
+        "models.labels", "models.simulators",
     },
 }  # fmt: skip
 EVALUATION = {

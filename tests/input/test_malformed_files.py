@@ -142,7 +142,7 @@ def test_columns_are_renamed(tmp_path):
         ("a.csv", b"\0" * 100, "binary"),
         ("a.csv", HEADER.encode() + b"1,a,\0,1\n", "line 2: this is no text"),
         ("a.csv", HEADER.encode() + b"1,a,caf\xe9,1\n", "line 2: byte 0xe9 at place 8 is"),
-        ("a.csv", (HEADER + ROWS).encode("utf-16"), "the text is in UTF-16; allowed: CSV, TSV or JSON lines in UTF-8; remedy: save the file as UTF-8"),
+        ("a.csv", (HEADER + ROWS).encode("utf-16"), "the text is in UTF-16; allowed: CSV, TSV or JSON lines in UTF-8"),
         ("a.csv", b"PAR1" + b"x" * 50, "Parquet"),
         ("a.csv", b"PK\x03\x04" + b"x" * 50, "spreadsheet"),
         ("a.csv", gzip.compress(HEADER.encode(), mtime=0), "gzip"),

@@ -87,7 +87,7 @@ def test_plausibilities_are_probabilities(case, scores, value, said):
     wrong[1, 3, 4, 0] = value
     with pytest.raises(EvaluationError, match=f"plausibility of item case 4 is {said}"):
         evaluation.uncertainty_adjusted(METRIC, wrong, scores)
-    with pytest.raises(EvaluationError, match="dtype <U.*the order is metric, posterior, predictions"):
+    with pytest.raises(EvaluationError, match=r"dtype <U.*the order is metric, posterior, predictions"):
         evaluation.uncertainty_adjusted(METRIC, wrong.astype(str), scores)
 
 

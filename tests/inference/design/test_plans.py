@@ -201,7 +201,9 @@ def test_a_pilot_is_a_posterior_and_others_like_its_people_can_be_asked():
     )
     tree = pilot.copy()
     tree.attrs["model"] = "shared_guess"
-    with pytest.raises(ValueError, match="the pilot is of shared_guess, by which raters share errors"):
+    with pytest.raises(
+        ValueError, match="the pilot is of shared_guess, by which raters are alike, share errors"
+    ):
         plan(Precision(0.3), tree, **FEW)
 
 
