@@ -1,6 +1,7 @@
 """Commands and their options; the work and all slow imports are in the other modules."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from ..models._catalog import catalog
 from .equivalence import equivalence
 from .options import (
     FORMATS,
+    UNKNOWN_KIND,
     Annotations,
     Anonymize,
     Bounds,
@@ -19,6 +21,7 @@ from .options import (
     Columns,
     DataOptions,
     DropMissing,
+    FailBelow,
     GroupOptions,
     Keep,
     KeepOption,
@@ -27,6 +30,7 @@ from .options import (
     LargestComponent,
     Layout,
     LayoutOption,
+    PeopleColumn,
     Predictive,
     Prob,
     RaterAttributes,
@@ -35,12 +39,16 @@ from .options import (
     Seed,
     SharingOptions,
     SourceOption,
+    Subtypes,
     Thresholds,
     VoteOptions,
     Workers,
     bounds_of,
+    check_limit,
+    check_numbers_output,
     check_output,
     expand_options,
+    people_of,
     settings_of,
     whole_option,
 )
@@ -315,7 +323,7 @@ def fit(
     if predictive:
         _check_predictive(settings, output, keep)
     if predictions is not None:
-        _check_joint(settings)
+        _check_joint(settings, "--predictions")
     _check_header(annotations, settings, column or [], predictions)
     tables = annotations, predictions
     if workers is not None or scheduler is not None:
@@ -327,16 +335,16 @@ def fit(
     fit_to_file(tables, column or [], settings, output, keep, predictive=predictive)
 
 
-def _check_joint(settings: "Settings") -> None:
-    """Raise ValueError where classifiers cannot be raters of the model."""
+def _check_joint(settings: "Settings", argument: str) -> None:
+    """Raise ValueError where classifiers cannot be raters of the model; `argument` names their table."""
     if settings.kind != "labels":
         raise ValueError(
-            f"--predictions: classifiers are raters of labels, not of {settings.kind}; leave it out, and score them by raterzoo "
+            f"{argument}: classifiers are raters of labels, not of {settings.kind}; leave it out, and score them by raterzoo "
             "evaluate"
         )
     if catalog[settings.model].raters_alike:
         raise ValueError(
-            f"--predictions: to {settings.model} all raters are alike, and a classifier would be one more person; say --model "
+            f"{argument}: to {settings.model} all raters are alike, and a classifier would be one more person; say --model "
             "dawid_skene"
         )
 
@@ -427,6 +435,67 @@ def evaluate(
 
 _command()(equivalence)
 _command()(plan)
+
+
+@_command()
+def judge(
+    answers: Annotated[
+        Path, typer.Argument(help=f"Table of labels by people and judges, item, rater, label: {FORMATS}.")
+    ],
+    predictions: Annotated[
+        Path, typer.Argument(help="Table: item, category[, rank or score, classifier], of all items.")
+    ],
+    *,
+    people_column: PeopleColumn = None,
+    fail_below: FailBelow = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="dawid_skene, the default, shared_guess, or another model of labels that tells raters apart."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="All numbers: judged.csv, judged.json, or a folder for an HTML page.")
+    ] = None,
+    layout: LayoutOption = Layout.long,
+    source: SourceOption = None,
+    drop_missing: DropMissing = False,
+    column: Columns = None,
+    categories: Categories = None,
+    subtypes: Subtypes = None,
+    groups_of: GroupOptions,
+    cleaning: CleaningOptions,
+    anonymize: Anonymize = False,
+    sampler: SamplerOptions,
+) -> None:
+    """Say how good classifiers and judges are.
+
+    One page: who is worth what, who shares errors with whom, how often each classifier is right, and what the judges add to
+    people. Exit code 1 if the numbers are not to be relied on, or by --fail-below.
+    """
+    check_numbers_output(out)
+    check_limit(fail_below)
+    people = people_of(people_column)
+    data = DataOptions(Kind.labels, layout, source, drop_missing, model or "dawid_skene")
+    # without a column the attribute is made when the classifiers are added
+    kind = (people or UNKNOWN_KIND)[0]
+    own = {"categories": categories, "subtypes": subtypes, "anonymize": anonymize, "rater_attribute": [kind]}
+    settings = _settings(answers, column or [], data, sampler, groups_of, cleaning, **own)
+    if people is None:
+        read = tuple(
+            name for name in settings.rater_attributes if name != kind or name in vars(groups_of).values()
+        )
+        settings = replace(settings, rater_attributes=read)
+    _check_joint(settings, "PREDICTIONS")
+    if catalog[settings.model].needs_order:
+        raise ValueError(
+            f"--model {settings.model}: it has no confusion matrices, by which people, judges and classifiers are compared; say "
+            "--model dawid_skene"
+        )
+    _check_header(answers, settings, column or [], predictions)
+    from .judging import Asked, judge_files
+
+    judge_files((answers, predictions), column or [], settings, Asked(people, fail_below, out))
 
 
 @_command()

@@ -23,6 +23,7 @@ from .options import (
     LayoutOption,
     Seed,
     SourceOption,
+    check_numbers_output,
     check_output,
     number_option,
     whole_option,
@@ -152,11 +153,9 @@ def _check_files(plot: Path | None, out: Path | None) -> None:
     """Raise before anything is computed if an output path has an unknown suffix or cannot be written."""
     if plot is not None and plot.suffix.lower() not in (".svg", ".png"):
         raise ValueError(f"--plot {plot}: name a .svg or a .png file")
-    if out is not None and out.suffix.lower() not in (".csv", ".json", ""):
-        raise ValueError(f"--out {out}: name a .csv or a .json file, or a folder for a page")
-    for option, path in (("plot", plot), ("out", out)):
-        if path is not None:
-            check_output(f"--{option}", path, folder=not path.suffix)
+    if plot is not None:
+        check_output("--plot", plot)
+    check_numbers_output(out)
 
 
 def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None:
@@ -278,8 +277,9 @@ def _write(
     told: "tuple[Labels, list[Section]]", box: list[str], figures: "list[Figure]", extras: Extras
 ) -> None:
     """Write the picture and the numbers: a page with tables, one JSON file, or one CSV file per table."""
-    from ..reports import page, write_report
+    from ..reports import write_report
     from ..reports.sections.fit import citation_section
+    from .section_files import write_numbers
     from .terminal import print_text
 
     (data, sections), out = told, extras.out
@@ -297,12 +297,4 @@ def _write(
             f"wrote {write_report(out, HEADING, summary, sections, box=box, facts={'kind': 'labels'})}"
         )
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    if out.suffix.lower() == ".json":
-        page.write_json(out, page.json_document({}, sections))
-        print_text(f"wrote {out}")
-        return
-    for section in sections:
-        path = out.with_name(f"{out.stem}{section.file.removeprefix('equivalence')}{out.suffix}")
-        page.write_table(path, section.rows)
-        print_text(f"wrote {path}")
+    write_numbers(out, sections, "equivalence")

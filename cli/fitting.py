@@ -111,19 +111,26 @@ def _read(tables: tuple[Path, Path | None], columns: Sequence[str], settings: Se
         return read_annotations(annotations, settings, columns)[0]
     predicted = read_predictions(predictions, [], missing=settings.missing)
     labels, _ = read_annotations(annotations, settings, columns, predicted)
-    try:
-        joint = labels.with_predictions(with_complement(predicted, labels.categories))
-    except DataError as error:
-        for python, option in OPTIONS.items():
-            error.remedy = error.remedy.replace(python, option)
-        error.where = predictions.name
-        raise
+    joint = with_classifiers(labels, with_complement(predicted, labels.categories), predictions)
     expected = len(labels.items) * (len(joint.raters) - len(labels.raters))
     if lacking := expected - (len(joint) - len(labels)):
         print_note(
             f"{predictions}: missing predictions: {lacking:,}; raterzoo evaluate scores classifiers with one for every item"
         )
     return joint
+
+
+def with_classifiers(
+    labels: models.Labels, predicted: xr.DataArray, path: Path, **options: str
+) -> models.Labels:
+    """Return labels with the classifiers of a file as further raters; `options` are those of `Labels.with_predictions`."""
+    try:
+        return labels.with_predictions(predicted, **options)  # type: ignore[arg-type]
+    except DataError as error:
+        for python, option in OPTIONS.items():
+            error.remedy = error.remedy.replace(python, option)
+        error.where = path.name
+        raise
 
 
 def fit_to_file(

@@ -259,6 +259,22 @@ MergeLookAlikes = Annotated[
         "like shape: 'ham', 'HAM '.",
     ),
 ]
+PeopleColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--people-column",
+        help="Column of the answers that tells people from judges, and its value for people, such as kind=person; all other "
+        "raters are judges. By default all raters are people.",
+    ),
+]
+FailBelow = Annotated[
+    float | None,
+    number_option(
+        "--fail-below",
+        help="Exit code 1 if the lower end of the interval of a classifier's accuracy against the truth is below this, such as "
+        ".85.",
+    ),
+]
 Prob = Annotated[float, number_option(help="Posterior probability of the intervals.")]
 Draws = Annotated[int, whole_option(help="Draws per chain.")]
 Chains = Annotated[int, whole_option(help="Number of chains.")]
@@ -395,6 +411,15 @@ def check_output(option: str, path: Path, *, folder: bool = False) -> None:
         _refuse_links(option, path)
 
 
+def check_numbers_output(out: Path | None) -> None:
+    """Raise, before anything is computed, unless numbers can be written to ``--out``: a .csv or .json file, or a folder."""
+    if out is None:
+        return
+    if out.suffix.lower() not in (".csv", ".json", ""):
+        raise ValueError(f"--out {out}: name a .csv or a .json file, or a folder for a page")
+    check_output("--out", out, folder=not out.suffix)
+
+
 def _refuse_links(option: str, folder: Path) -> None:
     """Raise at a link out of a folder that is to be written, by which a file elsewhere would be overwritten."""
     whole = folder.resolve()
@@ -403,6 +428,31 @@ def _refuse_links(option: str, folder: Path) -> None:
             raise ValueError(
                 f"{option} {folder}: {own.name} in it is a link to {target}, outside; remove the link, or name another folder"
             )
+
+
+UNKNOWN_KIND = (
+    "kind",
+    "person",
+)  # attribute of raters who are all people, as Labels.with_predictions makes it
+
+
+def people_of(text: str | None) -> tuple[str, str] | None:
+    """Parse 'kind=person' as a column of the answers and its value for people."""
+    if text is None:
+        return None
+    column, equals, value = text.partition("=")
+    if not (column and equals and value):
+        raise ValueError(
+            f"--people-column {text}: write kind=person if the column 'kind' of the answers says 'person' of people"
+        )
+    return column, value
+
+
+def check_limit(limit: float | None) -> None:
+    """Raise unless the limit of ``--fail-below`` is an accuracy."""
+    if limit is not None and not 0 < limit <= 1:
+        share = f", such as {limit / 100:g}" if 1 < limit <= 100 else ", such as .85"
+        raise ValueError(f"--fail-below {limit:g}: expected an accuracy from 0 to 1{share}")
 
 
 RATERS = ("hierarchical", "per-rater", "shared")

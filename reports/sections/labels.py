@@ -33,7 +33,7 @@ def _worth_section(tree: xr.DataTree, replicated: xr.DataTree, group: str | None
         reference = next((name for name in names if name.lower() in PEOPLE), None)
         of_group = "" if reference is None else f" of the group {reference}"
     found = evaluation.rater_worth(tree, group, reference)
-    rows = _rows(found, "worth", "censored", "rater")
+    rows = worth_rows(found, "worth", "censored", "rater")
     text = (
         f"The worth of a rater is the number of answers of anonymous typical raters{of_group} that have the same information "
         "about the truth as one answer of this rater. Worth by accuracy counts only changes of the best guess: of two answers "
@@ -48,7 +48,7 @@ def _worth_section(tree: xr.DataTree, replicated: xr.DataTree, group: str | None
     figure = plots.rater_worth(found, backend="matplotlib").figure
     facts: dict[str, Any] = {"group": group, "reference": reference}
     if group is not None:
-        groups = _rows(found, "group_worth", "group_censored", GROUPS)
+        groups = worth_rows(found, "group_worth", "group_censored", GROUPS)
         facts["groups"] = groups
         worths = [(row["group"], *worth_figures(row, "information")) for row in groups]
         named = [f"{name} is worth {middle} ({ends})" for name, middle, ends in worths]
@@ -100,7 +100,7 @@ def _effective_in_words(tree: xr.DataTree, group: str, seed: int) -> tuple[str, 
     return text * bool(said), {name: dict(zip(keys, own, strict=True)) for name, *own in rows}
 
 
-def _rows(found: xr.Dataset, worth: str, censored: str, dim: str) -> list[dict[str, Any]]:
+def worth_rows(found: xr.Dataset, worth: str, censored: str, dim: str) -> list[dict[str, Any]]:
     """Return a table row per rater or group, the largest worth first."""
     columns = {"group" if dim == GROUPS else dim: found[dim].to_numpy().astype(str)}
     for measure in found["measure"].to_numpy().tolist():

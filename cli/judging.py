@@ -1,0 +1,234 @@
+"""Command `judge`: how good classifiers and judges are, by one posterior of people, judges and predictions."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import arviz_stats  # noqa: F401 (first, see demo.py)
+import numpy as np
+import typer
+import xarray as xr
+
+from .. import inference, models
+from .._messages import first_reprs, short_repr
+from .._progress import step
+from ..evaluation.truth.matching import with_complement
+from ..evaluation.uncertainty.questions import ALONE
+from ..inference.storage.permissions import private_files
+from ..models import Labels
+from ..reports.page import Section, write_report
+from ..reports.sections import judging
+from ..reports.sections.judging import CLASSIFIER, JUDGE, PERSON, Panel
+from ..reports.settings import Settings
+from .exports import chosen_question
+from .fitting import build, draw, with_classifiers
+from .options import UNKNOWN_KIND
+from .section_files import write_numbers
+from .tables import read_annotations, read_predictions
+from .terminal import print_table, print_text
+
+HEADING = "How good are the classifiers and the judges?"
+SHARED = "shared_guess"
+MACHINES = ("machine", "other")  # group of judges and classifiers: the first that is not the value for people
+NOT_RELIED_ON = 1  # exit code
+
+
+class Asked(NamedTuple):
+    """Options of the command beside those of the fit."""
+
+    people: tuple[str, str] | None  # column of the answers, and its value for people
+    limit: float | None  # of the lower end of the accuracy against the truth
+    out: Path | None  # .csv, .json or a folder
+
+
+def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Settings, asked: Asked) -> None:
+    """Fit people, judges and classifiers; print and write what they are worth.
+
+    `tables` are the answers and the predictions, `columns` renamings of the former. Exits with 1 where a number is not
+    to be relied on, or a lower end is below the limit.
+    """
+    with step("Reading"):
+        panel = _read(tables, columns, settings, asked.people)
+    settings = _with_groups(settings, panel)
+    trees = {"all raters": _fitted(panel.labels, settings)}
+    if panel.names(JUDGE):
+        trees["people and judges"] = _fitted(panel.of_roles(PERSON, JUDGE), settings)
+        trees["people and classifiers"] = _fitted(panel.of_roles(PERSON, CLASSIFIER), settings)
+    else:
+        trees["people"] = _fitted(panel.of_roles(PERSON), settings)
+    with step("Evaluating"):
+        doubts = _unconverged(trees)
+        sections, more = _sections(trees, panel, asked, settings.seed)
+    _show(panel, settings, sections)
+    doubts += more
+    if doubts:
+        print_text("\n" + "\n".join(doubts))
+    if asked.out is not None:
+        with private_files(settings.anonymize, asked.out):
+            _write(asked.out, sections, _summary(panel, settings), doubts)
+    if doubts:
+        raise typer.Exit(NOT_RELIED_ON)
+
+
+def _sections(
+    trees: Mapping[str, xr.DataTree], panel: Panel, asked: Asked, seed: int
+) -> tuple[list[Section], list[str]]:
+    """Return the sections of the page, and why its numbers are not to be relied on, or are too low."""
+    joint, raters = trees["all raters"], trees.get("people and judges", trees.get("people"))
+    assert raters is not None
+    predicted = panel.predicted_of(panel.labels.items)
+    found = {
+        "truth": judging.scored(joint, predicted, seed),
+        "raters": judging.scored(raters, predicted, seed),
+    }
+    checks = judging.checks_section(joint, panel, seed)
+    doubts = ["Do not rely on the accuracies against the truth: a check of the model fails."] * checks.alarm
+    if asked.limit is not None:
+        doubts += judging.below_in_words(found["truth"], asked.limit)
+    return [
+        judging.quality_section(joint, panel),
+        checks,
+        judging.accuracy_section(found),
+        *judging.added_sections(panel, found["truth"], trees.get("people and classifiers"), seed),
+    ], doubts
+
+
+# --- Raters: people, judges and classifiers ---
+
+
+def _read(
+    tables: tuple[Path, Path], columns: Sequence[str], settings: Settings, people: tuple[str, str] | None
+) -> Panel:
+    """Read both tables; people and judges are told apart by a column, or else all are people."""
+    answers, predictions = tables
+    predicted = read_predictions(
+        predictions, [], missing=settings.missing, question=chosen_question(columns, "labels")
+    )
+    labels, _ = read_annotations(answers, settings, columns, predicted)
+    predicted = with_complement(predicted, labels.categories)
+    if "classifier" not in predicted.dims:
+        predicted = predicted.expand_dims("classifier")
+    if "classifier" not in predicted.coords:
+        predicted = predicted.assign_coords(classifier=[ALONE])
+    kind, value = people or UNKNOWN_KIND
+    is_person = np.ones(len(labels.raters), bool)
+    if people is not None:
+        is_person = _are_people(answers, labels, kind, value, settings)
+    group = next(name for name in MACHINES if name != value)
+    if not (settings.priors or {}).get("groups"):
+        merged = {kind: np.where(is_person, value, group)}
+        labels = replace(labels, rater_attributes={**labels.rater_attributes, **merged})
+    joint = with_classifiers(labels, predicted, predictions, attribute=kind, group=group)
+    role = np.where(is_person, PERSON, JUDGE)
+    role = np.concatenate([role, np.full(len(joint.raters) - len(role), CLASSIFIER)])
+    _check_complete(predictions, joint, role)
+    groups = (settings.priors or {}).get("groups", kind)
+    return Panel(joint, role, predicted, kind, value, groups)
+
+
+def _are_people(answers: Path, labels: Labels, kind: str, value: str, settings: Settings) -> np.ndarray:
+    """Return whether each rater is a person (rater,), or raise if none is."""
+    values = labels.rater_attributes[kind].astype(str)
+    if not (values == value).any():
+        there = "" if settings.anonymize else f"; the column has {first_reprs(np.unique(values).tolist())}"
+        raise ValueError(
+            f"--people-column {kind}={value}: {answers.name} has no rater whose {kind} is {short_repr(value)}{there}. "
+            "Write the value of people, and leave the option out if all raters are people"
+        )
+    return values == value
+
+
+def _check_complete(path: Path, joint: Labels, role: np.ndarray) -> None:
+    """Raise if a classifier has no prediction for an item."""
+    for rater in np.flatnonzero(role == CLASSIFIER):
+        lacking = np.setdiff1d(
+            np.arange(len(joint.items)), joint.annotation_item[joint.annotation_rater == rater]
+        )
+        if len(lacking):
+            more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+            raise ValueError(
+                f"{path.name}: classifier {short_repr(joint.raters[rater].item())} has no prediction for item "
+                f"{short_repr(joint.items[lacking[0]].item())}{more}; every item of the answers needs one: add it, or leave out "
+                "the answers to the item"
+            )
+
+
+# --- Fits ---
+
+
+def _with_groups(settings: Settings, panel: Panel) -> Settings:
+    """Return settings in which judges and classifiers share errors and people do not, unless groups are given."""
+    if settings.model != SHARED or "groups" in (settings.priors or {}):
+        return settings
+    return replace(
+        settings, priors={**(settings.priors or {}), "groups": panel.kind, "independent": [panel.people]}
+    )
+
+
+def _fitted(labels: Labels, settings: Settings) -> xr.DataTree:
+    """Draw the posterior of some raters; raters of no group with two members that may share are drawn by dawid_skene."""
+    priors = dict(settings.priors or {})
+    if settings.model == SHARED:
+        group = labels.rater_attributes[priors["groups"]]
+        names, sizes = np.unique(group, return_counts=True)
+        apart = [name for name in priors.get("independent", ()) if name in names]
+        priors["independent"] = apart
+        if not any(size > 1 for name, size in zip(names.tolist(), sizes, strict=True) if name not in apart):
+            own = {name: value for name, value in priors.items() if name not in ("groups", "independent")}
+            settings, priors = replace(settings, model="dawid_skene"), own
+    settings = replace(settings, priors=priors)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*single rater", models.DataWarning)
+        return draw(partial(build, labels, settings), settings, log_likelihood=False)[
+            settings.reliabilities[0]
+        ]
+
+
+def _unconverged(trees: Mapping[str, xr.DataTree]) -> list[str]:
+    """Return a sentence for each posterior that has not converged."""
+    found = {whose: inference.diagnose(tree).attrs for whose, tree in trees.items()}
+    return [
+        f"Do not rely on the numbers by the posterior of {whose}: {attrs['verdict'].rstrip('.')}. Try more draws: --draws 10000."
+        for whose, attrs in found.items()
+        if not attrs["converged"]
+    ]
+
+
+# --- The page on the terminal ---
+
+
+def _summary(panel: Panel, settings: Settings) -> str:
+    """Return the size of the study in one sentence."""
+    parts = []
+    for role, several in ((PERSON, "people"), (JUDGE, "judges"), (CLASSIFIER, "classifiers")):
+        names = panel.names(role)
+        if not names:
+            continue
+        heard = int(panel.answered(role).sum())
+        who = f"{len(names):,} {several}" if len(names) > 1 else f"1 {role}"
+        parts.append(f"{who} ({heard:,} items)")
+    return f"{len(panel.labels.items):,} items; {', '.join(parts)}; model {settings.model}."
+
+
+def _show(panel: Panel, settings: Settings, sections: Sequence[Section]) -> None:
+    """Print the sections."""
+    print_text(_summary(panel, settings))
+    for section in sections:
+        print_text(f"\n{section.title}")
+        if section.table:
+            whole = [name for name in section.table[0] if "interval" in name]
+            print_table(section.table, whole=whole)
+        print_text(section.text)
+
+
+def _write(out: Path, sections: Sequence[Section], summary: str, doubts: Sequence[str]) -> None:
+    """Write the numbers, or a page with them if `out` is a folder; `doubts` are sentences on what is not to be relied on."""
+    about = Section("About", summary, key="study", facts={"doubts": list(doubts)})
+    if out.suffix:
+        write_numbers(out, [about, *sections], "judge")
+        return
+    facts = {"kind": "labels", "doubts": list(doubts)}
+    print_text(f"wrote {write_report(out, HEADING, summary, sections, box=doubts, facts=facts)}")

@@ -1,0 +1,378 @@
+"""Report sections on classifiers and judges: who is worth what, who shares errors, how often classifiers are right.
+
+People, judges (such as language models) and classifiers are raters of one model. Posteriors of three sets of them are
+compared: of all, of people and judges without the predictions, and of people and classifiers without the judges.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from math import hypot
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from scipy.stats import norm
+
+from ... import evaluation
+from ...evaluation.checks.labels import SHARE
+from ...models import Labels
+from ..page import Section, interval_columns
+from ..wording import first_names, interval, with_interval
+from .labels import worth_figures, worth_rows
+
+PERSON, JUDGE, CLASSIFIER = ROLES = "person", "judge", "classifier"
+METRIC = evaluation.top_k_accuracy(1)
+LEAST_RECTIFIED = 2  # items with people
+PROBABILITY = 0.9  # of all intervals
+FEW_PEOPLE, ENDS = 10, 3  # people who are all shown, and those at either end, if there are more
+SAMPLE = ("chain", "draw")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """People, judges and classifiers as raters of the same items.
+
+    Attributes
+    ----------
+    labels : Labels
+        Answers of all of them.
+    role : numpy.ndarray
+        Role of each rater: person, judge or classifier.
+    predicted : DataArray
+        Predictions, with a dim ``classifier``.
+    kind, people : str
+        Attribute of the raters, and its value for people.
+    groups : str
+        Attribute by which errors are shared.
+    """
+
+    labels: Labels
+    role: np.ndarray
+    predicted: xr.DataArray
+    kind: str
+    people: str
+    groups: str
+
+    def names(self, role: str) -> list[str]:
+        """Return the raters of a role."""
+        return self.labels.raters[self.role == role].tolist()
+
+    def answered(self, *roles: str) -> np.ndarray:
+        """Return whether some rater of these roles answered each item (item,)."""
+        found = np.zeros(len(self.labels.items), bool)
+        found[self.labels.annotation_item[np.isin(self.role, roles)[self.labels.annotation_rater]]] = True
+        return found
+
+    def of_roles(self, *roles: str) -> Labels:
+        """Return the answers of the raters of these roles to the items with people, or to all items if judges are among them."""
+        table = self.labels.to_table()
+        kept = np.isin(table["rater"], self.labels.raters[np.isin(self.role, roles)])
+        heard = self.answered(*[role for role in roles if role != CLASSIFIER])
+        kept &= np.isin(table["item"], self.labels.items[heard])
+        attributes = list(self.labels.rater_attributes)
+        optional = {"gold": "gold"} if "gold" in table else {}
+        return Labels.from_table(
+            {name: cells[kept] for name, cells in table.items()},
+            count="count",
+            categories=self.labels.categories,
+            rater_attributes=attributes,
+            **optional,
+        )
+
+    def predicted_of(self, items: np.ndarray) -> xr.DataArray:
+        """Return the predictions of some items."""
+        return self.predicted.sel(item=items)
+
+    def judged(self, judge: str) -> xr.DataArray:
+        """Return how often a judge gave each label to each item (item, category)."""
+        labels = self.labels
+        own = labels.raters[labels.annotation_rater] == judge
+        counts = np.zeros((len(labels.items), len(labels.categories)))
+        np.add.at(counts, (labels.annotation_item[own], labels.label_code[own]), labels.count[own])
+        return xr.DataArray(
+            counts, {"item": labels.items, "category": labels.categories}, ("item", "category")
+        )
+
+
+# --- Who is worth what ---
+
+
+def quality_section(tree: xr.DataTree, panel: Panel) -> Section:
+    """Return the section on accuracy and worth of each rater, by the posterior of all."""
+    labels = panel.labels
+    found = evaluation.rater_worth(tree, panel.kind, panel.people)
+    worth = {row["rater"]: row for row in worth_rows(found, "worth", "censored", "rater")}
+    accuracy = interval_columns(found["accuracy"], "mean")
+    answers = np.bincount(labels.annotation_rater, labels.count, len(labels.raters)).astype(int)
+    names, rows, shown = found["rater"].to_numpy().astype(str).tolist(), [], []
+    role = dict(zip(labels.raters.astype(str).tolist(), panel.role.tolist(), strict=True))
+    given = dict(zip(labels.raters.astype(str).tolist(), answers.tolist(), strict=True))
+    for name, mean, lower, upper in zip(names, *accuracy.values(), strict=True):
+        middle, ends = worth_figures(worth[name], "information")
+        first = {"rater": name, "role": role[name], "answers": given[name], "accuracy": float(mean)}
+        own = {part: worth[name][f"information{end}"] for part, end in WORTH.items()}
+        rows.append(first | {"lower": float(lower), "upper": float(upper)} | own)
+        shown.append(first | {"90 % interval": interval(lower, upper), "worth": middle, "its interval": ends})
+    order = sorted(range(len(rows)), key=lambda k: (ROLES.index(rows[k]["role"]), -rows[k]["worth"]))
+    text = (
+        "Accuracy: how often an answer is the truth. Worth: how many answers of typical people have the information about the "
+        "truth of one answer of this rater. Intervals hold 90 %; all by one posterior of people, judges and classifiers."
+    )
+    n_people = len(panel.names(PERSON))
+    many = n_people > FEW_PEOPLE
+    if many:
+        text += f" Of {n_people:,} people the {ENDS} who are worth most and the {ENDS} who are worth least are shown."
+    of_people = [k for k in order if rows[k]["role"] == PERSON]
+    left_out = set(of_people[ENDS:-ENDS]) if many else set()
+    return Section(
+        "Who is worth what",
+        text,
+        rows=[rows[k] for k in order],
+        file="judge_raters",
+        key="raters",
+        shown=[shown[k] for k in order if k not in left_out],
+    )
+
+
+# columns of the worth -> endings of those of `worth_rows`
+WORTH = {"worth": "", "worth_lower": "_lower", "worth_upper": "_upper", "worth_beyond": "_beyond"}
+
+
+# --- Who shares errors with whom ---
+
+
+def checks_section(tree: xr.DataTree, panel: Panel, seed: int) -> Section:
+    """Return the section on the checks of the posterior of all; an alarm where one fails."""
+    found = evaluation.model_checks(tree, panel.groups, random_seed=seed)
+    fits, sentences = bool(found.attrs["fits"]), list(found.attrs["sentences"])
+    failed = found["check"].to_numpy()[found["fails"].to_numpy()].astype(str).tolist()
+    model = str(tree.attrs.get("model"))
+    facts: dict[str, Any] = {"model": model, "fits": fits, "sentences": sentences, "failed": failed}
+    facts["shares_errors"] = any("residual correlation" in name or name == SHARE for name in failed)
+    text = " ".join(sentences)
+    if not fits:
+        text += f" {remedy_in_words(panel, model, shared=facts['shares_errors'])}"
+    return Section("Who shares errors with whom", text, key="shared_errors", facts=facts, alarm=not fits)
+
+
+def remedy_in_words(panel: Panel, model: str, *, shared: bool) -> str:
+    """Return what to do where a check fails, in the words of the command line."""
+    if not shared:
+        return "Look at the raters and labels that are named; --model takes another model, see `raterzoo models`."
+    machines = [*panel.names(JUDGE), *panel.names(CLASSIFIER)]
+    by_items = "ebcc looks for kinds of items on which raters err together: --model ebcc."
+    if model == "ebcc":
+        return "Even subtypes of items do not explain it: look at the raters that are named."
+    if model == "shared_guess" or len(machines) < 2:
+        return f"Perhaps these raters find the same items hard: {by_items}"
+    return (
+        f"If it is judges and classifiers ({first_names(machines)}) who copy or learnt from the same texts, take them as one "
+        f"group that shares a guess: --model shared_guess. If all find the same items hard: {by_items}"
+    )
+
+
+# --- How often the classifiers are right ---
+
+
+def scored(tree: xr.DataTree, predicted: xr.DataArray, seed: int) -> xr.Dataset:
+    """Return the share of items (classifier,) whose prediction is the truth of the posterior, with intervals."""
+    return evaluation.metric_intervals(
+        METRIC, tree, predicted, probability=PROBABILITY, random_seed=seed, progressbar=False
+    )
+
+
+QUESTIONS = {
+    "truth": "is right (accuracy against the truth)",
+    "raters": "agrees with what the raters leave open",
+}
+
+
+def accuracy_section(found: Mapping[str, xr.Dataset]) -> Section:
+    """Return the section on both questions; `found` are results of `scored` by the key of the question in `QUESTIONS`."""
+    rows, shown = [], []
+    names = found["truth"]["classifier"].to_numpy().tolist()
+    for name in names:
+        for key, words in QUESTIONS.items():
+            own = figures_of(found[key], name)
+            rows.append({"classifier": str(name), "question": key, **own})
+            ends = interval(own["lower"], own["upper"])
+            shown.append(
+                {"classifier": str(name), "how often it": words, "mean": own["mean"], "90 % interval": ends}
+            )
+    text = (
+        "Accuracy against the truth is how often a classifier is right, by a posterior that has seen answers and predictions; "
+        "it leans on the model, whose checks are above. Agreement with what the raters leave open is by a posterior of the "
+        "answers alone, and is lower for a good classifier, since the raters err: it is not an accuracy. Intervals hold 90 %, "
+        "for the uncertainty of the truth and for the sample of items."
+    )
+    notes = [str(note) for note in {own.attrs.get("note", ""): 0 for own in found.values()} if note]
+    facts = {f"question_{key}": found[key].attrs["question"] for key in QUESTIONS}
+    title, text = "How often the classifiers are right", " ".join([text, *notes])
+    return Section(title, text, rows=rows, file="judge", key="accuracy", facts=facts, shown=shown)
+
+
+def figures_of(found: xr.Dataset, classifier: object, source: str = "both") -> dict[str, float]:
+    """Return mean, ends of the interval and standard deviation of a classifier, from a result of `scored`."""
+    own = found.sel(classifier=classifier, source=source)
+    lower, upper = own["interval"].to_numpy().tolist()
+    return {"mean": float(own["mean"]), "lower": lower, "upper": upper, "sd": float(own["sd"])}
+
+
+def below_in_words(found: xr.Dataset, limit: float) -> list[str]:
+    """Return a sentence for each classifier whose lower end of the accuracy against the truth is below a limit."""
+    ends = {name: figures_of(found, name)["lower"] for name in found["classifier"].to_numpy().tolist()}
+    return [
+        f"{name}: the lower end of the interval of its accuracy against the truth, {lower:.3f}, is below the limit {limit:g}."
+        for name, lower in ends.items()
+        if lower < limit
+    ]
+
+
+# --- What the judges add ---
+
+
+def added_sections(
+    panel: Panel, joint: xr.Dataset, people_tree: xr.DataTree | None, seed: int
+) -> list[Section]:
+    """Return the sections on what judges add to people: to the joint estimate, and by rectification.
+
+    `joint` is the result of `scored` by the posterior of all, `people_tree` the posterior of people and classifiers.
+    """
+    title = "What the judges add"
+    if people_tree is None:
+        why = (
+            "There are no judges: all raters are people. If some are judges, name the column of the answers that says so: "
+            "--people-column kind=person."
+        )
+        return [Section(title, why, key="judges", facts={"judges": []})]
+    heard = panel.answered(PERSON)
+    alone = scored(people_tree, panel.predicted_of(panel.labels.items[heard]), seed)
+    rectified, why_not = _rectified(panel, people_tree, heard, seed)
+    same_items = bool(heard.all())
+    rows, shown, sentences = [], [], []
+    for name in joint["classifier"].to_numpy().tolist():
+        own = {"with": figures_of(joint, name), "without": figures_of(alone, name)}
+        keys = ("mean", "lower", "upper")
+        rows.append(
+            {"classifier": str(name)} | {f"{k}_{which}": own[which][k] for which in own for k in keys}
+        )
+        cells = {f"{which} the judges": with_interval(*(own[which][k] for k in keys)) for which in own}
+        shown.append({"classifier": str(name), **cells})
+        source = "raters" if same_items else "both"  # the items that both share are no reason to differ
+        ends = (figures_of(joint, name, source), figures_of(alone, name, source))
+        sentences += _difference_in_words(str(name), *ends, "without the judges")
+    sentences += [
+        sentence
+        for row in rectified
+        for sentence in _difference_in_words(
+            row["classifier"],
+            figures_of(joint, row["classifier"]),
+            {"mean": row["mean"], "sd": row["sd"]},
+            f"rectified by {row['judge']}",
+        )
+    ]
+    text = (
+        "Accuracy against the truth by one model of all raters, and by people and classifiers without the judges"
+        f"{'' if same_items else f', on the {int(heard.sum()):,} items with people'}. "
+    )
+    text += " ".join(sentences) or "The estimates do not differ by more than their errors."
+    facts = {"judges": panel.names(JUDGE), "differs": bool(sentences)}
+    first = Section(title, text, rows=rows, file="judge_added", key="judges", facts=facts, shown=shown)
+    return [first, _rectified_section(panel, rectified, why_not, heard)]
+
+
+def _difference_in_words(
+    name: str, joint: Mapping[str, float], other: Mapping[str, float], which: str
+) -> list[str]:
+    """Return what it may mean that two estimates differ by more than their errors, if they do.
+
+    The errors are taken as independent. Estimates from the same people's answers have errors in common, so that fewer
+    differences are told than there are.
+    """
+    difference = joint["mean"] - other["mean"]
+    if abs(difference) <= norm.ppf((1 + PROBABILITY) / 2) * hypot(joint["sd"], other["sd"]):
+        return []
+    means = (
+        "judges and classifier may share errors, and then the estimate with the judges is too high"
+        if difference > 0
+        else "judges may share errors that the classifier does not make, and then the estimate with the judges is too low; or "
+        "people and classifier share errors, and then the other is too high"
+    )
+    return [
+        f"{name}: the estimate with the judges, {joint['mean']:.3f}, and that {which}, {other['mean']:.3f}, differ by more than "
+        f"their errors: {means}; or the items with people are no random sample of all."
+    ]
+
+
+def _rectified(
+    panel: Panel, tree: xr.DataTree, heard: np.ndarray, seed: int
+) -> tuple[list[dict[str, Any]], str]:
+    """Return rows of the rectified accuracy of each classifier by each judge of all items, or why there are none."""
+    n, n_all = int(heard.sum()), len(heard)
+    if n == n_all:
+        return [], f"People answered all {n:,} items, so that no judge is needed for others."
+    counts = {judge: panel.judged(judge) for judge in panel.names(JUDGE)}
+    judged = {judge: int((own.sum("category") > 0).sum()) for judge, own in counts.items()}
+    complete = [judge for judge, number in judged.items() if number == n_all]
+    if not complete:
+        said = first_names([f"{judge} answered {number:,}" for judge, number in judged.items()])
+        return [], (
+            f"Rectified estimates need a judge who answered all {n_all:,} items: {said}. Let one answer the others, or leave "
+            "these items out."
+        )
+    if n < LEAST_RECTIFIED:
+        return [], (
+            f"Rectified estimates need {LEAST_RECTIFIED} items with people or more, and there is one: have people answer more."
+        )
+    rows = []
+    for judge in complete:
+        found = evaluation.rectified(
+            METRIC, tree, panel.predicted, counts[judge], probability=PROBABILITY, random_seed=seed
+        )
+        rows += [
+            _rectified_row(judge, name, found.sel(classifier=name))
+            for name in found["classifier"].to_numpy().tolist()
+        ]
+    return rows, ""
+
+
+def _rectified_row(judge: str, classifier: object, found: xr.Dataset) -> dict[str, Any]:
+    """Return a table row of the result of `evaluation.rectified` for one classifier."""
+    row: dict[str, Any] = {"judge": judge, "classifier": str(classifier)}
+    for estimate, start in {"rectified": "", "people": "people_"}.items():
+        own = found.sel(estimate=estimate)
+        lower, upper = own["interval"].to_numpy().tolist()
+        row |= {f"{start}mean": float(own["mean"]), f"{start}lower": lower, f"{start}upper": upper}
+        row[f"{start}sd"] = float(own["sd"])
+    row |= {name: float(found[name]) for name in ("gain", "effective_items", "judge_weight")}
+    return row | {"note": str(found["note"].item())}
+
+
+def _rectified_section(
+    panel: Panel, rows: Sequence[dict[str, Any]], why_not: str, heard: np.ndarray
+) -> Section:
+    """Return the section on rectified estimates, or why there are none."""
+    title, key = "Few items with people, many with a judge", "judges.rectified"
+    if not rows:
+        return Section(title, why_not, key=key, part=True)
+    shown = [
+        {"judge": row["judge"], "classifier": row["classifier"]}
+        | {"people alone": with_interval(row["people_mean"], row["people_lower"], row["people_upper"])}
+        | {"people and judge": with_interval(row["mean"], row["lower"], row["upper"])}
+        | {"gain": f"{row['gain']:.2f}", "as items": f"{row['effective_items']:,.0f}"}
+        for row in rows
+    ]
+    n = int(heard.sum())
+    text = (
+        f"People answered {n:,} of {len(heard):,} items. The accuracy by the judge's labels of all is corrected by the items "
+        "with people. However bad the judge, that is right if these items are a random sample of all. Gain: how many times as "
+        f"many items with people would say as much as these {n:,} and the judge together (as items)."
+    )
+    noted = groupby(
+        sorted((row["note"], f"{row['judge']} and {row['classifier']}") for row in rows if row["note"]),
+        key=lambda own: own[0],
+    )
+    text += "".join(f" {first_names([name for _, name in same])}: {note}." for note, same in noted)
+    given = {"file": "judge_rectified", "key": key, "part": True}
+    return Section(title, text, rows=rows, shown=shown, **given)
