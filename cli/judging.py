@@ -33,6 +33,7 @@ from .terminal import print_table, print_text
 HEADING = "How good are the classifiers and the judges?"
 SHARED = "shared_guess"
 MACHINES = ("machine", "other")  # group of judges and classifiers: the first that is not the value for people
+FOLDED = ("rater", "judge", "classifier", "how often it")  # columns that may be folded
 NOT_RELIED_ON = 1  # exit code
 
 
@@ -64,8 +65,9 @@ def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Set
         sections, more = _sections(trees, panel, asked, settings.seed)
     _show(panel, settings, sections)
     doubts += more
-    if doubts:
-        print_text("\n" + "\n".join(doubts))
+    if doubts or asked.limit is not None:
+        kept = f"Every lower end of an accuracy against the truth reaches the limit {asked.limit}."
+        print_text("\n" + "\n".join(doubts or [kept]))
     if asked.out is not None:
         with private_files(settings.anonymize, asked.out):
             _write(asked.out, sections, _summary(panel, settings), doubts)
@@ -188,12 +190,14 @@ def _fitted(labels: Labels, settings: Settings) -> xr.DataTree:
 
 
 def _unconverged(trees: Mapping[str, xr.DataTree]) -> list[str]:
-    """Return a sentence for each posterior that has not converged."""
+    """Return a sentence on the posteriors that have not converged, with the verdict on the first, if there are any."""
     found = {whose: inference.diagnose(tree).attrs for whose, tree in trees.items()}
+    verdicts = {whose: str(attrs["verdict"]) for whose, attrs in found.items() if not attrs["converged"]}
+    if not verdicts:
+        return []
     return [
-        f"Do not rely on the numbers by the posterior of {whose}: {attrs['verdict'].rstrip('.')}. Try more draws: --draws 10000."
-        for whose, attrs in found.items()
-        if not attrs["converged"]
+        f"Do not rely on the numbers: the sampler has not converged for {'; '.join(verdicts)}. Try --draws 10000 --chains 4. "
+        f"{next(iter(verdicts.values()))}"
     ]
 
 
@@ -219,7 +223,7 @@ def _show(panel: Panel, settings: Settings, sections: Sequence[Section]) -> None
     for section in sections:
         print_text(f"\n{section.title}")
         if section.table:
-            whole = [name for name in section.table[0] if "interval" in name]
+            whole = [name for name in section.table[0] if name not in FOLDED]
             print_table(section.table, whole=whole)
         print_text(section.text)
 

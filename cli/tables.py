@@ -582,7 +582,7 @@ def _check_attributes(path: Path, names: Sequence[str], attributes: Sequence[str
     if attributes and layout != "long":
         raise ValueError(
             f"--layout {layout}: the table has no place for the column {attributes[0]!r} of the raters (--rater-attribute, "
-            "--group); write a long one, with a row for each answer"
+            "--group, --people-column); write a long one, with a row for each answer"
         )
     if missing:
         raise ValueError(

@@ -71,13 +71,12 @@ class Panel:
         heard = self.answered(*[role for role in roles if role != CLASSIFIER])
         kept &= np.isin(table["item"], self.labels.items[heard])
         attributes = list(self.labels.rater_attributes)
-        optional = {"gold": "gold"} if "gold" in table else {}
         return Labels.from_table(
             {name: cells[kept] for name, cells in table.items()},
             count="count",
+            gold="gold" if "gold" in table else None,
             categories=self.labels.categories,
             rater_attributes=attributes,
-            **optional,
         )
 
     def predicted_of(self, items: np.ndarray) -> xr.DataArray:
@@ -113,7 +112,9 @@ def quality_section(tree: xr.DataTree, panel: Panel) -> Section:
         first = {"rater": name, "role": role[name], "answers": given[name], "accuracy": float(mean)}
         own = {part: worth[name][f"information{end}"] for part, end in WORTH.items()}
         rows.append(first | {"lower": float(lower), "upper": float(upper)} | own)
-        shown.append(first | {"90 % interval": interval(lower, upper), "worth": middle, "its interval": ends})
+        shown.append(
+            first | {"90 % interval": interval(lower, upper), "worth": middle, "90 % interval ": ends}
+        )
     order = sorted(range(len(rows)), key=lambda k: (ROLES.index(rows[k]["role"]), -rows[k]["worth"]))
     text = (
         "Accuracy: how often an answer is the truth. Worth: how many answers of typical people have the information about the "
@@ -213,10 +214,11 @@ def accuracy_section(found: Mapping[str, xr.Dataset]) -> Section:
 
 
 def figures_of(found: xr.Dataset, classifier: object, source: str = "both") -> dict[str, float]:
-    """Return mean, ends of the interval and standard deviation of a classifier, from a result of `scored`."""
-    own = found.sel(classifier=classifier, source=source)
-    lower, upper = own["interval"].to_numpy().tolist()
-    return {"mean": float(own["mean"]), "lower": lower, "upper": upper, "sd": float(own["sd"])}
+    """Return mean, and ends of the interval and sd by one source, of a classifier in a result of `scored`."""
+    own = found.sel(classifier=classifier)
+    lower, upper = own["interval"].sel(source=source).to_numpy().tolist()
+    mean, sd = own["mean"].sel(source="raters"), own["sd"].sel(source=source)
+    return {"mean": float(mean), "lower": lower, "upper": upper, "sd": float(sd)}
 
 
 def below_in_words(found: xr.Dataset, limit: float) -> list[str]:
@@ -242,8 +244,8 @@ def added_sections(
     title = "What the judges add"
     if people_tree is None:
         why = (
-            "There are no judges: all raters are people. If some are judges, name the column of the answers that says so: "
-            "--people-column kind=person."
+            "There are no judges: all raters count as people. --people-column kind=person names the column of the answers, kind, "
+            "that says person of people and something else of judges."
         )
         return [Section(title, why, key="judges", facts={"judges": []})]
     heard = panel.answered(PERSON)
@@ -257,21 +259,23 @@ def added_sections(
         rows.append(
             {"classifier": str(name)} | {f"{k}_{which}": own[which][k] for which in own for k in keys}
         )
-        cells = {f"{which} the judges": with_interval(*(own[which][k] for k in keys)) for which in own}
+        cells = {
+            f"{which} the judges": with_interval(one["mean"], one["lower"], one["upper"])
+            for which, one in own.items()
+        }
         shown.append({"classifier": str(name), **cells})
         source = "raters" if same_items else "both"  # the items that both share are no reason to differ
-        ends = (figures_of(joint, name, source), figures_of(alone, name, source))
-        sentences += _difference_in_words(str(name), *ends, "without the judges")
-    sentences += [
-        sentence
-        for row in rectified
-        for sentence in _difference_in_words(
-            row["classifier"],
-            figures_of(joint, row["classifier"]),
-            {"mean": row["mean"], "sd": row["sd"]},
-            f"rectified by {row['judge']}",
-        )
-    ]
+        others = [("without the judges", source, figures_of(alone, name, source))]
+        others += [
+            (f"rectified by {row['judge']}", "both", row)
+            for row in rectified
+            if row["classifier"] == str(name)
+        ]
+        told = [
+            _difference_in_words(str(name), figures_of(joint, name, of), one, which, sampled=not same_items)
+            for which, of, one in others
+        ]
+        sentences += [sentence for sentence in told if sentence][:1]
     text = (
         "Accuracy against the truth by one model of all raters, and by people and classifiers without the judges"
         f"{'' if same_items else f', on the {int(heard.sum()):,} items with people'}. "
@@ -283,26 +287,26 @@ def added_sections(
 
 
 def _difference_in_words(
-    name: str, joint: Mapping[str, float], other: Mapping[str, float], which: str
-) -> list[str]:
-    """Return what it may mean that two estimates differ by more than their errors, if they do.
+    name: str, joint: Mapping[str, Any], other: Mapping[str, Any], which: str, *, sampled: bool
+) -> str:
+    """Return what it may mean that two estimates differ by more than their errors, "" if they do not.
 
-    The errors are taken as independent. Estimates from the same people's answers have errors in common, so that fewer
-    differences are told than there are.
+    `sampled`: whether people answered only some items. The errors are taken as independent; those of estimates from the same
+    people's answers are not, so that fewer differences are told than there are.
     """
     difference = joint["mean"] - other["mean"]
     if abs(difference) <= norm.ppf((1 + PROBABILITY) / 2) * hypot(joint["sd"], other["sd"]):
-        return []
+        return ""
     means = (
         "judges and classifier may share errors, and then the estimate with the judges is too high"
         if difference > 0
         else "judges may share errors that the classifier does not make, and then the estimate with the judges is too low; or "
         "people and classifier share errors, and then the other is too high"
     )
-    return [
+    return (
         f"{name}: the estimate with the judges, {joint['mean']:.3f}, and that {which}, {other['mean']:.3f}, differ by more than "
-        f"their errors: {means}; or the items with people are no random sample of all."
-    ]
+        f"their errors: {means}{'; or the items with people are no random sample of all' * sampled}."
+    )
 
 
 def _rectified(
@@ -360,14 +364,14 @@ def _rectified_section(
         {"judge": row["judge"], "classifier": row["classifier"]}
         | {"people alone": with_interval(row["people_mean"], row["people_lower"], row["people_upper"])}
         | {"people and judge": with_interval(row["mean"], row["lower"], row["upper"])}
-        | {"gain": f"{row['gain']:.2f}", "as items": f"{row['effective_items']:,.0f}"}
+        | {"gain": f"{row['gain']:.2f}", "items": f"{row['effective_items']:,.0f}"}
         for row in rows
     ]
     n = int(heard.sum())
     text = (
         f"People answered {n:,} of {len(heard):,} items. The accuracy by the judge's labels of all is corrected by the items "
-        "with people. However bad the judge, that is right if these items are a random sample of all. Gain: how many times as "
-        f"many items with people would say as much as these {n:,} and the judge together (as items)."
+        "with people. However bad the judge, that is right if these items are a random sample of all. With the judge they say as "
+        f"much as so many items would by people alone (items), that is gain times {n:,}."
     )
     noted = groupby(
         sorted((row["note"], f"{row['judge']} and {row['classifier']}") for row in rows if row["note"]),

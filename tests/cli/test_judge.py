@@ -1,0 +1,229 @@
+"""`raterzoo judge`: its numbers are those of the functions, its exit code, and what is refused."""
+
+import json
+from itertools import chain
+
+import numpy as np
+import pytest
+from raterzoo import evaluation, inference, models
+from raterzoo.reports.sections.judging import Panel, _difference_in_words
+
+from tests.support.command_line import read, run, said, write
+
+ITEMS = [f"i{k:03}" for k in range(150)]
+WORDS = np.array(["no", "yes"])
+QUICK = ("--draws", 500, "--chains", 4)
+SHORT = ("--draws", 20, "--chains", 1)  # what is printed, whatever the numbers
+PEOPLE = ("--people-column", "kind=person")
+ACCURACY = evaluation.top_k_accuracy(1)
+QUIET = {"random_seed": 1, "progressbar": False}
+pytestmark = pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
+
+
+def answers(rater, kind, label):
+    return [(item, rater, WORDS[own], kind) for item, own in zip(ITEMS, label, strict=True)]
+
+
+def table(*parts):
+    return dict(zip(("item", "rater", "label", "kind"), zip(*chain(*parts), strict=True), strict=True))
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    """Labels of three people, a judge and a classifier, and of a judge that copies the classifier."""
+    rng = np.random.default_rng(7)
+    truth = rng.integers(0, 2, 150)
+    right = {"P0": 0.85, "P1": 0.85, "P2": 0.8, "gpt": 0.8, "net": 0.85}
+    label = {name: np.where(rng.random(150) < p, truth, 1 - truth) for name, p in right.items()}
+    return label | {"copy": np.where(rng.random(150) < 0.93, label["net"], 1 - label["net"])}
+
+
+@pytest.fixture(scope="module")
+def files(simulated, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("judge")
+    people = [row for name in ("P0", "P1", "P2") for row in answers(name, "person", simulated[name])]
+    few = [row for row in people if row[0] < ITEMS[60]]
+    judge = answers("gpt", "llm", simulated["gpt"])
+    tables = {
+        "all": table(people, judge),
+        "few": table(few, judge),
+        "copied": table(people, answers("gpt", "llm", simulated["copy"])),
+        "people": table(people),
+        "gap": table(few, judge[:5] + judge[6:]),
+    }
+    predicted = {"item": ITEMS, "category": WORDS[simulated["net"]].tolist(), "classifier": ["net"] * 150}
+    tables |= {
+        "net": predicted,
+        "same": predicted | {"classifier": ["gpt"] * 150},
+        "short": {name: cells[:140] for name, cells in predicted.items()},
+        "nameless": {name: predicted[name] for name in ("item", "category")},
+    }
+    return {name: write(folder / f"{name}.csv", own) for name, own in tables.items()}
+
+
+def judge(files, answers="all", predictions="net", *options):
+    return run("judge", files[answers], files[predictions], *options)
+
+
+@pytest.fixture(scope="module")
+def page(files, tmp_path_factory):
+    """Return the result of the command where people answered 60 of 150 items, and what it wrote."""
+    out = tmp_path_factory.mktemp("out") / "judged.json"
+    result = judge(files, "few", "net", *PEOPLE, *QUICK, "--fail-below", ".5", "--out", out)
+    return result, json.loads(out.read_text())
+
+
+@pytest.fixture(scope="module")
+def trees(files):
+    """Return the posteriors of all, of people and judge, and of people and classifier, made by the functions."""
+    cells = {name: [row[name] for row in read(files["few"])] for name in ("item", "rater", "label", "kind")}
+    rows = {name: [row[name] for row in read(files["net"])] for name in ("item", "category", "classifier")}
+    predictions = evaluation.predictions_from_table(
+        rows | {"rank": [1] * 150}, rank="rank", classifier="classifier"
+    )
+    cells["kind"] = ["person" if own == "person" else "machine" for own in cells["kind"]]
+    people = {name: own[:180] for name, own in cells.items()}
+    labels, few = (models.Labels.from_table(own, rater_attributes=["kind"]) for own in (cells, people))
+    of_few = predictions.sel(item=few.items)
+    datasets = {
+        "joint": labels.with_predictions(predictions, group="machine"),
+        "raters": labels,
+        "people": few.with_predictions(of_few, group="machine"),
+    }
+    options = {"draws": 500, "chains": 4, "log_likelihood": False, **QUIET}
+    drawn = {name: inference.sample(models.dawid_skene(own), **options) for name, own in datasets.items()}
+    return drawn | {"predictions": predictions, "of_few": of_few, "labels": labels}
+
+
+def test_the_numbers_are_those_of_the_functions(page, trees):
+    result, found = page
+    assert result.exit_code == 0, result.output
+    assert "150 items; 3 people (60 items), 1 judge (150 items), 1 classifier (150 items)" in said(result)
+    worth = evaluation.rater_worth(trees["joint"], "kind", "person")
+    median = worth["worth"].sel(measure="information").median(("chain", "draw"))
+    assert {row["rater"]: row["role"] for row in found["raters"]["rows"]} == {
+        "P0": "person", "P1": "person", "P2": "person", "gpt": "judge", "net": "classifier"
+    }  # fmt: skip
+    for row in found["raters"]["rows"]:
+        assert np.isclose(row["worth"], float(median.sel(rater=row["rater"])))
+        assert np.isclose(row["accuracy"], float(worth["accuracy"].sel(rater=row["rater"]).mean()))
+    checks = evaluation.model_checks(trees["joint"], "kind", random_seed=1)
+    assert found["shared_errors"]["sentences"] == checks.attrs["sentences"] and checks.attrs["fits"]
+    for row in found["accuracy"]["rows"]:
+        tree = trees["joint" if row["question"] == "truth" else "raters"]
+        own = evaluation.metric_intervals(ACCURACY, tree, trees["predictions"], **QUIET).sel(classifier="net")
+        ends = own["interval"].sel(source="both").to_numpy()
+        assert np.allclose([row["lower"], row["upper"]], ends) and np.isclose(
+            row["mean"], own["mean"].sel(source="raters")
+        )
+    assert found["accuracy"]["question_truth"].startswith("accuracy against the truth")
+    assert found["accuracy"]["question_raters"].startswith("agreement with what the raters leave open")
+
+
+def test_what_the_judge_adds_is_that_of_the_functions(page, trees):
+    _, found = page
+    labels = trees["labels"]
+    only = labels.raters[labels.annotation_rater] == "gpt"
+    label = labels.categories[labels.label_code[only]]
+    judged = evaluation.predictions_from_table(
+        {"item": labels.items[labels.annotation_item[only]], "category": label, "rank": [1] * 150},
+        rank="rank",
+    )
+    own = evaluation.rectified(ACCURACY, trees["people"], trees["predictions"], judged, random_seed=1)
+    (row,) = found["judges"]["rectified"]["rows"]
+    own = own.sel(classifier="net")
+    assert np.isclose(row["mean"], own["mean"].sel(estimate="rectified"))
+    assert np.isclose(row["people_lower"], own["interval"].sel(estimate="people", bound="lower"))
+    assert np.isclose(row["gain"], own["gain"]) and np.isclose(row["effective_items"], 60 * row["gain"])
+    without = evaluation.metric_intervals(ACCURACY, trees["people"], trees["of_few"], **QUIET)
+    assert np.isclose(found["judges"]["rows"][0]["mean_without"], without["mean"].sel(source="raters").item())
+    assert not found["judges"]["differs"]
+
+
+def test_the_lower_end_of_the_accuracy_against_the_truth_decides(page, files):
+    result, found = page
+    (lower,) = [row["lower"] for row in found["accuracy"]["rows"] if row["question"] == "truth"]
+    assert "Every lower end of an accuracy against the truth reaches the limit 0.5." in said(result)
+    limit = lower + 0.001
+    result = judge(files, "few", "net", *PEOPLE, *QUICK, "--fail-below", limit)
+    assert result.exit_code == 1 and "Do not rely" not in said(result)
+    assert f"accuracy against the truth, {lower:.3f}, is below the limit {limit:g}" in said(result)
+
+
+def test_a_judge_that_copies_the_classifier_is_not_relied_on(files, tmp_path):
+    result = judge(files, "copied", "net", *PEOPLE, *QUICK, "--out", tmp_path / "page")
+    assert result.exit_code == 1
+    for words in (
+        "take them as one group that shares a guess: --model shared_guess",
+        "differ by more than their errors: judges and classifier may share errors",
+        "Do not rely on the accuracies against the truth: a check of the model fails.",
+        "People answered all 150 items, so that no judge is needed",
+    ):
+        assert words in said(result), said(result)
+    assert (tmp_path / "page" / "report.html").exists() and read(tmp_path / "page" / "judge.csv")
+
+
+@pytest.mark.slow
+def test_the_remedy_for_a_judge_that_copies_passes_the_check(files):
+    remedy = judge(files, "copied", "net", *PEOPLE, *QUICK, "--model", "shared_guess")
+    assert "model shared_guess" in said(remedy) and "a check of the model fails" not in said(remedy)
+
+
+def test_few_draws_are_not_relied_on_and_without_a_column_all_are_people(files, tmp_path):
+    result = judge(files, "people", "nameless", *SHORT, "--out", tmp_path / "found.csv")
+    assert result.exit_code == 1 and "the sampler has not converged for all raters" in said(result)
+    assert "There are no judges: all raters count as people." in said(result)
+    assert [row["classifier"] for row in read(tmp_path / "found.csv")] == ["predictions"] * 2
+    assert len(read(tmp_path / "found_raters.csv")) == 4
+
+
+def test_a_judge_who_lacks_items_rectifies_nothing(files):
+    result = judge(files, "gap", "net", *PEOPLE, *SHORT)
+    assert "need a judge who answered all 150 items: gpt answered 149" in said(result), said(result)
+
+
+REFUSED = {
+    "judge and classifier": (("all", "same", *PEOPLE), "'gpt' is a rater of these labels already"),
+    "an item without a prediction": (
+        ("all", "short", *PEOPLE),
+        "short.csv: classifier 'net' has no prediction for item 'i140' and 9 more",
+    ),
+    "no such value": (
+        ("all", "net", "--people-column", "kind=human"),
+        "no rater whose kind is 'human'; the column has 'llm', 'person'",
+    ),
+    "no such column": (("all", "net", "--people-column", "typ=person"), "there is no column 'typ'"),
+    "no value": (("all", "net", "--people-column", "kind"), "--people-column kind: write kind=person"),
+    "percent": (("all", "net", "--fail-below", "85"), "expected an accuracy from 0 to 1, such as 0.85"),
+    "raters alike": (("all", "net", "--model", "multinomial"), "say --model dawid_skene"),
+    "no matrices": (("all", "net", "--model", "ordinal", "--categories", "no,yes"), "no confusion matrices"),
+    "odd file": (("all", "net", "--out", "judged.txt"), "name a .csv or a .json file, or a folder"),
+    "wide": (("all", "net", *PEOPLE, "--layout", "wide"), "--people-column"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_exit_code_2_and_names_the_remedy(files, name):
+    asked, words = REFUSED[name]
+    result = judge(files, *asked)
+    assert result.exit_code == 2 and words in said(result), said(result)
+
+
+def test_a_difference_is_told_if_it_is_larger_than_the_errors():
+    one, other = {"mean": 0.9, "sd": 0.03}, {"mean": 0.8, "sd": 0.04}
+    told = _difference_in_words("net", one, other, "without the judges", sampled=True)
+    assert "may share errors" in told and "no random sample" in told  # .1 / .05 is more than 1.64
+    assert _difference_in_words("net", one, {"mean": 0.82, "sd": 0.04}, "x", sampled=True) == ""  # .08 / .05
+    told = _difference_in_words("net", other, one, "without the judges", sampled=False)
+    assert "too low" in told and "random sample" not in told
+
+
+def test_answers_by_role_are_of_the_items_with_people(trees):
+    labels = trees["labels"].with_predictions(trees["predictions"], group="machine")
+    names = labels.raters.tolist()
+    role = np.array(["judge" if n == "gpt" else "classifier" if n == "net" else "person" for n in names])
+    panel = Panel(labels, role, trees["predictions"], "kind", "person", "kind")
+    alone, both = panel.of_roles("person", "classifier"), panel.of_roles("person", "judge")
+    assert (len(alone.items), len(alone)) == (60, 240) and "gpt" not in alone.raters
+    assert (len(both.items), len(both)) == (150, 330) and "net" not in both.raters
+    assert panel.judged("gpt").sum("category").values.tolist() == [1.0] * 150
