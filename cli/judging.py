@@ -115,12 +115,13 @@ def _read(
         predicted = predicted.expand_dims("classifier")
     if "classifier" not in predicted.coords:
         predicted = predicted.assign_coords(classifier=[ALONE])
-    kind, value = people or UNKNOWN_KIND
+    grouping = {(settings.priors or {}).get(name) for name in ("groups", "group")}
+    kind, value = people or _unread_kind(labels)
     is_person = np.ones(len(labels.raters), bool)
     if people is not None:
         is_person = _are_people(answers, labels, kind, value, settings)
     group = next(name for name in MACHINES if name != value)
-    if not (settings.priors or {}).get("groups"):
+    if people is not None and kind not in grouping:
         merged = {kind: np.where(is_person, value, group)}
         labels = replace(labels, rater_attributes={**labels.rater_attributes, **merged})
     joint = with_classifiers(labels, predicted, predictions, attribute=kind, group=group)
@@ -129,6 +130,12 @@ def _read(
     _check_complete(predictions, joint, role)
     groups = (settings.priors or {}).get("groups", kind)
     return Panel(joint, role, predicted, kind, value, groups)
+
+
+def _unread_kind(labels: Labels) -> tuple[str, str]:
+    """Return an attribute that the raters, who are all people, do not have yet, and its value."""
+    kind, value = UNKNOWN_KIND
+    return (f"{kind} of rater" if kind in labels.rater_attributes else kind), value
 
 
 def _are_people(answers: Path, labels: Labels, kind: str, value: str, settings: Settings) -> np.ndarray:
@@ -162,12 +169,18 @@ def _check_complete(path: Path, joint: Labels, role: np.ndarray) -> None:
 
 
 def _with_groups(settings: Settings, panel: Panel) -> Settings:
-    """Return settings in which judges and classifiers share errors and people do not, unless groups are given."""
-    if settings.model != SHARED or "groups" in (settings.priors or {}):
+    """Return settings of shared_guess with its groups: by default judges and classifiers are one, and people share nothing."""
+    if settings.model != SHARED:
         return settings
-    return replace(
-        settings, priors={**(settings.priors or {}), "groups": panel.kind, "independent": [panel.people]}
-    )
+    priors = {"groups": panel.groups, **(settings.priors or {})}
+    group = panel.labels.rater_attributes[priors["groups"]].astype(str)
+    of_people, of_others = (set(group[own].tolist()) for own in (panel.role == PERSON, panel.role != PERSON))
+    priors.setdefault("independent", sorted(of_people - of_others))
+    if strange := sorted({*priors["independent"]} - of_people - of_others):
+        raise ValueError(
+            f"--independent {strange[0]}: no such group; those by {priors['groups']} are {first_reprs(np.unique(group).tolist())}"
+        )
+    return replace(settings, priors=priors)
 
 
 def _fitted(labels: Labels, settings: Settings) -> xr.DataTree:

@@ -6,6 +6,7 @@ from itertools import chain
 import numpy as np
 import pytest
 from raterzoo import evaluation, inference, models
+from raterzoo.cli import judging
 from raterzoo.reports.sections.judging import Panel, _difference_in_words
 
 from tests.support.command_line import read, run, said, write
@@ -198,6 +199,14 @@ REFUSED = {
     "raters alike": (("all", "net", "--model", "multinomial"), "say --model dawid_skene"),
     "no matrices": (("all", "net", "--model", "ordinal", "--categories", "no,yes"), "no confusion matrices"),
     "odd file": (("all", "net", "--out", "judged.txt"), "name a .csv or a .json file, or a folder"),
+    "no such group": (
+        ("all", "net", *PEOPLE, "--model", "shared_guess", "--independent", "human"),
+        "--independent human: no such group; those by kind are 'machine', 'person'",
+    ),
+    "groups without their model": (
+        ("all", "net", *PEOPLE, "--groups-of-raters", "kind"),
+        "--groups-of-raters is not an option of the model dawid_skene, but of",
+    ),
     "wide": (("all", "net", *PEOPLE, "--layout", "wide"), "--people-column"),
 }
 
@@ -207,6 +216,29 @@ def test_bad_input_is_exit_code_2_and_names_the_remedy(files, name):
     asked, words = REFUSED[name]
     result = judge(files, *asked)
     assert result.exit_code == 2 and words in said(result), said(result)
+
+
+def settings_of(files, monkeypatch, *options):
+    """Return labels and settings of each posterior that the command asks for."""
+    asked = []
+
+    def noted(build, settings, **_):
+        asked.append((build.args[0], settings))
+        raise ValueError("stop here")
+
+    monkeypatch.setattr(judging, "draw", noted)
+    assert "stop here" in said(judge(files, "all", "net", *PEOPLE, *options))
+    return asked[0]
+
+
+def test_judges_and_classifiers_are_one_group_unless_another_column_is_named(files, monkeypatch):
+    shared = ("--model", "shared_guess")
+    labels, settings = settings_of(files, monkeypatch, *shared)
+    assert settings.priors == {"groups": "kind", "independent": ["person"]}
+    assert labels.rater_attributes["kind"].tolist() == ["person"] * 3 + ["machine"] * 2
+    labels, settings = settings_of(files, monkeypatch, *shared, "--groups-of-raters", "kind")
+    assert settings.model == "dawid_skene" and not settings.priors  # groups of one rater share nothing
+    assert sorted(labels.rater_attributes["kind"].tolist()) == ["llm", "machine", *["person"] * 3]
 
 
 def test_a_difference_is_told_if_it_is_larger_than_the_errors():
