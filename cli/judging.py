@@ -56,10 +56,10 @@ def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Set
     settings = _with_groups(settings, panel)
     trees = {"all raters": _fitted(panel.labels, settings)}
     if panel.names(JUDGE):
-        trees["people and judges"] = _fitted(panel.of_roles(PERSON, JUDGE), settings)
-        trees["people and classifiers"] = _fitted(panel.of_roles(PERSON, CLASSIFIER), settings)
+        trees["people and judges"] = _of_part(panel, settings, PERSON, JUDGE)
+        trees["people and classifiers"] = _of_part(panel, settings, PERSON, CLASSIFIER)
     else:
-        trees["people"] = _fitted(panel.of_roles(PERSON), settings)
+        trees["people"] = _of_part(panel, settings, PERSON)
     with step("Evaluating"):
         doubts = _unconverged(trees)
         sections, more = _sections(trees, panel, asked, settings.seed)
@@ -180,26 +180,38 @@ def _with_groups(settings: Settings, panel: Panel) -> Settings:
         raise ValueError(
             f"--independent {strange[0]}: no such group; those by {priors['groups']} are {first_reprs(np.unique(group).tolist())}"
         )
+    names, sizes = np.unique(group, return_counts=True)
+    if not (sizes[~np.isin(names, priors["independent"])] > 1).any():
+        raise ValueError(
+            f"--model shared_guess: no group by {priors['groups']} has two judges or classifiers who may share a guess; leave it "
+            "out, as raters who share nothing are drawn by dawid_skene"
+        )
     return replace(settings, priors=priors)
 
 
 def _fitted(labels: Labels, settings: Settings) -> xr.DataTree:
-    """Draw the posterior of some raters; raters of no group with two members that may share are drawn by dawid_skene."""
-    priors = dict(settings.priors or {})
-    if settings.model == SHARED:
-        group = labels.rater_attributes[priors["groups"]]
-        names, sizes = np.unique(group, return_counts=True)
-        apart = [name for name in priors.get("independent", ()) if name in names]
-        priors["independent"] = apart
-        if not any(size > 1 for name, size in zip(names.tolist(), sizes, strict=True) if name not in apart):
-            own = {name: value for name, value in priors.items() if name not in ("groups", "independent")}
-            settings, priors = replace(settings, model="dawid_skene"), own
-    settings = replace(settings, priors=priors)
+    """Draw the posterior of some raters."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*single rater", models.DataWarning)
         return draw(partial(build, labels, settings), settings, log_likelihood=False)[
             settings.reliabilities[0]
         ]
+
+
+def _of_part(panel: Panel, settings: Settings, *roles: str) -> xr.DataTree:
+    """Draw the posterior of the raters of some roles; dawid_skene is shared_guess where no group has two who may share."""
+    labels, priors = panel.of_roles(*roles), dict(settings.priors or {})
+    if settings.model == SHARED:
+        names, sizes = np.unique(
+            labels.rater_attributes[priors.pop("groups")].astype(str), return_counts=True
+        )
+        apart = [name for name in priors.pop("independent") if name in names]
+        if (sizes[~np.isin(names, apart)] > 1).any():
+            own = {**(settings.priors or {}), "independent": apart}
+            settings = replace(settings, priors=own)
+        else:
+            settings = replace(settings, model="dawid_skene", priors=priors)
+    return _fitted(labels, settings)
 
 
 def _unconverged(trees: Mapping[str, xr.DataTree]) -> list[str]:

@@ -370,8 +370,8 @@ def _rectified_section(
     n = int(heard.sum())
     text = (
         f"People answered {n:,} of {len(heard):,} items. The accuracy by the judge's labels of all is corrected by the items "
-        "with people. However bad the judge, that is right if these items are a random sample of all. With the judge they say as "
-        f"much as so many items would by people alone (items), that is gain times {n:,}."
+        "with people: right however bad the judge, if these items are a random sample of all, and the model of people and "
+        f"classifiers holds. Items: as many with people alone would say as much; gain is their number divided by {n:,}."
     )
     noted = groupby(
         sorted((row["note"], f"{row['judge']} and {row['classifier']}") for row in rows if row["note"]),

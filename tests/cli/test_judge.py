@@ -203,6 +203,10 @@ REFUSED = {
         ("all", "net", *PEOPLE, "--model", "shared_guess", "--independent", "human"),
         "--independent human: no such group; those by kind are 'machine', 'person'",
     ),
+    "nobody who shares": (
+        ("people", "net", "--model", "shared_guess"),
+        "no group by kind has two judges or classifiers who may share a guess; leave it out",
+    ),
     "groups without their model": (
         ("all", "net", *PEOPLE, "--groups-of-raters", "kind"),
         "--groups-of-raters is not an option of the model dawid_skene, but of",
@@ -236,8 +240,8 @@ def test_judges_and_classifiers_are_one_group_unless_another_column_is_named(fil
     labels, settings = settings_of(files, monkeypatch, *shared)
     assert settings.priors == {"groups": "kind", "independent": ["person"]}
     assert labels.rater_attributes["kind"].tolist() == ["person"] * 3 + ["machine"] * 2
-    labels, settings = settings_of(files, monkeypatch, *shared, "--groups-of-raters", "kind")
-    assert settings.model == "dawid_skene" and not settings.priors  # groups of one rater share nothing
+    other = ("--model", "hierarchical_dawid_skene", "--group", "kind")
+    labels, settings = settings_of(files, monkeypatch, *other)
     assert sorted(labels.rater_attributes["kind"].tolist()) == ["llm", "machine", *["person"] * 3]
 
 
