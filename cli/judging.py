@@ -33,7 +33,6 @@ from .terminal import print_table, print_text
 HEADING = "How good are the classifiers and the judges?"
 SHARED = "shared_guess"
 MACHINES = ("machine", "other")  # group of judges and classifiers: the first that is not the value for people
-FOLDED = ("rater", "judge", "classifier", "how often it")  # columns that may be folded
 NOT_RELIED_ON = 1  # exit code
 
 
@@ -125,8 +124,8 @@ def _read(
         merged = {kind: np.where(is_person, value, group)}
         labels = replace(labels, rater_attributes={**labels.rater_attributes, **merged})
     joint = with_classifiers(labels, predicted, predictions, attribute=kind, group=group)
-    role = np.where(is_person, PERSON, JUDGE)
-    role = np.concatenate([role, np.full(len(joint.raters) - len(role), CLASSIFIER)])
+    known = dict(zip(labels.raters.tolist(), np.where(is_person, PERSON, JUDGE).tolist(), strict=True))
+    role = np.array([known.get(rater, CLASSIFIER) for rater in joint.raters.tolist()])  # of another order
     _check_complete(predictions, joint, role)
     groups = (settings.priors or {}).get("groups", kind)
     return Panel(joint, role, predicted, kind, value, groups)
@@ -248,8 +247,7 @@ def _show(panel: Panel, settings: Settings, sections: Sequence[Section]) -> None
     for section in sections:
         print_text(f"\n{section.title}")
         if section.table:
-            whole = [name for name in section.table[0] if name not in FOLDED]
-            print_table(section.table, whole=whole)
+            print_table(section.table, folds=next(iter(section.table[0])))
         print_text(section.text)
 
 

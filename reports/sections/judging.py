@@ -361,7 +361,7 @@ def _rectified_section(
     if not rows:
         return Section(title, why_not, key=key, part=True)
     shown = [
-        {"judge": row["judge"], "classifier": row["classifier"]}
+        {"judge, classifier": f"{row['judge']}, {row['classifier']}"}
         | {"people alone": with_interval(row["people_mean"], row["people_lower"], row["people_upper"])}
         | {"people and judge": with_interval(row["mean"], row["lower"], row["upper"])}
         | {"gain": f"{row['gain']:.2f}", "items": f"{row['effective_items']:,.0f}"}

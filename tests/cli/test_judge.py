@@ -43,7 +43,9 @@ def simulated():
 def files(simulated, tmp_path_factory):
     folder = tmp_path_factory.mktemp("judge")
     people = [row for name in ("P0", "P1", "P2") for row in answers(name, "person", simulated[name])]
-    few = [row for row in people if row[0] < ITEMS[60]]
+    few = [
+        row for row in people if row[0] < ITEMS[60] and row[:2] != (ITEMS[0], "P2")
+    ]  # first met after the judge
     judge = answers("gpt", "llm", simulated["gpt"])
     tables = {
         "all": table(people, judge),
@@ -83,7 +85,7 @@ def trees(files):
         rows | {"rank": [1] * 150}, rank="rank", classifier="classifier"
     )
     cells["kind"] = ["person" if own == "person" else "machine" for own in cells["kind"]]
-    people = {name: own[:180] for name, own in cells.items()}
+    people = {name: own[:179] for name, own in cells.items()}
     labels, few = (models.Labels.from_table(own, rater_attributes=["kind"]) for own in (cells, people))
     of_few = predictions.sel(item=few.items)
     datasets = {
@@ -100,6 +102,8 @@ def test_the_numbers_are_those_of_the_functions(page, trees):
     result, found = page
     assert result.exit_code == 0, result.output
     assert "150 items; 3 people (60 items), 1 judge (150 items), 1 classifier (150 items)" in said(result)
+    for words in ("P2 person 59 0.", "gpt judge 150 0.", "net classifier 150 0.", "gpt, net 0."):
+        assert words in said(result)  # no column is cut off
     worth = evaluation.rater_worth(trees["joint"], "kind", "person")
     median = worth["worth"].sel(measure="information").median(("chain", "draw"))
     assert {row["rater"]: row["role"] for row in found["raters"]["rows"]} == {
@@ -260,6 +264,6 @@ def test_answers_by_role_are_of_the_items_with_people(trees):
     role = np.array(["judge" if n == "gpt" else "classifier" if n == "net" else "person" for n in names])
     panel = Panel(labels, role, trees["predictions"], "kind", "person", "kind")
     alone, both = panel.of_roles("person", "classifier"), panel.of_roles("person", "judge")
-    assert (len(alone.items), len(alone)) == (60, 240) and "gpt" not in alone.raters
-    assert (len(both.items), len(both)) == (150, 330) and "net" not in both.raters
+    assert (len(alone.items), len(alone)) == (60, 239) and "gpt" not in alone.raters
+    assert (len(both.items), len(both)) == (150, 329) and "net" not in both.raters
     assert panel.judged("gpt").sum("category").values.tolist() == [1.0] * 150
