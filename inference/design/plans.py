@@ -366,8 +366,8 @@ class _Skills:
         """Read the posterior of a pilot; raise where it does not say what raters answer."""
         tree = with_current_dims(pilot)
         posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
-        law = tree.attrs.get("model")
-        if law in catalog and not (catalog[law].independent_raters and not catalog[law].raters_alike):
+        law = str(tree.attrs.get("model"))
+        if law in catalog and (catalog[law].raters_alike or not catalog[law].independent_raters):
             raise ValueError(
                 f"the pilot is of {law}, by which raters are alike, share errors or meet items that differ, and studies are "
                 "simulated with raters who err independently; fit dawid_skene to it, or pass stated_skills"

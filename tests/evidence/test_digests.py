@@ -210,6 +210,7 @@ def copied(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "twin", {t.study: t for t in TWINS if t.links and not t.placebo}.values(), ids=lambda t: t.name
 )

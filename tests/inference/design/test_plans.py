@@ -39,6 +39,7 @@ def width_of_a_study(items, right, right_net, seed):
     return float(found["interval"].sel(source="both").diff("bound").item())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 def test_the_promised_width_is_that_of_the_study():
     right, right_net = (0.75, 0.8, 0.85), 0.85

@@ -196,6 +196,7 @@ def end(process, store, ends, wait=0.0):
     return process.exitcode
 
 
+@pytest.mark.slow
 def test_killed_at_random_times(tmp_path, capsys):
     """The store opens after every kill, has what it had, and the run ends as if nothing had happened."""
     whole = inference.sample(BUILD["plackett_luce"](), **killable_runs.SETTINGS)
