@@ -117,8 +117,10 @@ def quality_section(tree: xr.DataTree, panel: Panel) -> Section:
         )
     order = sorted(range(len(rows)), key=lambda k: (ROLES.index(rows[k]["role"]), -rows[k]["worth"]))
     text = (
-        "Accuracy: how often an answer is the truth. Worth: how many answers of typical people have the information about the "
-        "truth of one answer of this rater. Intervals hold 90 %; all by one posterior of people, judges and classifiers."
+        "Accuracy: how often an answer is the truth, by the confusion matrix of the rater, which few answers leave near its "
+        "prior; how often the classifiers are right on these items is said below. Worth: how many answers of typical people have "
+        "the information about the truth of one answer of this rater. Intervals hold 90 %; all by one posterior of people, "
+        "judges and classifiers."
     )
     n_people = len(panel.names(PERSON))
     many = n_people > FEW_PEOPLE
