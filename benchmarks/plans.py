@@ -29,7 +29,7 @@ def random_design(rng: np.random.Generator) -> StudyDesign:
     """Draw a design."""
     people = tuple(rng.uniform(0.65, 0.95, rng.integers(2, 6)).round(2).tolist())
     return StudyDesign(
-        int(rng.integers(50, 401)), int(rng.integers(2, 4)), people, float(rng.uniform(0.6, 0.95).round(2))
+        int(rng.integers(50, 401)), int(rng.integers(2, 4)), people, round(rng.uniform(0.6, 0.95), 2)
     )
 
 
