@@ -419,7 +419,7 @@ def evaluate(
     _check_metrics(metric)
     if out is not None:
         check_output("--out", out)
-    from ..inference.storage.posterior_files import check_posterior_path
+    from ..inference.storage.untrusted_files import check_posterior_path
 
     check_posterior_path(posterior)
     from .tables import check_prediction_header, has_categories

@@ -15,20 +15,9 @@ from .checksums import Checksums, DamageError, append_checksum, check_netcdf_byt
 from .interruptions import NOTHING_KEPT, Advice
 from .resumable_calls import ARGUMENTS, how_to_repeat
 from .store import checked_files, open_checked, resume_command, store_attrs, trimmed, verify_store
-from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_zarr
+from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_posterior_path, check_zarr
 
 CHUNK = 2**20  # bytes of a chunk of a netCDF file: the cache of HDF5
-TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
-
-
-def check_posterior_path(path: Path) -> None:
-    """Raise ValueError if there is no such file, or it is a table."""
-    if not path.exists():
-        raise ValueError(f"{path}: there is no such file")
-    if path.suffix.lower() in TABLES:
-        raise ValueError(
-            f"{path} is a table, no posterior: name first what `raterzoo fit` wrote, such as posterior.nc"
-        )
 
 
 def read_posterior(path: Path) -> xr.DataTree:

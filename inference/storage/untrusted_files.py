@@ -19,6 +19,7 @@ from ...models.data.errors import DataError
 
 h5py: Any = lazy_loader.load("h5py")  # only netCDF files need it
 
+TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
 WRITTEN = "draws_written"  # attribute of an unfinished store: number of its draws that are read
 MAX_NODES = 10_000
 MAX_DECLARATION = 2**24  # bytes of one zarr.json
@@ -36,6 +37,16 @@ BYTES: dict[str, int] = {"bool": 1, "string": 16, "fixed_length_utf32": 0} | {
     for kind, widths in {"int": (8, 16, 32, 64), "uint": (8, 16, 32, 64), "float": (16, 32, 64)}.items()
     for bits in widths
 }  # fmt: skip
+
+
+def check_posterior_path(path: Path) -> None:
+    """Raise ValueError if there is no such file, or it is a table."""
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file")
+    if path.suffix.lower() in TABLES:
+        raise ValueError(
+            f"{path} is a table, no posterior: name first what `raterzoo fit` wrote, such as posterior.nc"
+        )
 
 
 def check_zarr(path: Path) -> None:

@@ -1,5 +1,8 @@
 """Mistakes of a first hour: each has one message, which names the remedy in the words of where one is."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -234,6 +237,14 @@ def test_a_missing_posterior_and_a_table_in_its_place_are_seen_at_once(tmp_path)
     for name, message in ((tmp_path / "p.nc", "there is no such file"), (table, "is a table, no posterior")):
         done = run("evaluate", name, table)
         assert done.exit_code == 2 and message in said(done)
+    code = (
+        "import sys, raterzoo.cli\n"
+        "sys.argv = ['raterzoo', 'evaluate', 'nowhere.nc', 'p.csv']\n"
+        "try: raterzoo.cli.main()\n"
+        "except SystemExit: print('slow', *{'numpy', 'xarray', 'pymc'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "slow" and "there is no such file" in done.stderr
 
 
 def test_a_table_without_an_output_is_told_what_lacks(tmp_path):
