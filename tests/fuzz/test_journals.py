@@ -1,7 +1,6 @@
 """Journals that say what no run left: refused by one message that names the file, before anything of that size is allocated."""
 
 import io
-import json
 import random
 import zipfile
 
@@ -11,6 +10,7 @@ from raterzoo.inference.storage.journal import check_state, read_journal
 
 from tests.support.fuzz_doors import JOURNAL_DOORS, judged
 from tests.support.fuzz_journals import JOURNALS, npz, spoil_journal, written_journal
+from tests.support.json_values import without
 
 NOTE, ARRAYS = JOURNALS["run"]
 STATE, DONE = JOURNALS["state"]
@@ -92,16 +92,6 @@ def test_members_that_lie_in_each_other(tmp_path):
     counts = (52).to_bytes(2, "little") * 2
     ended = whole[:start] + copies + b"PK\x05\x06\0\0\0\0" + counts + size + b"\0\0"
     assert "its members declare" in said(tmp_path, "state", ended)
-
-
-def without(note, *names):
-    """Return a note without a value somewhere in it."""
-    copy = json.loads(json.dumps(note))
-    inner = copy
-    for name in names[:-1]:
-        inner = inner[name]
-    del inner[names[-1]]
-    return copy
 
 
 def changed(note, **values):

@@ -24,6 +24,7 @@ from tests.support.exports import (
     write_archive,
     write_json,
 )
+from tests.support.json_values import changed, without
 
 ALL = (INSPECT, PROMPTFOO, DEEPEVAL, HARNESS, VOTES, LABEL_STUDIO, ARGILLA, PRODIGY)
 
@@ -34,26 +35,6 @@ def refused(path, kind="labels", **arguments):
     message = str(caught.value)
     assert caught.value.remedy and "\n" not in message and len(message) < 900
     return message
-
-
-def without(value, *path):
-    """Copy of a JSON value without the member at a path."""
-    copy = json.loads(json.dumps(value))
-    inner = copy
-    for name in path[:-1]:
-        inner = inner[name]
-    del inner[path[-1]]
-    return copy
-
-
-def changed(value, new, *path):
-    """Copy of a JSON value with another member at a path."""
-    copy = json.loads(json.dumps(value))
-    inner = copy
-    for name in path[:-1]:
-        inner = inner[name]
-    inner[path[-1]] = new
-    return copy
 
 
 @pytest.mark.parametrize(
