@@ -43,6 +43,7 @@ from .options import (
     Thresholds,
     VoteOptions,
     Workers,
+    alike_in_words,
     bounds_of,
     check_limit,
     check_numbers_output,
@@ -343,10 +344,7 @@ def _check_joint(settings: "Settings", argument: str) -> None:
             "evaluate"
         )
     if catalog[settings.model].raters_alike:
-        raise ValueError(
-            f"{argument}: to {settings.model} all raters are alike, and a classifier would be one more person; say --model "
-            "dawid_skene"
-        )
+        raise ValueError(f"{argument}: {alike_in_words(settings.model)}")
 
 
 def _check_predictive(settings: "Settings", output: Path, keep: Keep | None) -> None:

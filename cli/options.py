@@ -598,3 +598,10 @@ def settings_of(
         has_reliability="reliability" in entry.options,
         priors=priors,
     )
+
+
+def alike_in_words(model: str) -> str:
+    """Return why classifiers cannot be raters of a model to which all raters are alike."""
+    return (
+        f"to {model} all raters are alike, and a classifier would be one more person; say --model dawid_skene"
+    )

@@ -1,5 +1,6 @@
 """Report of a table of annotations: read, fit, and write the page."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,14 +10,17 @@ import xarray as xr
 from .._progress import step
 from ..evaluation.truth.matching import match_items, with_complement
 from ..inference.storage.permissions import private_files
+from ..models import DataWarning, Labels, catalog
+from ..models.data.errors import DataError
 from ..reports.composition import Report, comparison_report, score_report, truth_report
 from ..reports.metric_names import metric_named
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.metrics import check_predictions
 from ..reports.settings import Settings, Sources
-from ..reports.study import Study
+from ..reports.study import Joint, Study
 from .exports import chosen_question
-from .fitting import build, draw
+from .fitting import build, draw, with_classifiers
+from .options import alike_in_words
 from .tables import (
     check_side_metrics,
     read_annotations,
@@ -112,9 +116,29 @@ def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], setti
         match_items(data.items, predicted["item"].to_numpy())
     built = {own: build(data, settings, own) for own in settings.reliabilities}
     trees = draw(built.__getitem__, settings)
-    study = Study(data, settings, trees, predicted, tuple(sources.metrics), groups)
+    joint = None
+    if predicted is not None and settings.kind == "labels":
+        joint = joint_of(data, predicted, sources, settings)
+    study = Study(data, settings, trees, predicted, tuple(sources.metrics), groups, joint)
     with step("Evaluating"):
         return truth_report(study, only_predicted, built[settings.reliabilities[0]])
+
+
+def joint_of(labels: Labels, predicted: xr.DataArray, sources: Sources, settings: Settings) -> Joint:
+    """Fit the model to the labels and, as answers of further raters, the predictions; or say why it cannot be."""
+    if catalog[settings.model].raters_alike:
+        return Joint(None, why_not=alike_in_words(settings.model))
+    assert sources.predictions is not None
+    try:
+        seen = with_classifiers(labels, predicted, sources.predictions)
+    except DataError as error:
+        return Joint(None, why_not=str(error))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # the same as of the labels alone
+        model = build(seen, settings, settings.reliabilities[0])
+        with step("Posterior of raters and classifiers"):
+            tree = next(iter(draw(lambda _: model, settings, log_likelihood=False).values()))
+    return Joint(tree, model)
 
 
 def _check_metrics(sources: Sources, predicted: xr.DataArray | None) -> None:

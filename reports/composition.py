@@ -22,6 +22,7 @@ from ..models._catalog import annotation_kinds
 from ..models.data.look_alikes import alike_in_words, look_alikes
 from .page import Section, page_text, write_report
 from .posterior_files import kept_posterior
+from .sections.against_truth import against_truth_section, truth_in_words, without_section
 from .sections.certainty import agreement_section, certainty_section, strips_section
 from .sections.comparisons import (
     PREFERS,
@@ -35,7 +36,7 @@ from .sections.comparisons import (
 from .sections.equivalence import equivalence_part, worths_in_words
 from .sections.fit import citation_section, convergence_section, model_section, versions_of
 from .sections.labels import truth_sections, worth_figures
-from .sections.metrics import default_metrics, found_metrics, metric_sections, scored
+from .sections.metrics import default_metrics, found_metrics, metric_sections, question_of_all, scored
 from .sections.model_fit import fit_sections
 from .sections.next_annotation import item_questions, pair_questions
 from .sections.predictive_fit import predictive_fit_sections
@@ -48,7 +49,7 @@ from .sections.scores import (
     rater_sections,
 )
 from .sections.sensitivity import prior_part, sensitivity_sections
-from .study import Groups, Settings, Study
+from .study import Groups, Joint, Settings, Study
 from .wording import first_names, percent, percent_with_interval, with_interval
 
 
@@ -66,6 +67,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
         "certainty": lambda own: _certainty(own, offers=not verdict),
         "fit": lambda _: "" if first else verdict,
         "metrics": lambda own: _metric(own, by_key.get("comparison")),
+        "metrics.truth": truth_in_words,
         "comparison.optimism": _optimism,
         "equivalence": lambda own: worths_in_words(own.rows) if own.rows else "",
         "worth": lambda own: "" if shares else _worth_of_raters(own),
@@ -287,6 +289,7 @@ def make(
     group: str | None = None,
     priors: Mapping[str, Any] | None = None,
     model: pm.Model | None = None,
+    joint: xr.DataTree | None = None,
     title: str | None = None,
     seed: int = 1,
 ) -> Report:
@@ -320,6 +323,9 @@ def make(
     model : pymc.Model, optional
         The fitted model, by which the posterior predictive checks of comparisons, scores and labels with effects of
         the items simulate annotations; other labels, and rankings, are checked without it.
+    joint : DataTree, optional
+        For labels: posterior of the same model for ``annotations.with_predictions(predictions)``, by which the metrics are
+        shown against the truth, beside those by `tree`.
     title : str, optional
         Heading of the page.
     seed : int, optional
@@ -356,8 +362,19 @@ def make(
             f"annotations: expected PartialRankings, Labels, Comparisons or Scores, found {found}"
         )
     (kind,) = kinds
-    given = {"groups": groups, "values": values, "group": group, "metrics": metrics, "thresholds": thresholds}
+    given = {
+        "groups": groups,
+        "values": values,
+        "group": group,
+        "metrics": metrics,
+        "thresholds": thresholds,
+        "joint": joint,
+    }
     _refuse_other_arguments(kind, given)
+    if joint is not None and predictions is None:
+        raise ValueError(
+            "joint: a posterior that has seen predictions, and there are none to score; give predictions as well"
+        )
     if values is not None and groups is None:
         raise ValueError("values: numbers of categories are reported by group; give groups as well")
     first = next(iter(trees.values()))
@@ -397,7 +414,8 @@ def make(
         known = None
         if groups is not None:
             known = Groups("groups", groups, values).of(annotations.categories.tolist())
-        study = Study(annotations, settings, trees, predictions, tuple(metrics), known)
+        seen = None if joint is None else Joint(joint)
+        study = Study(annotations, settings, trees, predictions, tuple(metrics), known, seen)
         report = truth_report(study, model=model)
     if title is not None:
         report = replace(report, title=title)
@@ -412,6 +430,7 @@ def _refuse_other_arguments(kind: str, given: Mapping[str, Any]) -> None:
         "groups": ("rankings", "labels"),
         "values": ("rankings", "labels"),
         "group": ("labels",),
+        "joint": ("labels",),
         "metrics": ("rankings", "labels", "scores"),
         "thresholds": ("scores",),
     }
@@ -468,7 +487,11 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         )
     sections = []
     if study.predicted is not None:
-        sections += [*metric_sections(study.predicted, found), *equivalence_part(study)]
+        sections += [
+            *metric_sections(study.predicted, found),
+            *_against_truth(study, found),
+            *equivalence_part(study),
+        ]
     sections += [
         Section("Data", said, key="data", facts=counts),
         model_section(study.settings, tree),
@@ -480,6 +503,21 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
     sections += [*sensitivity_sections(study, found), *risk_parts(study), *item_questions(study)]
     summary = f"{len(data.items):,} items, {len(data.raters):,} raters, {len(data):,} annotations."
     return _report(study.settings, summary, sections, tree)
+
+
+def _against_truth(study: Study, found: Mapping[str, xr.Dataset]) -> list[Section]:
+    """Return the section with the metrics of the posterior that has seen the predictions, if a study has one."""
+    if study.joint is None or is_of_truth(question_of_all(found)):
+        return []
+    tree, model, why_not = study.joint
+    if tree is None:
+        return [without_section(why_not)]
+    assert study.predicted is not None
+    seen = scored(tree, study.predicted, study.metrics, study.seed)
+    checked = tree
+    if needs_replicates(tree):
+        checked = _predicted(tree, model, study.settings) or tree
+    return [against_truth_section(found, seen, checked, study.seed)]
 
 
 def _summary_of(data: Any) -> str:

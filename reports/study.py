@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+import pymc as pm
 import xarray as xr
 
 from .. import evaluation, inference, models
@@ -21,6 +23,14 @@ def labels_of(predictions: xr.DataArray) -> list[str]:
     return [str(label) for label in np.unique(named.to_numpy()) if label != ""]
 
 
+class Joint(NamedTuple):
+    """Posterior that has seen the predictions as answers of further raters, or why there is none."""
+
+    tree: xr.DataTree | None
+    model: pm.Model | None = None
+    why_not: str = ""
+
+
 @dataclass(frozen=True)
 class Study:
     """Annotations, their posteriors, and predictions to evaluate."""
@@ -31,6 +41,7 @@ class Study:
     predicted: xr.DataArray | None = None
     metrics: tuple[str, ...] = ()  # classifiers are compared by the first
     groups: Groups | None = None  # of the categories, such as their risk
+    joint: Joint | None = None
 
     @property
     def tree(self) -> xr.DataTree:

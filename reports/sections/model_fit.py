@@ -35,10 +35,23 @@ def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None =
         verdict, refit = _what_fails(found, tree, data, seed, by)
         facts |= refit
     facts["verdict"] = verdict
-    # the certainties of correlated_votes allow for errors that all raters share alike
-    allowed = tree.attrs.get("model") == "correlated_votes" and "shared_guess" not in facts
-    alarm = not fits and not (allowed and "shares_errors" in facts)
+    alarm = not fits and not (allows_for_shared_errors(tree, found) and "shared_guess" not in facts)
     return checked_sections(found, verdict, facts, alarm=alarm)
+
+
+def allows_for_shared_errors(tree: xr.DataTree, found: xr.Dataset) -> bool:
+    """Whether the failed checks are of errors that raters share, for which the certainties of correlated_votes allow."""
+    return tree.attrs.get("model") == "correlated_votes" and _share_errors(_failed(found))
+
+
+def _failed(found: xr.Dataset) -> np.ndarray:
+    """Return the names of the checks that fail."""
+    return found["check"].to_numpy()[found["fails"].to_numpy()].astype(str)
+
+
+def _share_errors(failed: np.ndarray) -> bool:
+    """Whether failed checks say that raters share errors."""
+    return any("residual correlation" in name or name == SHARE for name in failed)
 
 
 def unchecked_section(why: str) -> Section:
@@ -69,8 +82,8 @@ def _what_fails(
     found: xr.Dataset, tree: xr.DataTree, data: Labels, seed: int, by: str | None
 ) -> tuple[str, dict[str, Any]]:
     """Return what fails, what it does to the certainties and what to do, in words and numbers."""
-    failed = found["check"].to_numpy()[found["fails"].to_numpy()].astype(str)
-    if not any("residual correlation" in name or name == SHARE for name in failed):
+    failed = _failed(found)
+    if not _share_errors(failed):
         return f"The model does not fit the answers. {found.attrs['sentences'][0]}", {}
     name = str(tree.attrs.get("model"))
     believes = name in catalog and catalog[name].independent_raters

@@ -1,11 +1,17 @@
 """`raterzoo fit --predictions` and `evaluate --against`: which question is answered, and what is refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from raterzoo import models
+import xarray as xr
+from raterzoo import evaluation, models, reports
+from raterzoo.cli import reporting
+from raterzoo.cli.tables import read_predictions
 from raterzoo.models import catalog
+from raterzoo.reports.sections.against_truth import without_section
+from raterzoo.reports.settings import Settings, Sources
 
 from tests.support.command_line import read, run, said, write
 
@@ -125,3 +131,64 @@ def test_the_catalog_says_whose_raters_are_alike():
         model = getattr(models, name)(labels, **order)
         of_raters = any("rater" in dims for dims in model.named_vars_to_dims.values() if dims)
         assert of_raters != entry.raters_alike, name
+
+
+@pytest.fixture(scope="module")
+def reported(files, tmp_path_factory):
+    """Return the machine-readable report of the votes with both classifiers, and what was printed."""
+    out = tmp_path_factory.mktemp("reported") / "out"
+    result = run("report", files["votes"], files["both"], *MODEL, "--out", out)
+    assert result.exit_code == 0, result.output
+    return out, json.loads((out / "report.json").read_text()), said(result)
+
+
+def test_the_report_shows_both_estimates_side_by_side(files, reported):
+    _, found, printed = reported
+    truth = found["metrics"]["truth"]
+    assert truth["question"].startswith("accuracy against the truth")
+    of_raters = {(row["metric"], row["classifier"]): row for row in found["metrics"]["rows"]}
+    for row in truth["rows"]:
+        assert row["agreement_mean"] == of_raters[row["metric"], row["classifier"]]["mean"]
+    by_accuracy = {row["classifier"]: row for row in truth["rows"] if row["metric"] == "accuracy"}
+    assert all(row["mean"] > row["agreement_mean"] for row in by_accuracy.values())  # as raters err
+    best = max(by_accuracy, key=lambda name: by_accuracy[name]["mean"])
+    assert truth["order"][0] == best
+    assert f"Against the truth the accuracy of {best} is {by_accuracy[best]['mean']:.3f}" in printed
+
+
+def test_reports_from_python_take_the_joint_posterior(files, reported):
+    out, found, _ = reported
+    votes = read(files["votes"])
+    labels = models.Labels.from_table({name: [row[name] for row in votes] for name in votes[0]})
+    predicted = evaluation.predictions_from_table(
+        {name: [row[name] for row in read(files["net"])] for name in ("item", "classifier", "category")}
+        | {"rank": [1] * 20},
+        rank="rank",
+        classifier="classifier",
+    )
+    with xr.open_datatree(out / "posterior.nc") as tree, xr.open_datatree(files["joint"]) as joint:
+        sections = reports.make(
+            tree, predicted, annotations=labels, joint=joint, metrics=("accuracy",)
+        ).sections
+        with pytest.raises(ValueError, match="give predictions as well"):
+            reports.make(tree, annotations=labels, joint=joint)
+    (truth,) = (own for own in sections if own.key == "metrics.truth")
+    of_both = found["metrics"]["truth"]["rows"][0]
+    assert truth.rows[0]["agreement_mean"] == pytest.approx(of_both["agreement_mean"])
+    assert truth.rows[0]["mean"] == pytest.approx(of_both["mean"], abs=0.1)  # without the other classifier
+
+
+def test_reports_say_why_there_is_no_estimate_against_the_truth(files):
+    votes = read(files["votes"])
+    labels = models.Labels.from_table({name: [row[name] for row in votes] for name in votes[0]})
+    predicted = read_predictions(files["ann"], [], missing="error")
+    settings = Settings("labels", "one_coin", (1.0,), 50, 2, 1)
+    for model, words in {
+        "one_coin": "'Ann' is a rater of these labels already",
+        "dirichlet": "all raters are alike",
+    }.items():
+        joint = reporting.joint_of(labels, predicted, Sources(files["ann"]), replace(settings, model=model))
+        assert joint.tree is None and words in joint.why_not
+    assert without_section(joint.why_not).text.startswith(
+        "No estimate of accuracy against the truth: to dirichlet"
+    )

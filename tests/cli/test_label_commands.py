@@ -42,6 +42,7 @@ def test_labels_from_table_to_report(votes, tmp_path):
                 "agreement.csv",
                 "prevalence.csv",
                 "model_checks.csv",
+                "metrics_truth.csv",
             },
         ),
         ("multinomial", {"prevalence.csv", "model_checks.csv"}),
@@ -71,7 +72,14 @@ def test_labels_from_table_to_report(votes, tmp_path):
         assert ("<h2>Raters</h2>" in page) == ("raters.csv" in files)
         found = json.loads((out / "report.json").read_text())
         assert {f"{key}.csv" for key in ("prevalence", "raters", "worth", "agreement") if key in found} == (
-            files - {"reliability.csv", "prior.csv", "confusion_matrices.csv", "model_checks.csv"}
+            files
+            - {
+                "reliability.csv",
+                "prior.csv",
+                "confusion_matrices.csv",
+                "model_checks.csv",
+                "metrics_truth.csv",
+            }
         )
         assert ("whom" in found["ask_next"]["rows"][0]) == (model == "correlated_votes")
         assert len(found["ask_next"]["rows"]) == len(found["certainty"]["rows"]) == 30

@@ -1,0 +1,104 @@
+"""Report section on accuracy against the truth, by a posterior that has seen the predictions as answers of further raters."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import xarray as xr
+
+from ... import evaluation
+from ...evaluation.uncertainty.questions import OPEN
+from ..page import Row, Section
+from ..wording import with_interval
+from .metrics import difference_sentence, metric_rows, order_of, pair_rows, question_of_all
+from .model_fit import allows_for_shared_errors
+
+TITLE, KEY = "Against the truth", "metrics.truth"
+FIGURES = ("mean", "lower", "upper")
+
+
+def against_truth_section(
+    found: Mapping[str, xr.Dataset], joint: Mapping[str, xr.Dataset], checked: xr.DataTree, seed: int
+) -> Section:
+    """Return both estimates of every metric side by side.
+
+    Parameters
+    ----------
+    found, joint : mapping of str to Dataset
+        Metrics by the posterior of the raters, and by that of raters and classifiers.
+    checked : DataTree
+        The posterior of raters and classifiers, with replicates where its checks need them.
+    seed : int
+        Random seed of the checks.
+    """
+    rows, shown = [], []
+    pairs = zip(metric_rows(found), metric_rows(joint), strict=True)
+    for of_raters, of_truth in pairs:
+        own = {name: of_truth[name] for name in ("metric", "classifier")}
+        rows.append(own | of_truth | {f"agreement_{name}": of_raters[name] for name in FIGURES})
+        shown.append(
+            own
+            | {
+                "against the truth": _figure(of_truth),
+                "agreement with what the raters leave open": _figure(of_raters),
+            }
+        )
+    fits, doubtful, doubt = _fit_in_words(checked, seed)
+    text = (
+        "How good the classifiers are against the truth, by a second posterior of the same model that has seen the predictions "
+        f"as answers of further raters. {OPEN.capitalize()}, by the posterior of the raters alone, is lower for a good "
+        "classifier, since raters err: it is no accuracy. The former leans on the model, which believes that classifiers err "
+        f"independently of people. {doubt}"
+    )
+    headline = next(iter(joint))
+    facts: dict[str, Any] = {"question": question_of_all(joint), "fits": fits, "headline": headline}
+    if "difference" in joint[headline]:
+        facts["order"] = order_of(joint[headline])
+        text += f" By {headline}: {difference_sentence(pair_rows(joint)[0])}"
+    given: dict[str, Any] = {"file": "metrics_truth", "key": KEY, "facts": facts, "part": True}
+    return Section(TITLE, text, (), rows, shown=shown, alarm=doubtful, **given)
+
+
+def without_section(why: str) -> Section:
+    """Return the section that says why there is no estimate against the truth."""
+    return Section(TITLE, f"No estimate of accuracy against the truth: {why}", key=KEY, part=True)
+
+
+def truth_in_words(section: Section) -> str:
+    """Return the headline on accuracy against the truth of the best classifier; "" if there is no estimate."""
+    if not section.rows:
+        return ""
+    facts: Mapping[str, Any] = section.facts
+    first = section.rows[0]
+    if order := facts.get("order"):
+        (first,) = (
+            row for row in section.rows if (row["metric"], row["classifier"]) == (facts["headline"], order[0])
+        )
+    whose = f" of {first['classifier']}" if facts.get("order") else ""
+    doubt = ", which a check of that model doubts" if section.alarm else ""
+    return f"Against the truth the {first['metric']}{whose} is {_figure(first)}{doubt}."
+
+
+def _figure(row: Row) -> str:
+    """Return mean and interval of a row of `metric_rows`."""
+    return with_interval(*(row[name] for name in FIGURES))
+
+
+def _fit_in_words(checked: xr.DataTree, seed: int) -> tuple[bool | None, bool, str]:
+    """Return whether the posterior of raters and classifiers fits (None: not checked), whether that spoils it, and a sentence."""
+    try:
+        found = evaluation.model_checks(checked, random_seed=seed)
+    except evaluation.EvaluationError as missing:
+        return None, False, f"That is not checked: {str(missing).replace('model_checks: ', '')}."
+    if found.attrs["fits"]:
+        return True, False, "No check of it fails."
+    sentences = " ".join(found.attrs["sentences"])
+    if allows_for_shared_errors(checked, found):
+        return (
+            False,
+            False,
+            (
+                f"{sentences} Its figures allow for errors that all raters share alike, classifiers among them, not for a "
+                "classifier that errs where people do more than people do with each other."
+            ),
+        )
+    return False, True, f"Do not rely on it, a check of it fails. {sentences}"
