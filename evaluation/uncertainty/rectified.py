@@ -51,12 +51,17 @@ from ..truth.plausibility import OTHER, Block, Plausibility, plausibility_of
 from ..truth.top_labels import NO_LABEL
 from .adjusted import Scorer
 from .alignment import align
-from .intervals import summarise
+from .intervals import metric_intervals, summarise
+from .questions import is_of_truth
 
 ESTIMATES = ("rectified", "people", "judge")
 MOST_DRAWS = 2000  # of the posterior; more are thinned evenly. A point estimate has as many draws of weights
 FEW = 30  # items or clusters of a stratum with people, fewer than which are noted
 FEW_THAT_DIFFER = 5  # the same, of the effective number from which the spread comes
+DIFFERS = (
+    "the joint estimate differs from the rectified one by more than their errors: its model is wrong, such as for raters who "
+    "share errors, or the items with people are no random sample of all"
+)
 ROUNDED_TO_ZERO = 1e-12  # coefficient of the judge, from sums that cancel
 
 
@@ -119,6 +124,7 @@ def rectified(
     strata: xr.DataArray | None = None,
     clusters: xr.DataArray | None = None,
     judge_weight: float | None = None,
+    joint: xr.DataTree | None = None,
     probability: float = 0.9,
     truth: Truth | None = None,
     random_seed: int | np.random.Generator | None = None,
@@ -160,6 +166,9 @@ def rectified(
         The coefficient lambda in [0, 1]: 0 for people alone, 1 to trust the judge's differences between items.
         By default that of least variance, ``Cov(m, h) / Var(h)``, between 0 and N / (N - n), where the
         coefficient of PPI++, ``(1 - n / N) lambda``, is 1; 0 where the judge's h are all the same, or n = N.
+    joint : DataTree, optional
+        Posterior of all N items by one model of people, judge and classifiers (`Labels.with_predictions`). It is narrower
+        where its model is right; `note` says where it differs from the rectified estimate by more than their errors.
     probability : float
         Probability of the equal-tailed intervals. They are widened for few items, and may leave the metric's range.
     truth : {"label", "set", "ranking", "plausibility", "sampled"}, optional
@@ -171,19 +180,20 @@ def rectified(
     -------
     Dataset
         Over ``estimate``: "rectified"; "people", of the n items alone; "judge", its labels taken for the truth,
-        biased by its errors; and over classifier: ``mean``, ``sd``, ``interval`` (bound: lower, upper), ``mcse`` and
-        ``interval_mcse`` (Monte Carlo errors of mean and bounds), and ``plug_in``, with equal weights and the
-        posterior mean of m. Over classifier: ``judge_weight`` (lambda, with `strata` also over stratum); ``gain``,
-        the variance by people alone divided by the rectified; ``effective_items``, n times the gain; ``note``, what the
-        numbers are worth where that is little, else "". Attributes: ``question`` in words, ``n``, ``N``,
+        biased by its errors; with `joint` also "joint", as `metric_intervals` by that posterior; and over
+        classifier: ``mean``, ``sd``, ``interval`` (bound: lower, upper), ``mcse`` and ``interval_mcse`` (Monte
+        Carlo errors of mean and bounds), and ``plug_in``, with equal weights and the posterior mean of m. Over
+        classifier: ``judge_weight`` (lambda, with `strata` also over stratum); ``gain``, the variance by people
+        alone divided by the rectified; ``effective_items``, n times the gain; ``note``, what the numbers are worth
+        where that is little, else "". Attributes: ``question`` in words, ``n``, ``N``,
         ``metric``, ``larger_is_better``, ``probability``.
 
     Raises
     ------
     EvaluationError
         If the metric is none of single items; items of posterior, predictions and judge do not match, or are
-        repeated; a stratum has fewer than two items, or clusters, with people; or a probability or `judge_weight`
-        is out of range.
+        repeated; a stratum has fewer than two items, or clusters, with people; a probability or `judge_weight`
+        is out of range; or `joint` has not seen the predictions of all items as answers of raters.
 
     Examples
     --------
@@ -243,6 +253,14 @@ def rectified(
     classifier = people.aligned.classifier
     named = classifier is not None
     result = result.assign_coords(classifier=classifier.to_numpy()) if named else result.isel(classifier=0)
+    if joint is not None:
+        options = {
+            "probability": probability,
+            "truth": truth,
+            "random_seed": random_seed,
+            "progressbar": False,
+        }
+        result = _with_joint(result, metric_intervals(metric, joint, predictions, **options))
     return result.assign_attrs(_attributes(people.metric, design, probability))
 
 
@@ -502,6 +520,31 @@ def _summary(people: Scorer, draws: np.ndarray, widening: np.ndarray, probabilit
     gain = (variance.sel(estimate="people", drop=True) / least.where(least > 0)).fillna(1.0)
     error = factor * result["interval_mcse"]
     return result.assign(interval=interval, interval_mcse=error, gain=gain).transpose(..., "bound")
+
+
+def _with_joint(result: xr.Dataset, joint: xr.Dataset) -> xr.Dataset:
+    """Add the estimate by one model of all items, and note where it differs from the rectified one by more than their errors."""
+    if not is_of_truth(question := joint.attrs["question"]):
+        raise EvaluationError(
+            f"joint: expected the posterior of people, judge and classifiers for all items; its metric is {question}"
+        )
+    both, draws = joint.sel(source="both", drop=True), joint.sel(source="raters", drop=True)
+    own = both[["sd", "interval", "interval_mcse"]].assign(
+        mean=draws["mean"], mcse=draws["mcse"], plug_in=draws["mean"]
+    )
+    by_estimate = [name for name, values in result.data_vars.items() if "estimate" in values.dims]
+    together = xr.concat(
+        [result[by_estimate], own.assign_coords(estimate="joint")],
+        "estimate",
+        coords="minimal",
+        compat="override",
+    )
+    result = result.drop_dims("estimate").assign(together)
+    rectified, other = (together.sel(estimate=name) for name in ("rectified", "joint"))
+    error = np.hypot(rectified["sd"], other["sd"])
+    differs = abs(rectified["mean"] - other["mean"]) > norm.ppf((1 + joint.attrs["probability"]) / 2) * error
+    note = xr.where(result["note"] == "", DIFFERS, result["note"] + ("; " + DIFFERS))
+    return result.assign(note=xr.where(differs, note, result["note"]))
 
 
 def _notes(

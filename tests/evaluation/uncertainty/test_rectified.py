@@ -391,3 +391,54 @@ def test_items_that_do_not_match_are_named(people, claims, judge, message):
 def test_metrics_of_all_items_together_are_refused(metric):
     with pytest.raises(evaluation.EvaluationError, match="only a mean over items can be rectified"):
         evaluation.rectified(metric, certain([1, 0], [0, 1]), labels(RIGHT[:3]), labels(RIGHT[:3]))
+
+
+def posterior_of_all(right, sure, classifier="net"):
+    """Posterior of the items in which the truth is yes with probability `sure` where right, and "net" said yes of all."""
+    p = np.stack([1 - sure * right, sure * right], axis=1)[None, None]
+    draws = np.repeat(p, 200, axis=1)
+    plausibility = (("chain", "draw", "item", "category"), draws, {"truth": "category"})
+    names = {
+        "item": np.arange(len(right)),
+        "category": ["no", "yes"],
+        "rater": [classifier],
+        "kind": ("rater", ["classifier"]),
+    }
+    codes = {"annotation_item": np.arange(len(right)), "annotation_rater": np.zeros(len(right), int)}
+    return xr.DataTree.from_dict(
+        {
+            "posterior": xr.Dataset({"plausibility": plausibility}, names),
+            "constant_data": xr.Dataset({name: ("annotation", own) for name, own in codes.items()}),
+            "observed_data": xr.Dataset({"observed_label": ("annotation", np.ones(len(right), int))}),
+        }
+    )
+
+
+@pytest.mark.parametrize(("sure", "differs"), [(1.0, False), (0.6, True)])
+def test_the_joint_estimate_stands_beside_the_rectified_one(sure, differs):
+    claims = labels(np.ones(len(RIGHT))).assign_coords(classifier="net")
+    given = (ACCURACY, certain(RIGHT[CHOSEN], CHOSEN), claims, labels(JUDGED))
+    joint = posterior_of_all(RIGHT, sure)
+    found = evaluation.rectified(*given, joint=joint, random_seed=1)
+    alone = evaluation.rectified(*given, random_seed=1)
+    xr.testing.assert_allclose(found.sel(estimate=list(module.ESTIMATES))["mean"], alone["mean"])
+    plain = evaluation.metric_intervals(ACCURACY, joint, claims, random_seed=1, progressbar=False)
+    own = found.sel(estimate="joint")
+    assert own["mean"].item() == pytest.approx(sure * RIGHT.mean(), abs=0.01)
+    np.testing.assert_allclose(own["interval"], plain["interval"].sel(source="both"))
+    assert (module.DIFFERS in found["note"].item()) == differs
+
+
+def test_a_joint_posterior_that_has_not_seen_the_predictions_is_refused():
+    claims = labels(np.ones(len(RIGHT))).assign_coords(classifier="net")
+    with pytest.raises(
+        evaluation.EvaluationError, match="joint: expected the posterior of people, judge and classifiers"
+    ):
+        evaluation.rectified(
+            ACCURACY,
+            certain(RIGHT[CHOSEN], CHOSEN),
+            claims,
+            labels(JUDGED),
+            joint=posterior_of_all(RIGHT, 1.0, "another"),
+            random_seed=1,
+        )
