@@ -1,6 +1,7 @@
 """Configuration of the site; `uv run --group docs sphinx-build -W docs docs/_build` builds it, without a network."""
 
 import logging
+import os
 import sys
 from pathlib import Path
 
@@ -13,15 +14,38 @@ author = "The raterzoo developers"
 copyright = "The raterzoo developers"
 release = version = raterzoo.__version__
 
-extensions = ["repository_pages", "myst_nb", "sphinx.ext.mathjax", "sphinx_copybutton", "sphinx_design"]
+extensions = [
+    "repository_pages",
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "docstrings",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
 exclude_patterns = ["_build", "README.md"]
-needs_sphinx = "8.1"
 nitpicky = True
+nitpick_ignore_regex = [
+    ("py:.*", r"(arviz|pymc|numpy|xarray)\..*"),  # their pages are elsewhere, and a build fetches nothing
+    ("py:obj", r"\w+"),  # attributes and arguments
+    ("py:class", r"raterzoo\.models\.distributions\..*RV"),
+]
 
 # Pages in Markdown
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-nb_execution_mode = "off"
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 180
+os.environ.pop("MPLBACKEND", None)  # pages that run have a backend of their own
+
+# Reference, out of the docstrings
+templates_path = ["_templates"]
+default_role = "autolink"  # a name in backticks is a link where it is one of ours
+autodoc_typehints = "none"  # numpydoc's sections say them
+numpydoc_show_class_members = False
 
 # Looks: everything that a page needs lies beside it
 html_theme = "pydata_sphinx_theme"

@@ -65,11 +65,13 @@ def iterate(
 
     I is the Fisher information in the answers about d_e, J the observed information, P = 1 / s_e. The options:
 
-    | variance | v_e | prior | m_e, s_e |
-    |---|---|---|---|
-    | fisher | 1 / I | predicted | m_e: difference of the last qualities; 1 / s_e: mean of its last value and 1 / v_e |
-    | laplace | 1 / (J + P) | frozen | d_e and v_e of the first iteration, by the averaged link |
-    | printed | I / (J + P)^2 | printed | the last d_e and v_e |
+    ========  =============  =========  ==================================================================================
+    variance  v_e            prior      m_e, s_e
+    ========  =============  =========  ==================================================================================
+    fisher    1 / I          predicted  m_e: difference of the last qualities; 1 / s_e: mean of its last value and 1 / v_e
+    laplace   1 / (J + P)    frozen     d_e and v_e of the first iteration, by the averaged link
+    printed   I / (J + P)^2  printed    the last d_e and v_e
+    ========  =============  =========  ==================================================================================
 
     The printed prior is estimated from the answers that it is combined with, but treated as independent of them: P
     outgrows the information doubly exponentially, (1, 4, 25, 676, ...) times.
@@ -138,13 +140,15 @@ def quite(
         P(rater k prefers i to j) = F(rho_k (q_i - q_j))
         q on an interval of length 1,   rho ~ Uniform(1, 20)
 
-    | symbol | meaning | variable | dims |
-    |---|---|---|---|
-    | q | quality, centred | ``quality`` | item |
-    | rho | reliability | ``reliability`` | rater |
-    | delta | distance of a pair | ``distance`` | pair |
-    | sigma | its variance (a variance everywhere, omega = 1 / sigma) | ``distance_variance`` | pair |
-    | F, G | link, link averaged over rho | `averaged_link` | |
+    ======  =======================================================  =====================  =====
+    symbol  meaning                                                  variable               dims
+    ======  =======================================================  =====================  =====
+    q       quality, centred                                         ``quality``            item
+    rho     reliability                                              ``reliability``        rater
+    delta   distance of a pair                                       ``distance``           pair
+    sigma   its variance (a variance everywhere, omega = 1 / sigma)  ``distance_variance``  pair
+    F, G    link, link averaged over rho                             `averaged_link`
+    ======  =======================================================  =====================  =====
 
     The function `iterate` has the iteration and the three options of the printed formulas. The scale of the
     qualities is weakly identified, by the two ranges alone: estimated qualities are shrunk, by a factor of

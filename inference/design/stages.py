@@ -20,7 +20,7 @@ def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | 
 
         rho_k^2 I(rho_k d),   I = F'^2 / (F (1 - F))
 
-    which is largest at rho_k |d| = 2.399 for the logistic link and 1.575 for the normal one. A rater beyond
+    which is largest at rho_k abs(d) = 2.399 for the logistic link and 1.575 for the normal one. A rater beyond
     that is nearly certain which item is better, and tells little about the distance.
 
     Parameters

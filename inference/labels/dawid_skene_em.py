@@ -154,11 +154,13 @@ def dawid_skene_em(
         E-step  P(T_i = j | answers) proportional to  p_j prod of pi^k_jl over the answers to i
         M-step  p_j and pi^k_jl proportional to  pseudo-counts + expected counts
 
-    | symbol | meaning | variable | dims |
-    |---|---|---|---|
-    | p | prevalence | ``prevalence`` | category |
-    | pi | confusion matrix | ``confusion`` | rater, category, answer |
-    | P(T) | plausibility | ``plausibility`` | item, category |
+    ======  ================  ================  =======================
+    symbol  meaning           variable          dims
+    ======  ================  ================  =======================
+    p       prevalence        ``prevalence``    category
+    pi      confusion matrix  ``confusion``     rater, category, answer
+    P(T)    plausibility      ``plausibility``  item, category
+    ======  ================  ================  =======================
 
     Parameters
     ----------

@@ -37,11 +37,13 @@ def glad_em(
 
     The other labels are equally probable.
 
-    | symbol | meaning | variable | dims |
-    |---|---|---|---|
-    | p | prevalence | ``prevalence`` | category |
-    | alpha | ability | ``ability`` | rater |
-    | 1 / beta | difficulty | ``difficulty`` | item |
+    ========  ==========  ==============  ========
+    symbol    meaning     variable        dims
+    ========  ==========  ==============  ========
+    p         prevalence  ``prevalence``  category
+    alpha     ability     ``ability``     rater
+    1 / beta  difficulty  ``difficulty``  item
+    ========  ==========  ==============  ========
 
     Parameters
     ----------

@@ -53,13 +53,15 @@ def mace_em(
     EM maximises the posterior of the log odds, whose density has the exponents a, b and c. Variational Bayes
     maximises a lower bound of the log evidence.
 
-    | symbol | meaning | variable | dims |
-    |---|---|---|---|
-    | p | prevalence | ``prevalence`` | category |
-    | theta | competence | ``competence`` | rater |
-    | xi | labels of a spamming rater | ``spam`` | rater, label |
-    | a, b | prior counts of theta | ``competence_concentration`` | |
-    | c | prior counts of xi | ``spam_concentration`` | label, or rater, label |
+    ======  ==========================  ============================  ======================
+    symbol  meaning                     variable                      dims
+    ======  ==========================  ============================  ======================
+    p       prevalence                  ``prevalence``                category
+    theta   competence                  ``competence``                rater
+    xi      labels of a spamming rater  ``spam``                      rater, label
+    a, b    prior counts of theta       ``competence_concentration``
+    c       prior counts of xi          ``spam_concentration``        label, or rater, label
+    ======  ==========================  ============================  ======================
 
     Parameters
     ----------

@@ -176,6 +176,8 @@ def _numba_ranked_candidates(op, node):
 class PartialRanking(pm.Discrete):
     """Plackett-Luce distribution of a ranking with ties whose last block is unranked.
 
+    Law of a ranking b:
+
         b ~ PartialRanking(log worth, sizes) ** reliability
         p(b) = prod_l p(block l before everything after it),  p(k first) = w_k / sum(w)  for a block of one
 
@@ -183,7 +185,7 @@ class PartialRanking(pm.Discrete):
     symbol                argument                                              dims
     ====================  ====================================================  ==========
     log w                 log_worth; any value in places after the candidates   place
-    |b_1|, ..., |b_L|     sizes: size of every block, the unranked one last,    block
+    sizes of b_1 ... b_L  sizes: size of every block, the unranked one last,    block
                           then zeros
     r (paper: gamma)      reliability: power of the likelihood, positive        scalar
     b                     value: block number of each candidate, -1 = padding   place

@@ -53,18 +53,18 @@ def correlated_votes(
     the gold items of the study, update it before sampling, and (a, b) have mean and variance of the result. Errors
     that all raters share leave no residual; gold items show them: 50 make the claims of a study precise.
 
-    ====================  =======================  =================================
-    symbol                variable                 dims
-    ====================  =======================  =================================
-    p                     prevalence               category
-    pi                    confusion                rater, category, answer
-    rho                   vote_correlation         none
-    p(T | y, p, pi, rho)  plausibility             item, category
-    p(T | y, p, pi, 0)    independent_plausibility item, category
-    y                     observed_label           annotation
-    alpha, beta           ..._concentration=       arguments
-    (a, b)                vote_correlation=        argument
-    ====================  =======================  =================================
+    ====================  ========================  =================================
+    symbol                variable                  dims
+    ====================  ========================  =================================
+    p                     prevalence                category
+    pi                    confusion                 rater, category, answer
+    rho                   vote_correlation          none
+    p(T | y, p, pi, rho)  plausibility              item, category
+    p(T | y, p, pi, 0)    independent_plausibility  item, category
+    y                     observed_label            annotation
+    alpha, beta           ..._concentration=        arguments
+    (a, b)                vote_correlation=         argument
+    ====================  ========================  =================================
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def shared_guess(
     s Phi + (1 - s) pi    confusion             rater, category, answer: copied or not
     p(T | all but G, T)   plausibility          item, category
     y                     observed_label        annotation
-    alpha, beta, phi, ... ..._concentration=    arguments
+    alpha, beta, phi ...  ..._concentration=    arguments
     ====================  ====================  ==========================================
 
     With ``shared_concentration="learned"`` the raters of a group copy about as often: a = m_g n_g, b = (1 - m_g) n_g, with

@@ -74,7 +74,8 @@ def plackett_luce(
     --------
     >>> from raterzoo import models
     >>> rankings = models.simulators.rankings(items=5, categories=4, raters=3, random_seed=1).data
-    >>> models.plackett_luce(rankings).named_vars_to_dims["plausibility"]
+    >>> model = models.plackett_luce(rankings)
+    >>> model.named_vars_to_dims["plausibility"]
     ('candidate',)
     >>> models.plackett_luce(rankings, candidates="all").named_vars_to_dims["plausibility"]
     ('item', 'category')

@@ -1,0 +1,52 @@
+"""The site has every public name once; read from the sources, nothing is built or imported."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PACKAGES = ("models", "inference", "evaluation", "reports", "cli")
+EXPORT = re.compile(r"^from (\S+) import (\w+) as (\w+)$", re.MULTILINE)
+LISTED = re.compile(r"^\.\. currentmodule:: (\S+)$|^   (\w+)$", re.MULTILINE)
+
+
+def public_names():
+    """Return {origin of a public object: its shortest public name}; packages that are exported are none."""
+    names = {}
+    stubs = [p for package in PACKAGES for p in (ROOT / package).rglob("__init__.pyi")]
+    for stub in sorted(stubs, key=lambda p: len(p.parts)):
+        package = ".".join(("raterzoo", *stub.parent.relative_to(ROOT).parts))
+        for module, name, _ in EXPORT.findall(stub.read_text()):
+            if module != ".":
+                names.setdefault((package + module, name), f"{package}.{name}")
+    return set(names.values())
+
+
+def listed_names(pages):
+    """Return the names that pages of the reference list, with their packages."""
+    names = []
+    for page in pages:
+        package = ""
+        for module, name in LISTED.findall(page):
+            package = module or package
+            if name:
+                names.append(f"{package}.{name}")
+    return names
+
+
+def reference():
+    return [page.read_text() for page in (DOCS / "reference").glob("*.rst") if page.stem != "index"]
+
+
+def test_each_public_name_is_once_in_the_reference():
+    public, listed = public_names(), Counter(listed_names(reference()))
+    assert len(public) > 100
+    assert public == set(listed), public ^ set(listed)
+    assert set(listed.values()) == {1}, [name for name, times in listed.items() if times > 1]
+
+
+def test_a_name_left_out_or_twice_is_found():
+    pages = [page.replace("   dawid_skene\n", "") for page in reference()]
+    assert public_names() - set(listed_names(pages)) == {"raterzoo.models.dawid_skene"}
+    assert Counter(listed_names(reference() + pages))["raterzoo.models.one_coin"] == 2
