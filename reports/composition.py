@@ -20,7 +20,8 @@ from ..evaluation.uncertainty.questions import OPEN, is_of_raters, is_of_truth
 from ..models import Comparisons, Labels, PartialRankings, Scores, catalog
 from ..models._catalog import annotation_kinds
 from ..models.data.look_alikes import alike_in_words, look_alikes
-from .page import Section, page_text, write_report
+from .items import Items
+from .page import Row, Section, page_text, write_report
 from .posterior_files import kept_posterior
 from .sections.against_truth import against_truth_section, truth_in_words, without_section
 from .sections.certainty import agreement_section, certainty_section, strips_section
@@ -36,6 +37,7 @@ from .sections.comparisons import (
 from .sections.equivalence import equivalence_part, worths_in_words
 from .sections.fit import citation_section, convergence_section, model_section, versions_of
 from .sections.labels import truth_sections, worth_figures
+from .sections.lookup import score_items, truth_items, vote_items
 from .sections.metrics import default_metrics, found_metrics, metric_sections, question_of_all, scored
 from .sections.model_fit import fit_sections
 from .sections.next_annotation import item_questions, pair_questions
@@ -218,6 +220,8 @@ class Report:
         In reading order.
     tree : DataTree
         The posterior that is reported in full.
+    items : Items, optional
+        Estimates, annotations and predictions of each item, to look up on the page.
 
     Examples
     --------
@@ -234,6 +238,7 @@ class Report:
     summary: str
     sections: Sequence[Section]
     tree: xr.DataTree
+    items: Items | None = None
 
     @property
     def headlines(self) -> list[str]:
@@ -241,7 +246,7 @@ class Report:
         return headlines(self.sections)
 
     def write(self, folder: Path | str, *, keep: str | None = None) -> Path:
-        """Write ``report.html``, ``report.json``, the posterior and a CSV file for each table.
+        """Write ``report.html``, ``report.json``, ``items.jsonl``, the posterior and a CSV file for each table.
 
         Parameters
         ----------
@@ -268,11 +273,12 @@ class Report:
         files = Section("Posterior", kept.in_words(kept.name))
         *sections, cite = self.sections
         sections = [*sections, files, cite]
-        return write_report(folder, self.title, self.summary, sections, box=self.headlines, facts=facts)
+        said = {"box": self.headlines, "facts": facts, "items": self.items}
+        return write_report(folder, self.title, self.summary, sections, **said)
 
     def _repr_html_(self) -> str:
         """Return the page in a frame, so that its style does not reach the notebook."""
-        page = page_text(self.title, self.summary, self.sections, self.headlines)
+        page = page_text(self.title, self.summary, self.sections, self.headlines, self.items)
         return f'<iframe srcdoc="{escape(page)}" width="100%" height="800"></iframe>'
 
 
@@ -502,7 +508,8 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
     ]
     sections += [*sensitivity_sections(study, found), *risk_parts(study), *item_questions(study)]
     summary = f"{len(data.items):,} items, {len(data.raters):,} raters, {len(data):,} annotations."
-    return _report(study.settings, summary, sections, tree)
+    items = truth_items(tree, data, _rows_of(certainty, "certainty"), study.predicted)
+    return _report(study.settings, summary, sections, tree, items)
 
 
 def _against_truth(study: Study, found: Mapping[str, xr.Dataset]) -> list[Section]:
@@ -557,11 +564,13 @@ def score_report(
     ]
     replicates = _predicted(tree, model, settings)
     sections += predictive_fit_sections(replicates, scores.rater_attributes, settings.seed)
+    locations, above = _rows_of(sections, "locations"), []
     if settings.thresholds:
         judged, sides = _threshold_sections(tree, scores, settings, predicted, metrics)
-        sections = [*judged, *sections, *sides]
+        sections, above = [*judged, *sections, *sides], _rows_of(sides, "certainty")
     summary = f"{len(scores.items):,} items, {_raters(scores)}, {len(scores):,} scores."
-    return _report(settings, summary, sections, tree)
+    items = score_items(scores, locations, above, predicted)
+    return _report(settings, summary, sections, tree, items)
 
 
 def _predicted(tree: xr.DataTree, model: pm.Model | None, settings: Settings) -> xr.DataTree | None:
@@ -630,7 +639,12 @@ def comparison_report(
     ]
     sections.append(pair_questions(tree, ids_by_rank(tree, boards[0].rows)))
     summary = f"{len(votes.items):,} items, {_raters(votes)}, {len(votes):,} votes."
-    return _report(settings, summary, sections, tree)
+    return _report(settings, summary, sections, tree, vote_items(votes, boards[0].rows, orders))
+
+
+def _rows_of(sections: Sequence[Section], key: str) -> Sequence[Row]:
+    """Return the rows of the section with a key."""
+    return next(own.rows for own in sections if own.key == key)
 
 
 def _raters(data: Comparisons | Scores) -> str:
@@ -638,7 +652,9 @@ def _raters(data: Comparisons | Scores) -> str:
     return "anonymous raters" if data.anonymous else f"{len(data.raters):,} raters"
 
 
-def _report(settings: Settings, summary: str, sections: Sequence[Section], tree: xr.DataTree) -> Report:
+def _report(
+    settings: Settings, summary: str, sections: Sequence[Section], tree: xr.DataTree, items: Items
+) -> Report:
     """Return the report with the title of its kind and the reference of the model."""
     sections = [*sections, citation_section(settings.model)]
-    return Report(settings.kind, TITLES[settings.kind], summary, sections, tree)
+    return Report(settings.kind, TITLES[settings.kind], summary, sections, tree, items)

@@ -1,4 +1,4 @@
-"""HTML page of a report with inline figures; its tables as CSV, its content as JSON."""
+"""HTML page of a report with inline figures; its tables as CSV, its content as JSON, its items as JSON lines."""
 
 import csv
 import json
@@ -20,7 +20,9 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from ..models.data.reading.formulas import guarded
+from .embedded import Embedded, cell_text, embedded_items, embedded_rows
 from .figures import caption, figure_markup
+from .items import FILE, Items
 
 SCHEMA = 1
 ROWS_SHOWN = 30
@@ -109,6 +111,7 @@ def write_report(
     *,
     box: Sequence[str] = (),
     facts: Mapping[str, object] | None = None,
+    items: Items | None = None,
 ) -> Path:
     """Write ``report.html``, ``report.json`` and a CSV file for each table.
 
@@ -124,6 +127,8 @@ def write_report(
         Key sentences, shown on top.
     facts : mapping, optional
         Further keys of ``report.json``.
+    items : Items, optional
+        Items to look up, as of `Report.items`; all are written to ``items.jsonl``.
 
     Returns
     -------
@@ -154,17 +159,22 @@ def write_report(
         if section.file:
             write_table(folder / f"{section.file}.csv", section.rows)
     path = folder / "report.html"
-    path.write_text(page_text(title, summary, sections, box), encoding="utf-8")
+    path.write_text(page_text(title, summary, sections, box, items), encoding="utf-8")
+    if items is not None:
+        with (folder / FILE).open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(to_json(own), ensure_ascii=False) + "\n" for own in items.documents())
     heading = {"title": title, "summary": [summary, *box]}
     write_json(folder / "report.json", json_document({**heading, **(facts or {})}, sections))
     return path
 
 
-def page_text(title: str, summary: str, sections: Sequence[Section], box: Sequence[str]) -> str:
+def page_text(
+    title: str, summary: str, sections: Sequence[Section], box: Sequence[str], items: Items | None = None
+) -> str:
     """Return the HTML page of a report as text."""
     loader = PackageLoader(__package__ or "raterzoo.reports", "")
     environment = Environment(loader=loader, autoescape=select_autoescape(), trim_blocks=True)
-    environment.filters |= {"linked": _linked, "cell": _cell, "digest": _digest}
+    environment.filters |= {"linked": _linked, "cell": cell_text, "digest": _digest}
     alarms = [
         {"place": f"“{own.title}”" if own.part else "the numbers of this page", "text": own.text}
         for own in sections
@@ -178,13 +188,14 @@ def page_text(title: str, summary: str, sections: Sequence[Section], box: Sequen
     page = environment.get_template("page.html").render(
         title=title, summary=summary, views=views, box=box, box_terms=box_terms,
         alarm=alarm, glossary=[term for term in terms() if term.name in known],
+        items=items, found=items and embedded_items(items), file=FILE,
     )  # fmt: skip
     return page.translate(BIDI_CONTROLS)
 
 
-def _digest(style: str) -> str:
-    """Return the digest by which the content security policy of the page allows its style sheet."""
-    return f"sha256-{b64encode(sha256(style.encode()).digest()).decode()}"
+def _digest(content: str) -> str:
+    """Return the digest by which the content security policy of the page allows its style sheet, or its script."""
+    return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
 
 
 # --- Glossary: each term of ``glossary.tsv`` with the words that it is found by, and its meaning ---
@@ -226,18 +237,19 @@ def new_terms(texts: Iterable[str], known: set[str]) -> list[Term]:
 
 
 class _View(NamedTuple):
-    """Section as on the page: with its anchor, its figures, and the terms that it is the first to use."""
+    """Section as on the page: with its anchor, its figures, the terms that it is the first to use, and rows to sort."""
 
     section: Section
     anchor: str
     figures: Sequence[Mapping[str, Any]]
     terms: Sequence[Term]
+    rows: Embedded | None  # of a table with more rows than the page shows
 
 
 def _views(sections: Sequence[Section], known: set[str]) -> list[_View]:
     """Return the sections as on the page; terms in `known` have been explained."""
     views: list[_View] = []
-    taken, number = {"glossary"}, 0
+    taken, number = {"glossary", "items"}, 0
     for section in sections:
         anchor = name = re.sub("[^a-z0-9]+", "-", section.title.lower()).strip("-") or "section"
         while anchor in taken:
@@ -252,7 +264,8 @@ def _views(sections: Sequence[Section], known: set[str]) -> list[_View]:
         columns = [str(name) for name in section.table[0]] if section.table else []
         named = {str(row[name]) for row in section.table for name in NAMING & row.keys()}
         texts = [section.title, section.text, *columns, *named, *(own["caption"] for own in figures)]
-        views.append(_View(section, anchor, figures, new_terms(texts, known)))
+        rows = embedded_rows(section.table) if 0 < section.most < len(section.table) else None
+        views.append(_View(section, anchor, figures, new_terms(texts, known), rows))
     return views
 
 
@@ -280,15 +293,6 @@ def write_table(path: Path, rows: Sequence[Row]) -> None:
 def _guarded(cell: object) -> object:
     """Guard a cell that a spreadsheet would run as a formula."""
     return guarded(cell) if isinstance(cell, str) else cell
-
-
-def _cell(value: object) -> str:
-    """Text of a cell: small numbers to three decimals."""
-    if value is None:
-        return ""
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:z.3f}" if abs(value) < 10 else f"{value:,.1f}"
 
 
 # --- Content as JSON ---

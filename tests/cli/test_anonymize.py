@@ -1,5 +1,7 @@
 """With --anonymize no rater is named in what a fit writes, and all that is said of them stays."""
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -10,6 +12,7 @@ from raterzoo.models import Labels
 from raterzoo.models._catalog import annotation_kinds
 
 from tests.support.command_line import read, run, write
+from tests.support.pages import data_of
 
 NAMES = [f"Dr. Name {k}" for k in range(5)]
 ITEMS = [f"i{k}" for k in range(12)]
@@ -71,6 +74,11 @@ def test_a_report_with_a_category_that_is_only_predicted_has_no_names(tmp_path):
     assert "Only predicted: unused" in (tmp_path / "out" / "report.html").read_text("utf-8")
     for file in (tmp_path / "out").iterdir():
         assert b"Name" not in file.read_bytes(), file
+    lines = (tmp_path / "out" / "items.jsonl").read_text("utf-8").splitlines()
+    answers = [own for line in lines for own in json.loads(line)["raters"]]
+    assert {own["rater"] for own in answers} == {f"rater {k + 1}" for k in range(5)}
+    held = data_of((tmp_path / "out" / "report.html").read_text("utf-8"))["items-data"]
+    assert "rater 5" in held["texts"] and len(held["items"]) == len(ITEMS)
     worth = read(tmp_path / "out" / "worth.csv")
     assert sorted(row["kind"] for row in worth) == ["expert"] + ["novice"] * 4
 

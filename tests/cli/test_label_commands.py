@@ -57,6 +57,7 @@ def test_labels_from_table_to_report(votes, tmp_path):
             == {
                 "report.html",
                 "report.json",
+                "items.jsonl",
                 "posterior.nc",
                 "certainty.csv",
                 "certainty_and_agreement.csv",

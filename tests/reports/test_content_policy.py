@@ -1,4 +1,4 @@
-"""The page's content security policy lets its own styles and pictures through, in light and dark, and no script."""
+"""The page's content security policy lets its own styles, pictures and script through, in light and dark, and no other."""
 
 import re
 import shutil
@@ -9,6 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 from raterzoo.reports.page import Section, page_text
+
+from tests.support.pages import foreign_scripts
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 SCHEMES = {"dark": 0, "light": 1}
@@ -58,14 +60,15 @@ def test_the_policy_is_of_this_page():
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     parts = dict(part.split(" ", 1) for part in policy.split("; "))
     assert parts["img-src"] == "data:" and parts["base-uri"] == parts["form-action"] == "'none'"
-    assert not {"script-src", "connect-src", "font-src"} & set(parts)  # those of default-src
+    assert not {"connect-src", "font-src"} & set(parts)  # those of default-src
+    assert parts["script-src"].startswith("'sha256-") and not foreign_scripts(page())
     assert "unsafe" not in policy.replace("style-src-attr 'unsafe-inline'", "")
     assert page().index("http-equiv") < page().index("<style>")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="needs chromium")
-def test_a_browser_blocks_nothing_of_the_page_and_every_script(tmp_path):
+def test_a_browser_blocks_nothing_of_the_page_and_every_other_script(tmp_path):
     text = page()
     for scheme, corner in {"dark": (0x17, 0x19, 0x1C), "light": (255, 255, 255)}.items():
         said, _, colour = shown(tmp_path, text, scheme)
@@ -78,3 +81,5 @@ def test_a_browser_blocks_nothing_of_the_page_and_every_script(tmp_path):
     assert 'class="run"' in shown(tmp_path, bare, "light")[1]  # the policy is what stops it
     said, _, _ = shown(tmp_path, text.replace("margin: 2.5rem", "margin: 3rem"), "dark")
     assert any("style" in line for line in said)  # a style sheet that is not the page's own
+    said, document, _ = shown(tmp_path, text.replace('"use strict"', '"use  strict"'), "dark")
+    assert any("script" in line for line in said) and "<button" not in document  # nor a script
