@@ -16,6 +16,8 @@ release = version = raterzoo.__version__
 
 extensions = [
     "repository_pages",
+    "facts",
+    "pictures",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",

@@ -1,0 +1,100 @@
+"""The README and the pages of the site tell the truth: their code runs as it stands, and prints what is printed."""
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from matplotlib.testing.compare import compare_images
+
+from tests.support.printed_code import (
+    BLOCK,
+    NOT_RUN,
+    PAGES,
+    README,
+    agree,
+    commands,
+    fresh_folder,
+    outputs,
+    steps,
+)
+
+ROOT = Path(__file__).parents[2]
+RUN = [page for page in PAGES if steps(page.read_text())]
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_code_runs_and_prints_what_is_printed(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(fresh_folder(tmp_path))
+    monkeypatch.setenv("COLUMNS", "80")
+    on_page = steps(page.read_text())
+    for (code, printed, _), found in zip(on_page, outputs(on_page), strict=True):
+        remedy = (
+            f"if that is meant, `python -m tests.support.printed_code {page.relative_to(ROOT)}` writes it"
+        )
+        assert printed is None or agree(printed, found), "\n".join([code, *found, remedy])
+
+
+def test_links_of_the_readme_lead_somewhere():
+    text = README.read_text()
+    linked = re.findall(r"\]\((?!https?:)(.*?)\)", text)
+    linked += re.findall(r"`((?:examples|notebooks|benchmarks|docs|evidence)/[\w./-]*)`", text)
+    assert len(linked) > 5
+    for path in linked:
+        assert (ROOT / path).exists(), path
+
+
+def test_few_commands_are_not_run():
+    bodies = [
+        body for page in PAGES for kind, body, _ in BLOCK.findall(page.read_text()) if kind == "console"
+    ]
+    found = [command for body in bodies for command, _ in commands(body)]
+    kept_out = [command for command in found if any(mark in command for mark in NOT_RUN)]
+    assert len(kept_out) <= 2
+    run = [code for page in PAGES for code, _, kind in steps(page.read_text()) if kind == "console"]
+    assert len(run) == len(found) - len(kept_out) > 5
+
+
+def test_the_picture_of_the_readme_is_drawn_by_its_script(tmp_path):
+    pictures = runpy.run_path(str(ROOT / "docs/_extensions/pictures.py"))
+    pictures["draw"](ROOT / "docs/figures/strips.py", tmp_path / "found.png")
+    remedy = "if that is meant, `python docs/_extensions/pictures.py` draws it"
+    assert compare_images(pictures["OF_THE_README"], tmp_path / "found.png", tol=5) is None, remedy
+
+
+@pytest.mark.parametrize(
+    ("printed", "found"),
+    [
+        (["mean 0.69"], ["mean 0.74"]),
+        (["mean 0.69"], ["median 0.69"]),
+        (["12 items"], ["13 items"]),
+        (["best 81%"], ["best 85%"]),
+        (["bulk ESS >= 1,000"], ["bulk ESS >= 700"]),
+        (["sd 7e-05"], ["sd 7e-04"]),
+        (["a", "b"], ["a"]),
+        (["a", "..."], ["b", "c"]),
+        (["...", "wrote report.html"], ["wrote report.html"]),
+    ],
+)
+def test_other_output_is_found(printed, found):
+    assert agree(printed, [line.replace("...", "any\nthing") for line in printed])
+    assert not agree(printed, found)
+
+
+def test_blocks_of_a_page_are_read_in_order():
+    page = "```python\nx = 1\n```\n\ntext\n\n```python\nprint(x)\n```\n\n```text\n2\n```\n"
+    (_, nothing, _), (code, printed, _) = on_page = steps(page)
+    assert (nothing, printed) == (None, ["2"])
+    assert [*outputs(on_page)] == [[], ["1"]]
+    assert not agree(printed, ["1"]), code
+
+
+def test_example_tables_are_what_the_simulators_draw(tmp_path):
+    for name in ("__main__.py", "patients.csv"):
+        (tmp_path / "examples").mkdir(exist_ok=True)
+        (tmp_path / "examples" / name).write_text((ROOT / "examples" / name).read_text())
+    subprocess.run([sys.executable, "-m", "examples"], cwd=tmp_path, check=True)
+    kept, drawn = ({p.name: p.read_text() for p in (f / "examples").glob("*.csv")} for f in (ROOT, tmp_path))
+    assert kept == drawn
