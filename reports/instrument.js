@@ -124,35 +124,47 @@
 
   // --- Items ---
 
-  // Edit distance, or more than `most` if it is.
-  const distance = (a, b, most) => {
-    if (Math.abs(a.length - b.length) > most) return most + 1;
-    let row = Array.from({ length: b.length + 1 }, (_, k) => k);
-    for (let i = 1; i <= a.length; i++) {
-      const next = [i];
-      let least = i;
-      for (let j = 1; j <= b.length; j++) {
-        next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] !== b[j - 1]));
-        least = Math.min(least, next[j]);
+  // Function that gives the edit distance of `wanted` from the nearest beginning of a text, or more than `most` if it is.
+  const distanceFrom = wanted => {
+    const n = wanted.length;
+    const [codes, row] = [new Uint16Array(n), new Uint16Array(n + 1)];
+    for (let k = 0; k < n; k++) codes[k] = wanted.charCodeAt(k);
+    return (text, most) => {
+      let best = n;
+      for (let k = 0; k <= n; k++) row[k] = k;
+      for (let i = 1; i <= text.length; i++) {
+        const code = text.charCodeAt(i - 1);
+        let corner = row[0];
+        let least = i;
+        row[0] = i;
+        for (let k = 1; k <= n; k++) {
+          const changed = corner + (codes[k - 1] === code ? 0 : 1);
+          corner = row[k];
+          const added = (corner < row[k - 1] ? corner : row[k - 1]) + 1;
+          row[k] = changed < added ? changed : added;
+          if (row[k] < least) least = row[k];
+        }
+        if (row[n] < best) best = row[n];
+        if (least > most || least >= best) break;
       }
-      if (least > most) return most + 1;
-      row = next;
-    }
-    return row[b.length];
+      return best;
+    };
   };
 
-  const nearest = (wanted, keys) => {
+  // Places of the nearest keys, of those as near the shortest first.
+  const nearest = (typed, keys) => {
+    const wanted = typed.slice(0, 64);
+    const distance = distanceFrom(wanted);
     let found = [];
-    let most = Math.max(wanted.length, 3);
+    let most = wanted.length - 1; // something in common
+    const cut = () => (found = found.sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, NEAREST));
     keys.forEach((key, place) => {
-      const apart = distance(wanted, key, most);
+      const apart = distance(key, most);
       if (apart > most) return;
-      found.push([apart, place]);
-      if (found.length < 4 * NEAREST) return;
-      found = found.sort((a, b) => a[0] - b[0]).slice(0, NEAREST);
-      most = found[NEAREST - 1][0] - 1; // a later one must be nearer
+      found.push([apart, key.length, place]);
+      if (found.length >= 4 * NEAREST) most = cut()[NEAREST - 1][0];
     });
-    return found.sort((a, b) => a[0] - b[0]).slice(0, NEAREST).map(own => own[1]);
+    return cut().map(own => own[2]);
   };
 
   const lookUp = () => {
@@ -262,6 +274,7 @@
       (heading ?? section).scrollIntoView();
       heading?.focus({ preventScroll: true });
     };
+    input.addEventListener("focus", load); // before the first key
     input.addEventListener("input", search);
     form.addEventListener("submit", event => {
       event.preventDefault();

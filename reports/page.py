@@ -162,7 +162,7 @@ def write_report(
     path.write_text(page_text(title, summary, sections, box, items), encoding="utf-8")
     if items is not None:
         with (folder / FILE).open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(to_json(own), ensure_ascii=False) + "\n" for own in items.documents())
+            file.writelines(_line(own) for own in items.documents())
     heading = {"title": title, "summary": [summary, *box]}
     write_json(folder / "report.json", json_document({**heading, **(facts or {})}, sections))
     return path
@@ -324,6 +324,14 @@ def to_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | bool | int | float | None) else str(value)
+
+
+def _line(document: Mapping[str, Any]) -> str:
+    """Return a line of JSON lines, with null for NaN and infinity."""
+    try:
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+    except ValueError:  # rare, and the conversion costs more than the rest
+        return json.dumps(to_json(document), ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
 def write_json(path: Path, value: object) -> None:

@@ -18,6 +18,7 @@ from ..page import Row
 from ..study import RankingsOrLabels
 
 LEAST = 0.0005  # plausibilities below it would be shown as 0.000
+DIGITS = 6  # of plausibilities
 MOST_NAMED = 5  # categories of a prediction
 ENDS = (0.05, 0.95)
 SAID = ("raters", "Raters and what each said")
@@ -97,10 +98,10 @@ def _plausibilities(tree: xr.DataTree, items: np.ndarray) -> ItemTable:
     item = np.repeat(match_items(view.items, items, "annotation"), np.diff(view.start))
     names = np.append(view.categories, OTHER)[view.code]
     if view.is_of_category:
-        mean = truth_certainty(tree)["probability"].to_numpy().ravel()
+        mean = truth_certainty(tree)["probability"].to_numpy().ravel().round(DIGITS)
         columns = {"category": names, "probability": mean}
     else:
-        mean, low, high = np.concatenate(view.map_blocks(_mean_and_ends), axis=1)
+        mean, low, high = np.concatenate(view.map_blocks(_mean_and_ends), axis=1).round(DIGITS)
         columns = {"category": names, "plausibility": mean, "5 %": low, "95 %": high}
     order = np.lexsort((-mean, item))
     order = order[mean[order] >= LEAST]

@@ -84,7 +84,16 @@ def sections_with_rows(found):
 
 
 def test_sections_are_in_their_order(page):
-    order = ["Metrics", "Comparison", "Data", "Model", "Convergence", "Does the model fit?", "Certainty"]
+    order = [
+        "Look up an item",
+        "Metrics",
+        "Comparison",
+        "Data",
+        "Model",
+        "Convergence",
+        "Does the model fit?",
+        "Certainty",
+    ]
     order += [
         "Plausibilities",
         "Sensitivity",

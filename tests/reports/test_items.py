@@ -105,8 +105,8 @@ def test_rankings_have_ties_and_intervals():
     assert found["raters"] == [{"rater": "Ann", "ranking": "b > a = c"}, {"rater": "Bob", "ranking": "a"}]
     for row in found["plausibilities"]:
         own = law.sel(category=row["category"])
-        assert row["plausibility"] == pytest.approx(float(own.mean()))
-        assert row["5 %"] == pytest.approx(float(own.quantile(0.05)))
+        assert row["plausibility"] == pytest.approx(float(own.mean()), abs=1e-6)
+        assert row["5 %"] == pytest.approx(float(own.quantile(0.05)), abs=1e-6)
     means = [row["plausibility"] for row in found["plausibilities"]]
     assert len(means) == 3 and means == sorted(means, reverse=True)
 
@@ -129,6 +129,17 @@ def test_scores_have_sides_of_every_threshold_and_the_least_certain_first():
         "P(above 3)": 0.1,
         "raters": scores,
     }
+
+
+def test_what_is_not_defined_is_null_in_the_file(tmp_path):
+    write_report(
+        tmp_path,
+        "T",
+        "S",
+        [],
+        items=Items([{"item": "a", "n": np.nan}, {"item": "b", "n": 1}], "", ["a", "b"], []),
+    )
+    assert (tmp_path / "items.jsonl").read_text("utf-8") == '{"item":"a","n":null}\n{"item":"b","n":1}\n'
 
 
 def test_votes_are_seen_from_each_item():
