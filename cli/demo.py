@@ -14,6 +14,7 @@ from ..reports import Section, write_report
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.certainty import certainty_section, strips_section
 from ..reports.sections.fit import citation_section, convergence_section, versions_of
+from ..reports.sections.lookup import truth_items
 from ..reports.study import point_estimates
 from .terminal import print_table, print_text
 
@@ -56,18 +57,20 @@ def demonstrate(out: Path, seed: int, keep: str | None = None) -> None:
     )
     kept = kept_posterior(tree, keep)
     kept.write(tree, out / kept.name)
+    certainty = certainty_section(tree, cases)
     sections = [
         Section("The paper's figures", text, rows=rows, file="published_accuracies", key="paper"),
         Section("Data", cases.report(), key="data"),
         convergence_section(tree),
-        *certainty_section(tree, cases),
+        *certainty,
         strips_section(tree, cases, point_estimates(cases)),
         Section("Posterior", kept.in_words(kept.name)),
         citation_section("plackett_luce"),
     ]
     summary = "Plackett-Luce with ties, reliability 3, the default prior; but the paper's figures with the paper's settings."
     facts = {"kind": "rankings", "versions": versions_of(tree)}
-    page = write_report(out, "Seven differential diagnoses", summary, sections, facts=facts)
+    items = truth_items(tree, cases, certainty[0].rows)
+    page = write_report(out, "Seven differential diagnoses", summary, sections, facts=facts, items=items)
     print_text(f"wrote {page}")
 
 

@@ -223,7 +223,7 @@
       const heading = make("h3", { tabindex: "-1" }, "Item ", make("bdi", {}, id));
       const drawn = data.tables.map((table, k) => tableOf(table, tables[k], totals ? totals[k] : 0));
       found.replaceChildren(heading, make("dl", { class: "known" }, ...list), ...drawn);
-      const [first, ...rest] = known.slice(0, 4).map(([name, text]) => `${name} ${text}`);
+      const [first, ...rest] = known.slice(0, 5).map(([name, text]) => `${name} ${text}`);
       status.replaceChildren("Item ", make("bdi", {}, id), first ? `: ${[first, ...rest].join(", ")}.` : ".");
       return heading;
     };

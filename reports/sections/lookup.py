@@ -194,7 +194,7 @@ def _scored(values: np.ndarray, names: np.ndarray) -> list[str]:
     given = scores > (0 if (values >= 0).all() else -np.inf)  # the rest is not predicted
     given[:, 0] = scores[:, 0] > -np.inf
     return [
-        _named([f"{name} {score:.3g}" for name, score, is_given in zip(*own, strict=True) if is_given])
+        _named([f"{name} ({score:.3g})" for name, score, is_given in zip(*own, strict=True) if is_given])
         for own in zip(names[best].tolist(), scores.tolist(), given.tolist(), strict=True)
     ]
 

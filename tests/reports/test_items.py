@@ -86,7 +86,7 @@ def test_labels_have_plausibilities_answers_predictions_and_gold():
     scores = xr.DataArray(
         [[0.2, 0.8], [1.0, 0.0]], {"item": [1, 2], "category": [*"ab"]}, ("item", "category")
     )
-    for own, first, second in ((scores, "b 0.8, a 0.2", "a 1"), (scores > 0.5, "b", "a")):
+    for own, first, second in ((scores, "b (0.8), a (0.2)", "a (1)"), (scores > 0.5, "b", "a")):
         items = truth_items(tree, gold, rows, own)
         assert [said(items, k)["predictions"][0]["prediction"] for k in "12"] == [first, second]
 
