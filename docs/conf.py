@@ -23,6 +23,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "docstrings",
+    "matplotlib.sphinxext.plot_directive",
+    "model_pages",
     "sphinx_copybutton",
     "sphinx_design",
 ]
@@ -30,7 +32,7 @@ exclude_patterns = ["_build", "README.md"]
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(arviz|pymc|numpy|xarray)\..*"),  # their pages are elsewhere, and a build fetches nothing
-    ("py:obj", r"\w+"),  # attributes and arguments
+    ("py:obj", r"(?!raterzoo\.).*"),  # attributes and arguments
     ("py:class", r"raterzoo\.models\.distributions\..*RV"),
 ]
 
@@ -47,6 +49,10 @@ templates_path = ["_templates"]
 default_role = "autolink"  # a name in backticks is a link where it is one of ours
 autodoc_typehints = "none"  # numpydoc's sections say them
 numpydoc_show_class_members = False
+
+plot_html_show_source_link = False
+plot_html_show_formats = False
+plot_formats = [("png", 110)]
 
 # Looks: everything that a page needs lies beside it
 html_theme = "pydata_sphinx_theme"
