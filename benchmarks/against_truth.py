@@ -11,15 +11,24 @@ predictions of a classifier that errs independently of them. Five estimates of i
 
 Printed are, for 90 % intervals, the share that hold the true accuracy, the mean error and the mean width, with standard errors.
 A simulation of 300 items takes about a second on one core.
+
+`python -m benchmarks.against_truth coverage` prints the table of the joint estimate for all `DESIGNS`, those in which its law is
+false too: items that all find hard, and a judge who repeats the classifier. With it stand how often a check of the joint
+posterior fails, and, where there is a judge, the estimate by `shared_guess` with judge and classifier as one group.
 """
 
 import argparse
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+from scipy.stats import binom
 
-__all__ = ["Design", "estimates", "simulated", "summary"]
+__all__ = ["DESIGNS", "Design", "coverage_row", "estimates", "simulated", "summary"]
 
 NAMES = ("majority", "adjusted", "joint", "matrix", "gold")
 
@@ -33,20 +42,44 @@ class Design(NamedTuple):
     prevalence: float | None = None
     right_people: float = 0.8
     right_classifier: float = 0.824
+    hardness: float = (
+        0.0  # standard deviation over items of the log odds of being right, the same for all raters
+    )
+    copies: float | None = (
+        None  # there is a judge, as good as the classifier, who repeats it with this probability
+    )
+
+
+DESIGNS = {
+    "three people who are right in .8": Design(),
+    "two people": Design(people=2),
+    "five people": Design(people=5),
+    "people better than the classifier: .9 and .75": Design(right_people=0.9, right_classifier=0.75),
+    "people worse: .7 and .9": Design(right_people=0.7, right_classifier=0.9),
+    "three categories": Design(categories=3),
+    "a category with a prevalence of .05": Design(prevalence=0.05),
+    "a judge who errs independently": Design(copies=0.0),
+    "some items hard for all": Design(hardness=1.0),
+    "a judge who repeats half of what the classifier says": Design(copies=0.5),
+    "both": Design(hardness=1.0, copies=0.5),
+}
+LAW_HOLDS = 8  # the first designs: all raters err independently
 
 
 def simulated(design: Design, rng: np.random.Generator) -> tuple[np.ndarray, Any, Any]:
-    """Return true categories (item,), labels of the people, and predictions (item, position) of the classifier "net"."""
+    """Return true categories (item,), labels of the people, and predictions (classifier, item, position) of "net" and a judge."""
     import xarray as xr
     from raterzoo import models
 
     n = design.categories
     first = 1 / n if design.prevalence is None else design.prevalence
     truth = rng.choice(n, design.items, p=[first, *[(1 - first) / (n - 1)] * (n - 1)])
+    easy = design.hardness * rng.normal(size=design.items) if design.hardness else 0.0
 
     def answers(right: float, raters: int) -> np.ndarray:
         other = (truth[:, None] + rng.integers(1, n, (len(truth), raters))) % n
-        return np.where(rng.random(other.shape) < right, truth[:, None], other)
+        probability = expit(_log_odds(right, design.hardness) + np.reshape(easy, (-1, 1)))
+        return np.where(rng.random(other.shape) < probability, truth[:, None], other)
 
     label = answers(design.right_people, design.people)
     item, rater = np.indices(label.shape)
@@ -55,31 +88,98 @@ def simulated(design: Design, rng: np.random.Generator) -> tuple[np.ndarray, Any
         "rater": np.array([f"person {k}" for k in range(design.people)])[rater.ravel()],
     }
     labels = models.Labels.from_table(table | {"label": label.ravel()}, categories=range(n))
-    coords = {"item": labels.items, "classifier": "net"}
-    return truth, labels, xr.DataArray(answers(design.right_classifier, 1), coords, ("item", "position"))
+    said = {"net": answers(design.right_classifier, 1)}
+    if design.copies is not None:
+        repeated = rng.random((design.items, 1)) < design.copies
+        said["judge"] = np.where(repeated, said["net"], answers(design.right_classifier, 1))
+    coords = {"item": labels.items, "classifier": list(said)}
+    return truth, labels, xr.DataArray(np.stack([*said.values()]), coords, ("classifier", "item", "position"))
+
+
+def _log_odds(right: float, hardness: float) -> float:
+    """Return the log odds of being right at an item of mean difficulty, so that the mean over items is `right`."""
+    if not hardness:
+        return float(np.log(right / (1 - right)))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    weights = weights / weights.sum()
+    return float(brentq(lambda a: weights @ expit(a + hardness * nodes) - right, -20, 20))
+
+
+def _fitted(model: Any, seed: int) -> Any:
+    """Draw a posterior."""
+    from raterzoo import inference
+
+    options: dict[str, Any] = {"draws": 300, "chains": 2, "log_likelihood": False, "progressbar": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        return inference.sample(model, random_seed=seed, **options)
+
+
+def _scored(tree: Any, predictions: Any, seed: int, source: str = "both") -> list[float]:
+    """Return the accuracy of "net" by a posterior, and the ends of its interval."""
+    from raterzoo import evaluation
+
+    own = predictions.sel(classifier=["net"])
+    found = evaluation.metric_intervals(
+        evaluation.top_k_accuracy(1), tree, own, random_seed=seed, progressbar=False
+    )
+    found = found.sel(source=source, classifier="net")
+    return [float(found["mean"]), *found["interval"].to_numpy().tolist()]
+
+
+def of_joint(design: Design, seed: int) -> tuple[list[float], list[float] | None, bool]:
+    """Return the joint estimate, that with judge and classifier as one group, and whether a check of the former fails."""
+    from raterzoo import evaluation, models
+
+    _, labels, predictions = simulated(design, np.random.default_rng(seed))
+    seen = labels.with_predictions(predictions)
+    joint = _fitted(models.dawid_skene(seen), seed)
+    alarm = not evaluation.model_checks(joint, "kind", random_seed=seed).attrs["fits"]
+    grouped = None
+    if design.copies is not None:
+        grouped = _scored(_fitted(models.shared_guess(seen, "kind", ("person",)), seed), predictions, seed)
+    return _scored(joint, predictions, seed), grouped, alarm
+
+
+def coverage_row(design: Design, found: list[tuple[list[float], list[float] | None, bool]]) -> list[str]:
+    """Return the cells of a design in the table of coverage."""
+
+    def cells(estimates: list[Any]) -> list[str]:
+        if None in estimates:
+            return [""] * 3
+        mean, lower, upper = np.array(estimates).T
+        accuracy = design.right_classifier
+        covered = ((lower <= accuracy) & (accuracy <= upper)).mean()
+        return [f"{covered:.3f}", f"{(mean - accuracy).mean():+.4f}", f"{(upper - lower).mean():.3f}"]
+
+    joint, grouped, alarm = zip(*found, strict=True)
+    return [*cells([*joint]), f"{np.mean(alarm):.2f}", *cells([*grouped])[:2]]
+
+
+def coverage(simulations: int, cores: int, only: str) -> None:
+    """Print the table of coverage."""
+    low, high = binom.ppf([0.005, 0.995], simulations, 0.9) / simulations
+    print(
+        f"90 % intervals, {simulations} simulations each; 99 % of correct ones are in {low:.3f} to {high:.3f}"
+    )
+    print(
+        "| design | joint | bias | width | a check fails | as one group | bias |\n|---|---|---|---|---|---|---|"
+    )
+    with ProcessPoolExecutor(cores) as pool:
+        for k, (name, design) in enumerate(DESIGNS.items()):
+            if only in name:
+                seeds = range(100_000 * k, 100_000 * k + simulations)
+                row = coverage_row(design, [*pool.map(partial(of_joint, design), seeds, chunksize=5)])
+                print(f"| {name} | {' | '.join(row)} |", flush=True)
 
 
 def estimates(design: Design, seed: int) -> np.ndarray:
     """Return mean, lower and upper end (estimate, 3) by the estimates of `NAMES`, of one simulation."""
     import xarray as xr
-    from raterzoo import evaluation, inference, models
+    from raterzoo import inference, models
 
     truth, labels, predictions = simulated(design, np.random.default_rng(seed))
-    options: dict[str, Any] = {"random_seed": seed, "progressbar": False}
-
-    def fitted(data: Any) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", inference.ConvergenceWarning)
-            return inference.sample(
-                models.dawid_skene(data), draws=300, chains=2, log_likelihood=False, **options
-            )
-
-    def scored(tree: Any, source: str) -> list[float]:
-        metric = evaluation.top_k_accuracy(1)
-        own = evaluation.metric_intervals(metric, tree, predictions, **options).sel(source=source)
-        return [float(own["mean"]), *own["interval"].to_numpy().tolist()]
-
-    joint = fitted(labels.with_predictions(predictions))
+    joint = _fitted(models.dawid_skene(labels.with_predictions(predictions)), seed)
     coords = {"item": labels.items, "category": labels.categories}
     gold = xr.DataArray(np.eye(design.categories)[truth], coords, ("item", "category"))
     drawn = joint["posterior"].to_dataset()
@@ -88,11 +188,11 @@ def estimates(design: Design, seed: int) -> np.ndarray:
     votes = inference.majority_vote(labels)["plausibility"]
     return np.array(
         [
-            _by_vote(votes, predictions, seed),
-            scored(fitted(labels), "both"),
-            scored(joint, "both"),
+            _by_vote(votes, predictions.sel(classifier="net"), seed),
+            _scored(_fitted(models.dawid_skene(labels), seed), predictions, seed),
+            _scored(joint, predictions, seed),
             [right.mean(), *np.quantile(right, [0.05, 0.95])],
-            scored(gold, "items"),
+            _scored(gold, predictions, seed, "items"),
         ]
     )
 
@@ -125,12 +225,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("table", nargs="?", choices=["coverage"], help="of all designs")
     parser.add_argument("--simulations", type=int, default=500)
+    parser.add_argument("--cores", type=int, default=1, help="of the table")
+    parser.add_argument("--only", default="", help="designs of the table whose names have this text")
     for name, default in Design()._asdict().items():
-        kind = float if name == "prevalence" else type(default)
+        kind = float if default is None else type(default)
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default)
     given = vars(parser.parse_args())
-    simulations = given.pop("simulations")
+    table, simulations, cores, only = (given.pop(name) for name in ("table", "simulations", "cores", "only"))
+    if table:
+        return coverage(simulations, cores, only)
     design = Design(**given)
     found = np.array([estimates(design, 1000 * k) for k in range(simulations)])
     print(f"{design}: {simulations} simulations, 90 % intervals")

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from ..evaluation.truth.matching import with_complement
 from ..evaluation.uncertainty.questions import ALONE
 from ..inference.storage.permissions import private_files
 from ..models import Labels
+from ..models.data.prior_arguments import default_confusion
 from ..reports.page import Section, write_report
 from ..reports.sections import judging
 from ..reports.sections.judging import CLASSIFIER, JUDGE, PERSON, Panel
@@ -32,6 +34,7 @@ from .terminal import print_table, print_text
 
 HEADING = "How good are the classifiers and the judges?"
 SHARED = "shared_guess"
+PRIOR = "confusion_concentration"
 MACHINES = ("machine", "other")  # group of judges and classifiers: the first that is not the value for people
 NOT_RELIED_ON = 1  # exit code
 
@@ -53,7 +56,7 @@ def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Set
     with step("Reading"):
         panel = _read(tables, columns, settings, asked.people)
     settings = _with_groups(settings, panel)
-    trees = {"all raters": _fitted(panel.labels, settings)}
+    trees = {"all raters": _fitted(panel.labels, settings, panel)}
     if panel.names(JUDGE):
         trees["people and judges"] = _of_part(panel, settings, PERSON, JUDGE)
         trees["people and classifiers"] = _of_part(panel, settings, PERSON, CLASSIFIER)
@@ -188,8 +191,11 @@ def _with_groups(settings: Settings, panel: Panel) -> Settings:
     return replace(settings, priors=priors)
 
 
-def _fitted(labels: Labels, settings: Settings) -> xr.DataTree:
-    """Draw the posterior of some raters."""
+def _fitted(labels: Labels, settings: Settings, panel: Panel) -> xr.DataTree:
+    """Draw the posterior of some raters; judges and classifiers, who answer much, have the weak prior of classifiers."""
+    if PRIOR in signature(getattr(models, settings.model)).parameters:
+        weak = default_confusion(labels, labels.rater_attributes[panel.kind].astype(str) != panel.people)
+        settings = replace(settings, priors={PRIOR: weak, **(settings.priors or {})})
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*single rater", models.DataWarning)
         return draw(partial(build, labels, settings), settings, log_likelihood=False)[
@@ -210,7 +216,7 @@ def _of_part(panel: Panel, settings: Settings, *roles: str) -> xr.DataTree:
             settings = replace(settings, priors=own)
         else:
             settings = replace(settings, model="dawid_skene", priors=priors)
-    return _fitted(labels, settings)
+    return _fitted(labels, settings, panel)
 
 
 def _unconverged(trees: Mapping[str, xr.DataTree]) -> list[str]:

@@ -429,12 +429,12 @@ def _classifiers_of(posterior: xr.Dataset, names: list[Any]) -> list[Any]:
 
 def _prior_of(model: Callable[[Labels], pm.Model], skills: _Skills) -> ConfusionPrior:
     """Return the priors of the model that is to be fitted."""
-    n, names = (
-        skills.prevalence.shape[1],
-        [f"rater {k}" for k in range(skills.people + len(skills.classifiers))],
-    )
+    n, machines = skills.prevalence.shape[1], len(skills.classifiers)
+    names = [f"rater {k}" for k in range(skills.people + machines)]
+    kind = ["person"] * skills.people + [CLASSIFIER] * machines
     rows = {"item": np.repeat([0, 1], len(names)), "rater": names * 2, "label": np.zeros(2 * len(names), int)}
-    built = model(Labels.from_table(rows, categories=range(n)))
+    labels = Labels.from_table(rows | {"kind": kind * 2}, categories=range(n), rater_attributes=["kind"])
+    built = model(labels)
     try:
         return constant_prior(built, read_labels(built))
     except NotConjugate as reason:

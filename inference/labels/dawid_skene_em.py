@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..._messages import OUR_FILES
 from ...models.data.labels import Labels
-from ...models.data.prior_arguments import confusion_concentrations
+from ...models.data.prior_arguments import default_confusion
 from ...models.distributions.marginal_labels_kernels import answer_sweeps
 from ..diagnostics import EstimateWarning
 from ..parallel.workers import AnyExecutor
@@ -249,7 +249,7 @@ def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.nd
     n = len(labels.categories)
     if prior is None:
         return np.zeros(n), np.zeros((len(labels.raters) * n, n))
-    return np.ones(n), np.tile(confusion_concentrations(n), (len(labels.raters), 1))
+    return np.ones(n), default_confusion(labels).reshape(-1, n)  # symmetric in category and label
 
 
 def _aligned(run: EmResult, em_data: EmData) -> EmResult:

@@ -7,7 +7,12 @@ import numpy as np
 import xarray as xr
 
 from ...models.data.labels import Labels
-from ...models.data.prior_arguments import confusion_concentrations, positive_array, positive_pair
+from ...models.data.prior_arguments import (
+    confusion_concentrations,
+    default_confusion,
+    positive_array,
+    positive_pair,
+)
 from ...models.data.sharing_groups import NO_GROUP, Groups, sharing_groups
 from ...models.distributions.shared_guesses_kernels import (
     GroupedAnswers,
@@ -141,7 +146,9 @@ def _prior(labels: Labels, group: np.ndarray, concentrations: tuple[Any, ...]) -
     prevalence, own, guess, shared = concentrations
     n, n_raters = len(labels.categories), len(labels.raters)
     usual = confusion_concentrations(n)
-    beta = positive_array("confusion_concentration", usual if own is None else own, (n_raters, n, n))
+    beta = positive_array(
+        "confusion_concentration", default_confusion(labels) if own is None else own, (n_raters, n, n)
+    )
     phi = positive_array("guess_concentration", usual if guess is None else guess, (group.max() + 1, n, n))
     pair = np.array(positive_pair("shared_concentration", shared))
     return _Counts(

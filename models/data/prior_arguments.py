@@ -2,9 +2,14 @@
 
 import math
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from .raters import are_classifiers
+
+if TYPE_CHECKING:
+    from .labels import Labels
 
 TOTAL, DIAGONAL = 8.0, 4.8
 LIKELIHOOD_POWER = (
@@ -21,6 +26,26 @@ def confusion_concentrations(n_categories: int) -> np.ndarray:
     """
     n = n_categories
     return np.where(np.eye(n, dtype=bool), DIAGONAL, (TOTAL - DIAGONAL) / (n - 1))
+
+
+def weak_confusion_concentrations(n_categories: int) -> np.ndarray:
+    """Dirichlet concentrations of a classifier's confusion matrix, shape (category, answer): 2 on the diagonal, 1 beside it.
+
+    Predictions are many, and the answers of people identify the categories. With the concentrations of people the accuracy of
+    a classifier that is right in .9 beside people who are right in .7 is estimated .05 too low.
+    """
+    return 1 + np.eye(n_categories)
+
+
+def default_confusion(labels: "Labels", machines: np.ndarray | None = None) -> np.ndarray:
+    """Return default concentrations (rater, category, answer): those of people, and weak ones for classifiers.
+
+    `machines` (rater,) says who has the latter; by default those whom an attribute calls "classifier".
+    """
+    n = len(labels.categories)
+    if machines is None:
+        machines = are_classifiers(labels.rater_attributes, len(labels.raters))
+    return np.where(machines[:, None, None], weak_confusion_concentrations(n), confusion_concentrations(n))
 
 
 MOST_LOG = 10.0  # size of the mean and sd of a logarithm

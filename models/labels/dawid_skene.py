@@ -50,8 +50,8 @@ def dawid_skene(
     confusion_concentration : float or array_like, optional
         Dirichlet concentration of each row of each confusion matrix: one number, or an array (category,
         label) or (rater, category, answer). The default favours the diagonal: 4.8 there, and 8 in the whole
-        row. A flat prior does not identify the categories: its posterior has a mode for every permutation of
-        them.
+        row; for classifiers (`Labels.with_predictions`), whose predictions are many, 2 there and 1 beside it. A
+        flat prior does not identify the categories: its posterior has a mode for every permutation of them.
 
     Returns
     -------

@@ -63,8 +63,7 @@ def ebcc(
         Dirichlet concentration gamma of the subtypes, the same for all.
     confusion_concentration : float or array_like, optional
         Dirichlet concentration of each row of each confusion matrix, the same for all subtypes: one number, or an
-        array (category, answer) or (rater, category, answer). The default favours the diagonal: 4.8 there, and 8 in
-        the whole row.
+        array (category, answer) or (rater, category, answer). The default is that of `dawid_skene`.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from .._hierarchy import prior_array
 from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
 from ..data.labels import Labels, expand_answers, require_answers
-from ..data.prior_arguments import confusion_concentrations
+from ..data.prior_arguments import confusion_concentrations, default_confusion
 from ..data.raters import refuse_reserved_attributes
 from ..distributions.marginal_labels import MarginalLabels, label_logp
 from ..distributions.marginal_labels_kernels import Answers
@@ -88,7 +88,10 @@ def concentration_of_confusion(labels: Labels, concentration: Any, shape: tuple[
     Shapes: shape ends in (category, answer).
     """
     if concentration is None:
-        concentration = confusion_concentrations(len(labels.categories))
+        of_raters = len(shape) == 3
+        concentration = (
+            default_confusion(labels) if of_raters else confusion_concentrations(len(labels.categories))
+        )
     return prior_array("confusion_concentration", concentration, shape)
 
 

@@ -82,7 +82,7 @@ def shared_guess(
         Dirichlet concentration of the prevalence.
     confusion_concentration : float or array_like, optional
         Dirichlet concentration of the rows of `own_confusion`: one number, or an array (category, answer) or (rater,
-        category, answer). The default favours the diagonal: 4.8 there, and 8 in the whole row.
+        category, answer). The default is that of `dawid_skene`.
     guess_concentration : float or array_like, optional
         The same of the rows of `guess`, one number or an array (category, answer) or (group, category, answer).
     shared_concentration : pair of float or random variable, or "learned", default (1, 1)

@@ -94,7 +94,12 @@ def trees(files):
         "people": few.with_predictions(of_few, group="machine"),
     }
     options = {"draws": 500, "chains": 4, "log_likelihood": False, **QUIET}
-    drawn = {name: inference.sample(models.dawid_skene(own), **options) for name, own in datasets.items()}
+    drawn = {}
+    for name, own in datasets.items():
+        of_people = [[4.8, 3.2], [3.2, 4.8]]
+        machines = own.rater_attributes["kind"] == "machine"
+        prior = np.where(machines[:, None, None], [[2.0, 1.0], [1.0, 2.0]], of_people)
+        drawn[name] = inference.sample(models.dawid_skene(own, confusion_concentration=prior), **options)
     return drawn | {"predictions": predictions, "of_few": of_few, "labels": labels}
 
 
@@ -242,7 +247,10 @@ def settings_of(files, monkeypatch, *options):
 def test_judges_and_classifiers_are_one_group_unless_another_column_is_named(files, monkeypatch):
     shared = ("--model", "shared_guess")
     labels, settings = settings_of(files, monkeypatch, *shared)
-    assert settings.priors == {"groups": "kind", "independent": ["person"]}
+    assert {n: settings.priors[n] for n in ("groups", "independent")} == {
+        "groups": "kind",
+        "independent": ["person"],
+    }
     assert labels.rater_attributes["kind"].tolist() == ["person"] * 3 + ["machine"] * 2
     other = ("--model", "hierarchical_dawid_skene", "--group", "kind")
     labels, settings = settings_of(files, monkeypatch, *other)

@@ -6,7 +6,7 @@ import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.uncertainty.questions import OF_ARRAY, OF_ESTIMATE, RATERS, TRUTH
 
-from benchmarks.against_truth import Design, simulated, summary
+from benchmarks.against_truth import Design, coverage_row, simulated, summary
 
 ITEMS, CATEGORIES = ["a", "b", "c"], ["x", "y"]
 ACCURACY = evaluation.top_k_accuracy(1)
@@ -107,6 +107,7 @@ def test_every_function_that_scores_says_the_question():
 def case():
     """Return labels of people, predictions, and the share of these that is right."""
     truth, labels, predictions = simulated(Design(right_classifier=0.85), np.random.default_rng(20))
+    predictions = predictions.sel(classifier="net")
     return labels, predictions, (truth == predictions.to_numpy()[:, 0]).mean()
 
 
@@ -140,14 +141,21 @@ def test_the_joint_posterior_is_near_the_truth_where_that_of_the_raters_is_too_l
 
 
 def test_the_benchmark_counts_coverage_and_bias():
-    design = Design(items=2000, categories=3, prevalence=0.1)
+    design = Design(items=2000, categories=3, prevalence=0.1, hardness=1.0, copies=0.5)
     truth, labels, predictions = simulated(design, np.random.default_rng(1))
     assert np.bincount(truth)[0] == pytest.approx(200, abs=4 * np.sqrt(180))
     for right, label in (
         (design.right_people, labels.label_code.reshape(-1, 3)[:, 0]),
-        (0.824, predictions.to_numpy()[:, 0]),
+        (0.824, predictions.sel(classifier="net").to_numpy()[:, 0]),
+        (0.824, predictions.sel(classifier="judge").to_numpy()[:, 0]),
     ):
         assert (label == truth).mean() == pytest.approx(right, abs=4 * np.sqrt(right * (1 - right) / 2000))
+    same = (predictions.sel(classifier="net") == predictions.sel(classifier="judge")).to_numpy().mean()
+    assert same > 0.85  # half of them repeated; .7 if the judge erred independently
+    cells = coverage_row(
+        Design(right_classifier=0.8), [([0.8, 0.7, 0.9], None, True), ([0.6, 0.5, 0.7], None, False)]
+    )
+    assert cells == ["0.500", "-0.1000", "0.200", "0.50", "", ""]
     found = np.array([[[0.8, 0.7, 0.9]] * 5, [[0.6, 0.5, 0.7]] * 5])
     row = summary(found, 0.8)[2]
     assert row["estimate"] == "joint" and row["coverage"] == 0.5

@@ -278,3 +278,11 @@ def test_questions_are_asked_for_their_price():
         next_to_ask(tree, price={name: 1 for name in names if name != "person 2"})
     with pytest.raises(ValueError, match="price= of 'net' is -1; it must be a number from 0"):
         next_to_ask(tree, price=dict.fromkeys(names, 1) | {"net": -1})
+
+
+def test_the_prior_of_a_plan_is_that_of_the_fit():
+    """People have the default of dawid_skene, and the classifier the weak one."""
+    skills = plans._Skills.of(SKILLS, None, None)
+    table = plans._prior_of(models.dawid_skene, skills).confusion
+    own = table.reshape(-1, 2, 2)
+    assert (own[-1] == [[2, 1], [1, 2]]).all() and (own[:-1] == [[4.8, 3.2], [3.2, 4.8]]).all()
