@@ -25,7 +25,7 @@ def read_attributes(
         if not role.startswith(ATTRIBUTE):
             continue
         column = columns[role]
-        _refuse_unstorable(column.name)
+        _refuse_unusable(column.name)
         values, code = code_ids(column)
         first = np.empty(len(raters), np.int32)  # code in the first row of each rater
         np.put(first, rater[::-1], code[::-1])
@@ -57,7 +57,7 @@ def attributes_with_classifiers(
     """
     (group,) = code_ids(Column("group", [group]))[0].tolist()
     code_ids(Column("attribute", [attribute]))
-    _refuse_unstorable(attribute)
+    _refuse_unusable(attribute)
     n_raters, n_added = sizes
     if attribute not in attributes and group == PERSON:
         problem = f"group={short_repr(group)} would be the {attribute} of all raters, and nobody told apart"
@@ -89,18 +89,27 @@ def are_classifiers(attributes: Mapping[str, np.ndarray], n_raters: int) -> np.n
 
 MAX_NAME = 100  # characters
 _UNSTORABLE = re.compile(r"^\.|[/\\\x00-\x1f\x7f]")
+DIMS = frozenset("chain draw item rater category answer annotation place candidate comparison".split())
 
 
-def _refuse_unstorable(name: str) -> None:
-    """Raise at the name of an attribute that no store can have: it becomes the name of an array, perhaps of a folder."""
-    if len(name) > MAX_NAME or _UNSTORABLE.search(name):
-        raise DataError(
-            f"{short_repr(name)} cannot be the name of an attribute of the raters, which is stored under it",
-            column=name,
-            value=name,
-            allowed=f"up to {MAX_NAME} characters, without slashes, backslashes and line breaks, and no dot first",
-            remedy="rename the column",
+def _refuse_unusable(name: str) -> None:
+    """Raise at the name of an attribute that is a dim of posteriors, or that no store can have as the name of an array."""
+    if name in DIMS:
+        why, allowed = "as posteriors have a dim of that name", "any name but " + ", ".join(sorted(DIMS))
+    elif len(name) > MAX_NAME or _UNSTORABLE.search(name):
+        why = "which is stored under it"
+        allowed = (
+            f"up to {MAX_NAME} characters, without slashes, backslashes and line breaks, and no dot first"
         )
+    else:
+        return
+    raise DataError(
+        f"{short_repr(name)} cannot be the name of an attribute of the raters, {why}",
+        column=name,
+        value=name,
+        allowed=allowed,
+        remedy="rename the column",
+    )
 
 
 def refuse_reserved_attributes(attributes: Mapping[str, np.ndarray], taken: Sequence[str]) -> None:

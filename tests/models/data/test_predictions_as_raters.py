@@ -163,6 +163,7 @@ def test_other_arguments_are_refused_in_words():
         ({"group": "person"}, "nobody told apart"),
         ({"group": ""}, "empty"),
         ({"attribute": "a/b"}, "cannot be the name of an attribute"),
+        ({"attribute": "category"}, "posteriors have a dim of that name"),
         ({"new_items": "drop"}, "'error' or 'add'"),
     ):
         with pytest.raises(DataError, match=said):
