@@ -1,0 +1,75 @@
+"""What the site says of the package is so: every model can be chosen, errors are quoted verbatim, facts come from one place."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+from raterzoo import models
+from raterzoo.models._catalog import annotation_kinds
+
+ROOT = Path(__file__).parents[2]
+FACTS = runpy.run_path(str(ROOT / "docs/_extensions/facts.py"))
+CHOOSER = (ROOT / "docs/choose.md").read_text()
+FAQ = (ROOT / "docs/faq.md").read_text()
+PACKAGES = ("models", "inference", "evaluation", "reports", "cli")
+JOINT = re.compile(r'["\']\s*\n\s*f?["\']')  # between two literals of one message
+PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+
+
+def quoted(page):
+    """Return the fixed parts of the messages that are headings of a page."""
+    return [
+        part.strip(" ;:")
+        for heading in re.findall(r"^### `(.*)`$", page, re.MULTILINE)
+        for part in heading.split("...")
+        if len(part.strip(" ;:?/")) > 3
+    ]
+
+
+@pytest.fixture(scope="module")
+def source():
+    """Return the source of the package with the literals of each message joined."""
+    files = [*ROOT.glob("*.py"), *(path for folder in PACKAGES for path in ROOT.glob(f"{folder}/**/*.py"))]
+    return PLACEHOLDER.sub("", JOINT.sub("", "\n".join(path.read_text() for path in files)))
+
+
+def test_every_model_can_be_chosen():
+    rows = FACTS["rows_of"](ROOT / "docs/choosing.tsv")
+    assert sorted(row["model"] for row in rows) == sorted(models.catalog)
+    assert all(row.values() for row in rows)
+    filled = FACTS["with_facts"](CHOOSER)
+    for name, entry in models.catalog.items():
+        assert f"](#choose-{name})" in CHOOSER, name
+        assert f"(choose-{name})=" in filled and entry.summary in filled, name
+
+
+def test_defaults_of_the_chooser_are_those_of_the_command_line():
+    said = re.findall(r"\[(\w+)\]\(#choose-\w+\), the default", CHOOSER)
+    assert sorted(said) == sorted(kind.default_model for kind in annotation_kinds.values())
+
+
+def test_costs_are_those_of_the_page_of_speed():
+    measured = FACTS["costs"]()
+    assert set(measured) < set(models.catalog) and len(measured) > 10
+    row = measured["dawid_skene"]
+    assert f"| {row['second']} | {row['memory']} |" in (ROOT / "docs/speed.md").read_text()
+    assert row["of_process"] in FACTS["cost_of"](models.catalog["dawid_skene"], measured)
+
+
+def test_glossary_of_the_site_is_that_of_the_reports():
+    text = FACTS["with_facts"]((ROOT / "docs/glossary.md").read_text())
+    rows = FACTS["rows_of"](ROOT / "reports/glossary.tsv")
+    assert len(rows) > 40 and all(f"{row['term']}\n: {row['meaning']}" in text for row in rows)
+
+
+def test_errors_are_quoted_verbatim(source):
+    parts = quoted(FAQ)
+    assert len(parts) > 18
+    for part in parts:
+        assert part in source, part
+
+
+def test_a_message_that_has_changed_is_found(source):
+    changed = FAQ.replace("every item needs one", "each item needs one")
+    assert [part for part in quoted(changed) if part not in source]
