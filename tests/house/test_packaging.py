@@ -1,5 +1,6 @@
 """What is packaged is what is there."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -24,6 +25,26 @@ def test_version_is_the_same_everywhere():
     assert raterzoo.__version__ == version
     assert f"version: {version}" in (ROOT / "CITATION.cff").read_text()
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_released_versions_have_a_date():
+    headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    first, *released = headings
+    assert first == "Unreleased" or re.search(r"\d{4}-\d{2}-\d{2}", first)
+    assert released and all(re.fullmatch(r"[\d.]+ \(\d{4}-\d{2}-\d{2}\)", name) for name in released)
+
+
+def test_tasks_run_what_is_there():
+    tasks = CONFIG["tool"]["poe"]["tasks"]
+    assert {"test", "docs", "bench"} <= set(tasks)
+    for name, task in tasks.items():
+        words = task["cmd"].split()
+        module = words[words.index("-m") + 1] if words[:2] == ["python", "-m"] else None
+        places = (
+            [ROOT / f"{module.replace('.', '/')}{end}" for end in (".py", "/__main__.py")] if module else []
+        )
+        assert not module or any(place.exists() for place in places), name
+        assert all((ROOT / word).exists() for word in words if word.startswith(".ci/")), name
 
 
 def test_every_file_of_data_is_packaged():
