@@ -17,6 +17,8 @@ PAGES = {
     "benchmarks/mutations.md": "mutations",
     "CHANGELOG.md": "changelog",
     "CONTRIBUTING.md": "contributing",
+    "CODE_OF_CONDUCT.md": "code_of_conduct",
+    "SECURITY.md": "security",
 }  # file of the repository -> page in docs/generated
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^()\s#]+)(?=[#)])")
 
