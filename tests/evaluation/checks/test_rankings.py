@@ -95,8 +95,11 @@ def test_each_misfit_is_found_by_its_check(made, name):
     assert by_name.get(name, 0) == 2, by_name
 
 
-def test_replicates_divide_other_in_the_same_way_for_all_raters_of_an_item():
-    items, mass, a, members = 400, 0.6, 0.5, 3
+def pool_replicates(items, mass, concentration, model="plackett_luce", draws=40, members=3):
+    """First places of two raters (replicate and item, rater) where an item has one category and OTHER, of 3 members.
+
+    Code 0 is the category, 1 is OTHER as a whole, 2 to 4 are its members.
+    """
     item = np.repeat(np.arange(items), 2)
     constants = {
         "annotation_item": ("annotation", item),
@@ -104,9 +107,9 @@ def test_replicates_divide_other_in_the_same_way_for_all_raters_of_an_item():
         "candidate_category": ("candidate", np.tile([4, -1], items)),
         "candidate_of_place": (("annotation", "place"), 2 * item[:, None] + np.arange(2)),
         "other_size": ("item", np.full(items, members)),
-        "other_concentration": a,
+        "other_concentration": concentration,
     }
-    plausibility = np.tile([1 - mass, mass], (1, 40, items))
+    plausibility = np.tile([1 - mass, mass], (1, draws, items))
     tree = xr.DataTree.from_dict(
         {
             "posterior": xr.Dataset({"plausibility": (("chain", "draw", "candidate"), plausibility)}),
@@ -116,13 +119,17 @@ def test_replicates_divide_other_in_the_same_way_for_all_raters_of_an_item():
             "constant_data": xr.Dataset(constants),
         }
     )
+    tree.attrs["model"] = model
     rng = np.random.default_rng(1)
     own = annotations_of(tree, item, None, 10_000, rng)
     entries = Entries.of(tree["observed_data"]["observed_ranking"].to_numpy())
-    _, *replicates = _own_tables(tree, own, entries, 40, rng)
-    first = np.stack(replicates).reshape(
-        -1, 2
-    )  # place 0 is the named category, 2 and beyond are members of OTHER
+    _, *replicates = _own_tables(tree, own, entries, draws, rng)
+    return np.stack(replicates).reshape(-1, 2)
+
+
+def test_replicates_divide_other_in_the_same_way_for_all_raters_of_an_item():
+    mass, a, members = 0.6, 0.5, 3
+    first = pool_replicates(400, mass, a, members=members)
     assert stats.binomtest(int((first[:, 0] > 1).sum()), len(first), mass).pvalue > 1e-3
     same = int(((first[:, 0] == first[:, 1]) & (first[:, 0] > 1)).sum())
     expected = mass**2 * (a + 1) / (members * a + 1)  # E of the sum of squared shares
@@ -130,6 +137,14 @@ def test_replicates_divide_other_in_the_same_way_for_all_raters_of_an_item():
     assert (
         stats.binomtest(same, len(first), mass**2 / members).pvalue < 1e-6
     )  # each ranking with its own shares
+
+
+@pytest.mark.parametrize(
+    ("concentration", "model"), [(np.nan, "plackett_luce"), (0.5, "tempered_plackett_luce")]
+)
+def test_replicates_leave_other_whole_where_the_law_of_its_members_is_not_known(concentration, model):
+    assert np.unique(pool_replicates(20, 0.6, concentration, model)).tolist() == [0, 1]
+    assert pool_replicates(20, 0.6, 0.5).max() == 4
 
 
 def test_items_without_members_of_other_are_left_as_they_are():

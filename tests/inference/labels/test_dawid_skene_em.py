@@ -13,7 +13,7 @@ import pytest
 from raterzoo import inference
 from raterzoo.inference.labels.dawid_skene_em import _distinct
 from raterzoo.inference.labels.kernels import em as label_ascent
-from raterzoo.inference.labels.kernels.em import answer_patterns, coded_answers
+from raterzoo.inference.labels.kernels.em import answer_patterns, coded_answers, vote_share
 from raterzoo.models import DataError, Labels, dawid_skene, one_coin
 
 folder = os.environ.get("RATERZOO_DATA")
@@ -277,6 +277,16 @@ def test_patterns_are_exact():
         other = patterns.answers.code[patterns.answers.start[p] : patterns.answers.start[p + 1]]
         np.testing.assert_array_equal(one, other)
         assert answers.gold_category[i] == patterns.answers.gold_category[p]
+
+
+def test_vote_shares_are_of_weighted_answers_and_one_for_gold():
+    item, rater, label = np.array([0, 0, 0, 1, 1]), np.array([0, 1, 2, 0, 1]), np.array([1, 1, 2, 0, 0])
+    answers = coded_answers(item, rater, label, np.array([-1, 2, -1, 1]), 3)
+    uniform = [1 / 3, 1 / 3, 1 / 3]  # of an item without answers
+    gold = [[0, 0, 1], [0, 1, 0]]
+    np.testing.assert_allclose(vote_share(answers, 3), [[0, 2 / 3, 1 / 3], gold[0], uniform, gold[1]])
+    weighted = vote_share(answers, 3, np.array([0.5, 0.5, 3.0, 1.0, 1.0]))
+    np.testing.assert_allclose(weighted, [[0, 0.25, 0.75], gold[0], uniform, gold[1]])
 
 
 def test_there_is_something_to_learn_from_and_not_too_much():

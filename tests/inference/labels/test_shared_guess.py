@@ -2,6 +2,7 @@
 
 import warnings
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pymc as pm
@@ -10,11 +11,14 @@ from raterzoo import inference, models
 from raterzoo.inference.labels.shared_guess import (
     constant_guess_prior,
     draw_guess_model,
+    group_votes,
     read_shared_guess,
     values_of,
 )
+from raterzoo.inference.labels.shared_guess_em import _vote_counts
 from raterzoo.inference.methods import route_of
 from raterzoo.inference.runs.run import ChainPlan
+from raterzoo.models.distributions.shared_guesses_kernels import GroupedAnswers
 from scipy.special import betaln, gammaln
 
 from tests.support.monte_carlo import bonferroni_threshold, mc_z, rejects
@@ -155,6 +159,33 @@ def test_learned_shares_go_to_nuts_and_the_step_moves_the_rest():
     assert len(read_shared_guess(model).concentrations) == 5
     with pytest.raises(ValueError, match=r'shared_concentration=.* must be a pair of numbers, or "learned"'):
         tiny_model("learnt")
+
+
+def test_em_begins_from_counts_in_which_half_of_the_answers_of_groups_are_copies():
+    answers = GroupedAnswers(
+        np.array([0, 3, 4, 6]), np.array([0, 1, 2, 1, 0, 2]), np.array([1, 0, 1, 0, 0, 1]), np.array([-1, 0, 0]),
+        np.full(3, -1),
+    )  # fmt: skip
+    p, items = np.array([[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]]), np.array([1.0, 2.0, 3.0])  # of each pattern
+    votes = group_votes(answers, 2, 1)
+    found = _vote_counts(answers, SimpleNamespace(multiplicity=items), votes, p)
+    own, guess, halves = np.zeros((3, 2, 2)), np.zeros((1, 2, 2)), np.zeros((3, 2))
+    for i in range(3):
+        given = range(answers.start[i], answers.start[i + 1])
+        of_group = [answers.label[a] for a in given if answers.group[answers.rater[a]] == 0]
+        for j in range(2):
+            weight = items[i] * p[i, j]
+            for h in of_group:
+                guess[0, j, h] += weight / len(of_group)
+            for a in given:
+                k = answers.rater[a]
+                in_group = answers.group[k] == 0
+                own[k, answers.label[a], j] += weight * (0.5 if in_group else 1.0)
+                halves[k] += 0.5 * weight * in_group
+    np.testing.assert_allclose(found.prevalence, [0.7 + 0.4 + 1.8, 0.3 + 1.6 + 1.2])
+    np.testing.assert_allclose(found.table, own.reshape(6, 2))
+    np.testing.assert_allclose(found.guess, guess)
+    np.testing.assert_allclose(found.shared, halves)
 
 
 def test_em_rises_to_a_point_that_it_keeps():

@@ -9,6 +9,7 @@ from raterzoo.inference.scores.kernels.hierarchical import (
     RaterScores,
     ScoreHyper,
     ScoreState,
+    _slice_width,
     digamma,
     draw_log_shape,
     draw_spread,
@@ -236,6 +237,20 @@ def test_no_spread_takes_a_bounded_slice(weight, noise):
         assert set(draws) == {1.0}
     else:
         assert 1e-5 * reach < min(draws[20:]) and max(draws[20:]) < 4 * reach
+
+
+@pytest.mark.parametrize(("spread", "weight"), [(0.3, 100.0), (3.0, 2.0)])
+def test_the_first_slice_has_three_standard_deviations(spread, weight):
+    """Many members determine the spread: its density is nearly normal."""
+    members, narrow = 400, 1 / 100
+    sd = np.sqrt(spread**2 + 1 / weight)
+    weights, away = np.full(members, weight), sd * stats.norm.ppf((np.arange(members) + 0.5) / members)
+    grid = np.linspace(0.5 * spread, 1.5 * spread, 101)
+    log_p = np.array([spread_log_p.py_func(s, weights, away, narrow) for s in grid])
+    p = np.exp(log_p - log_p.max())
+    mean = (grid * p).sum() / p.sum()
+    exact = np.sqrt(((grid - mean) ** 2 * p).sum() / p.sum())
+    assert _slice_width.py_func(weights, away, narrow) == pytest.approx(3 * exact, rel=0.03)
 
 
 def test_derivatives_of_log_gamma():
