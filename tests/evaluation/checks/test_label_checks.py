@@ -1,6 +1,7 @@
 """Checks of labels: sums over pairs of answers against loops, level, power, and what replicates are drawn by."""
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -118,6 +119,37 @@ def test_sums_over_pairs_are_those_of_loops():
     right = np.divide(own[0], own[1], out=np.zeros(6), where=own[1] > 0)
     found = label_checks._by_pair(answers, label, weight, table)
     np.testing.assert_allclose(found, [right, own[0]], atol=1e-12)
+
+
+def test_numbers_of_a_table_are_those_of_loops():
+    rng = np.random.default_rng(2)
+    item = np.repeat(np.arange(7), [1, 2, 2, 3, 4, 3, 1])
+    rater = np.array([0, 0, 1, 1, 2, 0, 1, 2, 0, 1, 2, 3, 1, 2, 3, 2])
+    label = np.array([2, 1, 1, 0, 2, 0, 0, 0, 2, 2, 1, 0, 1, 1, 0, 2])
+    gold = np.array([0, -1, 0, -1, 2, 1, 2])
+    answers = Answers(item, rater, label, gold, np.arange(4), np.array([*"abc"]), np.zeros(4, int), [""])
+    start = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), (4, 3))
+    law = SimpleNamespace(start=lambda draw: start, prior=np.eye(3) + 0.2)
+    found = numbers_of(answers, label, law, 0)
+    given = [label[item == i].tolist() for i in range(7)]
+    several = [own for own in given if len(own) > 1]
+    assert found.distinct == pytest.approx(np.mean([len({*own}) for own in several]))
+    assert found.unanimous == pytest.approx(np.mean([len({*own}) == 1 for own in several]))
+    counts, shares = np.zeros((4, 3)), [[] for _ in range(4)]
+    for i, k, y in zip(item, rater, label, strict=True):
+        counts[k, y] += 1
+        if len(given[i]) > 1:
+            shares[k].append((given[i].count(y) - 1) / (len(given[i]) - 1))
+    np.testing.assert_array_equal(found.labels, counts)
+    np.testing.assert_allclose(found.agreement, [np.mean(own) for own in shares])
+    # gold gives the matrices, and is not used for the item itself
+    _, free, table = label_checks._fit(answers, label, start, law.prior)
+    truth = np.where(gold < 0, 0, gold)
+    assert (free[np.arange(7), truth] < 1).all()
+    known = [i for i in range(7) if gold[i] >= 0]
+    right = np.mean([free[i].argmax() == gold[i] for i in known])
+    assert found.right == pytest.approx(right - np.mean([free[i].max() for i in known])) and 0 < right < 1
+    np.testing.assert_allclose(table.sum(axis=1), 1)
 
 
 def test_independent_raters_fit_and_copies_are_found():

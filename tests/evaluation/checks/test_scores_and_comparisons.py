@@ -1,11 +1,14 @@
 """Checks of scores and comparisons: few false alarms for data of the law, and each misfit is found by its own check."""
 
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
+from raterzoo.evaluation.checks import comparisons
+from raterzoo.evaluation.checks.replicates import Annotations
 
 STUDIES, REPLICATES = 12, 100
 MOST_ALARMS = 3  # binomial of 12 studies at .05: more has the probability .002
@@ -124,6 +127,80 @@ def test_data_of_the_law_raise_few_alarms(study):
 def test_each_misfit_is_found_by_its_check(study, name):
     _, by_name = failed(study, range(2))
     assert by_name.get(name, 0) == 2, by_name
+
+
+def votes_with_ties():
+    """Annotations of 7 items by 4 raters in two groups, and their votes for left, for right and tied (annotation, 3)."""
+    rng, n = np.random.default_rng(3), 60
+    left = rng.integers(0, 7, n)
+    right = (left + rng.integers(1, 7, n)) % 7
+    rater = rng.integers(0, 4, n)
+    counts = rng.multinomial(1, [0.5, 0.3, 0.2], n) + rng.multinomial(2, [0.2, 0.5, 0.3], n)
+    group = np.array([0, 0, 1, 1])
+    own = Annotations(np.arange(n), np.arange(n), rater, [*"abcd"], group, ["person", "model"])
+    return own, left, right, counts
+
+
+def test_qualities_and_side_are_least_squares_of_votes(monkeypatch):
+    monkeypatch.setattr(comparisons, "ITERATIONS", 60)
+    monkeypatch.setattr(comparisons, "RIDGE", 1e-9)
+    own, left, right, counts = votes_with_ties()
+    votes, margin = counts.sum(axis=1).astype(float), (counts[:, 0] - counts[:, 1]).astype(float)
+    quality, residual = comparisons._Numbers(own, left, right, votes)._fit(margin)
+    design = np.c_[np.eye(7)[left] - np.eye(7)[right], np.ones(len(left))]
+    root = np.sqrt(votes)
+    exact = np.linalg.lstsq(design * root[:, None], margin / root, rcond=None)[0]
+    np.testing.assert_allclose(quality - quality.mean(), exact[:7] - exact[:7].mean(), atol=1e-6)
+    np.testing.assert_allclose(residual, margin - votes * (design @ exact), atol=1e-6)
+
+
+def test_numbers_of_votes_are_those_of_loops():
+    own, left, right, counts = votes_with_ties()
+    votes, margin = counts.sum(axis=1).astype(float), (counts[:, 0] - counts[:, 1]).astype(float)
+    numbers = comparisons._Numbers(own, left, right, votes)
+    quality, residual = numbers._fit(margin)
+    size = 7, 7
+    of_pair, pair_votes, ahead = np.zeros(size), np.zeros(size), np.zeros(size)
+    liking, seen = np.zeros((4, 7)), np.zeros((4, 7))
+    sums = np.zeros((4, 4))  # of each rater: votes, margins as the qualities expect, residuals, ties
+    for a, (i, j, k) in enumerate(zip(left, right, own.rater, strict=True)):
+        sign = 1 if i < j else -1
+        of_pair[min(i, j), max(i, j)] += sign * residual[a]
+        pair_votes[min(i, j), max(i, j)] += votes[a]
+        ahead[i, j] += margin[a]
+        ahead[j, i] -= margin[a]
+        for end, own_part in ((i, residual[a]), (j, -residual[a])):
+            liking[k, end] += own_part
+            seen[k, end] += votes[a]
+        sums[k] += votes[a], margin[a] * np.sign(quality[i] - quality[j]), residual[a], counts[a, 2]
+    triads = [
+        (ahead[i, j] > 0, ahead[j, k] > 0, ahead[k, i] > 0)
+        for i, j, k in combinations(range(7), 3)
+        if ahead[i, j] and ahead[j, k] and ahead[k, i]
+    ]
+    met, shared = pair_votes > 0, np.zeros((2, 2, 2))  # products of likings, and of votes, by group
+    for k, m in combinations(range(4), 2):
+        place = min(own.group[k], own.group[m]), max(own.group[k], own.group[m])
+        for of, values in enumerate((liking, seen)):
+            shared[of][place] += (values[k] * values[m]).sum()
+    scaled = np.divide(liking, np.sqrt(seen), out=np.zeros((4, 7)), where=seen > 0)
+    expected = {
+        "left": counts[:, 0].sum() / counts[:, :2].sum(),
+        "ties": counts[:, 2].sum() / counts.sum(),
+        "pairs": (of_pair[met] ** 2 / pair_votes[met]).mean(),
+        "cycles": np.mean([len({*own}) == 1 for own in triads]),
+        "agreement": sums[:, 1] / sums[:, 0],
+        "sides": sums[:, 2] / sums[:, 0],
+        "tie_shares": sums[:, 3] / sums[:, 0],
+        "taste": (liking[seen > 0] ** 2 / seen[seen > 0]).mean(),
+        "eigenvalue": np.linalg.eigvalsh(scaled @ scaled.T / 7).max(),
+        "within": np.diag(shared[0]) / np.diag(shared[1]),
+        "between": shared[0][0, 1] / shared[1][0, 1],
+    }
+    found = numbers(counts)
+    assert {*found} == {*expected} and 0 < expected["cycles"] < 1 < len(triads)
+    for name, exact in expected.items():
+        np.testing.assert_allclose(found[name], exact, atol=1e-12, err_msg=name)
 
 
 def test_sentences_name_the_groups_and_the_reference():
