@@ -80,6 +80,8 @@ def test_gold_that_no_rater_gave_is_noted():
     for function in (evaluation.metric_draws, evaluation.metric_intervals, evaluation.compare):
         found = function(ACCURACY, against, predicted(0.7, 0.8), **QUIET)
         assert "The gold label of 1 item is none that a rater gave: 'a'." in found.attrs["note"], function
+    first = evaluation.metric_intervals(ACCURACY, tree(gold=[-1, -1, 0]), predicted(0.7), **QUIET)
+    assert "none that a rater gave: 'c'." in first.attrs["note"]  # gold of the first category alone
     for source in (tree(), tree(gold=[0, 1, 1]), against["posterior"].to_dataset()["plausibility"]):
         assert evaluation.metric_intervals(ACCURACY, source, predicted(0.7), **QUIET).attrs["note"] == ""
     counts = tree(gold=[1, 0, -1])
