@@ -115,6 +115,9 @@ def test_tree_has_sorted_subtypes_and_densities_of_the_model():
     for name in names:
         found = tree["log_prior"][name]
         np.testing.assert_allclose(found, expected["log_prior"][name].transpose(*found.dims), rtol=1e-9)
+        for dim in found.dims[2:]:
+            assert dim in found.coords, (name, dim)
+            np.testing.assert_array_equal(found.coords[dim], posterior[dim])
     answered = tree["log_likelihood"]["observed_label"]
     whole = expected["log_likelihood"]["observed_label"]
     kept = [i for i, item in enumerate(LABELS.items) if item in answered["item"].values]

@@ -243,6 +243,24 @@ def test_netcdf_has_checksums_that_other_programs_check(stored):
         tree.load()
 
 
+@pytest.mark.parametrize("oldest", ["earliest", "v108", "v110"])
+def test_the_end_of_hdf5_is_found_in_every_superblock(tmp_path, oldest):
+    path = tmp_path / "x.nc"
+    with h5py.File(path, "w", libver=(oldest, "latest")) as file:
+        file["x"] = np.arange(100.0)
+    size, start = path.stat().st_size, path.read_bytes()[:64]
+    assert start[8] == ["earliest", None, "v108", "v110"].index(oldest)
+    assert checksums._end_of_hdf5(start, size + 50) == size
+    if (
+        oldest == "earliest"
+    ):  # version 1: four bytes more before the addresses (HDF5 File Format Specification 3.0, II.A)
+        first = start[:8] + bytes([1]) + start[9:24] + bytes([32, 0, 0, 0]) + start[24:60]
+        assert checksums._end_of_hdf5(first, size + 50) == size
+    assert (
+        checksums._end_of_hdf5(start[:8] + bytes([9]) + start[9:], size) == size
+    )  # a version that is not known
+
+
 @pytest.mark.parametrize("name", ["finished.zarr", "written.zarr", "written.nc"])
 def test_undamaged_posteriors_are_read(stored, name):
     path = stored / name
