@@ -14,7 +14,8 @@ A simulation of 300 items takes about a second on one core.
 
 `python -m benchmarks.against_truth coverage` prints the table of the joint estimate for all `DESIGNS`, those in which its law is
 false too: items that all find hard, and a judge who repeats the classifier. With it stand how often a check of the joint
-posterior fails, and, where there is a judge, the estimate by `shared_guess` with judge and classifier as one group.
+posterior fails, the estimate by `correlated_votes`, and, where there is a judge, that by `shared_guess` with judge and
+classifier as one group.
 """
 
 import argparse
@@ -127,8 +128,17 @@ def _scored(tree: Any, predictions: Any, seed: int, source: str = "both") -> lis
     return [float(found["mean"]), *found["interval"].to_numpy().tolist()]
 
 
-def of_joint(design: Design, seed: int) -> tuple[list[float], list[float] | None, bool]:
-    """Return the joint estimate, that with judge and classifier as one group, and whether a check of the former fails."""
+class Estimates(NamedTuple):
+    """Accuracy of "net" and the ends of its interval by models of all raters, and whether a check of the first fails."""
+
+    independent: list[float]
+    correlated: list[float]
+    grouped: list[float] | None
+    alarm: bool
+
+
+def of_joint(design: Design, seed: int) -> Estimates:
+    """Return the joint estimates of one simulation."""
     from raterzoo import evaluation, models
 
     _, labels, predictions = simulated(design, np.random.default_rng(seed))
@@ -138,10 +148,12 @@ def of_joint(design: Design, seed: int) -> tuple[list[float], list[float] | None
     grouped = None
     if design.copies is not None:
         grouped = _scored(_fitted(models.shared_guess(seen, "kind", ("person",)), seed), predictions, seed)
-    return _scored(joint, predictions, seed), grouped, alarm
+    correlated = _fitted(models.correlated_votes(seen), seed)
+    found = (_scored(tree, predictions, seed) for tree in (joint, correlated))
+    return Estimates(*found, grouped, alarm)
 
 
-def coverage_row(design: Design, found: list[tuple[list[float], list[float] | None, bool]]) -> list[str]:
+def coverage_row(design: Design, found: list[Estimates]) -> list[str]:
     """Return the cells of a design in the table of coverage."""
 
     def cells(estimates: list[Any]) -> list[str]:
@@ -152,8 +164,8 @@ def coverage_row(design: Design, found: list[tuple[list[float], list[float] | No
         covered = ((lower <= accuracy) & (accuracy <= upper)).mean()
         return [f"{covered:.3f}", f"{(mean - accuracy).mean():+.4f}", f"{(upper - lower).mean():.3f}"]
 
-    joint, grouped, alarm = zip(*found, strict=True)
-    return [*cells([*joint]), f"{np.mean(alarm):.2f}", *cells([*grouped])[:2]]
+    by = Estimates(*map(list, zip(*found, strict=True)))
+    return [*cells(by.independent), f"{np.mean(by.alarm):.2f}", *cells(by.correlated), *cells(by.grouped)[:2]]
 
 
 def coverage(simulations: int, cores: int, only: str) -> None:

@@ -449,7 +449,7 @@ def judge(
     model: Annotated[
         str | None,
         typer.Option(
-            help="dawid_skene, the default, shared_guess, or another model of labels that tells raters apart."
+            help="correlated_votes, the default, shared_guess, or another model of labels that tells raters apart."
         ),
     ] = None,
     out: Annotated[
@@ -474,7 +474,7 @@ def judge(
     check_numbers_output(out)
     check_limit(fail_below)
     people = people_of(people_column)
-    data = DataOptions(Kind.labels, layout, source, drop_missing, model or "dawid_skene")
+    data = DataOptions(Kind.labels, layout, source, drop_missing, model)
     # without a column the attribute is made when the classifiers are added
     kind = (people or UNKNOWN_KIND)[0]
     own = {"categories": categories, "subtypes": subtypes, "anonymize": anonymize, "rater_attribute": [kind]}

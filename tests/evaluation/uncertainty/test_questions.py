@@ -6,7 +6,7 @@ import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.uncertainty.questions import OF_ARRAY, OF_ESTIMATE, RATERS, TRUTH
 
-from benchmarks.against_truth import Design, coverage_row, simulated, summary
+from benchmarks.against_truth import Design, Estimates, coverage_row, simulated, summary
 
 ITEMS, CATEGORIES = ["a", "b", "c"], ["x", "y"]
 ACCURACY = evaluation.top_k_accuracy(1)
