@@ -174,9 +174,19 @@ def coverage(simulations: int, cores: int, only: str) -> None:
     print(
         f"90 % intervals, {simulations} simulations each; 99 % of correct ones are in {low:.3f} to {high:.3f}"
     )
-    print(
-        "| design | joint | bias | width | a check fails | as one group | bias |\n|---|---|---|---|---|---|---|"
-    )
+    columns = [
+        "design",
+        "independent",
+        "bias",
+        "width",
+        "a check fails",
+        "correlated",
+        "bias",
+        "width",
+        "one group",
+        "bias",
+    ]
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     with ProcessPoolExecutor(cores) as pool:
         for k, (name, design) in enumerate(DESIGNS.items()):
             if only in name:

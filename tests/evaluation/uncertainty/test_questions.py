@@ -152,10 +152,12 @@ def test_the_benchmark_counts_coverage_and_bias():
         assert (label == truth).mean() == pytest.approx(right, abs=4 * np.sqrt(right * (1 - right) / 2000))
     same = (predictions.sel(classifier="net") == predictions.sel(classifier="judge")).to_numpy().mean()
     assert same > 0.85  # half of them repeated; .7 if the judge erred independently
-    cells = coverage_row(
-        Design(right_classifier=0.8), [([0.8, 0.7, 0.9], None, True), ([0.6, 0.5, 0.7], None, False)]
-    )
-    assert cells == ["0.500", "-0.1000", "0.200", "0.50", "", ""]
+    own = [
+        Estimates([0.8, 0.7, 0.9], [0.8, 0.6, 1.0], None, True),
+        Estimates([0.6, 0.5, 0.7], [0.7, 0.5, 0.9], None, False),
+    ]
+    cells = coverage_row(Design(right_classifier=0.8), own)
+    assert cells == ["0.500", "-0.1000", "0.200", "0.50", "1.000", "-0.0500", "0.400", "", ""]
     found = np.array([[[0.8, 0.7, 0.9]] * 5, [[0.6, 0.5, 0.7]] * 5])
     row = summary(found, 0.8)[2]
     assert row["estimate"] == "joint" and row["coverage"] == 0.5
