@@ -57,7 +57,7 @@ def models_of(kind):
             continue
         found.append(
             f"(choose-{entry.name})=\n### {entry.name}\n\n{entry.summary}. "
-            f"{{py:func}}`Law, symbols and example <raterzoo.models.{entry.name}>`.\n\n"
+            f"{{doc}}`Law, symbols, example and evidence <generated/api/raterzoo.models.{entry.name}>`.\n\n"
             f"- **Assumes**: {row['assumes']}\n- **Needs**: {row['needs']}\n"
             f"- **Costs**: {cost_of(entry, measured)}\n- **Fails when**: {row['fails']}\n- **Reference**: {entry.reference}."
         )

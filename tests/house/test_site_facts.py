@@ -44,6 +44,25 @@ def test_every_model_can_be_chosen():
         assert f"(choose-{name})=" in filled and entry.summary in filled, name
 
 
+@pytest.mark.parametrize(
+    ("study", "model"),
+    [
+        ("low, middle, high", "ordinal"),
+        ("raters with few answers each", "one_coin"),
+        ("language models beside people", "bradley_terry"),
+        ("differential diagnoses", "plackett_luce"),
+        ("strict or lax", "hierarchical_scores"),
+        ("one to five stars", "ordinal"),
+    ],
+)
+def test_a_study_leads_to_its_model_in_three_clicks(study, model):
+    assert ":link: choose\n:link-type: doc" in (ROOT / "docs/index.md").read_text()  # the first
+    (row,) = [line for line in CHOOSER.splitlines() if line.startswith("| ") and study in line]
+    assert f"[{model}](#choose-{model})" in row  # the second
+    section = FACTS["with_facts"](CHOOSER).partition(f"(choose-{model})=")[2]
+    assert f"<generated/api/raterzoo.models.{model}>" in section.partition("(choose-")[0]  # the third
+
+
 def test_defaults_of_the_chooser_are_those_of_the_command_line():
     said = re.findall(r"\[(\w+)\]\(#choose-\w+\), the default", CHOOSER)
     assert sorted(said) == sorted(kind.default_model for kind in annotation_kinds.values())
