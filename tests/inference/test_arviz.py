@@ -46,13 +46,10 @@ OF_ONE_VARIABLE = {
 def cases():
     for name, options in LAYOUTS:
         # NUTS compiles the model; EBCC has most quantities
-        slow = models.catalog[name].methods[0] == "nuts" or name == "ebcc"
-        yield pytest.param(
-            name,
-            options,
-            marks=[pytest.mark.slow] if slow else [],
-            id="-".join([name, *map(str, options.values())]),
-        )
+        by_nuts = models.catalog[name].methods[0] == "nuts"
+        slow = [pytest.mark.slow] if by_nuts or name == "ebcc" else []
+        long = [pytest.mark.long] if by_nuts and name != "glad" else []
+        yield pytest.param(name, options, marks=slow + long, id="-".join([name, *map(str, options.values())]))
 
 
 @pytest.mark.parametrize(("name", "options"), [*cases()])

@@ -17,6 +17,7 @@ def test_cold_and_warm_caches_give_the_same_draws(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_cold_and_warm_caches_give_the_same_draws_by_nuts(tmp_path):
     """nutpie's gradients differed with GLAD."""
     assert differing(["glad"], str(tmp_path), {"method": "nuts", "tune": 50}) == {"glad": []}

@@ -136,6 +136,7 @@ def test_tree_has_every_variable_and_its_densities_are_those_of_the_graph():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_step_draws_what_the_loop_draws():
     with tiny_model() as model:
         step = inference.GuessGibbs()

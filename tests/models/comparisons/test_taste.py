@@ -183,6 +183,7 @@ def covered(votes, truth, **options):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 def test_intervals_cover_with_the_taste_and_do_not_without():
     for taste, least, most in ((0.3, 0.75, 0.6), (1e-9, 0.75, 1.0)):

@@ -96,6 +96,7 @@ def covered(scores, truth, **options):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 def test_intervals_cover_with_the_shared_bias_and_do_not_without():
     raters = ["person"] * 3 + ["judge"] * 9
