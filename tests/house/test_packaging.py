@@ -47,6 +47,15 @@ def test_tasks_run_what_is_there():
         assert all((ROOT / word).exists() for word in words if word.startswith(".ci/")), name
 
 
+def test_hooks_before_a_commit_download_nothing():
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    assert set(re.findall(r"^\s*- repo: (.*)$", hooks, re.MULTILINE)) == {"local"}
+    assert {
+        entry.split()[:2] == ["uv", "run"] or "--offline" in entry
+        for entry in re.findall(r"entry: (.*)", hooks)
+    } == {True}
+
+
 def test_every_file_of_data_is_packaged():
     patterns = CONFIG["tool"]["setuptools"]["package-data"]
     for package, globs in patterns.items():
