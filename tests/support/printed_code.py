@@ -22,8 +22,13 @@ from tests.support.command_line import run
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 FOLDERS = ("start", "ideas", "recipes")
+QUESTIONS = ("model_checks", "rectified", "which_question")
 PAGES = sorted(
-    [README, ROOT / "docs/index.md", *(page for f in FOLDERS for page in ROOT.glob(f"docs/{f}/*.md"))]
+    [
+        README,
+        *(ROOT / f"docs/{name}.md" for name in ("index", *QUESTIONS)),
+        *(page for folder in FOLDERS for page in ROOT.glob(f"docs/{folder}/*.md")),
+    ]
 )
 BLOCK = re.compile(
     r"^```(console|python)\n(.*?)^```\n(?:\n?^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
