@@ -1,7 +1,6 @@
 """Configuration of the site; `uv run --group docs sphinx-build -W docs docs/_build` builds it, without a network."""
 
 import logging
-import os
 import sys
 from pathlib import Path
 
@@ -23,12 +22,12 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "docstrings",
-    "matplotlib.sphinxext.plot_directive",
     "model_pages",
+    "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "README.md"]
+exclude_patterns = ["_build", "README.md", "gallery", "generated/gallery/**.ipynb"]
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(arviz|pymc|numpy|xarray)\..*"),  # their pages are elsewhere, and a build fetches nothing
@@ -37,12 +36,10 @@ nitpick_ignore_regex = [
 ]
 
 # Pages in Markdown
+highlight_language = "none"  # laws are no code
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-nb_execution_mode = "cache"
-nb_execution_raise_on_error = True
-nb_execution_timeout = 180
-os.environ.pop("MPLBACKEND", None)  # pages that run have a backend of their own
+nb_execution_mode = "off"  # notebooks are kept with their outputs
 
 # Reference, out of the docstrings
 templates_path = ["_templates"]
@@ -50,9 +47,25 @@ default_role = "autolink"  # a name in backticks is a link where it is one of ou
 autodoc_typehints = "none"  # numpydoc's sections say them
 numpydoc_show_class_members = False
 
-plot_html_show_source_link = False
-plot_html_show_formats = False
-plot_formats = [("png", 110)]
+
+# Gallery
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "generated/gallery",
+    "image_scrapers": ("plot_pictures",),
+    "reset_modules": (),
+    "capture_repr": (),
+    "doc_module": ("raterzoo",),
+    "backreferences_dir": "generated/backreferences",
+    "reference_url": {"raterzoo": None},
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "plot_gallery": True,
+    "abort_on_example_error": True,
+}
 
 # Looks: everything that a page needs lies beside it
 html_theme = "pydata_sphinx_theme"

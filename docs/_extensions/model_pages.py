@@ -13,12 +13,15 @@ from pathlib import Path
 
 from docutils import nodes
 from plates import plate_diagram
+from plot_pictures import run
 from raterzoo import models
 from raterzoo.inference.methods import route_of
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).parents[2]
-PICTURES = {
+DOCS = ROOT / "docs"
+PICTURES = DOCS / "generated" / "models"
+LOOKS = {
     "labels": (
         "plots.plausibility_strips(tree)",
         "Plausibility of the categories of some items, draw by draw.",
@@ -140,7 +143,7 @@ class ModelExample(SphinxDirective):
         """Return a block of code and its figure."""
         name = self.arguments[0]
         entry = models.catalog[name]
-        call, caption = PICTURES[entry.data]
+        call, caption = LOOKS[entry.data]
         lines, _ = example(name)
         code = (
             "from raterzoo import evaluation, inference, models\nfrom raterzoo.evaluation import plots\n\n"
@@ -149,10 +152,17 @@ class ModelExample(SphinxDirective):
             )
             + f"tree = inference.sample(model, random_seed=1, progressbar=False)\n{call}\n"
         )
-        drawn = entry.methods[0] != "nuts"
-        head = [".. plot::", "   :include-source:", f"   :alt: {caption}", f"   :caption: {caption}"]
-        head = head if drawn else [".. code-block:: python"]
-        return self.parse_text_to_nodes("\n".join([*head, "", textwrap.indent(code, "   ")]))
+        shown = [".. code-block:: python", "", textwrap.indent(code, "   "), ""]
+        if entry.methods[0] != "nuts":
+            path = PICTURES / f"{name}.png"
+            run(code, path)
+            shown += [
+                f".. figure:: /{path.relative_to(DOCS).as_posix()}",
+                f"   :alt: {caption}",
+                "",
+                f"   {caption}",
+            ]
+        return self.parse_text_to_nodes("\n".join(shown))
 
 
 class ModelEvidence(SphinxDirective):

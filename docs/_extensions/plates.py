@@ -5,11 +5,12 @@ columns that is taken whose arrows are shortest and hide behind the fewest boxes
 """
 
 from html import escape
-from itertools import permutations
+from itertools import islice, permutations
 
 from pymc.model_graph import ModelGraph
 
 LETTER, SMALL_LETTER, PAD, BOX, ROW, MARGIN, LABEL = 7.4, 6.8, 12, 26, 80, 12, 16
+UNFRAMED = ""
 STYLE = {"observed": "fill:var(--pst-color-border)", "free": "", "deterministic": "stroke-dasharray:4 3"}
 
 
@@ -21,14 +22,15 @@ def plate_diagram(model, name):
     columns = packed(frames, rows)
     labels = {dims: label_of(dims, model) for dims in frames}
     columns = min(
-        permutations(columns), key=lambda order: cost(placed(order, frames, rows, labels)[0], parents, rows)
+        islice(permutations(columns), 5040),
+        key=lambda order: cost(placed(order, frames, rows, labels)[0], parents, rows),
     )
     places, boxes, width = placed(columns, frames, rows, labels)
     height = MARGIN + (1 + max(rows.values())) * ROW
-    parts = [_frame(box) for dims, box in boxes.items() if dims]
+    parts = [_frame(box) for dims, box in boxes.items() if labels[dims]]
     parts += [_arrow(places[p], places[node]) for node, own in parents.items() for p in sorted(own)]
     parts += [_box(node, places[node], kind_of(model, node)) for node in parents]
-    parts += [_label(box, labels[dims]) for dims, box in boxes.items() if dims]
+    parts += [_label(box, labels[dims]) for dims, box in boxes.items() if labels[dims]]
     arrow = (
         f'<marker id="arrow-{name}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0 8 4 0 8z" fill="currentColor"/></marker>'
@@ -59,10 +61,11 @@ def depth(node, parents):
 
 
 def frames_of(model, rows):
-    """Return {dims: variables}; variables without dims are a frame that is not drawn."""
+    """Return {dims: variables}; each variable without dims has a frame of its own, that is not drawn."""
     frames = {}
     for node in rows:
-        frames.setdefault(tuple(model.named_vars_to_dims.get(node, ())), []).append(node)
+        dims = tuple(model.named_vars_to_dims.get(node, ()))
+        frames.setdefault(dims or (UNFRAMED, node), []).append(node)
     return frames
 
 
@@ -73,7 +76,7 @@ def packed(frames, rows):
         own = {rows[n] for n in frames[dims]}
         for column in columns:
             taken = {r for d in column for r in range(_first(frames[d], rows), 1 + _last(frames[d], rows))}
-            if () not in (dims, *column) and not taken & set(range(min(own), 1 + max(own))):
+            if not taken & set(range(min(own), 1 + max(own))):
                 column.append(dims)
                 break
         else:
@@ -156,6 +159,8 @@ def _box(node, place, kind):
 
 def label_of(dims, model):
     """Return dims and their sizes."""
+    if dims[0] is UNFRAMED:
+        return ""
     sizes = " × ".join(str(int(model.dim_lengths[d].eval())) for d in dims)
     return f"{' × '.join(dims)} ({sizes})"
 

@@ -1,4 +1,4 @@
-"""The site has every public name once; read from the sources, nothing is built or imported."""
+"""The site has every public name once, and an example of every plot; read from the sources, nothing is built or imported."""
 
 import re
 from collections import Counter
@@ -50,3 +50,20 @@ def test_a_name_left_out_or_twice_is_found():
     pages = [page.replace("   dawid_skene\n", "") for page in reference()]
     assert public_names() - set(listed_names(pages)) == {"raterzoo.models.dawid_skene"}
     assert Counter(listed_names(reference() + pages))["raterzoo.models.one_coin"] == 2
+
+
+def plots_shown(examples):
+    """Return the plots that examples of the gallery end with."""
+    return [re.findall(r"^plots\.(\w+)\(", text, re.MULTILINE)[-1] for text in examples]
+
+
+def test_each_plot_has_an_example_in_the_gallery():
+    public = {
+        name.rpartition(".")[2] for name in public_names() if name.startswith("raterzoo.evaluation.plots.")
+    }
+    examples = {path: path.read_text() for path in (DOCS / "gallery").rglob("plot_*.py")}
+    assert sorted(plots_shown(examples.values())) == sorted(public)
+    for path, text in examples.items():
+        assert plots_shown([text]) == [path.stem.removeprefix("plot_")]
+        assert len(text.partition("import")[2].splitlines()) <= 20, path
+    assert plots_shown(["plots.simplex(tree)\n"]) == ["simplex"]
