@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "docstrings",
     "model_pages",
+    "accessible_names",
     "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
     "sphinx_design",
