@@ -40,6 +40,11 @@ from .labels.recognition import (
 )
 from .labels.shared_guess import begin_shared_guess, constant_guess_prior, read_shared_guess
 from .rankings.gibbs import begin_gibbs, begin_independent
+from .rankings.hierarchical import (
+    begin_rater_reliabilities,
+    has_rater_reliabilities,
+    read_rater_reliabilities,
+)
 from .rankings.recognition import gamma_parameters, read_rankings
 from .runs.compiled_models import compilation_of_densities, compilation_of_nuts
 from .runs.model_graph import NotConjugate, constant_value, graph_lock, refuse_further, refuse_part
@@ -214,6 +219,11 @@ def route_of(model: pm.Model) -> Route:
         return _route(
             model, "hierarchical_scores", "gibbs", reason, read_rater_scores, begin_hierarchical_scores
         )
+    if _observes(model, PartialRankingRV) and has_rater_reliabilities(model):
+        reason = "given the races behind the rankings, each log worth has a log-concave density, and reliabilities a slice"
+        own = read_rater_reliabilities, begin_rater_reliabilities
+        name = "hierarchical_plackett_luce"
+        return _route(model, name, "gibbs", reason, *own, name)
     try:
         if not model.observed_RVs and "candidate_item" in model.named_vars:
             refuse_further(model, [rv for rv in model.free_RVs if rv.name == "worth"])

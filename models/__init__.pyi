@@ -27,6 +27,7 @@ from .labels.multinomial import multinomial as multinomial
 from .labels.one_coin import one_coin as one_coin
 from .labels.ordinal import ordinal as ordinal
 from .labels.shared_guess import shared_guess as shared_guess
+from .rankings.hierarchical_plackett_luce import hierarchical_plackett_luce as hierarchical_plackett_luce
 from .rankings.plackett_luce import plackett_luce as plackett_luce
 from .rankings.prirn import prirn as prirn
 from .rankings.tempered_plackett_luce import tempered_plackett_luce as tempered_plackett_luce

@@ -99,9 +99,10 @@ def _own_tables(
     candidate = constants["candidate_of_place"].to_numpy()[own.place]
     is_other = (constants["candidate_category"].to_numpy() < 0)[candidate] & (block >= 0)
     a = float(constants["other_concentration"]) if "other_concentration" in constants else np.nan
-    tempered = tree.attrs.get("model") == "tempered_plackett_luce"
+    learnt = tree["posterior"].to_dataset().get("reliability")  # of each rater
+    tempered = learnt is not None or tree.attrs.get("model") == "tempered_plackett_luce"
     sharpness = np.ones((len(block), 1))
-    if tempered and "reliability" in constants:
+    if learnt is None and tempered and "reliability" in constants:
         power = constants["reliability"].to_numpy()
         sharpness = np.broadcast_to(power[own.place] if power.ndim else power, len(block))[:, None]
     size = constants["other_size"].to_numpy() * bool(np.isfinite(a) and not tempered)
@@ -109,6 +110,9 @@ def _own_tables(
     plausibility = tree["posterior"].to_dataset()["plausibility"].transpose(*SAMPLE, "candidate")
     draws = plausibility.sizes["chain"], plausibility.sizes["draw"]
     for at in rng.permutation(draws[0] * draws[1])[:replicates]:
+        if learnt is not None:
+            of_raters = learnt.transpose(*SAMPLE, "rater")[np.unravel_index(at, draws)].to_numpy()
+            sharpness = of_raters[constants["annotation_rater"].to_numpy()[own.place]][:, None]
         with np.errstate(divide="ignore"):
             log_worth = (
                 np.log(plausibility[np.unravel_index(at, draws)].to_numpy().astype(float))[candidate]

@@ -12,8 +12,9 @@ from .container import Container, range_of
 from .errors import DataError
 from .reading.columns import Missing, annotation_columns, code_ids
 from .reading.frames import Column, nested_columns
-from .reading.matching import code_categories, distinct_ids
+from .reading.matching import code_categories, distinct_ids, nearest
 from .reading.numbers import read_ranks
+from .reading.predicted_labels import joined_ids, read_predicted_rankings, refused_predictions
 
 _ENTRY = ("annotation_item", "annotation_rater", "category_code", "rank")
 
@@ -191,6 +192,73 @@ class PartialRankings(Container):
                 raise
             item, rater = (columns[role].values[error.row - 1] for role in ("item", "rater"))
             raise error.moved(f"item {short_repr(item)}, rater {short_repr(rater)}") from None
+
+    def with_predictions(self, predictions: Any) -> Self:
+        """Add classifiers as raters, whose rankings are their predicted lists, to estimate their accuracy given all of them.
+
+        Fit `hierarchical_plackett_luce`, which learns how reliable each classifier is: other models of rankings would count it as
+        one more rater. A metric against the posterior of the rankings alone is agreement with what the raters leave open;
+        against that of these rankings it has seen the predictions. It rests on the model: classifiers and raters err
+        independently given the worths.
+
+        Parameters
+        ----------
+        predictions : DataArray
+            As by `evaluation.predictions_from_table`: labels (item, position), best first, "" for none; or scores or booleans
+            (item, category), of which equal scores, and the members of a set, are tied, and -inf is not listed; perhaps
+            with a dim ``classifier``, whose coordinate names the raters. Without one the rater is "predictions".
+
+        Returns
+        -------
+        PartialRankings
+            With one more rater for each classifier. A classifier may leave out items, as raters do.
+
+        Raises
+        ------
+        DataError
+            If a rater has the name of a classifier; if a predicted item is unknown or repeated, a label is none of the
+            categories or twice in a list, or a classifier predicts nothing.
+
+        Examples
+        --------
+        >>> from raterzoo import evaluation, models
+        >>> rankings = models.PartialRankings.from_blocks({"case": {"Ann": [["acne"], ["eczema"]], "Bob": [["eczema"]]}})
+        >>> rows = {"item": ["case", "case"], "category": ["acne", "eczema"], "rank": [1, 2], "classifier": ["net", "net"]}
+        >>> predictions = evaluation.predictions_from_table(rows, rank="rank", classifier="classifier")
+        >>> rankings.with_predictions(predictions).raters.tolist()
+        ['Ann', 'Bob', 'net']
+
+        References
+        ----------
+        Hui and Walter (1980), Estimating the error rates of diagnostic tests, Biometrics 36(1), 167-171,
+        doi:10.2307/2530508: accuracy without a gold standard.
+        """
+        found = read_predicted_rankings(predictions, self.categories)
+        raters = joined_ids(self.raters, found.classifiers, ("the raters", "the classifiers"))
+        if known := sorted({*self.raters.tolist()} & {*found.classifiers.tolist()}):
+            raise refused_predictions(
+                f"{short_repr(known[0])} is a rater of these rankings already, and a classifier counts once",
+                value=known[0],
+                remedy="leave out its predictions, or its rankings, or give another classifier another name",
+            )
+        for code, name in enumerate(found.classifiers.tolist()):
+            if not (found.classifier == code).any():
+                problem = f"classifier {short_repr(name)} has no prediction"
+                raise refused_predictions(problem, value=name, remedy="leave it out")
+        joined_ids(self.items, found.items, ("the items of the rankings", "those of the predictions"))
+        place = {item: code for code, item in enumerate(self.items.tolist())}
+        if unknown := [item for item in found.items.tolist() if item not in place]:
+            raise refused_predictions(
+                f"item {short_repr(unknown[0])}{f' and {len(unknown) - 1:,} more' * (len(unknown) > 1)} is none of the items of "
+                "the rankings",
+                value=unknown[0],
+                allowed=nearest(unknown[0], self.items),
+                remedy="correct the id, or leave the prediction out",
+            )
+        item = np.array([place[own] for own in found.items.tolist()], np.int64)[found.item]
+        codes = (item, len(self.raters) + found.classifier, found.category, found.rank)
+        joint = self._rows().extended(len(item), **dict(zip(_ENTRY, codes, strict=True)))
+        return self._of_rows(joint, items=self.items, raters=raters, categories=self.categories)
 
     @classmethod
     def _of_columns(cls, columns: Mapping[str, Column], categories: Any) -> Self:

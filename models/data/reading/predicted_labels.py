@@ -21,6 +21,17 @@ FORMS = (
 )
 
 
+class PredictedRankings(NamedTuple):
+    """Ranked lists of items by classifiers: one row for each category that a classifier lists for an item."""
+
+    classifiers: np.ndarray  # (classifier,), ids
+    items: np.ndarray  # (predicted,), ids
+    classifier: np.ndarray  # (row,), codes
+    item: np.ndarray  # (row,), codes
+    category: np.ndarray  # (row,), codes
+    rank: np.ndarray  # (row,), from 1; equal ranks are a tie
+
+
 class PredictedLabels(NamedTuple):
     """Best label of each item by each classifier."""
 
@@ -54,6 +65,50 @@ def read_predicted_labels(predictions: Any, categories: np.ndarray) -> Predicted
     else:
         label = _first_labels(array.to_numpy(), categories, classifiers, items)
     return PredictedLabels(classifiers, items, label)
+
+
+def read_predicted_rankings(predictions: Any, categories: np.ndarray) -> PredictedRankings:
+    """Read predictions as ranked lists: labels best first, or scores, of which equal ones are a tie; -inf is not listed.
+
+    Refuses what is no such array, repeated items, categories, classifiers and labels of a list, labels outside the categories,
+    and scores that are NaN or infinite. A boolean set is one block of ties.
+    """
+    array = _as_array(predictions)
+    classifiers, items = _ids_along(array, "classifier"), _ids_along(array, "item")
+    values = array.to_numpy()
+    if "category" in array.dims:
+        codes = _category_codes(_ids_along(array, "category"), categories)
+        scores = (
+            np.where(values, 0.0, -np.inf)
+            if values.dtype.kind == "b"
+            else _scores(values, classifiers, items)
+        )
+        who, item, column = np.nonzero(scores > -np.inf)
+        category, score = codes[column], scores[who, item, column]
+        better = (scores[who, item] > score[:, None]) & (scores[who, item] > -np.inf)
+        rank = 1 + better.sum(axis=1)
+        labels = array["category"].to_numpy()[column]
+    else:
+        _first_labels(values, categories, classifiers, items)  # refuses a gap in a list
+        who, item, place = np.nonzero(values != "")
+        if not len(who):
+            none = np.zeros(0, np.int64)
+            return PredictedRankings(classifiers, items, none, none, none, none)
+        with _along("item"):
+            names, code = code_ids(Column("label", values[who, item, place].tolist()))
+        category, rank, labels = _category_codes(names, categories)[code], 1 + place, names[code]
+    if (category < 0).any():
+        row = int((category < 0).argmax())
+        raise _unknown(
+            labels[row].item(), categories, _cell(classifiers, items, int(who[row]), int(item[row]))
+        )
+    _, first = np.unique(np.stack([who, item, category]), axis=1, return_index=True)
+    if len(first) < len(category):
+        row = int(np.setdiff1d(np.arange(len(category)), first)[0])
+        cell = _cell(classifiers, items, int(who[row]), int(item[row]))
+        problem = f"{short_repr(labels[row].item())} is twice in the list of {cell}"
+        raise refused_predictions(problem, value=labels[row].item(), remedy="keep the first of them")
+    return PredictedRankings(classifiers, items, who, item, category, rank)
 
 
 def refused_predictions(problem: str, *, value: object = None, allowed: str = "", remedy: str) -> DataError:

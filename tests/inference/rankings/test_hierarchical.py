@@ -1,0 +1,137 @@
+"""Gibbs of hierarchical Plackett-Luce: its posterior against quadrature, its densities against PyMC, models that it refuses."""
+
+import numpy as np
+import pymc as pm
+import pytest
+import xarray as xr
+from raterzoo import evaluation, inference, models
+from raterzoo.inference.methods import route_of
+from raterzoo.inference.rankings.hierarchical import (
+    draw_raters,
+    rater_log_likelihood,
+    rater_rankings,
+    read_rater_reliabilities,
+    zero_sum_log_density,
+)
+from raterzoo.inference.runs.model_graph import NotConjugate
+from raterzoo.inference.runs.run import ChainPlan
+from scipy.special import betaln, expit
+
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+
+FIRST = {"Ann": "xxxy", "Bob": "xxyx"}  # the first of two categories, by item; the other is not ranked
+SHAPE, SCALE = 0.8, 1.0
+
+
+def two_raters():
+    rows = [(i, rater, first[i], 1) for rater, first in FIRST.items() for i in range(4)]
+    table = dict(zip(("item", "rater", "category", "rank"), map(list, zip(*rows, strict=True)), strict=True))
+    return models.PartialRankings.from_table(table, categories=["x", "y"])
+
+
+def tied():
+    """Three raters with ties, unranked categories and a rater of one item."""
+    nested = {
+        "a": {"Ann": [["x"], ["y", "z"]], "Bob": [["y", "x"]], "Cy": [["x", "y", "z", "w"]]},
+        "b": {"Ann": [["w"], ["x"], ["y"]], "Bob": [["w", "z"], ["x"]]},
+    }
+    return models.PartialRankings.from_blocks(nested)
+
+
+def model_of(rankings, **options):
+    return models.hierarchical_plackett_luce(rankings, concentration=SHAPE, candidates="all", **options)
+
+
+def exact_means():
+    """Posterior means of log gamma of Ann, sigma, and p(x first) of each item: log gamma = (u, -u), l_x - l_y = d."""
+    d, u, sigma = np.linspace(-60, 60, 4001), np.linspace(-7, 7, 561), np.exp(np.linspace(-9, 1.6, 300))
+    # two Gamma(a, 1) worths: x / (x + y) ~ Beta(a, a), in d with its Jacobian
+    prior = np.exp(SHAPE * (np.log(expit(d)) + np.log(expit(-d))) - betaln(SHAPE, SHAPE))
+    mass, share = [], []
+    for i in range(4):
+        sign = [1.0 if FIRST[rater][i] == "x" else -1.0 for rater in ("Ann", "Bob")]
+        law = prior * expit(sign[0] * np.exp(u)[:, None] * d) * expit(sign[1] * np.exp(-u)[:, None] * d)
+        mass.append(law.sum(axis=1))
+        share.append((law * expit(d)).sum(axis=1) / law.sum(axis=1))
+    likelihood = np.prod(mass, axis=0)
+    # z = u / sigma has the density exp(-z^2), of one degree of freedom; sigma is on a grid of its log
+    z = np.linspace(-5, 5, 401)
+    at = sigma[:, None] * z
+    of_both = np.exp(-(z**2)) * (sigma * np.exp(-0.5 * (sigma / SCALE) ** 2))[:, None]
+    of_both *= np.interp(at, u, likelihood)
+    of_both /= of_both.sum()
+    shares = [(of_both * np.interp(at, u, own)).sum() for own in share]
+    return np.array([(of_both * at).sum(), of_both.sum(axis=1) @ sigma, *shares])
+
+
+def z_of_gibbs(model):
+    """Standardised errors of the sampler's means."""
+    layout = rater_rankings(read_rater_reliabilities(model))
+    plan = ChainPlan(4, 8000, 300, seed_of("quadrature"), dtype="float64", thin=4)
+    drawn = draw_raters(layout, plan)
+    shares = expit(drawn.log_worth[..., ::2] - drawn.log_worth[..., 1::2])
+    both = [drawn.log_reliability[..., :1], drawn.spread[..., None], shares]
+    return mc_z(np.concatenate(both, axis=-1), exact_means())
+
+
+def is_exact(model):
+    z = z_of_gibbs(model)
+    assert np.abs(z).max() < bonferroni_threshold(z.size)
+
+
+def test_posterior_is_that_of_quadrature():
+    is_exact(model_of(two_raters()))
+    assert_rejects_twin(is_exact, model_of(two_raters(), spread=1.6))
+
+
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
+def test_densities_are_those_of_pymc():
+    model = models.hierarchical_plackett_luce(tied(), spread=0.7)
+    tree = inference.sample(
+        model, draws=5, chains=2, thin=1, tune=5, dtype="float64", random_seed=1, progressbar=False
+    )
+    assert tree.attrs["method"] == "gibbs" and tree.attrs["model"] == "hierarchical_plackett_luce"
+    reliability = tree["posterior"]["reliability"]
+    np.testing.assert_allclose(np.log(reliability).sum("rater"), 0, atol=1e-12)
+    again = xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset()})
+    pm.compute_log_likelihood(again, model=model, progressbar=False)
+    pm.stats.compute_log_prior(again, model=model, progressbar=False)
+    for group in ("log_likelihood", "log_prior"):
+        assert {*tree[group].data_vars} == {*again[group].data_vars}
+        for name, found in again[group].data_vars.items():
+            np.testing.assert_allclose(tree[group][name], found, rtol=1e-9, err_msg=str(name))
+    checks = evaluation.model_checks(tree, random_seed=1)
+    assert np.isfinite(checks["observed"]).any()
+
+
+def test_a_change_of_the_likelihood_shows_in_its_log():
+    law = read_rater_reliabilities(models.hierarchical_plackett_luce(tied()))
+    rng = np.random.default_rng(seed_of("likelihood"))
+    log_worth, reliability = rng.normal(size=(1, 1, len(law.shape))), np.ones((1, 1, 3))
+    alike = rater_log_likelihood(law, log_worth, reliability)
+    reliability[..., 0] = 2.0
+    changed = rater_log_likelihood(law, log_worth, reliability)
+    assert ((alike != changed)[0, 0] == (law.rater == 0)).all()
+    assert zero_sum_log_density(np.zeros((1, 3))) == pytest.approx(-np.log(2 * np.pi))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"concentration": pm.HalfNormal.dist()}, "depends on the random variable"),
+        ({"spread": pm.HalfNormal.dist()}, "depends on the random variable"),
+    ],
+)
+def test_random_priors_are_drawn_by_nuts(change, why):
+    route = route_of(models.hierarchical_plackett_luce(tied(), **change))
+    assert route.method == "nuts" and route.name == "hierarchical_plackett_luce" and why in route.reason
+
+
+def test_other_laws_are_refused():
+    with pm.Model() as outer:
+        models.hierarchical_plackett_luce(tied())
+        pm.Normal("further")
+    with pytest.raises(NotConjugate, match="further"):
+        read_rater_reliabilities(outer)
+    with pytest.raises(ValueError, match="none of the 1 items"):
+        models.hierarchical_plackett_luce(models.PartialRankings.from_blocks({"a": {"Ann": [["x"], ["y"]]}}))
