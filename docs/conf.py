@@ -1,6 +1,5 @@
 """Configuration of the site; `uv run --group docs sphinx-build -W docs docs/_build` builds it, without a network."""
 
-import logging
 import sys
 from pathlib import Path
 
@@ -87,9 +86,3 @@ html_theme_options = {
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-
-
-def setup(app):
-    """Let folders without pages be listed."""
-    for handler in logging.getLogger("sphinx").handlers:
-        handler.filters.insert(0, lambda record: "glob pattern" not in str(record.msg))
