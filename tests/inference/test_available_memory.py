@@ -47,9 +47,10 @@ def test_group_of_version_2_or_one_around_it(tmp_path, limited, expected):
 
 
 def test_group_of_version_1(tmp_path):
-    machine(tmp_path)
     write(tmp_path, "proc/self/cgroup", "5:cpu,cpuacct:/other\n4:hugetlb,memory:/job/step\n0::/")
     group(tmp_path, V1, "memory/job/step", 9223372036854771712, 2 * GB)
+    assert available_memory(tmp_path) == math.inf
+    machine(tmp_path)
     assert available_memory(tmp_path) == pytest.approx(16 * GB)
     group(tmp_path, V1, "memory/job", 6 * GB, 2 * GB)
     assert available_memory(tmp_path) == 4 * GB

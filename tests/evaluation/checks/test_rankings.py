@@ -1,13 +1,15 @@
 """Checks of rankings: replicates of the law, few false alarms, and each misfit is found by its own check."""
 
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.evaluation.checks.rankings import Entries, _divided, _own_tables
-from raterzoo.evaluation.checks.replicates import annotations_of
+from raterzoo.evaluation.checks import rankings as ranking_checks
+from raterzoo.evaluation.checks.rankings import Entries, _divided, _Numbers, _own_tables
+from raterzoo.evaluation.checks.replicates import Annotations, annotations_of
 from scipy import stats
 
 ITEMS, RATERS, CATEGORIES, DRAWS, STUDIES = 60, 5, 6, 100, 12
@@ -74,6 +76,61 @@ def failed(made, seeds):
         for name in checks["check"].to_numpy()[checks["fails"].to_numpy()].tolist():
             by_name[name] = by_name.get(name, 0) + 1
     return number, by_name
+
+
+def test_numbers_of_rankings_are_those_of_loops(monkeypatch):
+    monkeypatch.setattr(ranking_checks, "FEWEST_COMMON", 3)
+    rng, items, raters = np.random.default_rng(5), 9, 4
+    given = rng.random((items, raters)) < 0.8
+    item, rater = np.nonzero(given)
+    # blocks of 5 categories, the last of which are unranked; block numbers without gaps
+    block = np.array([np.unique(own, return_inverse=True)[1] for own in rng.integers(0, 9, (len(item), 5))])
+    block[4] = 0  # a ranking in which all are unranked
+    group = np.array([0, 0, 1, 1])
+    own = Annotations(np.arange(len(item)), item, rater, [*"abcd"], group, ["person", "model"])
+    entries = Entries.of(block)
+    numbers = _Numbers(own, entries)
+    found = numbers(entries.places(block))
+
+    vectors, firsts, tied, length = [], [], [], []
+    for row in block.tolist():
+        ranked = sorted((b, c) for c, b in enumerate(row) if b < max(row))
+        ranks = {b: [r + 1 for r, (other, _) in enumerate(ranked) if other == b] for b, _ in ranked}
+        vector, first = np.zeros(5), np.zeros(5)
+        for b, c in ranked:
+            vector[c], first[c] = np.mean([1 / r for r in ranks[b]]), b == 0
+        vectors.append(vector / max(np.linalg.norm(vector), 1e-9))
+        firsts.append(first / max(np.linalg.norm(first), 1e-9))
+        tied.append(any(len(r) > 1 for r in ranks.values()))
+        length.append(len(ranked))
+    agreement = {
+        (a, b): vectors[a] @ vectors[b]
+        for a, b in combinations(range(len(item)), 2)
+        if item[a] == item[b] and length[a] and length[b]
+    }
+    of = [[x for pair, x in agreement.items() if a in pair] for a in range(len(item))]
+    some = [a for a in range(len(item)) if of[a]]
+    mean = {a: np.mean(of[a]) for a in some}
+    kinds = {pair: (group[rater[pair[0]]], group[rater[pair[1]]]) for pair in agreement}
+    by_tie = [np.mean([mean[a] for a in some if tied[a] == kind]) for kind in (True, False)]
+    expected = {
+        "agreement": np.mean([*agreement.values()]),
+        "first": np.mean([firsts[a] @ firsts[b] for a, b in agreement]),
+        "distinct": len({(i, c) for i, v in zip(item, vectors, strict=True) for c in np.flatnonzero(v)})
+        / items,
+        "length": np.corrcoef([length[a] for a in some], [mean[a] for a in some])[0, 1],
+        "ties": by_tie[0] - by_tie[1],
+        "raters": [np.mean([mean[a] for a in some if rater[a] == k]) for k in range(raters)],
+        "pairs": [
+            np.mean([x for (a, b), x in agreement.items() if {rater[a], rater[b]} == {k, m}])
+            for k, m in zip(*numbers.pairs, strict=True)
+        ],
+        "within": [np.mean([x for pair, x in agreement.items() if kinds[pair] == (g, g)]) for g in (0, 1)],
+        "between": np.mean([x for pair, x in agreement.items() if len({*kinds[pair]}) == 2]),
+    }
+    assert {*found} == {*expected} and 0 < sum(tied) < len(tied) and len(numbers.pairs[0]) == 6
+    for name, exact in expected.items():
+        np.testing.assert_allclose(found[name], exact, atol=1e-12, err_msg=name)
 
 
 def test_data_of_the_law_raise_few_alarms():
