@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from raterzoo import evaluation
 from raterzoo.evaluation import EvaluationError, plots
+from raterzoo.evaluation.plots.power_curves import _curves
 from raterzoo.evaluation.surveys.item_states.equivalence import survey_summary
 
 from tests.support.survey_urns import PROBABILITY, binary_counts, binary_law, drawn_states
@@ -188,6 +189,17 @@ def test_experts_and_amateurs_have_a_curve_each():
     np.testing.assert_array_equal(lines["amateurs"].get_ydata(), found["score"])
     (words,) = (s for s in legend_of(ax) if s.startswith("3 amateurs: "))
     assert words == f"3 amateurs: {found['words'][-1].item()}".replace("rater", "expert")
+
+
+@pytest.mark.parametrize(("worth", "path"), [(2.5, [3, 2.5]), (np.inf, [3])])
+def test_the_path_of_amateurs_ends_at_as_many_experts_if_they_are_on_the_curve(worth, path):
+    found = evaluation.rater_equivalence(binary_counts(POSITIVE // 2, 3), COUNTS, bootstrap=0)
+    found = found.assign(
+        equivalence=xr.full_like(found["equivalence"], worth), censored=found["censored"].where(False, "")
+    )
+    (drawn,) = _curves(found, "", centred=False)[1].drops
+    np.testing.assert_array_equal(drawn.x, path)
+    assert len({*drawn.y.tolist()}) == 1 and len(drawn.y) == len(path)
 
 
 def test_several_curves_by_name():

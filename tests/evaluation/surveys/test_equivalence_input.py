@@ -9,6 +9,7 @@ from raterzoo.evaluation import EvaluationError
 from raterzoo.evaluation.surveys import subsets
 from raterzoo.evaluation.surveys.counts import Classifiers
 from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
+from raterzoo.evaluation.surveys.rules import SurveyOptions
 from raterzoo.evaluation.surveys.subsets import Patterns, subsets_of
 
 ROWS = [[3, 1], [0, 4], [2, 2], [4, 0], [1, 3], [3, 1]]
@@ -222,6 +223,10 @@ def test_bad_predictions(name):
 def test_bad_arguments(how, message):
     with pytest.raises(EvaluationError, match=message):
         worth(array(ROWS), **how)
+
+
+def test_two_samples_are_the_fewest():
+    assert SurveyOptions(samples=2).samples == 2
 
 
 def test_several_categories_need_a_positive_one_and_numbers():

@@ -50,6 +50,15 @@ def test_integer_ids_stay_integers():
     assert ranked.to_numpy().tolist() == [["10", "9"], ["9", ""]]
 
 
+@pytest.mark.parametrize(("item", "category"), [("a", "flu"), (2**40, 7)])
+def test_one_row_is_a_table(item, category):
+    table = {"item": [item], "category": [category], "score": [0.4]}
+    found = evaluation.predictions_from_table(pd.DataFrame(table, dtype=object), score="score")
+    assert found["item"].to_numpy().tolist() == [item]
+    assert found["category"].to_numpy().tolist() == [category]
+    assert found.to_numpy().tolist() == [[0.4]]
+
+
 def changed(**columns):
     return {**TABLE, **columns}
 

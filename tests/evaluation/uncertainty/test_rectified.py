@@ -1,5 +1,7 @@
 """Rectified estimates: against ppi-python, GLIDE, loops by hand, and the variance of their linearisation; coverage."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -313,6 +315,14 @@ def test_few_errors_are_noted_by_the_number_that_differ():
     assert "about 2 clusters that differ" in pairs["note"].item()  # of 50, a whole and a half one wrong
     right[:30] = 0
     assert "differ" not in rectify(right, np.ones(200), np.arange(100))["note"].item()
+
+
+def test_degrees_of_freedom_are_those_of_the_items_that_differ():
+    """Of 10 items all, one or none differs from the mean: 9 degrees of freedom, 2 / (1 - 1 / 10), and one."""
+    influences = np.array([[1.0, -1.0] * 5, [3.0] + [0.0] * 9, [0.0] * 10])
+    design = SimpleNamespace(units=lambda: ("item", np.array([10])))
+    found = module._widening(influences, 1, design, 0.9)
+    np.testing.assert_allclose(found, np.sqrt(11 / 9) * t.ppf(0.95, [9, 2 / 0.9, 1]) / norm.ppf(0.95))
 
 
 def test_intervals_of_few_items_are_widened_by_students_t(monkeypatch):

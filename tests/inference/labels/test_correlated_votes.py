@@ -7,7 +7,9 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
+from raterzoo.inference.labels.correlated_votes import read_correlated_votes
 from raterzoo.inference.methods import route_of
+from raterzoo.inference.runs.model_graph import NotConjugate
 from scipy.stats import beta as beta_law
 from scipy.stats import kstest
 
@@ -61,6 +63,13 @@ def test_truth_of_each_draw_is_that_of_the_model(model, tree):
         found = compute({name: own[name].to_numpy() for name in names})
         for name, value in zip(("plausibility", "independent_plausibility"), found, strict=True):
             assert np.allclose(own[name], value, atol=1e-12)
+
+
+def test_a_correlation_of_another_law_is_not_conjugate():
+    with models.dawid_skene(tiny_labels()) as other:
+        pm.Uniform("vote_correlation", 0.1, 0.9)
+    with pytest.raises(NotConjugate, match="'vote_correlation' is not a free Beta random variable"):
+        read_correlated_votes(other)
 
 
 def test_thousands_of_answers_do_not_underflow():

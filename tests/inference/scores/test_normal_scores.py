@@ -1,12 +1,14 @@
 """Normal scores: the conjugate answer against quadrature, its draws, the empirical prior, calibration, and the wrong twins."""
 
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
+from raterzoo.inference.methods import finished_groups
 from raterzoo.inference.runs.run import Draws
 from raterzoo.inference.scores.empirical_bayes import log_marginal_gradient
 from raterzoo.inference.scores.kernels.normal import (
@@ -34,6 +36,17 @@ from tests.support.source_twins import altered
 
 SCORES = tiny_scores()
 QUIET = {"progressbar": False}
+
+
+def test_the_likelihood_of_another_sampler_is_named_by_item():
+    model = models.normal_scores(SCORES)
+    name, items = str(model.observed_RVs[0].name), list(model.coords["item"])
+    values = np.arange(4.0 * len(items)).reshape(2, 2, len(items))
+    own = xr.Dataset({name: (("chain", "draw", f"{name}_dim_0"), values)})
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset(), "log_likelihood": own})
+    found = finished_groups(model, tree, SimpleNamespace(densities=False))["log_likelihood"][name]
+    assert found.dims == ("chain", "draw", "item") and found["item"].to_numpy().tolist() == items
+    np.testing.assert_array_equal(found, values)
 
 
 def own_scores(i):
