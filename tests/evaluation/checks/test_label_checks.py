@@ -121,6 +121,24 @@ def test_sums_over_pairs_are_those_of_loops():
     np.testing.assert_allclose(found, [right, own[0]], atol=1e-12)
 
 
+def test_anonymous_answers_to_an_item_are_all_by_different_raters():
+    rng = np.random.default_rng(3)
+    item, label = np.repeat(np.arange(4), [1, 2, 3, 4]), rng.integers(3, size=10)
+    nobody = np.zeros(10, int), np.zeros(0), np.zeros(1, int)  # codes, ids, groups
+    answers = Answers(item, nobody[0], label, np.full(4, -1), nobody[1], np.array([*"abc"]), nobody[2], [""])
+    weight, table = rng.dirichlet(np.ones(3), 4), rng.dirichlet(np.ones(3), (1, 3)).swapaxes(1, 2)
+    above = below = 0.0
+    for a, b in combinations(range(10), 2):
+        if item[a] == item[b]:
+            for j in range(3):
+                own, other = (np.eye(3)[label[x]] - table[0, :, j] for x in (a, b))
+                above += weight[item[a], j] * own @ other
+                below += weight[item[a], j] * (1 - (table[0, :, j] ** 2).sum())
+    together, within, between = label_checks._pooled(answers, label, weight, table)
+    np.testing.assert_allclose([together, *within], above / below)
+    assert np.isnan(between)
+
+
 def test_numbers_of_a_table_are_those_of_loops():
     rng = np.random.default_rng(2)
     item = np.repeat(np.arange(7), [1, 2, 2, 3, 4, 3, 1])
