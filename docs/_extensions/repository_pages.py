@@ -12,6 +12,7 @@ DOCS = ROOT / "docs"
 GENERATED = DOCS / "generated"
 PAGES = {
     "evidence/README.md": "evidence",
+    "evidence/posteriors/README.md": "reference_posteriors",
     "benchmarks/README.md": "benchmarks",
     "benchmarks/quite.md": "benchmark_of_quite",
     "benchmarks/mutations.md": "mutations",
