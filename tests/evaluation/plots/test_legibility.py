@@ -208,6 +208,7 @@ def test_no_point_estimate_hides_another():
     assert (posterior < estimates[0]).all() and (estimates[0] < estimates[1]).all()
     crosses, diamonds = [c for c in points.collections if len(c.get_offsets()) == 4][1:]
     assert crosses.get_linewidth()[0] > 1 and diamonds.get_linewidth()[0] == 0
+    assert points.get_legend_handles_labels()[1].count("posterior") == 1
 
 
 def test_estimates_over_reliability_have_marks_of_their_own():
