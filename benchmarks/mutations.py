@@ -404,7 +404,8 @@ It is killed if one of the tests that reach it fails. The score is the share of 
 equivalent: an equivalent one changes nothing that a user can see or that is promised, and has its reason below.
 
 A survivor gets a test, so the score of what has been run is not that of the rest of the sample: of the first 275 that were run,
-when only the survivors of the first 83 had their tests, 221 of 264 that are not equivalent were killed, 84 %.
+when only the survivors of the first 83 had their tests, 221 of 264 that are not equivalent were killed, 84 %. Of the next 202,
+160 of 182 that are not equivalent were killed by tests that were there before, 88 %.
 """
 
 
