@@ -152,7 +152,9 @@ def test_each_misfit_is_found_by_its_check(made, name):
     assert by_name.get(name, 0) == 2, by_name
 
 
-def pool_replicates(items, mass, concentration, model="plackett_luce", draws=40, members=3):
+def pool_replicates(
+    items, mass, concentration, model="plackett_luce", draws=40, members=3, reliability=None, learnt=None
+):
     """First places of two raters (replicate and item, rater) where an item has one category and OTHER, of 3 members.
 
     Code 0 is the category, 1 is OTHER as a whole, 2 to 4 are its members.
@@ -166,10 +168,16 @@ def pool_replicates(items, mass, concentration, model="plackett_luce", draws=40,
         "other_size": ("item", np.full(items, members)),
         "other_concentration": concentration,
     }
+    constants |= {} if reliability is None else {"reliability": reliability}
     plausibility = np.tile([1 - mass, mass], (1, draws, items))
+    of_raters = {}
+    if learnt is not None:
+        of_raters["reliability"] = (("chain", "draw", "rater"), np.tile(learnt, (1, draws, 1)))
     tree = xr.DataTree.from_dict(
         {
-            "posterior": xr.Dataset({"plausibility": (("chain", "draw", "candidate"), plausibility)}),
+            "posterior": xr.Dataset(
+                {"plausibility": (("chain", "draw", "candidate"), plausibility)} | of_raters
+            ),
             "observed_data": xr.Dataset(
                 {"observed_ranking": (("annotation", "place"), np.tile([0, 1], (2 * items, 1)))}
             ),
@@ -202,6 +210,27 @@ def test_replicates_divide_other_in_the_same_way_for_all_raters_of_an_item():
 def test_replicates_leave_other_whole_where_the_law_of_its_members_is_not_known(concentration, model):
     assert np.unique(pool_replicates(20, 0.6, concentration, model)).tolist() == [0, 1]
     assert pool_replicates(20, 0.6, 0.5).max() == 4
+
+
+def share_of_other(mass, power):
+    """Probability that OTHER, of plausibility `mass`, stands first by a rater of this reliability."""
+    return mass**power / (mass**power + (1 - mass) ** power)
+
+
+@pytest.mark.parametrize(
+    ("powers", "given"),
+    [
+        ((3.0, 3.0), {"reliability": 3.0}),
+        ((3.0, 0.5), {"reliability": ("annotation", np.tile([3.0, 0.5], 400))}),
+        ((3.0, 0.5), {"learnt": [3.0, 0.5]}),
+    ],
+)
+def test_replicates_raise_worths_to_the_reliability_of_the_rater(powers, given):
+    first = pool_replicates(400, 0.6, np.nan, "tempered_plackett_luce", **given)
+    for place, power in enumerate(powers):
+        others = int(first[:, place].sum())
+        assert stats.binomtest(others, len(first), share_of_other(0.6, power)).pvalue > 1e-3
+        assert stats.binomtest(others, len(first), share_of_other(0.6, 1 / power)).pvalue < 1e-6
 
 
 def test_items_without_members_of_other_are_left_as_they_are():
