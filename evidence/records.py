@@ -31,9 +31,9 @@ from . import (
     stationarity,
     studies,
 )
-from .chains import chains_of
 from .digests import EVIDENCE, Definition, Form, Sources
 from .exact_draws import EXACT, ITEMS
+from .rater_chains import sampler_of
 from .studies import FEW_DATA, STUDIES
 from .tasks import Outcome, Task
 
@@ -116,7 +116,7 @@ def roots_of(study: str, method: str) -> list[Any]:
         return [builder]
     if method == "exact":
         return [builder, *EXACTLY[models.catalog[study].data]]
-    return [builder, chains_of(study)]
+    return [builder, sampler_of(study)]
 
 
 def _digests_of(function: Callable[..., Any]) -> list[str]:

@@ -253,6 +253,7 @@ STUDIES: Mapping[str, Study] = {
             design="12 items, 4 raters, 3 answers an item, 2 categories, abilities that are mostly positive",
         ),
         _labels("hierarchical_dawid_skene"),
+        replace(_rankings("hierarchical_plackett_luce"), schedule=(300, 30)),
         _scores("7 items, 5 raters of 2 groups, 3 scores an item", designs.scores),
         _effects("item_difficulty"),
         _states(20, 2.0, 1.0),
@@ -298,6 +299,7 @@ FEW_DATA: Mapping[str, Study] = {
         _labels("mace", 2, 5, competence_concentration=(1.2, 0.6), spam_concentration=0.8, **WEAK),
         _labels("multinomial", 3, 5, confusion_concentration=0.6, **WEAK),
         _labels("one_coin", 3, 5, **ABILITIES),
+        replace(_rankings("hierarchical_plackett_luce", 1), schedule=(300, 30)),
         _rankings("plackett_luce", 1),
         _guesses(5, confusion_concentration=WEAK_ROWS, guess_concentration=WEAK_ROWS, shared_concentration=(1.2, 0.8), **WEAK),
     )

@@ -14,12 +14,13 @@ from raterzoo.inference.methods import nuts_options
 from tests.support.monte_carlo import seed_of
 
 from .calibration import calibration_ranks, deviation, equals_end_to_end
-from .chains import Chains, chains_of
+from .chains import Chains
 from .exact_draws import EXACT, ITEMS, closed_form_z, item_ranks
 from .joint_law import JointLaw, Values
 from .nuts import NutsMoves, NutsRuns
 from .power import POWER, REPETITIONS, caught_again, smallest_doses
 from .prior_scores import PriorScores
+from .rater_chains import sampler_of
 from .stationarity import Moved, invariance_z, joint_z, moved, scores_z, threshold_of
 from .studies import FEW_DATA, STUDIES, Study, methods_of
 from .twin_sources import in_place_of, rebuilt
@@ -166,7 +167,7 @@ class Task:
         return found
 
     def _chains(self) -> Chains:
-        return chains_of(self.study)(self._model(), self._study.schedule)
+        return sampler_of(self.study)(self._model(), self._study.schedule)
 
     def _mover(self, law: JointLaw) -> Any:
         if self.method != "nuts":

@@ -111,6 +111,10 @@ def _pairs(bug: str, kind: Kind, link: Link, study: str = "bradley_terry") -> Tw
     return Twin(bug, study, "hmc", kind, (link,))
 
 
+def _ratings(bug: str, kind: Kind, *links: Link) -> Twin:
+    return Twin(bug, "hierarchical_plackett_luce", "gibbs", kind, links)
+
+
 def _normal(bug: str, link: Link) -> Twin:
     return Twin(bug, "normal_scores", "exact", "closed form", (link,))
 
@@ -239,6 +243,30 @@ OF_RANKINGS = (
          told=lambda: models.prirn(designs.rankings(5), reliability=3.0, smoothing=0.2, tie_weight="full")),
 )  # fmt: skip
 
+OF_RATERS_OF_RANKINGS = (
+    _ratings("worths have the reliability of another rater", "invariance",
+             ("move_worths", ("log_reliability[rankings.rater[a]]", "log_reliability[rankings.rater[begin]]"))),
+    _ratings("races are not censored", "invariance",
+             ("move_worths",
+              ("offset[k, a - begin] = track.log_rate[k]",
+               "offset[k, a - begin] = track.log_rate[k] if races.wins[of_race + k] > 0.0 else log_add("
+               "track.log_rate[k], math.log(-math.log(uniform(rng))) - own * log_worth[k])"))),
+    _ratings("candidates that are not ranked are left out of the reliabilities", "joint",
+             ("_log_p_of_order",
+              ("log_racing = log_add(log_racing, own)",
+               "log_racing = log_add(log_racing, own) if j < n_ranked else log_racing"))),
+    _ratings("worths are multiplied without a Jacobian", "invariance",
+             ("_reliability_density", ("+ (start[-1] - len(start) + 1) * d / n_raters", "+ 0.0"))),
+    _ratings("the log spread without its Jacobian", "joint",
+             ("_spread_density", ("return x - 0.5", "return -0.5")),
+             ("_spread_of_all_density", ("value = x - 0.5", "value = -0.5"))),
+    Twin("one ranking is read twice, another never", "hierarchical_plackett_luce", "gibbs", "calibration",
+         spoil=_first_like_second),
+    Twin("told a larger spread", "hierarchical_plackett_luce", "nuts", "calibration",
+         told=lambda: models.hierarchical_plackett_luce(
+             designs.rankings(), concentration=0.5, spread=3.0, candidates="all")),
+)  # fmt: skip
+
 OF_COMPARISONS = (
     _pairs("the momentum is forgotten when a trial is judged", "invariance",
            ("_transition", ("start = log_p - 0.5 * kinetic", "start = log_p"),
@@ -292,6 +320,8 @@ GRADED = (
     _graded("weights and probabilities", "item_states", "_draw_log_dirichlet", "prior[k] + counts[k]{}"),
     _graded("shape of the variances", "hierarchical_scores", "draw_raters", "_gamma(rng, nu + 0.5 * count[k]{})"),
     _graded("shape", "plackett_luce", *SHAPE),
+    Twin("told that the shape is 0.1 larger", "hierarchical_plackett_luce", "gibbs", "few data",
+         told=lambda: models.hierarchical_plackett_luce(designs.rankings(1), concentration=0.6, candidates="all")),
     Twin("told that the shape is 0.1 larger", "normal_scores", "exact", "closed form",
          told=lambda: models.normal_scores(designs.many_scores(5), mean=1.5, mean_weight=0.4, shape=1.8, rate=0.9)),
     Twin("told that the smoothing is 0.1 larger", "prirn", "exact", "closed form",
@@ -326,6 +356,6 @@ PLACEBOS = (
 )  # fmt: skip
 
 TWINS: tuple[Twin, ...] = (
-    *OF_LABELS, *OF_GUESSES, *OF_RANKINGS, *OF_COMPARISONS, *OF_SCORES, *GRADED, *PLACEBOS,
+    *OF_LABELS, *OF_GUESSES, *OF_RANKINGS, *OF_RATERS_OF_RANKINGS, *OF_COMPARISONS, *OF_SCORES, *GRADED, *PLACEBOS,
 )  # fmt: skip
 """All twins; the placebos are last."""

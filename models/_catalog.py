@@ -199,6 +199,15 @@ _ENTRIES = (
         independent_raters=True,
     ),
     CatalogEntry(
+        name="hierarchical_plackett_luce",
+        summary="Plackett-Luce whose worths are raised to a reliability of each rater, learnt, from a population of raters",
+        data="rankings",
+        methods=("gibbs", "nuts"),
+        reference=f"{_PAPER}, appendix B; raters: Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.3",
+        options=("concentration", "unranked"),
+        nuts_options={"target_accept": 0.9},  # spread and deviations, level of reliability and worths
+    ),
+    CatalogEntry(
         name="hierarchical_scores",
         summary="Scores by raters with a bias and a scale of their own, from populations or groups of raters",
         data="scores",

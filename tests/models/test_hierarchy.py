@@ -37,6 +37,7 @@ PRIORS = {  # argument -> expression of one number
     "hierarchical_scores": {"mean": lambda a: a, "spread": lambda a: a / 2},
     "item_difficulty": SPREADS,
     "item_states": {"weight_concentration": lambda a: a, "probability_concentration": lambda a: [a, a, 1.0]},
+    "hierarchical_plackett_luce": {"concentration": lambda a: a, "spread": lambda a: a},
     "logistic_random_effects": SPREADS | {"effect_spread": lambda a: a},
     "mace": PREVALENCE
     | {"competence_concentration": lambda a: (a, 1.0), "spam_concentration": lambda a: a * np.ones((4, 3))},
