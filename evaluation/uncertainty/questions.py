@@ -53,10 +53,11 @@ def question_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, predictions: xr.D
         return OF_ESTIMATE
     if not isinstance(tree, xr.DataTree):
         return OF_ARRAY
-    answers = _answers_of(tree)
+    answers, names = _answers_of(tree), _names_of(predictions)
     if answers is None:
+        if own := [name for name in names if name in _raters_of(tree)]:
+            return f"{OPEN}, among them {first_reprs(own)}: if that gave these predictions, they agree with themselves"
         return RATERS if _is_of_category(tree) else OF_DISTRIBUTION
-    names = _names_of(predictions)
     asked = [_question(tree, predictions, name, answers) for name in names]
     if len({*asked}) == 1:
         return asked[0]
@@ -72,6 +73,12 @@ def is_of_truth(question: str) -> bool:
 def is_of_raters(question: str) -> bool:
     """Whether a question is agreement with what raters leave open, of all classifiers and items."""
     return question.startswith(OPEN)
+
+
+def _raters_of(tree: xr.DataTree) -> list[object]:
+    """Return the ids of the raters of a posterior, if it has any."""
+    coords = tree["posterior"].to_dataset().coords if "posterior" in tree.children else {}
+    return coords["rater"].to_numpy().tolist() if "rater" in coords else []
 
 
 def _is_of_category(tree: xr.DataTree) -> bool:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.evaluation.uncertainty.questions import OF_ARRAY, OF_ESTIMATE, RATERS, TRUTH
+from raterzoo.evaluation.uncertainty.questions import OF_ARRAY, OF_DISTRIBUTION, OF_ESTIMATE, RATERS, TRUTH
 
 from benchmarks.against_truth import Design, Estimates, coverage_row, simulated, summary
 
@@ -81,10 +81,8 @@ def test_predictions_seen_of_some_items():
 
 def test_what_does_not_name_its_raters_cannot_have_seen_them():
     bare = tree()
-    assert (
-        question(xr.DataTree.from_dict({"posterior": bare["posterior"].to_dataset()}), predicted("xyy"))
-        == RATERS
-    )
+    nameless = bare["posterior"].to_dataset().drop_vars(["rater", "kind"])
+    assert question(xr.DataTree.from_dict({"posterior": nameless}), predicted("xyy")) == RATERS
     draws = bare["posterior"]["plausibility"]
     assert question(draws, predicted("xyy")) == OF_ARRAY
     point = draws.mean(("chain", "draw"))
@@ -98,6 +96,18 @@ def test_every_function_that_scores_says_the_question():
     assert evaluation.metric_intervals(ACCURACY, tree(), predicted("xyy"), **DRAWN).attrs["question"] == TRUTH
     assert evaluation.reliability_sweep({1: tree()}, ACCURACY, predicted("xyy")).attrs["question"] == TRUTH
     assert "Of 'bert': agreement" in evaluation.compare(ACCURACY, tree(), both, **DRAWN).attrs["question"]
+
+
+def test_a_ranking_classifier_among_the_raters_is_named():
+    """Lists of a classifier that were fitted as a rater's would agree with themselves."""
+    seen = tree(raters=("Ann", "net"))
+    for group in ("observed_data", "constant_data"):
+        del seen[group]
+    seen["posterior"]["plausibility"].attrs["truth"] = "distribution"
+    assert question(seen, predicted("xyy")).endswith(
+        "'net': if that gave these predictions, they agree with themselves"
+    )
+    assert question(seen, predicted("xyy", names=("other",))) == OF_DISTRIBUTION
 
 
 # --- A simulated set whose truth is known: 300 items, three people right 80 % of the time, a classifier 85 % ---
