@@ -86,6 +86,11 @@ def hierarchical_plackett_luce(
     ValueError
         If no item has rankings of two raters, a prior is not positive, or `unranked` does not fit `candidates`.
 
+    Notes
+    -----
+    ``az.summary`` of a tree with ``candidates="ranked"`` needs ``var_names=``, such as ``["reliability"]``: xarray does not stack
+    variables along candidates, which have categories, with others.
+
     Examples
     --------
     >>> from raterzoo import models

@@ -22,6 +22,8 @@ OPTIONS = {
     "dirichlet": {"concentration": 2.0},
     "ebcc": {"subtypes": 2},
     "shared_guess": {"groups": list("xxyy")},
+    # with flat candidates az.summary takes var_names: xarray stacks no variables of which some lack a coordinate
+    "hierarchical_plackett_luce": {"candidates": "all"},
 }
 LAYOUTS = [(name, OPTIONS.get(name, {})) for name in models.catalog]
 LAYOUTS += [(name, {"candidates": "all"}) for name in ("plackett_luce", "tempered_plackett_luce")]
