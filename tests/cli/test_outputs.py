@@ -59,7 +59,7 @@ def test_names_in_tables_lead_no_file_out_of_the_folder(tmp_path):
     assert result.exit_code == 0, result.output
     made = {path for path in tmp_path.rglob("*") if path.is_file()} - before
     assert made and all(path.parent == out for path in made)
-    assert all(re.fullmatch(r"[a-z_]+\.(csv|html|json|nc)", path.name) for path in made)
+    assert all(re.fullmatch(r"[a-z_]+\.(csv|html|jsonl?|nc)", path.name) for path in made)
 
 
 @pytest.mark.parametrize("name", ["../../x", "/x", "a/b", "..", ".x", "..\\x", "x" * 300, "a\nb"])
