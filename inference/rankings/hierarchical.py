@@ -28,7 +28,7 @@ from .kernels.race import WorthPosterior
 from .recognition import distinct_annotations, gamma_parameters
 
 SPREAD, DEVIATION = "population_spread", "rater_deviation"
-LAWS = {"worth": GammaRV, SPREAD: HalfNormalRV, DEVIATION: ZeroSumNormalRV}
+LAWS: dict[str, type] = {"worth": GammaRV, SPREAD: HalfNormalRV, DEVIATION: ZeroSumNormalRV}
 """Free variables of `models.hierarchical_plackett_luce`, and their laws."""
 
 SAMPLE = ("chain", "draw")
