@@ -1,0 +1,165 @@
+"""Features of items: matching by id, standardisation, refusals and warnings."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import xarray as xr
+from raterzoo.models import DataError, DataWarning
+from raterzoo.models.data.features import item_features
+
+ITEMS = np.array(["a", "b", "c", "d"])
+TABLE = {"item": ["d", "c", "b", "a"], "x": [1.0, 2, 3, 6], "y": [True, False, True, True]}
+
+
+@pytest.mark.parametrize("frame", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+def test_every_frame_is_read_in_the_order_of_the_items(frame):
+    found = item_features(frame(TABLE), ITEMS)
+    assert found.names.tolist() == ["x", "y"] and found.names.dtype == object
+    assert found.items.tolist() == ITEMS.tolist() and len(found) == 4
+    np.testing.assert_allclose(found.mean, [3, 0.75], rtol=1e-15)
+    np.testing.assert_allclose(found.scale, [np.sqrt(3.5), np.sqrt(3) / 4], rtol=1e-15)
+    raw = np.array([[6, 1], [3, 1], [2, 0], [1, 1]])
+    np.testing.assert_allclose(found.values * found.scale + found.mean, raw, rtol=1e-14)
+
+
+def test_values_are_standardised_whatever_their_size():
+    columns = np.random.default_rng(1).normal(size=(50, 4)) * [1, 1e-200, 1e90, 1e-3] + [0, 0, 0, 1e3]
+    array = xr.DataArray(columns, {"item": np.arange(50), "feature": list("pqrs")}, ("item", "feature"))
+    found = item_features(array, np.arange(50)[::-1])
+    np.testing.assert_allclose(found.values.mean(axis=0), 0, atol=1e-10)
+    np.testing.assert_allclose(found.values.std(axis=0), 1, rtol=1e-10)
+    assert found.names.tolist() == list("pqrs")
+    transposed = item_features(array.T, np.arange(50)[::-1])
+    np.testing.assert_array_equal(transposed.values, found.values)
+
+
+def test_dataarray_without_names_of_features_numbers_them():
+    array = xr.DataArray(np.arange(8.0).reshape(4, 2) ** 2, {"item": ITEMS}, ("item", "embedding"))
+    assert item_features(array, ITEMS).names.tolist() == ["embedding 1", "embedding 2"]
+
+
+@pytest.mark.parametrize("name", ["task_id", "whatever"])
+def test_id_column_is_a_synonym_or_the_only_one_that_is_not_of_numbers(name):
+    table = {"x": [1.0, 2, 3, 6], name: list("dcba")}
+    np.testing.assert_array_equal(
+        item_features(table, ITEMS).values,
+        item_features({"item": list("dcba"), "x": [1.0, 2, 3, 6]}, ITEMS).values,
+    )
+
+
+def test_integer_ids_and_numbers_as_text():
+    found = item_features({"item": [3, 1, 2], "x": ["1.5", " 2", "-3e0"]}, np.array([1, 2, 3]))
+    np.testing.assert_allclose(found.values * found.scale + found.mean, [[2], [-3], [1.5]], rtol=1e-14)
+
+
+REFUSED = {
+    "missing": (
+        {"item": list("abcd"), "x": [1, None, 3, 4]},
+        r"column 'x': the value of item 'b' is missing",
+    ),
+    "empty text": ({"item": list("abcd"), "x": ["1", "", "3", "4"]}, "item 'b' is missing"),
+    "infinite": ({"item": list("abcd"), "x": [1, 2, np.inf, 4]}, "item 'c' is inf .*finite numbers"),
+    "too large": ({"item": list("abcd"), "x": [1, 2, -1e101, 4]}, r"item 'c' is -1e\+101"),
+    "text": (
+        {"item": list("abcd"), "x": ["1", "red", "3", "4"]},
+        "row 2, column 'x': 'red' is not.*get_dummies",
+    ),
+    "decimal comma": ({"item": list("abcd"), "x": ["1", "2,5", "3", "4"]}, "'2,5' is not.*decimal points"),
+    "all constant": ({"item": list("abcd"), "x": [2, 2, 2, 2]}, "no column differs between the 4 items.*'x'"),
+    "absent items": (
+        {"item": ["a", "z"], "x": [1, 2]},
+        "3 of the 4 items of the data have no features: 'b', 'c', 'd'",
+    ),
+    "repeated id": ({"item": list("abcdb"), "x": [1, 2, 3, 4, 5]}, "row 5, column 'item': item 'b' stands"),
+    "integer ids": (
+        {"item": [1, 2, 3, 4], "x": [1, 2, 3, 4]},
+        "'a' are text, but the features are integers such as 1",
+    ),
+    "no ids": (
+        {"p": [1, 2, 3, 4], "q": [1, 2, 3, 4]},
+        r"all columns are numbers.*reset_index\(names='item'\)",
+    ),
+    "two texts": ({"p": list("abcd"), "q": list("abcd"), "x": [1, 2, 3, 4]}, "'p', 'q' are all text"),
+    "no features": ({"item": list("abcd")}, "no column of numbers beside"),
+    "array": (np.eye(4), r"shape \(4, 4\) does not say which row is which item"),
+    "no coordinate": (xr.DataArray(np.eye(4), dims=("item", "feature")), "the dim 'item' has no ids"),
+    "other dims": (xr.DataArray(np.eye(4)), r"dims \('dim_0', 'dim_1'\)"),
+    "two names": (
+        xr.DataArray(np.eye(4)[:, :2], {"item": ITEMS, "feature": ["p", "p"]}, ("item", "feature")),
+        "two features are named 'p'",
+    ),
+    "dates": (
+        {"item": list("abcd"), "x": np.array(["2020-01-01"] * 4, "M8[D]")},
+        "row 1, column 'x'.*is not a number",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals_name_the_place_and_the_remedy(case):
+    features, message = REFUSED[case]
+    with pytest.raises(DataError, match=message) as found:
+        item_features(features, ITEMS)
+    assert found.value.remedy
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_missing_cells_of_frames_are_named(frame):
+    with pytest.raises(DataError, match="column 'x': the value of item 'b' is missing"):
+        item_features(frame({"item": list("abcd"), "x": [1, None, 3, 4]}), ITEMS)
+
+
+def test_missing_values_of_items_that_are_not_in_the_data_do_not_matter():
+    with pytest.warns(DataWarning, match="1 item kept aside"):
+        found = item_features({"item": list("abcde"), "x": [1, 2, 3, 6, None]}, ITEMS)
+    assert found.mean.tolist() == [3]
+
+
+def test_constant_columns_are_set_aside_with_a_warning():
+    with pytest.warns(DataWarning, match=r"set aside 2 of 3 columns, constant.*: 'k', 'r'"):
+        found = item_features(
+            {"item": ITEMS, "k": [0.1] * 4, "x": [1, 2, 3, 6], "r": [1, 1, 1, 1 + 2e-16]}, ITEMS
+        )
+    assert found.names.tolist() == ["x"]
+
+
+def test_dependent_columns_are_named():
+    x = np.array([1.0, 2, 3, 6, 2])
+    table = {"item": np.arange(5), "x": x, "free": [1, 0, 0, 1, 1], "twice": 5 - 2 * x}
+    with pytest.warns(DataWarning, match=r"'x', 'twice' are linearly dependent \(1 of these 2"):
+        item_features(table, np.arange(5))
+    table["twice"] = 5 - 2 * x + [0, 0, 0, 0, 1e-3]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        item_features(table, np.arange(5))
+
+
+def test_as_many_features_as_items_warn_once():
+    table = {"item": ITEMS} | {f"x{k}": np.eye(4)[k] for k in range(4)}
+    with pytest.warns(DataWarning, match="4 features of 4 items: the answers do not identify") as found:
+        item_features(table, ITEMS)
+    assert len(found) == 1
+
+
+def test_new_items_are_standardised_by_the_old():
+    old = item_features(TABLE, ITEMS)
+    new = old.like({"item": ["n", "a"], "y": [0, 1], "x": [10.0, 6]})
+    assert new.items.tolist() == ["n", "a"] and new.names is old.names
+    np.testing.assert_allclose(new.values[0], ([10, 0] - old.mean) / old.scale, rtol=1e-15)
+    np.testing.assert_array_equal(new.values[1], old.values[0])
+    chosen = old.like({"item": ["n", "a"], "y": [None, 1], "x": [10.0, 6]}, np.array(["a"]))
+    np.testing.assert_array_equal(chosen.values, old.values[:1])
+
+
+def test_columns_of_new_items_are_matched_by_name():
+    old = item_features(TABLE, ITEMS)
+    with pytest.raises(DataError, match=r"there is no column 'x'; allowed: all 2 features.*'xx'"):
+        old.like({"item": ["n"], "xx": [1], "y": [0]})
+    with pytest.raises(DataError, match="column 'y': the value of item 'n' is missing"):
+        old.like({"item": ["n"], "x": [1], "y": [None]})
+    with pytest.warns(DataWarning, match="left out: 'z'"):
+        old.like({"item": ["n"], "x": [1], "y": [0], "z": [3]})
