@@ -222,9 +222,10 @@ def _numbers(cells: np.ndarray) -> np.ndarray | None:
     if cells.dtype.kind not in "OUST":
         return None
     values = [*map(_number, cells.tolist())]
-    if any(value is None for value in values) or (cells.dtype.kind != "O" and np.isnan(values).all()):
+    if None in values:
         return None
-    return np.array(values, np.float64)
+    numbers = np.array(values, np.float64)
+    return None if cells.dtype.kind != "O" and np.isnan(numbers).all() else numbers
 
 
 def _number(cell: Any) -> float | None:
@@ -367,8 +368,9 @@ def _warn_dependent(features: ItemFeatures) -> None:
     share = (vector[:, null] ** 2).sum(axis=1)
     members = features.names[share > 1e-6]
     _warn(
-        f"{first_reprs(members.tolist(), 4)} are linearly dependent ({null.sum():,} of these {len(members):,} are surplus): "
-        "the prior says how they share an effect. Predictions do not change; single effects mean little. Leave out the surplus to read them"
+        f"{first_reprs(members.tolist(), 4)} are linearly dependent ({null.sum():,} of these {len(members):,} are surplus): the "
+        "prior says how they share an effect. Predictions do not change; single effects mean little. Leave out the surplus to read "
+        "them"
     )
 
 
