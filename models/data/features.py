@@ -369,8 +369,8 @@ def _warn_dependent(features: ItemFeatures) -> None:
     members = features.names[share > 1e-6]
     _warn(
         f"{first_reprs(members.tolist(), 4)} are linearly dependent ({null.sum():,} of these {len(members):,} are surplus): the "
-        "prior says how they share an effect. Predictions do not change; single effects mean little. Leave out the surplus to read "
-        "them"
+        "prior says how they share an effect. Predictions do not change; single effects mean little. Leave the surplus out to "
+        "read them"
     )
 
 
