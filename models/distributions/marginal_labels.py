@@ -14,11 +14,12 @@ from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.variable import shared_rng
+from pytensor.tensor.special import Softmax
 from pytensor.tensor.variable import TensorVariable
 
 from .compiling import cached_njit, inner_njit, source_digest
 from .jax_dispatch import register_in_jax
-from .marginal_labels_kernels import ANY_NUMBER, Answers, answer_sweeps
+from .marginal_labels_kernels import ANY_NUMBER, Answers, answer_sweeps, sweep_by_item
 
 
 def distinct_items(answers: Answers) -> tuple[Answers, np.ndarray]:
@@ -69,6 +70,22 @@ def draw_labels(
             # gold item: a state of the known category
             block = prevalence[gold_category[i] * nodes : (gold_category[i] + 1) * nodes]
             truth = gold_category[i] * nodes + draw_category(rng, block / block.sum())
+        for a in range(start[i], start[i + 1]):
+            label[a] = draw_category(rng, confusion[rater[a], truth])
+
+
+@cached_njit(error_model="numpy")
+def draw_labels_by_item(
+    rng: np.random.Generator,
+    prior: np.ndarray,
+    confusion: np.ndarray,
+    item_layout: tuple[np.ndarray, np.ndarray, np.ndarray],
+    label: np.ndarray,
+) -> None:
+    """Do as `draw_labels` for a prior of each item's true category, shape (item, category)."""
+    start, rater, gold_category = item_layout
+    for i in range(len(gold_category)):
+        truth = gold_category[i] if gold_category[i] >= 0 else draw_category(rng, prior[i])
         for a in range(start[i], start[i + 1]):
             label[a] = draw_category(rng, confusion[rater[a], truth])
 
@@ -151,6 +168,59 @@ class LabelLogP(Op):
         return [pt.dot(weight, outputs[1]), counts, *(disconnected_type() for _ in range(3))]
 
 
+class LabelLogPByItem(LabelLogP):
+    """Op: the outputs of `LabelLogP` for a prior of each item's true category, and p(true category | answers) less the prior.
+
+    The last, (item, category), is the derivative of log p in the log prior.
+    """
+
+    __props__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def make_node(self, *inputs: Variable) -> Apply:
+        """Apply to log prior (item, category), normalised or not, log table, start, code and gold_category."""
+        log_prior, log_table, *answers = map(pt.as_tensor_variable, inputs)
+        if log_prior.type.ndim != 2 or log_table.type.ndim != 2:
+            raise TypeError("log_prior and log_table must be matrices")
+        floats = [x.astype("float64") for x in (log_prior, log_table)]
+        items = answers[2].type.shape[0] or log_prior.type.shape[0]
+        outputs = [pt.tensor(dtype="float64", shape=(items,))]
+        shape = (items, log_table.type.shape[1] or log_prior.type.shape[1])
+        outputs += [pt.tensor(dtype="float64", shape=shape) for _ in range(2)]
+        return Apply(self, [*floats, *answers], outputs)
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
+        """Compute outside compiled graphs."""
+        log_prior, log_table, *answers = map(np.ascontiguousarray, inputs)
+        log_p, plausibility, gain = (
+            np.empty(len(answers[2])),
+            np.empty(log_prior.shape),
+            np.empty(log_prior.shape),
+        )
+        sweep_by_item()(log_prior, np.exp(log_table), Answers(*answers), log_p, plausibility, gain)
+        for place, array in zip(output_storage, (log_p, plausibility, gain), strict=True):
+            place[0] = array
+
+    def infer_shape(self, node: Apply, shapes: list) -> list:
+        """Return the shapes of log p, plausibility and gain."""
+        return [shapes[4], shapes[0], shapes[0]]
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Declare that only the log probabilities are differentiable."""
+        return [[True] * 3, [True] * 3, [False] * 3, [False] * 3, [False] * 3]
+
+    def pullback(self, inputs: list, outputs: list, cotangents: list) -> list:
+        """Return the gradient: p(true category | answers) less the prior, and expected counts, weighted by item."""
+        weight, *others = cotangents
+        if not all(isinstance(other.type, DisconnectedType) for other in others):
+            raise NotImplementedError("the plausibility of labels has no derivative here")
+        _, log_table, start, code, _ = inputs
+        counts = _counts(outputs[1], weight, start, code, log_table)
+        return [weight[:, None] * outputs[2], counts, *(disconnected_type() for _ in range(3))]
+
+
 class ExpectedAnswers(Op):
     """Op: weighted expected number of each rater's labels by true category (rater * label, category).
 
@@ -196,6 +266,22 @@ def _numba_log_p(op, node, **kwargs):
     return label_log_p, _cache_key(op, n_categories, op.nodes)
 
 
+@register_funcify_and_cache_key(LabelLogPByItem)
+def _numba_log_p_by_item(op, node, **kwargs):
+    n_categories = _unrolled(node.outputs[1].type.shape[1])
+    sweep = sweep_by_item(n_categories)
+
+    @numba_njit
+    def label_log_p_by_item(log_prior, log_table, start, code, gold_category):
+        log_p = np.empty(len(gold_category))
+        plausibility, gain = np.empty(log_prior.shape), np.empty(log_prior.shape)
+        answers = Answers(start, code, gold_category)
+        sweep(log_prior, np.exp(log_table), answers, log_p, plausibility, gain)
+        return log_p, plausibility, gain
+
+    return label_log_p_by_item, _cache_key(op, n_categories)
+
+
 @register_funcify_and_cache_key(ExpectedAnswers)
 def _numba_counts(op, node, **kwargs):
     n_categories = _unrolled(node.inputs[0].type.shape[1])
@@ -215,18 +301,34 @@ def label_logp(
 ) -> tuple[TensorVariable, TensorVariable]:
     """Return log p of each item's answers, and p(true category | answers).
 
-    Shapes: prevalence (category,); confusion (rater, category, answer); answers as in `Answers`, arrays or
-    integer variables; results (item,) and (item, category). With `nodes` > 1 categories become states,
-    `nodes` adjacent ones for each category, except in ``gold_category``.
+    Shapes: prevalence (category,), or (item, category) for a prior of each item's true category; confusion (rater,
+    category, answer); answers as in `Answers`, arrays or integer variables; results (item,) and (item, category). With
+    `nodes` > 1 categories become states, `nodes` adjacent ones for each category, except in ``gold_category``.
 
     Reference: Dawid and Skene (1979), section 2 and equation 2.5, doi:10.2307/2346806.
     """
     log_table = cast(TensorVariable, pt.log(confusion)).transpose(0, 2, 1)
     log_table = log_table.reshape((-1, log_table.shape[2]))
-    log_prevalence = cast(TensorVariable, pt.log(prevalence))
-    node = LabelLogP(nodes).make_node(log_prevalence, log_table, *map(pt.as_tensor_variable, answers))
-    log_p, plausibility = node.outputs
+    by_item = prevalence.type.ndim == 2
+    log_prevalence = log_prior(prevalence) if by_item else cast(TensorVariable, pt.log(prevalence))
+    op = LabelLogPByItem() if by_item else LabelLogP(nodes)
+    node = op.make_node(log_prevalence, log_table, *map(pt.as_tensor_variable, answers))
+    log_p, plausibility = node.outputs[:2]
     return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)
+
+
+def log_prior(prior: TensorVariable) -> TensorVariable:
+    """Return the log of a prior (item, category) but for a constant of each item: the log odds of a softmax."""
+    if prior.owner is not None and isinstance(prior.owner.op, Softmax) and prior.owner.op.axis in (1, (1,)):
+        return cast(TensorVariable, prior.owner.inputs[0])
+    return cast(TensorVariable, pt.log(prior))
+
+
+@register_in_jax(LabelLogPByItem)
+def _jax_label_log_p_by_item() -> Callable:
+    from .marginal_labels_jax import jax_label_log_p_by_item
+
+    return jax_label_log_p_by_item
 
 
 @register_in_jax(LabelLogP)
@@ -273,6 +375,31 @@ class MarginalLabelsRV(RandomVariable):
         return label
 
 
+class MarginalLabelsByItemRV(MarginalLabelsRV):
+    """Random variable of label codes, with a prior of each item's true category."""
+
+    name = "marginal_labels_by_item"
+    signature = "(i,j),(r,j,l),(s),(a),(i)->(a)"
+    __props__ = RandomVariable.__props__
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(1, **kwargs)
+
+    def rng_fn(self, rng, prevalence, confusion, start, rater, gold_category, size=None):
+        """Draw all answers, one replicate after the other; `size` is the batch shape."""
+        batch = np.broadcast_shapes(prevalence.shape[:-2], confusion.shape[:-3])
+        batch = batch if size is None else tuple(size)
+        prior = np.broadcast_to(prevalence, (*batch, *prevalence.shape[-2:]))
+        confusion = np.broadcast_to(confusion, (*batch, *confusion.shape[-3:]))
+        start, rater, gold_category = (x.reshape(-1, x.shape[-1])[0] for x in (start, rater, gold_category))
+        label = np.empty((*batch, len(rater)), self.dtype)
+        for index in np.ndindex(batch):
+            draw_labels_by_item(
+                rng, prior[index], confusion[index], (start, rater, gold_category), label[index]
+            )
+        return label
+
+
 @cast(Any, _logprob).register(MarginalLabelsRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     """Return the log probability of the answers, pointwise by item.
@@ -310,6 +437,17 @@ def _numba_marginal_labels(op, node):
     return random_fn, source_digest(__file__)
 
 
+@numba_core_rv_funcify.register(MarginalLabelsByItemRV)
+def _numba_marginal_labels_by_item(op, node):
+    @numba_njit
+    def random_fn(rng, prior, confusion, start, rater, gold_category):
+        label = np.empty(len(rater), np.int32)
+        draw_labels_by_item(rng, prior, confusion, (start, rater, gold_category), label)
+        return label
+
+    return random_fn, source_digest(__file__) + 1
+
+
 class MarginalLabels(pm.Discrete):
     """Answers of raters to items whose true category is summed out.
 
@@ -329,8 +467,8 @@ class MarginalLabels(pm.Discrete):
 
     With ``nodes`` > 1 a category is a block of that many states, the nodes of a quadrature over item effects:
     p and pi are over states, ``gold_category`` is a category, and the state is summed out (of gold items within their
-    block). The log probability is pointwise by item: the answers to one item are dependent once its category
-    is summed out.
+    block). With ``by_item=True`` p is a prior of each item's true category, (item, category), and ``nodes`` is 1. The log
+    probability is pointwise by item: the answers to one item are dependent once its category is summed out.
 
     References
     ----------
@@ -345,14 +483,23 @@ class MarginalLabels(pm.Discrete):
         """Return the distribution as a tensor variable outside a model."""
         parameters = [pt.as_tensor_variable(x) for x in (prevalence, confusion, start, rater, gold_category)]
         check_answers(parameters, kwargs.get("nodes", 1))
+        if kwargs.get("by_item"):
+            check_prior(parameters[0], parameters[-1])
         return super().dist(parameters, **kwargs)
 
     @classmethod
-    def rv_op(cls, *parameters, nodes=1, size=None, rng=None) -> TensorVariable:
-        """Return the random variable for `nodes` states of each category."""
+    def rv_op(cls, *parameters, nodes=1, by_item=False, size=None, rng=None) -> TensorVariable:
+        """Return the random variable for `nodes` states of each category, or for a prior of each item."""
         rng = shared_rng(seed=None) if rng is None else rng
-        op = MarginalLabelsRV(nodes)
+        op = MarginalLabelsByItemRV() if by_item else MarginalLabelsRV(nodes)
         return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
+
+
+def check_prior(prior: TensorVariable, gold_category: TensorVariable) -> None:
+    """Raise if a prior (item, category) has another number of rows than there are items, as far as these are known."""
+    rows, items = prior.type.shape[-2], gold_category.type.shape[-1]
+    if None not in (rows, items) and rows != items:
+        raise ValueError(f"prevalence has {rows} rows; it must have one for each of the {items} items")
 
 
 def check_answers(parameters: list[TensorVariable], nodes: int = 1) -> None:

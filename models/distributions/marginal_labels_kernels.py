@@ -169,6 +169,75 @@ def answer_sweeps(n_categories: int = ANY_NUMBER, nodes: int = 1) -> AnswerSweep
     return AnswerSweeps(log_p, counts, log_p_and_counts)
 
 
+@cache
+def sweep_by_item(n_categories: int = ANY_NUMBER) -> Callable:
+    """Compile the pass ``log_p`` for a prior of each item's true category, softmax(log prior).
+
+    ``sweep(log_prior, table, answers, log_p, plausibility, gain)`` overwrites the last three: log likelihood (item,),
+    p(true category | answers) (item, category), and this less the prior (item, category), the derivative of log p in
+    the log prior. The log prior (item, category) need not be normalised.
+    """
+    fixed = n_categories > 0
+
+    @cached_njit(nogil=True, error_model="numpy")
+    def sweep(log_prior, table, answers, log_p, plausibility, gain):
+        start, code, gold_category = answers
+        n = n_categories if n_categories > 0 else log_prior.shape[1]
+        if fixed:
+            p = carray(stack_space(n_categories), n_categories)
+            prior = carray(stack_space(n_categories), n_categories)
+        else:
+            p, prior = np.empty(n), np.empty(n)
+        for i in range(len(start) - 1):
+            span = (start[i], start[i + 1])
+            softmax_row(log_prior[i], prior, n)
+            log_p[i] = item_log_p(prior, table, code, span, gold_category[i], p, n)
+            for j in range(n):
+                plausibility[i, j] = p[j]
+                gain[i, j] = p[j] - prior[j]
+            if log_p[i] != log_p[i]:  # NaN: out of the range of doubles
+                log_p[i] = _item_in_logs(log_prior[i], table, code, span, gold_category[i], plausibility[i])
+                for j in range(n):
+                    gain[i, j] = plausibility[i, j] - prior[j]
+
+    return sweep
+
+
+@inner_njit(error_model="numpy", inline="always")
+def softmax_row(log_p, p, n):
+    """Overwrite p by the normalised exponentials of log_p; shapes (n,)."""
+    largest, total = -np.inf, 0.0
+    for j in range(n):
+        largest = max(largest, log_p[j])
+    for j in range(n):
+        p[j] = math.exp(log_p[j] - largest)
+        total += p[j]
+    share = 1.0 / total
+    for j in range(n):
+        p[j] *= share
+
+
+@cached_njit(nogil=True, error_model="numpy")
+def softmax_rows(log_p: np.ndarray) -> np.ndarray:
+    """Return the normalised exponentials of the rows of log_p; shapes (item, category)."""
+    p = np.empty(log_p.shape)
+    for i in range(len(p)):
+        softmax_row(log_p[i], p[i], p.shape[1])
+    return p
+
+
+@inner_njit(error_model="numpy")
+def _item_in_logs(log_prior, table, code, span, gold_category, p):
+    """Compute `item_log_p_in_logs` for a log prior that need not be normalised."""
+    largest, total = -np.inf, 0.0
+    for j in range(len(p)):
+        largest = max(largest, log_prior[j])
+    for j in range(len(p)):
+        total += math.exp(log_prior[j] - largest)
+        p[j] = log_prior[j] if gold_category < 0 or gold_category == j else -np.inf
+    return _answers_in_logs(p, table, code, span) - (largest + math.log(total))
+
+
 @inner_njit(error_model="numpy", inline="always")
 def item_log_p(prevalence, table, code, span, gold_category, p, n, nodes=1):
     """Return log p of one item's answers and overwrite p with p(true category | answers).
@@ -219,12 +288,19 @@ def _item_probability(prevalence, table, code, span, gold_category, p, n, nodes)
 @inner_njit(error_model="numpy")
 def item_log_p_in_logs(prevalence, table, code, span, gold_category, p, nodes=1):
     """Compute `item_log_p` in logs; p is NaN and log p is -inf where no category explains the answers."""
+    for j in range(len(p)):
+        possible = gold_category < 0 or gold_category == j // nodes
+        p[j] = math.log(prevalence[j]) if possible else -np.inf
+    return _answers_in_logs(p, table, code, span)
+
+
+@inner_njit(error_model="numpy")
+def _answers_in_logs(p, table, code, span):
+    """Return log p of one item's answers, given p, the log prior (n,), which it overwrites as `item_log_p_in_logs` does."""
     n = len(p)
     largest = -np.inf
     for j in range(n):
-        p[j] = -np.inf
-        if gold_category < 0 or gold_category == j // nodes:
-            p[j] = math.log(prevalence[j])
+        if p[j] > -np.inf:
             for a in range(span[0], span[1]):
                 p[j] += math.log(table[code[a], j])
         largest = max(largest, p[j])

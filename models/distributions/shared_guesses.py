@@ -13,18 +13,59 @@ from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_cache_key
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
-from .compiling import cached_njit, source_digest
+from .compiling import cached_njit, inner_njit, source_digest
 from .jax_dispatch import register_in_jax
-from .marginal_labels import check_answers, draw_category
-from .shared_guesses_kernels import GroupedAnswers, GuessLaw, guess_counts, guess_log_p
+from .marginal_labels import check_answers, check_prior, draw_category, log_prior
+from .marginal_labels_kernels import softmax_rows
+from .shared_guesses_kernels import (
+    GroupedAnswers,
+    GuessLaw,
+    guess_counts,
+    guess_counts_by_item,
+    guess_log_p,
+    guess_log_p_by_item,
+)
 
 N_LAW = 4  # inputs that are logs of parameters; the others are the answers
 N_ANSWERS = 5
 
 
 # --- Draw replicates of labels: true categories, guesses, and answers given them ---
+
+
+@inner_njit(error_model="numpy")
+def _draw_item(rng, truth, guessed, law, span, answers):
+    """Draw the guesses (group,) and the answers of one item of known true category, in place."""
+    confusion, guess, shared = law
+    rater, group, label = answers
+    for g in range(len(guess)):
+        guessed[g] = draw_category(rng, guess[g, truth])
+    for a in range(span[0], span[1]):
+        k = rater[a]
+        if group[k] >= 0 and rng.random() < shared[k]:
+            label[a] = guessed[group[k]]
+        else:
+            label[a] = draw_category(rng, confusion[k, truth])
+
+
+@cached_njit(error_model="numpy")
+def draw_grouped_labels_by_item(
+    rng: np.random.Generator,
+    law: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    layout: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    label: np.ndarray,
+) -> None:
+    """Do as `draw_grouped_labels` for a prior of each item's true category (item, category), the first of the law."""
+    prior, confusion, guess, shared = law
+    start, rater, group, gold_category = layout
+    guessed = np.empty(len(guess), np.int64)
+    for i in range(len(gold_category)):
+        truth = gold_category[i] if gold_category[i] >= 0 else draw_category(rng, prior[i])
+        span = (start[i], start[i + 1])
+        _draw_item(rng, truth, guessed, (confusion, guess, shared), span, (rater, group, label))
 
 
 @cached_njit(error_model="numpy")
@@ -44,14 +85,8 @@ def draw_grouped_labels(
     guessed = np.empty(len(guess), np.int64)
     for i in range(len(gold_category)):
         truth = gold_category[i] if gold_category[i] >= 0 else draw_category(rng, prevalence)
-        for g in range(len(guess)):
-            guessed[g] = draw_category(rng, guess[g, truth])
-        for a in range(start[i], start[i + 1]):
-            k = rater[a]
-            if group[k] >= 0 and rng.random() < shared[k]:
-                label[a] = guessed[group[k]]
-            else:
-                label[a] = draw_category(rng, confusion[k, truth])
+        span = (start[i], start[i + 1])
+        _draw_item(rng, truth, guessed, (confusion, guess, shared), span, (rater, group, label))
 
 
 # --- PyTensor Op of the likelihood: log p of each item's answers, and of its true category given them ---
@@ -127,6 +162,49 @@ class ExpectedGuesses(Op):
         return shapes[1 : 1 + N_LAW]
 
 
+class GuessLogPByItem(GuessLogP):
+    """Op: the outputs of `GuessLogP` for a log prior of each item's true category (item, category), normalised or not."""
+
+    def make_node(self, *inputs: Variable) -> Apply:
+        """Apply to the log prior, three further log parameters and the fields of the answers."""
+        node = super().make_node(*inputs)
+        outputs = [node.outputs[0].type(), pt.tensor(dtype="float64", shape=node.inputs[0].type.shape)]
+        return Apply(self, node.inputs, outputs)
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
+        """Compute outside compiled graphs."""
+        law, answers = _law_and_answers([np.zeros(1), *inputs[1:]])
+        prior = softmax_rows(np.ascontiguousarray(inputs[0]))
+        log_p, plausibility = np.empty(len(prior)), np.empty(prior.shape)
+        guess_log_p_by_item(answers, law, prior, log_p, plausibility)
+        output_storage[0][0], output_storage[1][0] = log_p, plausibility
+
+    def infer_shape(self, node: Apply, shapes: list) -> list:
+        """Return the shapes of log p and of the plausibility."""
+        return [shapes[-1], shapes[0]]
+
+    def pullback(self, inputs: list, outputs: list, cotangents: list) -> list:
+        """Return the gradient: p(true category | answers) less the prior, and expected counts, weighted by item."""
+        weight, of_plausibility = cotangents
+        if not isinstance(of_plausibility.type, DisconnectedType):
+            raise NotImplementedError("the plausibility of labels has no derivative here")
+        counts = cast(list, ExpectedGuessesByItem()(weight, *inputs, return_list=True))
+        return [*counts, *(disconnected_type() for _ in range(N_ANSWERS))]
+
+
+class ExpectedGuessesByItem(ExpectedGuesses):
+    """Op: the outputs of `ExpectedGuesses` for a log prior of each item: the first is the derivative in it."""
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
+        """Compute outside compiled graphs."""
+        law, answers = _law_and_answers([np.zeros(1), *inputs[2:]])
+        prior = softmax_rows(np.ascontiguousarray(inputs[1]))
+        counts = tuple(np.empty(x.shape) for x in inputs[1 : 1 + N_LAW])
+        guess_counts_by_item(answers, law, prior, np.ascontiguousarray(inputs[0]), counts)
+        for place, array in zip(output_storage, counts, strict=True):
+            place[0] = array
+
+
 def _law_and_answers(inputs: list[np.ndarray]) -> tuple[GuessLaw, GroupedAnswers]:
     """Return parameters and answers of the inputs of `GuessLogP`."""
     logs, answers = inputs[:N_LAW], map(np.ascontiguousarray, inputs[N_LAW:])
@@ -161,6 +239,53 @@ def _numba_counts(op, node, **kwargs):
     return expected_guesses, f"raterzoo {type(op).__name__} {source_digest(__file__)}"
 
 
+@register_funcify_and_cache_key(GuessLogPByItem)
+def _numba_log_p_by_item(op, node, **kwargs):
+    @numba_njit
+    def log_p_of_guesses_by_item(log_prior, own, guess, shared, start, rater, label, group, gold_category):
+        log_p, plausibility, prior = (
+            np.empty(len(log_prior)),
+            np.empty(log_prior.shape),
+            softmax_rows(log_prior),
+        )
+        law = GuessLaw(prior[0], np.exp(own), np.exp(guess), np.exp(shared))
+        answers = GroupedAnswers(start, rater, label, group, gold_category)
+        guess_log_p_by_item(answers, law, prior, log_p, plausibility)
+        return log_p, plausibility
+
+    return log_p_of_guesses_by_item, f"raterzoo {type(op).__name__} {source_digest(__file__)}"
+
+
+@register_funcify_and_cache_key(ExpectedGuessesByItem)
+def _numba_counts_by_item(op, node, **kwargs):
+    @numba_njit
+    def expected_guesses_by_item(
+        weight, log_prior, own, guess, shared, start, rater, label, group, gold_category
+    ):
+        gain, labels, prior = np.empty(log_prior.shape), np.empty(own.shape), softmax_rows(log_prior)
+        guesses, copied = np.empty(guess.shape), np.empty(shared.shape)
+        law = GuessLaw(prior[0], np.exp(own), np.exp(guess), np.exp(shared))
+        answers = GroupedAnswers(start, rater, label, group, gold_category)
+        guess_counts_by_item(answers, law, prior, weight, (gain, labels, guesses, copied))
+        return gain, labels, guesses, copied
+
+    return expected_guesses_by_item, f"raterzoo {type(op).__name__} {source_digest(__file__)}"
+
+
+@register_in_jax(GuessLogPByItem)
+def _jax_guess_log_p_by_item() -> Callable:
+    from .shared_guesses_jax import jax_guess_log_p
+
+    return jax_guess_log_p
+
+
+@register_in_jax(ExpectedGuessesByItem)
+def _jax_expected_guesses_by_item() -> Callable:
+    from .shared_guesses_jax import jax_expected_guesses
+
+    return jax_expected_guesses
+
+
 @register_in_jax(GuessLogP)
 def _jax_guess_log_p() -> Callable:
     from .shared_guesses_jax import jax_guess_log_p
@@ -184,15 +309,19 @@ def guess_logp(
 ) -> tuple[TensorVariable, TensorVariable]:
     """Return log p of each item's answers, and p(true category | answers).
 
-    Shapes: prevalence (category,); confusion (rater, category, answer); guess (group, category, answer); shared
-    (rater,), 0 where the rater copies nobody; answers as in `GroupedAnswers`, arrays or integer variables;
-    results (item,) and (item, category).
+    Shapes: prevalence (category,), or (item, category) for a prior of each item's true category; confusion (rater,
+    category, answer); guess (group, category, answer); shared (rater,), 0 where the rater copies nobody; answers as in
+    `GroupedAnswers`, arrays or integer variables; results (item,) and (item, category).
     """
     kept: Any = pt.log1p(-shared)
     own: Any = pt.log(confusion) + kept[:, None, None]
     own = own.transpose(0, 2, 1)
-    logs: list[Any] = [pt.log(prevalence), own.reshape((-1, own.shape[2])), pt.log(guess), pt.log(shared)]
-    node = GuessLogP().make_node(*logs, *map(pt.as_tensor_variable, answers))
+    by_item = prevalence.type.ndim == 2
+    first = log_prior(prevalence) if by_item else pt.log(prevalence)
+    logs: list[Any] = [first, own.reshape((-1, own.shape[2])), pt.log(guess), pt.log(shared)]
+    node = (GuessLogPByItem() if by_item else GuessLogP()).make_node(
+        *logs, *map(pt.as_tensor_variable, answers)
+    )
     log_p, plausibility = node.outputs
     return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)
 
@@ -207,13 +336,14 @@ class SharedGuessesRV(RandomVariable):
     signature = "(j),(r,j,l),(g,j,l),(r),(s),(a),(r),(i)->(a)"
     dtype = "int32"
     _print_name = ("SharedGuesses", "\\operatorname{SharedGuesses}")
+    draw = staticmethod(draw_grouped_labels)
 
     def rng_fn(
         self, rng, prevalence, confusion, guess, shared, start, rater, group, gold_category, size=None
     ):
         """Draw all answers, one replicate after the other; `size` is the batch shape."""
         law = (prevalence, confusion, guess, shared)
-        core = (1, 3, 3, 1)
+        core = (self.ndims_params[0], 3, 3, 1)
         batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip(law, core, strict=True)))
         batch = batch if size is None else tuple(size)
         law = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - n :])) for x, n in zip(law, core, strict=True)]
@@ -223,8 +353,16 @@ class SharedGuessesRV(RandomVariable):
         label = np.empty((*batch, len(layout[1])), self.dtype)
         for index in np.ndindex(batch):
             own = tuple(np.ascontiguousarray(x[index]) for x in law)
-            draw_grouped_labels(rng, own, layout, label[index])
+            self.draw(rng, own, layout, label[index])
         return label
+
+
+class SharedGuessesByItemRV(SharedGuessesRV):
+    """Random variable of label codes, with a prior of each item's true category."""
+
+    name = "shared_guesses_by_item"
+    signature = "(i,j),(r,j,l),(g,j,l),(r),(s),(a),(r),(i)->(a)"
+    draw = staticmethod(draw_grouped_labels_by_item)
 
 
 @cast(Any, _logprob).register(SharedGuessesRV)
@@ -246,14 +384,16 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
 
 @numba_core_rv_funcify.register(SharedGuessesRV)
 def _numba_shared_guesses(op, node):
+    draw = op.draw
+
     @numba_njit
     def random_fn(rng, prevalence, confusion, guess, shared, start, rater, group, gold_category):
         label = np.empty(len(rater), np.int32)
         law, layout = (prevalence, confusion, guess, shared), (start, rater, group, gold_category)
-        draw_grouped_labels(rng, law, layout, label)
+        draw(rng, law, layout, label)
         return label
 
-    return random_fn, source_digest(__file__)
+    return random_fn, source_digest(__file__) + isinstance(op, SharedGuessesByItemRV)
 
 
 class SharedGuesses(pm.Discrete):
@@ -278,10 +418,17 @@ class SharedGuesses(pm.Discrete):
     G                     summed out                                                  item, group
     ====================  ==========================================================  =======================
 
-    The log probability is pointwise by item.
+    The log probability is pointwise by item. With ``by_item=True`` p is a prior of each item's true category, (item, category).
     """
 
-    rv_op = SharedGuessesRV()
+    rv_type = SharedGuessesRV
+
+    @classmethod
+    def rv_op(cls, *parameters, by_item=False, size=None, rng=None) -> TensorVariable:
+        """Return the random variable for one prevalence, or for a prior of each item."""
+        rng = shared_rng(seed=None) if rng is None else rng
+        op = SharedGuessesByItemRV() if by_item else SharedGuessesRV()
+        return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
 
     @classmethod
     def dist(cls, prevalence, confusion, guess, shared, start, rater, group, gold_category, **kwargs):
@@ -289,6 +436,8 @@ class SharedGuesses(pm.Discrete):
         law = [pt.as_tensor_variable(x) for x in (prevalence, confusion, guess, shared)]
         layout = [pt.as_tensor_variable(x) for x in (start, rater, group, gold_category)]
         check_answers([*law[:2], layout[0], layout[1], layout[3]])
+        if kwargs.get("by_item"):
+            check_prior(law[0], layout[3])
         _check_groups(law[2], layout[2])
         return super().dist([*law, *layout], **kwargs)
 

@@ -9,12 +9,12 @@ from .marginal_labels_jax import constant_answers
 
 def jax_guess_log_p(op, node, **kwargs):
     """Return the JAX implementation of `GuessLogP`, in logs."""
-    return _log_p(*map(constant_answers, node.inputs[4:]))
+    return _log_p(*map(constant_answers, node.inputs[4:]), by_item=_by_item(node.inputs[0]))
 
 
 def jax_expected_guesses(op, node, **kwargs):
     """Return the JAX implementation of `ExpectedGuesses`: the gradient of log p in the logs of the parameters."""
-    log_p = _log_p(*map(constant_answers, node.inputs[5:]))
+    log_p = _log_p(*map(constant_answers, node.inputs[5:]), by_item=_by_item(node.inputs[1]))
 
     def expected_guesses(weight, *inputs):
         return jax.vjp(lambda *logs: log_p(*logs)[0], *inputs[:4])[1](weight)
@@ -22,7 +22,12 @@ def jax_expected_guesses(op, node, **kwargs):
     return expected_guesses
 
 
-def _log_p(start, rater, label, group, gold_category):
+def _by_item(first) -> bool:
+    """Whether the first log parameter is a log prior (item, category), which is then normalised."""
+    return first.type.ndim == 2
+
+
+def _log_p(start, rater, label, group, gold_category, by_item):
     """Return the function of the logs of the parameters to log p of each item and p(true category | answers)."""
     n_items = len(gold_category)
     item, copies = np.repeat(np.arange(n_items), np.diff(start)), group[rater] >= 0
@@ -30,7 +35,8 @@ def _log_p(start, rater, label, group, gold_category):
     def log_p_of_guesses(prevalence, own, guess, shared, *_):
         n_groups, n = guess.shape[:2]
         row = rater * n + label
-        joint = jax.ops.segment_sum(own[row], item, n_items) + prevalence
+        prior = jax.nn.log_softmax(prevalence, axis=1) if by_item else prevalence
+        joint = jax.ops.segment_sum(own[row], item, n_items) + prior
         # log (1 + s / own) of the answers that may be copied, summed by item, group and label
         ratio = jax.nn.softplus(shared[rater[copies], None] - own[row[copies]])
         cell = (item[copies] * n_groups + group[rater[copies]]) * n + label[copies]

@@ -191,29 +191,88 @@ def guess_counts(
     guesses[:] = 0.0
     copied[:] = 0.0
     space, n, total = guess_space(law), len(items), 0.0
-    p, copies = np.empty(n), np.empty(labels.shape)
-    for row in range(len(copies)):
-        for j in range(n):
-            copies[row, j] = copied_share(law, row // n, row, j)
+    p, copies = np.empty(n), _copies(law)
     for i in range(len(weight)):
         total += weight[i] * guess_item_log_p(answers, law, space, i, p)
         for j in range(n):
             p[j] *= weight[i]
             items[j] += p[j]
-        for g in range(len(guesses)):
-            if space.seen[g]:
-                for j in range(n):
-                    if p[j] == 0.0:  # of no guess, perhaps: its posterior is NaN
-                        space.posterior[g, j] = 0.0
-                    for h in range(n):
-                        guesses[g, j, h] += p[j] * space.posterior[g, j, h]
-        for a in range(answers.start[i], answers.start[i + 1]):
-            k, label = answers.rater[a], answers.label[a]
-            row, g = k * n + label, answers.group[k]
+        _count_guesses(answers, space, i, p, (labels, guesses, copied, copies))
+    return total
+
+
+@inner_njit(error_model="numpy")
+def _copies(law):
+    """Return the probability that an answer equal to the guess is a copy (rater * label, category)."""
+    copies = np.empty(law.own.shape)
+    n = copies.shape[1]
+    for row in range(len(copies)):
+        for j in range(n):
+            copies[row, j] = copied_share(law, row // n, row, j)
+    return copies
+
+
+@inner_njit(error_model="numpy", inline="always")
+def _count_guesses(answers, space, i, p, counts):
+    """Add the expected guesses and answers of an item whose true category has weights p (category,), after `guess_item_log_p`."""
+    labels, guesses, copied, copies = counts
+    n = len(p)
+    for g in range(len(guesses)):
+        if space.seen[g]:
             for j in range(n):
-                same = 0.0
-                if g >= 0:
-                    same = p[j] * space.posterior[g, j, label] * copies[row, j]
-                    copied[k] += same
-                labels[row, j] += p[j] - same
+                if p[j] == 0.0:  # of no guess, perhaps: its posterior is NaN
+                    space.posterior[g, j] = 0.0
+                for h in range(n):
+                    guesses[g, j, h] += p[j] * space.posterior[g, j, h]
+    for a in range(answers.start[i], answers.start[i + 1]):
+        k, label = answers.rater[a], answers.label[a]
+        row, g = k * n + label, answers.group[k]
+        for j in range(n):
+            same = 0.0
+            if g >= 0:
+                same = p[j] * space.posterior[g, j, label] * copies[row, j]
+                copied[k] += same
+            labels[row, j] += p[j] - same
+
+
+# --- The same with a prior of each item's true category ---
+
+
+@cached_njit(nogil=True, error_model="numpy")
+def guess_log_p_by_item(
+    answers: GroupedAnswers, law: GuessLaw, prior: np.ndarray, log_p: np.ndarray, plausibility: np.ndarray
+) -> None:
+    """Do as `guess_log_p`, for a prior (item, category) in place of ``law.prevalence``."""
+    space = guess_space(law)
+    for i in range(len(log_p)):
+        own = GuessLaw(prior[i], law.own, law.guess, law.shared)
+        log_p[i] = guess_item_log_p(answers, own, space, i, plausibility[i])
+
+
+@cached_njit(nogil=True, error_model="numpy")
+def guess_counts_by_item(
+    answers: GroupedAnswers,
+    law: GuessLaw,
+    prior: np.ndarray,
+    weight: np.ndarray,
+    counts: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> float:
+    """Do as `guess_counts`, for a prior (item, category) in place of ``law.prevalence``.
+
+    The first of the counts, (item, category), becomes p(true category | answers) less the prior, times the weight: the
+    derivative in the log prior before it is normalised.
+    """
+    gain, labels, guesses, copied = counts
+    labels[:] = 0.0
+    guesses[:] = 0.0
+    copied[:] = 0.0
+    n, space, total = prior.shape[1], guess_space(law), 0.0
+    p, copies = np.empty(n), _copies(law)
+    for i in range(len(weight)):
+        own = GuessLaw(prior[i], law.own, law.guess, law.shared)
+        total += weight[i] * guess_item_log_p(answers, own, space, i, p)
+        for j in range(n):
+            p[j] *= weight[i]
+            gain[i, j] = p[j] - weight[i] * prior[i, j]
+        _count_guesses(answers, space, i, p, (labels, guesses, copied, copies))
     return total
