@@ -1,4 +1,4 @@
-"""Posterior predictive distribution: replicate answers of the same raters to the same items."""
+"""Posterior predictive distribution: replicate answers of the same raters to the same items, and the truth of new items."""
 
 import math
 from collections.abc import Mapping
@@ -19,6 +19,7 @@ from ..models.distributions.partial_ranking import NO_REPLICATES, RankedCandidat
 from ..models.distributions.shared_guesses import SharedGuessesRV
 from .costs import ALLOWED, allowed_memory
 from .runs.model_graph import graph_lock, refuse_part
+from .runs.new_items import NewItems
 from .runs.run import check_options
 from .runs.trees import SAMPLE, constant_groups, has_observation
 
@@ -29,46 +30,61 @@ MOST_BYTES = 400e6  # of log likelihoods by answer, unless they are asked for
 
 def predict(
     tree: xr.DataTree,
-    model: pm.Model,
+    model: pm.Model | Any = None,
     *,
+    features: Any = None,
     draws: int | None = None,
     random_seed: int | None = None,
     log_likelihood: bool | None = None,
     progressbar: bool = True,
 ) -> xr.DataTree:
-    """Draw replicates of the data from the posterior predictive distribution.
+    """Predict: replicates of the data, given a model, or the truth of items that nobody annotated, given their features.
 
-    A replicate has an answer wherever the data have one: of the same rater to the same item, drawn from the law of the
-    answers at one posterior draw of the parameters. What the model sums out is drawn anew in each replicate: the true
-    category of an item without a gold label, the effects of items, and the guesses that raters share. So the answers of a
-    replicate to an item differ from the observed ones as those of a new item of the same raters would. Locations of items
-    (scores), qualities (comparisons), worths (rankings) and plausibilities of labels (`raterzoo.models.dirichlet`) are
-    parameters, and stay those of the item. Rankings keep the sizes of the observed blocks. Replicates are at power one,
-    whatever the reliability.
+    **Given a model**, replicates of the data are drawn from the posterior predictive distribution. A replicate has an answer
+    wherever the data have one: of the same rater to the same item, drawn from the law of the answers at one posterior draw of
+    the parameters. What the model sums out is drawn anew in each replicate: the true category of an item without a gold label,
+    the effects of items, and the guesses that raters share. So the answers of a replicate to an item differ from the observed
+    ones as those of a new item of the same raters would. Locations of items (scores), qualities (comparisons), worths
+    (rankings) and plausibilities of labels (`raterzoo.models.dirichlet`) are parameters, and stay those of the item. Rankings
+    keep the sizes of the observed blocks. Replicates are at power one, whatever the reliability.
+
+    **Given features** of items, of a tree whose model was built with ``features=``, the truth of the items follows from their
+    features alone: in every draw the plausibility of the categories is softmax(log prevalence + x W), and the location of
+    scores is drawn from Normal(mean + x beta, spread^2). Features are standardised as those of the fit were. Items of the fit may
+    be among them; their answers do not count here.
 
     Parameters
     ----------
     tree : DataTree
         Posterior of the model, from `sample` or `pymc.sample`.
-    model : pymc.Model
+    model : pymc.Model, optional
         Model with a law of its answers, of `raterzoo.models` or any other. Models of rankings must be built with
-        ``candidates="all"``.
+        ``candidates="all"``. Features may stand in its place.
+    features : DataArray, frame or mapping of str to sequence, optional
+        Features of new items: DataArray (item, feature), or a table with a column of item ids and one column of numbers for each
+        feature of the fit, matched by name. Exactly one of model and features.
     draws : int, optional
-        Replicates in all, the same number from each chain, at least one; by default 200, or as many fewer as take 500 MB.
+        Draws in all, the same number from each chain, at least one, evenly spaced; by default 200 replicates, or as many fewer
+        as take 500 MB, and with features all draws.
     random_seed : int, optional
-        Seed; by default derived from that of the tree.
+        Seed of the replicates, and of the locations of scores; by default derived from that of the tree.
     log_likelihood : bool, optional
-        Whether to add log likelihoods in the shape of the answers, for `arviz.loo_pit`; by default where they take at most
-        400 MB.
+        For replicates: whether to add log likelihoods in the shape of the answers, for `arviz.loo_pit`; by default where they
+        take at most 400 MB.
     progressbar : bool, default True
         Whether to show progress.
 
     Returns
     -------
     DataTree
-        Evenly spaced draws of the tree, and no others, in all groups: ``posterior_predictive`` with the replicates, which
-        have the name, dims and ids of the observed variable, ``log_likelihood``, and the other groups of the tree.
-        `arviz.plot_ppc_dist`, `arviz.plot_ppc_pit` and `arviz.loo_pit` take it as it is.
+        Given features: ``posterior`` with ``plausibility`` (chain, draw, item, category), or of scores ``location`` (chain,
+        draw, item), of the new items, and with all variables that are not of items, such as ``confusion``. `raterzoo.evaluation`
+        takes it as any other tree, and so does `raterzoo.inference.design.next_to_ask`. The attribute ``predicted_from`` says
+        "features".
+
+        Given a model: evenly spaced draws of the tree, and no others, in all groups: ``posterior_predictive`` with the
+        replicates, which have the name, dims and ids of the observed variable, ``log_likelihood``, and the other groups of the
+        tree. `arviz.plot_ppc_dist`, `arviz.plot_ppc_pit` and `arviz.loo_pit` take it as it is.
 
         The log likelihood of an answer is that of all that the model's pointwise likelihood takes together with it: of
         all answers to the item for models of labels and `raterzoo.models.normal_scores`, else of the annotation. So
@@ -76,9 +92,12 @@ def predict(
 
     Raises
     ------
+    DataError
+        If features lack a column of the fit, or hold a missing value or a repeated item.
     ValueError
-        If the model has no law of its answers, the tree is of another model or of other data, a free variable of the model is
-        missing from the posterior, or the replicates need more memory than the machine has available.
+        If model and features are both given, or neither; if the model of the tree has no features; if the model has no law of
+        its answers, the tree is of another model or of other data, a free variable of the model is missing from the
+        posterior, or the replicates need more memory than the machine has available.
 
     Examples
     --------
@@ -100,6 +119,13 @@ def predict(
     models, Statistics in Medicine 22, doi:10.1002/sim.1403 (what is drawn anew).
     """
     check_options("float64", draws=draws, random_seed=random_seed)
+    if (model is None) == (features is None):
+        raise ValueError(
+            "give either the model, for replicates of its data, or the features of new items: predict(tree, model), or "
+            "predict(tree, features)"
+        )
+    if isinstance(model, xr.DataTree) or not isinstance(model, pm.Model):
+        return _of_new_items(tree, features if model is None else model, draws, random_seed)
     require_replicates(model)
     observed = _observed(tree, model)
     whole = _posterior(tree)
@@ -121,6 +147,18 @@ def predict(
     elif "log_likelihood" in found.children:
         del found["log_likelihood"]
     return found
+
+
+def _of_new_items(tree: xr.DataTree, features: Any, draws: int | None, seed: int | None) -> xr.DataTree:
+    """Return the tree of items that nobody annotated, given their features."""
+    if isinstance(features, xr.DataTree):
+        raise ValueError(
+            "a DataTree is not a pymc.Model; give the model of the posterior, or features of items"
+        )
+    _posterior(tree)
+    new = NewItems.of(tree if draws is None else _evenly_spaced(tree, draws), features)
+    _check_memory(8 * new.size, "draws of the truth of the new items", "")
+    return new.predicted(_derived_seed(tree) if seed is None else seed)
 
 
 def require_replicates(model: pm.Model) -> None:
