@@ -1,8 +1,6 @@
 """Point estimate of Dawid and Skene's model by EM, with every distinct optimum that random starts find."""
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,123 +11,12 @@ from scipy.optimize import linear_sum_assignment
 from ..._messages import OUR_FILES
 from ...models.data.labels import Labels
 from ...models.data.prior_arguments import default_confusion
-from ...models.distributions.marginal_labels_kernels import answer_sweeps
 from ..diagnostics import EstimateWarning
 from ..parallel.workers import AnyExecutor
-from . import sharded_answers
-from .kernels.em import AnswerPatterns, EmResult, pattern_plausibility, run_em, run_em_on_patterns
-from .sharded_answers import LabelWork, label_work, total
-from .votes import (
-    UNIDENTIFIED,
-    check_search,
-    estimate_coords,
-    patterns_of,
-    seeded_generator,
-    unconverged,
-    vote_starts,
-)
+from .em_search import EmData, Found, Problem, distinct_optima, open_labels, searched
+from .kernels.em import EmResult
+from .votes import UNIDENTIFIED, check_search, estimate_coords, seeded_generator, unconverged
 
-Prior = tuple[np.ndarray, np.ndarray]
-
-
-@contextmanager
-def open_labels(
-    labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
-) -> "Iterator[EmData]":
-    """Context manager: labels in memory, or in shards if an executor or a number of shards is given."""
-    if executor is None and shards is None:
-        yield InMemory(patterns_of(labels), len(labels.categories))
-    else:
-        with label_work(labels, executor, shards, folder) as work:
-            yield InShards(work)
-
-
-class InMemory:
-    """Labels in the memory of this process."""
-
-    def __init__(self, patterns: AnswerPatterns, n_categories: int) -> None:
-        self._patterns, self._n = patterns, n_categories
-
-    def runs(
-        self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
-    ) -> Iterator[EmResult]:
-        """Yield the EM result from the vote shares, then from `restarts` random starts near them.
-
-        `prior` holds the pseudo-counts of prevalence and confusion; `stop` the largest number of iterations
-        and the relative gain of the objective below which a start has converged.
-        """
-        rng = np.random.default_rng(random_seed)
-        for plausibility in vote_starts(self._patterns, self._n, restarts, rng):
-            yield run_em_on_patterns(self._patterns, plausibility, prior, *stop)
-
-    def expected_labels(self, run: EmResult) -> np.ndarray:
-        """Return the expected labels by true category, shape (rater * label, category)."""
-        patterns, counts = self._patterns, np.empty(run.table.shape)
-        plausibility, _ = pattern_plausibility(patterns, run.prevalence, run.table)
-        answer_sweeps(self._n).counts(plausibility, patterns.multiplicity, patterns.answers, counts)
-        return counts
-
-    def plausibility(self, run: EmResult) -> np.ndarray:
-        """Return p(true category | estimate, answers), shape (item, category)."""
-        plausibility, _ = pattern_plausibility(self._patterns, run.prevalence, run.table)
-        return plausibility[self._patterns.pattern]
-
-
-class InShards:
-    """Labels in shards that workers process."""
-
-    def __init__(self, work: LabelWork) -> None:
-        self._work = work
-
-    def runs(
-        self, restarts: int, random_seed: int | None, prior: Prior, stop: tuple[int, float]
-    ) -> Iterator[EmResult]:
-        """Yield the EM result of every start; the starts do not depend on the division into shards."""
-        work = self._work
-        seed = int(np.random.SeedSequence(random_seed).generate_state(1)[0])
-        for number in range(restarts + 1):
-            if number:
-                sweep = sharded_answers.Sweep(seed, number, 0)
-                expected = total(work.map(sharded_answers.counts_near_vote, work.shape, sweep, False))
-            else:
-                expected = total(work.map(sharded_answers.vote_counts, work.shape))
-
-            def expect(prevalence, table, expected=expected):
-                counts, log_likelihood = self._expected(prevalence, table)
-                for whole, summed in zip(expected, counts, strict=True):
-                    whole[...] = summed
-                return log_likelihood
-
-            yield run_em(expect, expected, prior, *stop)
-
-    def expected_labels(self, run: EmResult) -> np.ndarray:
-        """Return the expected labels by true category, shape (rater * label, category)."""
-        (_, labels), _ = self._expected(run.prevalence, run.table)
-        return labels
-
-    def plausibility(self, run: EmResult) -> np.ndarray:
-        """Return p(true category | estimate, answers), shape (item, category)."""
-        parameters = run.prevalence, np.ascontiguousarray(run.table)
-        parts = self._work.map(sharded_answers.plausibility, parameters)
-        return np.concatenate([part for part, _ in parts])
-
-    def _expected(self, prevalence, table):
-        """Return expected counts and log likelihood, summed over the shards."""
-        parameters, log_p = (prevalence, np.ascontiguousarray(table)), []
-
-        def counts():
-            for part, log_likelihood in self._work.map(sharded_answers.expected_counts, parameters):
-                log_p.append(log_likelihood)
-                yield part
-
-        return total(counts()), sum(log_p)
-
-
-EmData = InMemory | InShards
-
-# --- The estimator ---
-
-SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01  # largest relative and absolute difference at one optimum
 LEAST_ANSWERS = (
     0.01  # expected answers to items of a category from which maximum likelihood gives a rater's row
 )
@@ -140,7 +27,7 @@ def dawid_skene_em(
     *,
     start: Literal["vote"] = "vote",
     prior: Literal["diagonal"] | None = "diagonal",
-    restarts: int = 20,
+    restarts: int | Literal["auto"] = "auto",
     max_iterations: int = 1000,
     tolerance: float = 1e-10,
     random_seed: int | None = None,
@@ -173,8 +60,12 @@ def dawid_skene_em(
         Prior of the confusion matrices and the prevalence, as in `models.dawid_skene`; the estimate maximises
         the posterior of the log odds. None maximises the likelihood, which overfits raters with few answers;
         the row of a rater with less than .01 expected answers to items of a category is not identified, and NaN.
-    restarts : int, default 20
-        Number of random starts near the vote shares, from Dirichlet(20 share + .3).
+    restarts : int or "auto", default "auto"
+        Number of random starts near the vote shares, from Dirichlet(20 share + .3), each run until it converges.
+        "auto": 20 starts, and of few answers 20 more while they find other optima, up to 100; a run that has come to a
+        known optimum is not followed. Of more than 400,000 answers, or 200 a rater, these are short runs on a sample
+        of the items, and long runs on all items start from the vote, and from the three best optima of the sample
+        other than that of the vote.
     max_iterations : int, default 1000
         Largest number of iterations per start.
     tolerance : float, default 1e-10
@@ -195,8 +86,8 @@ def dawid_skene_em(
         ``prevalence`` (category), ``confusion`` (rater, category, answer), ``plausibility`` (item, category),
         ``log_likelihood`` and ``objective`` (with the log prior) of the best optimum, and ``trace``
         (iteration) of the start that found it. The same with the prefix ``optimum_`` for every distinct
-        ``optimum``, the best first; ``optimum_found``, the number of starts that ended there;
-        ``vote_optimum``, the optimum reached from the vote shares. Attributes ``log_likelihood``,
+        ``optimum``, the best first; ``optimum_found``, the number of starts that ended there (without those whose short
+        run was not among the best); ``vote_optimum``, the optimum reached from the vote shares. Attributes ``log_likelihood``,
         ``converged`` (0 or 1) and ``iterations``.
 
     Raises
@@ -222,25 +113,31 @@ def dawid_skene_em(
     References
     ----------
     Dawid and Skene (1979), Maximum likelihood estimation of observer error-rates using the EM algorithm, JRSS
-    C 28(1), doi:10.2307/2346806.
+    C 28(1), doi:10.2307/2346806. Biernacki, Celeux and Govaert (2003), Choosing starting values for the EM algorithm for
+    getting the highest likelihood, Computational Statistics & Data Analysis 41, doi:10.1016/S0167-9473(02)00163-6.
     """
-    check_search(labels, "dawid_skene_em", restarts, max_iterations, tolerance)
+    given = None if isinstance(restarts, str) and restarts == "auto" else restarts
+    check_search(labels, "dawid_skene_em", 0 if given is None else given, max_iterations, tolerance)
     if start != "vote":
         raise ValueError(f"start={start!r} is not 'vote'")
     if prior not in ("diagonal", None):
         raise ValueError(f"prior={prior!r} is neither 'diagonal' nor None")
     seeded_generator(random_seed)
-    pseudo, stop = _pseudo_counts(labels, prior), (max_iterations, tolerance)
+    problem = Problem(_pseudo_counts(labels, prior), max_iterations, tolerance)
+    aligned = _aligned if prior is None and (labels.gold < 0).all() else _as_they_are
     with open_labels(labels, executor, shards, folder) as em_data:
-        runs = list(em_data.runs(restarts, random_seed, pseudo, stop))
-        if prior is None and (labels.gold < 0).all():
-            runs = [_aligned(run, em_data) for run in runs]
-        optima, ended = _distinct(runs, em_data)
-        answers = None if prior else np.stack([em_data.expected_labels(run) for run, _ in optima])
+        if given is None:
+            found = searched(labels, em_data, problem, random_seed, aligned)
+        else:
+            runs = [aligned(run, em_data) for run in em_data.runs(given, random_seed, problem)]
+            found = Found(runs, np.arange(len(runs)))
+        optima, of_run = distinct_optima(found.runs, em_data)
+        answers = None if prior else np.stack([em_data.expected(run)[1] for run, _ in optima])
+    ended = of_run[found.run_of_start]
     result = _dataset(labels, optima, answers)
     result["optimum_found"] = ("optimum", np.bincount(ended, minlength=len(optima)))
     result["vote_optimum"] = ended[0]
-    _warn(labels, prior, result, runs)
+    _warn(labels, prior, result, [found.runs[k] for k in found.run_of_start])
     return result
 
 
@@ -255,27 +152,14 @@ def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.nd
 def _aligned(run: EmResult, em_data: EmData) -> EmResult:
     """Permute the categories so that raters are right as often as possible; the likelihood is invariant."""
     n = len(run.prevalence)
-    right = em_data.expected_labels(run).reshape(-1, n, n).sum(axis=0)  # (label, category)
+    right = em_data.expected(run)[1].reshape(-1, n, n).sum(axis=0)  # (label, category)
     _, category = linear_sum_assignment(right, maximize=True)
     return run._replace(prevalence=run.prevalence[category], table=run.table[:, category])
 
 
-def _distinct(runs: list[EmResult], em_data: EmData) -> tuple[list[tuple[EmResult, np.ndarray]], np.ndarray]:
-    """Return one run and plausibility per distinct optimum, the best first; and the optimum of each run."""
-    order = np.argsort([-run.trace[-1] for run in runs], kind="stable")
-    optima: list[tuple[EmResult, np.ndarray]] = []
-    ended = np.empty(len(runs), int)
-    for place in order:
-        run, own = runs[place], em_data.plausibility(runs[place])
-        for k, (other, theirs) in enumerate(optima):
-            near = abs(run.trace[-1] - other.trace[-1]) <= SAME_OBJECTIVE * (1 + abs(run.trace[-1]))
-            if near and np.abs(own - theirs).max() < SAME_PLAUSIBILITY:
-                ended[place] = k
-                break
-        else:
-            ended[place] = len(optima)
-            optima.append((run, own))
-    return optima, ended
+def _as_they_are(run: EmResult, em_data: EmData) -> EmResult:
+    """Keep the order of the categories, which the prior or gold labels identify."""
+    return run
 
 
 def _dataset(

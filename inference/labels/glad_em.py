@@ -56,7 +56,9 @@ def glad_em(
     ability, easiness : pair of float, default (1, 1)
         Mean and standard deviation of the normal priors of abilities alpha and of the items' log easiness,
         log beta, as in `models.glad`. Both numbers of the log easiness are at most 10 in absolute value.
-    restarts, max_iterations, tolerance, random_seed
+    restarts : int, default 20
+        Number of random starts near the vote shares, each run until it converges.
+    max_iterations, tolerance, random_seed
         As for `dawid_skene_em`.
 
     Returns

@@ -75,7 +75,9 @@ def mace_em(
         Prior (a, b) of the competences. The paper's variational Bayes has (.5, .5).
     spam_concentration : float or array_like, default 1
         Prior c of the spam: a number, or an array (label,) or (rater, answer), from 1e-6 in variational Bayes.
-    restarts, max_iterations, tolerance, random_seed
+    restarts : int, default 20
+        Number of random starts near the vote shares, each run until it converges.
+    max_iterations, tolerance, random_seed
         As for `dawid_skene_em`.
 
     Returns

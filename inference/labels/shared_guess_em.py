@@ -61,8 +61,11 @@ def shared_guess_em(
         Groups of the raters, and those whose raters copy nobody, as for `models.shared_guess`.
     prevalence_concentration, confusion_concentration, guess_concentration, shared_concentration
         Priors as for `models.shared_guess`, in numbers.
-    restarts, max_iterations, tolerance, random_seed
-        As for `dawid_skene_em`. In the vote that EM starts from each group has one voice.
+    restarts : int, default 20
+        Number of random starts near the vote shares, each run until it converges. In that vote
+        each group has one voice.
+    max_iterations, tolerance, random_seed
+        As for `dawid_skene_em`.
 
     Returns
     -------

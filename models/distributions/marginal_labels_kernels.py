@@ -62,7 +62,10 @@ def answer_codes(rater: np.ndarray, label: np.ndarray, n_labels: int) -> np.ndar
 
     Shapes: rater, label and result (answer,).
     """
-    return (rater.astype(np.int64) * n_labels + label).astype(np.int32)
+    rows = rater.astype(np.int32)
+    rows *= n_labels
+    rows += label.astype(np.int32, copy=False)
+    return rows
 
 
 class AnswerSweeps(NamedTuple):

@@ -51,9 +51,11 @@ def _pattern_of_items(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
     """Pattern of each item, (item,), and first item of each (pattern,): by a hash, a sum of random words, then equality."""
     length = np.diff(answers.start)
     words = np.random.default_rng(0).integers(0, 2**64, answers.code.max(initial=0) + 1, np.uint64)
-    total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words[answers.code])])
-    digest = total[answers.start[1:]] - total[answers.start[:-1]]
-    digest ^= answers.gold_category.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    digest = _digests(answers, words)
+    ordered = np.sort(digest)
+    if (ordered[1:] != ordered[:-1]).all():
+        kept = np.arange(len(digest))
+        return kept, kept
     _, kept, pattern = np.unique(digest, return_index=True, return_inverse=True)
     first = kept[pattern]
     same = (length == length[first]) & (answers.gold_category == answers.gold_category[first])
@@ -63,6 +65,19 @@ def _pattern_of_items(answers: Answers) -> tuple[np.ndarray, np.ndarray]:
     if not same.all():  # hash collision, p = 1e-7 for a million items: no grouping
         kept = pattern = np.arange(len(answers.gold_category))
     return pattern, kept
+
+
+@cached_njit(error_model="numpy")
+def _digests(answers: Answers, words: np.ndarray) -> np.ndarray:
+    """Sum the random words of the answers of each item, (item,), mixed with its gold label."""
+    start, code, gold_category = answers
+    digest = np.empty(len(start) - 1, np.uint64)
+    for i in range(len(digest)):
+        total = np.uint64(0)
+        for a in range(start[i], start[i + 1]):
+            total += words[code[a]]
+        digest[i] = total ^ (np.uint64(gold_category[i]) * np.uint64(0x9E3779B97F4A7C15))
+    return digest
 
 
 def pattern_plausibility(
@@ -87,6 +102,7 @@ def coded_answers(
 # --- Starting points of EM and of chains: vote shares of the items, and random draws near them ---
 
 VOTE_WEIGHT, VOTE_JITTER = 20.0, 0.3
+NO_WEIGHTS = np.empty(0)
 
 
 def jittered_vote(
@@ -107,10 +123,7 @@ def vote_share(answers: Answers, n_categories: int, weight: np.ndarray | None = 
 
     Shapes: weight of each answer (answer,), by default one.
     """
-    n_items = len(answers.gold_category)
-    item = np.repeat(np.arange(n_items), np.diff(answers.start))
-    cell = item * n_categories + answers.code % n_categories
-    votes = np.bincount(cell, weight, n_items * n_categories).reshape(n_items, n_categories)
+    votes = _votes(answers, n_categories, NO_WEIGHTS if weight is None else weight)
     total = votes.sum(axis=1, keepdims=True)
     share = np.where(total > 0, votes / np.where(total > 0, total, 1), 1 / n_categories)
     gold = np.flatnonzero(answers.gold_category >= 0)
@@ -118,9 +131,21 @@ def vote_share(answers: Answers, n_categories: int, weight: np.ndarray | None = 
     return share
 
 
+@cached_njit(error_model="numpy")
+def _votes(answers: Answers, n_categories: int, weight: np.ndarray) -> np.ndarray:
+    """Sum the weights of the answers by label, (item, category); each is one if `weight` is empty."""
+    start, code, _ = answers
+    votes = np.zeros((len(start) - 1, n_categories))
+    for i in range(len(votes)):
+        for a in range(start[i], start[i + 1]):
+            votes[i, code[a] % n_categories] += weight[a] if len(weight) else 1.0
+    return votes
+
+
 # --- EM iterations ---
 
 LEAST_PART = 400_000  # answers; smaller parts are not worth a thread
+ASKED_EVERY = 10  # iterations between two questions whether a run has come to a known optimum
 MOST_PARTS = 4  # the parts, hence the rounding of sums, do not depend on the number of threads
 
 
@@ -140,18 +165,20 @@ def run_em_on_patterns(
     prior: tuple[np.ndarray, np.ndarray],
     max_iterations: int,
     tolerance: float,
+    ended: Callable[[np.ndarray, np.ndarray, float], bool] | None = None,
 ) -> EmResult:
     """Run EM from initial plausibilities.
 
     Shapes: plausibility (pattern, category), p(true category); prior: pseudo-counts alpha (category,) and beta
-    (rater * label, category), from 0. `tolerance` is the relative gain of the objective at which to stop.
+    (rater * label, category), from 0. `tolerance` is the relative gain of the objective at which to stop;
+    `ended` as in `run_em`.
     """
     answers, weight, _ = patterns
     alpha, beta = prior
     categories, counts = (weight[:, None] * plausibility).sum(axis=0), np.empty(beta.shape)
     answer_sweeps(len(alpha)).counts(plausibility, weight, answers, counts)
-    with _expectation(answers, weight, (categories, counts)) as expect:
-        return run_em(expect, (categories, counts), prior, max_iterations, tolerance)
+    with expectation(answers, weight, (categories, counts)) as expect:
+        return run_em(expect, (categories, counts), prior, max_iterations, tolerance, ended)
 
 
 def run_em(
@@ -160,11 +187,13 @@ def run_em(
     prior: tuple[np.ndarray, np.ndarray],
     max_iterations: int,
     tolerance: float,
+    ended: Callable[[np.ndarray, np.ndarray, float], bool] | None = None,
 ) -> EmResult:
     """Run EM with a given E-step, such as one over shards of the answers.
 
     ``expect(prevalence, table)`` overwrites `expected`, the counts of items (category,) and of labels
-    (rater * label, category), and returns the log likelihood. The other arguments are as in `run_em_on_patterns`.
+    (rater * label, category), and returns the log likelihood. ``ended(prevalence, table, objective)``, asked after
+    every ten iterations, stops the run where it says so. The other arguments are as in `run_em_on_patterns`.
     """
     categories, counts = expected
     prevalence, table = np.empty(len(categories)), np.empty(counts.shape)
@@ -176,11 +205,13 @@ def run_em(
         if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
             converged = True
             break
+        if ended and len(trace) % ASKED_EVERY == 0 and ended(prevalence, table, trace[-1]):
+            break
     return EmResult(prevalence, table, np.array(trace), log_likelihood, converged)
 
 
 @contextmanager
-def _expectation(
+def expectation(
     answers: Answers, weight: np.ndarray, expected: tuple[np.ndarray, np.ndarray]
 ) -> Iterator[Callable[[np.ndarray, np.ndarray], float]]:
     """Context manager: the E-step as a function of (prevalence, table), on threads if they pay."""

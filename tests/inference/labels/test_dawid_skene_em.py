@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from raterzoo import inference
-from raterzoo.inference.labels.dawid_skene_em import _distinct
+from raterzoo.inference.labels.em_search import distinct_optima
 from raterzoo.inference.labels.kernels import em as label_ascent
 from raterzoo.inference.labels.kernels.em import answer_patterns, coded_answers, vote_share
 from raterzoo.models import DataError, Labels, dawid_skene, one_coin
@@ -107,7 +107,7 @@ def test_parts_are_passed_over_by_as_many_threads_as_there_are(monkeypatch):
     item, rater = np.repeat(np.arange(8), 3), np.tile(np.arange(3), 8)
     patterns = answer_patterns(coded_answers(item, rater, item >> rater & 1, np.full(8, -1), 2))
     expected = np.empty(2), np.empty((6, 2))
-    with label_ascent._expectation(patterns.answers, patterns.multiplicity, expected):
+    with label_ascent.expectation(patterns.answers, patterns.multiplicity, expected):
         pass
     assert asked == [2]
 
@@ -129,7 +129,7 @@ def test_log_prior_is_the_sum_over_pseudo_counts():
 def test_objectives_are_the_same_optimum_by_their_relative_difference():
     runs = [SimpleNamespace(trace=[objective]) for objective in (-1e6, -1e6 - 0.5, -1e6 - 2)]
     data = SimpleNamespace(plausibility=lambda run: np.array([[0.3, 0.7]]))
-    optima, ended = _distinct(runs, data)
+    optima, ended = distinct_optima(runs, data)
     assert [run.trace for run, _ in optima] == [[-1e6], [-1e6 - 2]] and ended.tolist() == [0, 0, 1]
 
 

@@ -1,0 +1,100 @@
+"""Short runs of many starts and long ones of the best: the optima are those of long runs of all, or better."""
+
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from raterzoo import inference
+from raterzoo.inference.labels import em_search
+from raterzoo.models import Labels
+
+from tests.support.executors import InThisProcess
+
+folder = os.environ.get("RATERZOO_DATA")
+needs_data = pytest.mark.skipif(not folder, reason="RATERZOO_DATA names no folder of data")
+
+
+def found(labels, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.EstimateWarning)
+        return inference.dawid_skene_em(labels, **options)
+
+
+def published(name, times=1):
+    frame = pd.read_csv(Path(folder) / name).rename(columns={"rating": "label"})
+    copies = [frame.assign(item=frame["item"].astype(str) + f" {k}") for k in range(times)]
+    return Labels.from_table(pd.concat(copies))
+
+
+def is_among(plausibility, others):
+    return any(np.abs(plausibility - other).max() < 0.02 for other in others)
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "prior"),
+    [("gold_cf", "diagonal")]  # by likelihood alone every start there has an optimum of its own
+    + [
+        (name, prior)
+        for name in ("anesthesia", "bluebird_answers", "gold_dog", "gold_temp")
+        for prior in (None, "diagonal")
+    ],
+)
+def test_optima_are_no_worse_and_no_fewer_than_of_twenty_runs_to_the_end(name, prior):
+    labels = published(f"{name}.csv")
+    long = found(labels, prior=prior, restarts=20, random_seed=1)
+    search = found(labels, prior=prior, random_seed=1)
+    assert search.attrs["converged"] == 1 and search["optimum_found"].sum() >= 21
+    assert search["objective"] >= long["objective"] * (1 + 1e-9)  # negative
+    for plausibility in long["optimum_plausibility"].to_numpy():
+        assert is_among(plausibility, search["optimum_plausibility"].to_numpy())
+
+
+@pytest.fixture
+def small_samples(monkeypatch):
+    monkeypatch.setattr(em_search, "LARGE", 1000)
+    monkeypatch.setattr(em_search, "SAMPLE", 10_000)
+    monkeypatch.setattr(em_search, "SAMPLE_OF_RATER", 1)
+
+
+@needs_data
+def test_a_sample_of_the_items_leads_to_a_better_optimum_than_the_vote(small_samples):
+    """A hundred times the patients of Dawid and Skene have their optima, of which the vote does not lead to the best."""
+    labels = published("anesthesia.csv", times=100)
+    search = found(labels, prior=None, random_seed=1)
+    objective = search["optimum_objective"].to_numpy() / 100
+    assert objective[0] == pytest.approx(-191.5689, abs=1e-4)
+    assert objective[int(search["vote_optimum"])] == pytest.approx(-192.890881, abs=1e-5)
+    there = found(labels, prior=None, random_seed=1, shards=3, executor=InThisProcess())
+    np.testing.assert_allclose(there["optimum_objective"] / 100, objective, rtol=1e-10)
+    np.testing.assert_array_equal(there["optimum_found"], search["optimum_found"])
+
+
+@needs_data
+def test_wrong_twin_long_run_of_the_vote_alone(small_samples, monkeypatch):
+    monkeypatch.setattr(em_search, "LONG", 0)
+    search = found(published("anesthesia.csv", times=100), prior=None, random_seed=1)
+    assert search["objective"] / 100 == pytest.approx(-192.890881, abs=1e-5)
+
+
+def test_runs_that_come_to_the_optimum_of_the_vote_are_not_followed(monkeypatch):
+    passes = []
+    m_step = em_search.run_em.__globals__["m_step"]
+    monkeypatch.setitem(em_search.run_em.__globals__, "m_step", lambda *a: passes.append(1) or m_step(*a))
+    rng = np.random.default_rng(1)
+    truth = rng.random(300) < 0.5
+    item, rater = (x.ravel() for x in np.indices((300, 6)))
+    label = (truth[item] ^ (rng.random(1800) < 0.3)).astype(int)
+    labels = Labels.from_table({"item": item, "rater": rater, "label": label})
+    of_vote = found(labels, restarts=0)
+    from_vote = len(passes)
+    assert from_vote == of_vote.attrs["iterations"] > 15
+    long = found(labels, restarts=20, random_seed=1)
+    to_the_end = len(passes) - from_vote
+    search = found(labels, random_seed=1)
+    assert len(passes) - from_vote - to_the_end < 0.8 * to_the_end
+    assert search["optimum_found"].to_numpy().tolist() == [21] == long["optimum_found"].to_numpy().tolist()
+    np.testing.assert_allclose(search["confusion"], long["confusion"], atol=1e-4)
