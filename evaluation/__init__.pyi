@@ -3,6 +3,8 @@ from .calls import EvaluationError as EvaluationError
 from .certainty.annotation import annotation_certainty as annotation_certainty
 from .certainty.annotation import plausible_labels as plausible_labels
 from .certainty.annotation import truth_certainty as truth_certainty
+from .certainty.held_out import calibration_curve as calibration_curve
+from .certainty.held_out import log_score as log_score
 from .certainty.risk import coarsen as coarsen
 from .certainty.risk import expected_value as expected_value
 from .certainty.thresholds import threshold_certainty as threshold_certainty

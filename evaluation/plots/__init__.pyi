@@ -1,3 +1,4 @@
+from .calibration import calibration_curve as calibration_curve
 from .certainty import agreement_histogram as agreement_histogram
 from .certainty import certainty_agreement as certainty_agreement
 from .certainty import certainty_by_annotations as certainty_by_annotations
