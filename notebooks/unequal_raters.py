@@ -253,7 +253,7 @@ columns = ["median_rank", "lower", "upper", "best"]
 print(ranks.sortby("mean_rank")[columns].to_dataframe().head(8).round(2))
 
 # %%
-plots.rater_reliability(tree["posterior"]["reliability"], kind="kind")
+plots.rater_reliability(tree["posterior"]["reliability"], kind=tree["constant_data"]["rater_kind"])
 
 # %% [markdown]
 # ## What is a judge worth, in people?
@@ -315,7 +315,7 @@ def in_people(judge: xr.DataArray, people: xr.DataArray) -> dict[str, float]:
 def worth(tree: xr.DataTree, frame: pd.DataFrame) -> pd.DataFrame:
     """Return what each judge is worth in one posterior."""
     told = mean_information(thinned(tree), frame)
-    people = told.isel(rater=(told["kind"] == "person").to_numpy())
+    people = told.isel(rater=(tree["constant_data"]["rater_kind"] == "person").to_numpy())
     return pd.DataFrame({judge: in_people(told.sel(rater=judge), people) for judge in JUDGES}).T
 
 

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 import xarray as xr
 
+from ..._rater_attributes import posterior_with_attributes
 from ..calls import EvaluationError
 from ..raters.joint_answers import SAMPLE, copied_groups, drawn
 from .discrepancies import check_number
@@ -120,7 +121,7 @@ def answers_of(
     plausibility = tree["posterior"]["plausibility"]
     items = _kept_items(item, plausibility.sizes["item"], most, rng)
     kept = np.flatnonzero(items[item])
-    ids, group, groups = raters_of(tree["posterior"].to_dataset(), by)
+    ids, group, groups = raters_of(posterior_with_attributes(tree), by)
     anonymous = not len(ids) or bool((rater[kept] < 0).any())
     own = np.zeros(1, np.int64) if anonymous else np.unique(rater[kept])
     group, groups = (np.zeros(1, np.int64), [""]) if anonymous else (group[own], groups)
@@ -180,7 +181,7 @@ def law_of(
     rng: np.random.Generator,
 ) -> LabelLaw:
     """Return the law of replicates; `places` are those of answers, items and raters in the tree."""
-    posterior, predictive = tree["posterior"].to_dataset(), _predictive_of(tree)
+    posterior, predictive = posterior_with_attributes(tree), _predictive_of(tree)
     source = posterior if predictive is None else predictive
     size = source.sizes["chain"], source.sizes["draw"]
     if predictive is not None:

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from ..._rater_attributes import posterior_with_attributes
 from ..calls import EvaluationError
 from .discrepancies import check_number
 from .label_laws import raters_of
@@ -50,7 +51,7 @@ def annotations_of(
     )
     if rater is None or (rater < 0).any():
         return Annotations(place, items, np.zeros(len(place), np.int64), [], np.zeros(1, np.int64), [""])
-    ids, group, groups = raters_of(tree["posterior"].to_dataset(), by)
+    ids, group, groups = raters_of(posterior_with_attributes(tree), by)
     own, code = np.unique(rater, return_inverse=True)
     if not len(ids):  # a model that takes the raters as alike has their codes alone
         return Annotations(place, items, code, own.astype(str).tolist(), np.zeros(len(own), np.int64), [""])

@@ -122,7 +122,11 @@ MOST_LABELS = 40  # raters whose names fit under the axis
 
 
 def rater_reliability(
-    reliability: xr.DataArray, kind: str | None = None, *, probability: float = 0.9, ax: Axes | None = None
+    reliability: xr.DataArray,
+    kind: str | xr.DataArray | None = None,
+    *,
+    probability: float = 0.9,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw the reliability of every rater with its interval, the least reliable first.
 
@@ -130,9 +134,10 @@ def rater_reliability(
     ----------
     reliability : DataArray, dims (chain, draw, rater)
         Posterior draws.
-    kind : str, optional
-        Coordinate along ``rater`` with the kind of each rater, such as person or model, shown by colour and
-        mark. The names of raters of a kind with at most eight members are printed if there are other kinds.
+    kind : str or DataArray, dims (rater), optional
+        Kind of each rater, such as person or model, shown by colour and mark: an attribute of the raters,
+        ``tree["constant_data"]["rater_kind"]``, or the name of a coordinate along ``rater``. The names
+        of raters of a kind with at most eight members are printed if there are other kinds.
     probability : float, default .9
         Probability of the intervals.
     ax : matplotlib.axes.Axes, default those of a new figure
@@ -145,7 +150,7 @@ def rater_reliability(
     Raises
     ------
     EvaluationError
-        If there is no such coordinate along ``rater``.
+        If there is no such coordinate along ``rater``, or the kinds are of other raters.
 
     Examples
     --------
@@ -158,15 +163,11 @@ def rater_reliability(
     >>> axes.get_xlabel(), axes.get_yscale()
     ('3 raters, by median reliability', 'log')
     """
-    if kind is not None and (kind not in reliability.coords or reliability[kind].dims != ("rater",)):
-        raise EvaluationError(
-            f"kind={kind!r} is no coordinate along rater; its coordinates are {', '.join(map(str, reliability.coords)) or 'none'}"
-        )
+    kinds = np.full(reliability.sizes["rater"], "") if kind is None else _kinds_of(reliability, kind)
     draws = reliability.transpose(..., "rater").to_numpy().reshape(-1, reliability.sizes["rater"])
     tail = (1 - probability) / 2
     low, median, high = np.quantile(draws, [tail, 0.5, 1 - tail], axis=0)
     place = np.argsort(np.argsort(median, kind="stable"))
-    kinds = np.full(len(place), "") if kind is None else reliability[kind].to_numpy().astype(str)
     ax = tidy(new_axes(ax, (8, 4)))
     unique, size = np.unique(kinds, return_counts=True)
     by_size = unique[np.argsort(-size, kind="stable")]
@@ -175,7 +176,7 @@ def rater_reliability(
         ax.vlines(place[own], low[own], high[own], color=colour, linewidth=1.6, alpha=0.5)
         look = {"color": colour, "marker": marker, "s": 22, "zorder": 3}
         count = f"{plain(name)} ({np.count_nonzero(own)})"
-        ax.scatter(place[own], median[own], label=count if kind else None, **look)
+        ax.scatter(place[own], median[own], label=None if kind is None else count, **look)
     names = reliability["rater"].to_numpy() if "rater" in reliability.coords else place
     if len(names) <= MOST_LABELS:
         shown = [plain(names[k]) for k in np.argsort(place)]
@@ -196,9 +197,30 @@ def rater_reliability(
         ax.axhline(0, color=GREY, linewidth=1)
     ax.set(xlim=(-1, len(names)), xlabel=f"{len(names)} raters, by median reliability")
     ax.set_ylabel(f"reliability: median, {probability:.0%} interval")
-    if kind:
+    if kind is not None:
         legend(Panel("matplotlib", ax))
     return ax
+
+
+def _kinds_of(reliability: xr.DataArray, kind: str | xr.DataArray) -> np.ndarray:
+    """Return the kind of each rater as text (rater,), or raise."""
+    if isinstance(kind, str):
+        if kind not in reliability.coords or reliability[kind].dims != ("rater",):
+            known = ", ".join(map(str, reliability.coords)) or "none"
+            raise EvaluationError(
+                f"kind={kind!r} is no coordinate along rater; its coordinates are {known}. An attribute of the raters is in "
+                f'the tree: kind=tree["constant_data"]["rater_{kind}"]'
+            )
+        return reliability[kind].to_numpy().astype(str)
+    raters = reliability.sizes["rater"]
+    if kind.shape != (raters,):
+        raise EvaluationError(f"kind has shape {kind.shape} and the reliabilities are of {raters} raters")
+    if "rater" in kind.coords and "rater" in reliability.coords:
+        unknown = set(reliability["rater"].to_numpy().tolist()) - set(kind["rater"].to_numpy().tolist())
+        if unknown:
+            raise EvaluationError(f"kind has no rater {min(unknown, key=str)!r}; take that of the same tree")
+        kind = kind.sel(rater=reliability["rater"].to_numpy())
+    return kind.to_numpy().astype(str)
 
 
 GROUPS = "group_of_raters"

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import xlogy
 
+from ..._rater_attributes import posterior_with_attributes
 from ..calls import EvaluationError, in_threads
 from .quality import of_raters
 
@@ -42,7 +43,7 @@ class JointLaw:
 def joint_law(tree: xr.DataTree) -> JointLaw:
     """Return the law of a posterior of raters, with the guesses of groups if it has any, or raise."""
     confusion = of_raters(tree, "confusion", ("rater", *MATRIX))
-    posterior = tree["posterior"].to_dataset()
+    posterior = posterior_with_attributes(tree)
     has_guess = {"guess", "own_confusion", "shared"} <= set(posterior)
     own = (posterior["own_confusion"] if has_guess else confusion).transpose(*SAMPLE, "rater", *MATRIX)
     matrices = own.to_numpy().astype(float).reshape(-1, *own.shape[2:])

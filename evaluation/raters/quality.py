@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import xlogy
 
+from ..._rater_attributes import posterior_with_attributes
 from ..calls import EvaluationError, check_probability
 
 
@@ -112,7 +113,7 @@ def confusion_intervals(tree: xr.DataTree, probability: float = 0.9) -> xr.Datas
 
 def of_raters(tree: xr.DataTree, name: str, dims: tuple[str, ...]) -> xr.DataArray:
     """Return a variable of the posterior, or raise if it is missing or lacks a dim."""
-    posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
+    posterior = posterior_with_attributes(tree)
     if "label" in posterior.dims:  # name of the dim in version 0.1
         posterior = posterior.rename(label="answer")
     if name not in posterior or not set(dims) <= set(posterior[name].dims):

@@ -18,6 +18,7 @@ import numpy as np
 import xarray as xr
 
 from ..._messages import CLASSIFIER, first_reprs, short_repr
+from ..._rater_attributes import posterior_with_attributes
 from ..truth.plausibility import Plausibility, UnknownTruth, plausibility_of, truth_of
 from .alignment import align
 
@@ -100,7 +101,7 @@ def _answers_of(tree: xr.DataTree) -> SeenAnswers | None:
     """Return the answers that a tree of a model of labels holds, or None if it does not name their raters."""
     if not {"observed_data", "constant_data"} <= {*tree.children}:
         return None
-    coords = tree["posterior"].to_dataset().coords
+    coords = posterior_with_attributes(tree).coords
     constant, observed = (tree[group].to_dataset() for group in ("constant_data", "observed_data"))
     if "rater" not in coords or "observed_label" not in observed or "annotation_rater" not in constant:
         return None

@@ -33,6 +33,7 @@ import xarray as xr
 
 from ..._messages import CLASSIFIER, first_reprs, short_repr
 from ..._progress import compiled_step
+from ..._rater_attributes import posterior_with_attributes
 from ...models._catalog import catalog
 from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
@@ -365,7 +366,7 @@ class _Skills:
     def of(cls, pilot: xr.DataTree, classifiers: Sequence[Any] | None, pool: int | None) -> "_Skills":
         """Read the posterior of a pilot; raise where it does not say what raters answer."""
         tree = with_current_dims(pilot)
-        posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
+        posterior = posterior_with_attributes(tree)
         law = str(tree.attrs.get("model"))
         if law in catalog and (catalog[law].raters_alike or not catalog[law].independent_raters):
             raise ValueError(

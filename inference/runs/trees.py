@@ -13,6 +13,7 @@ import xarray as xr
 from pymc.backends.arviz import find_constants, find_observations
 
 from ..._messages import ASK_TRUTH, TRUTHS
+from ..._rater_attributes import PREFIX
 from .model_graph import graph_lock
 
 OTHER = "OTHER"
@@ -35,7 +36,7 @@ class HasIds(Protocol):
 def label(
     tree: xr.DataTree, data: HasIds, *, truth: Literal["category", "distribution"] | None = None
 ) -> xr.DataTree:
-    """Add the coordinates that `raterzoo.evaluation` reads to the tree of any sampler.
+    """Add the coordinates, and attributes of raters, that `raterzoo.evaluation` reads to the tree of any sampler.
 
     Trees of `sample` have them already; this is for draws made by `pymc.sample`, nutpie or numpyro.
 
@@ -61,7 +62,7 @@ def label(
         pooled never-ranked categories are labelled OTHER, and ``category_name`` in ``constant_data`` lists
         the closed set of categories.
 
-        Attributes of the raters, along ``rater``.
+        The attributes of the raters are the variables ``rater_...`` of ``constant_data``, along ``rater``.
 
         The log likelihood of labels is by item, without items that have no observation (leave-one-out has
         nothing to leave out there). The attribute ``truth`` of the plausibility is "category" or "distribution".
@@ -93,6 +94,8 @@ def label(
     if codes is not None:
         names = ("declared", _categories(data).astype(str))
         labelled["constant_data"] = labelled["constant_data"].assign(category_name=names)
+    if attributes_of_raters := getattr(data, "rater_attributes", {}):
+        _add_rater_attributes(labelled, attributes_of_raters)
     meant = _truth_to_write(tree, truth)
     if meant is not None:
         # not in place: the arrays are those of the given tree
@@ -173,10 +176,23 @@ def _labelled(node: xr.DataTree, data: HasIds, codes: tuple[np.ndarray, np.ndarr
         coords["item"] = _checked_length("item", data.items, group)
     if {"candidate", "category", "answer"} & set(group.dims):
         coords |= _category_coords(group, data, codes)
-    if "rater" in group.dims:
-        for name, values in getattr(data, "rater_attributes", {}).items():
-            coords[name] = ("rater", _checked_length("rater", values, group, name))
     return group.assign_coords(coords)
+
+
+def _add_rater_attributes(groups: dict[str, xr.Dataset], given: Mapping[str, np.ndarray]) -> None:
+    """Add the attributes of the raters to ``constant_data``, if a group has raters; raise if they are of other raters."""
+    group = next((own for own in groups.values() if "rater" in own.dims), None)
+    if group is None:
+        return
+    known = groups.get("constant_data", xr.Dataset())
+    found = {}
+    for name, values in given.items():
+        there = group.drop_vars(name, errors="ignore")
+        if PREFIX + name in known:
+            there = there.assign_coords({name: known[PREFIX + name]})
+        found[PREFIX + name] = ("rater", _checked_length("rater", values, there, name))
+    ids = {"rater": group["rater"]} if "rater" in group.coords else {}
+    groups["constant_data"] = known.assign(found).assign_coords(ids)
 
 
 def _category_coords(
@@ -258,7 +274,6 @@ def _checked_names(coord: str, names: np.ndarray, group: xr.Dataset) -> np.ndarr
 # --- Groups that follow from the model: constants, observations, ids and deterministics ---
 
 SAMPLE = ("chain", "draw")
-RATER_ATTRIBUTE = "rater_"  # prefix of the names of coordinates that hold rater attributes
 
 
 @dataclass(frozen=True)
@@ -278,9 +293,9 @@ class CodeNames:
         if items is None or (of_categories and categories is None) or not plain:
             return None
         attributes = {
-            name.removeprefix(RATER_ATTRIBUTE): np.asarray(values)
+            name.removeprefix(PREFIX): np.asarray(values)
             for name, values in model.coords.items()
-            if name.startswith(RATER_ATTRIBUTE)
+            if name.startswith(PREFIX)
         }
         known = None if categories is None else np.asarray(categories)
         return cls(np.asarray(items), known, attributes)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from scipy.special import expit, ndtr
 
 from ... import evaluation
+from ..._rater_attributes import posterior_with_attributes
 from ...evaluation import plots
 from ...models import Comparisons
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
@@ -377,7 +378,7 @@ def _raters_section(
     figures = []
     for kind in kinds or [None]:
         figure = Figure(figsize=(8, 4), layout="constrained")
-        reliability = tree["posterior"].to_dataset()["reliability"]
+        reliability = posterior_with_attributes(tree)["reliability"]
         plots.rater_reliability(reliability, kind, probability=PROB, ax=figure.add_subplot())
         figures.append(figure)
     return Section("Raters", text, figures, raters, "raters", key="raters", alarm=bool(one_sided))

@@ -9,6 +9,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from ... import evaluation
+from ..._rater_attributes import posterior_with_attributes
 from ...evaluation import plots
 from ...evaluation.plots.raters import MOST_TEXTS
 from ...evaluation.truth.gold import contradicts_answers, gold_in_words
@@ -29,7 +30,7 @@ def _worth_section(tree: xr.DataTree, replicated: xr.DataTree, group: str | None
     """
     reference, of_group, names = None, "", list[str]()
     if group is not None:
-        names = np.unique(tree["posterior"][group].to_numpy().astype(str)).tolist()
+        names = np.unique(posterior_with_attributes(tree)[group].to_numpy().astype(str)).tolist()
         reference = next((name for name in names if name.lower() in PEOPLE), None)
         of_group = "" if reference is None else f" of the group {reference}"
     found = evaluation.rater_worth(tree, group, reference)

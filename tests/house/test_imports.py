@@ -19,6 +19,7 @@ GROUND = {
     "_decimal_text",
     "_exports",
     "_messages",
+    "_rater_attributes",
     "_progress",
 }  # names, columns, quoted text and progress, on which everything may stand
 

@@ -118,6 +118,13 @@ def test_signed_raters_have_a_line_at_zero_and_need_a_known_kind():
     assert ax.lines[0].get_ydata() == [0, 0]
     with pytest.raises(ValueError, match="kind='species' is no coordinate along rater"):
         plots.rater_reliability(raters(3), "species")
+    own = raters(3)
+    ax = plots.rater_reliability(own.drop_vars("rater_kind"), own["rater_kind"][::-1])
+    assert texts(ax.get_legend().get_texts()) == ["model (2)", "person (1)"]
+    with pytest.raises(ValueError, match=r"kind has no rater '\$r2'"):
+        plots.rater_reliability(own, own["rater_kind"].assign_coords(rater=["$r0", "$r1", "x"]))
+    with pytest.raises(ValueError, match=r"kind has shape .2,. and the reliabilities are of 3 raters"):
+        plots.rater_reliability(own, own["rater_kind"][:2])
 
 
 def test_errors_stand_with_their_bounds():

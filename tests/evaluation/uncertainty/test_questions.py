@@ -147,7 +147,10 @@ def test_the_joint_posterior_is_near_the_truth_where_that_of_the_raters_is_too_l
     joint.to_netcdf(tmp_path / "joint.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "joint.nc", engine="h5netcdf") as read:
         assert question(read, predictions) == TRUTH
-        assert sorted(read["posterior"]["kind"].to_numpy().astype(str)) == ["classifier", *["person"] * 3]
+        assert sorted(read["constant_data"]["rater_kind"].to_numpy().astype(str)) == [
+            "classifier",
+            *["person"] * 3,
+        ]
 
 
 def test_the_benchmark_counts_coverage_and_bias():

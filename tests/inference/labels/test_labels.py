@@ -1,5 +1,6 @@
 """Gibbs of label models: enumeration, calibration, two samplers, what the tree carries, and the wrong twins."""
 
+import dataclasses
 import warnings
 from dataclasses import dataclass
 from functools import cache
@@ -183,11 +184,15 @@ def test_attributes_of_raters_stand_along_them():
     labels = models.Labels.from_table(table, rater_attributes=["kind"])
     model = models.dawid_skene(labels)
     tree = inference.sample(model, random_seed=1, **QUIET)
-    assert tree["posterior"]["confusion"]["kind"].values.tolist() == ["person", "model"]
+    assert tree["constant_data"]["rater_kind"].values.tolist() == ["person", "model"]
     with model:  # no sampler is needed for trees of PyMC
         drawn = pm.sample_prior_predictive(20, random_seed=1)
     named = inference.label(drawn, labels)
-    assert named["prior"]["kind"].dims == ("rater",)
+    assert named["constant_data"]["rater_kind"].dims == ("rater",)
+    assert "mean" in az.summary(tree)  # a coordinate that only some variables have ends it
+    other = dataclasses.replace(labels, rater_attributes={"kind": np.array(["model", "person"])})
+    with pytest.raises(ValueError, match="the tree names kind 'person' where the data have 'model'"):
+        inference.label(tree, other)
 
 
 def test_one_answer_an_item_is_said_to_identify_nobody():

@@ -213,7 +213,7 @@ def test_draws_with_everything_a_tree_carries(build):
             progressbar=False,
             nuts_sampler="pymc",
         )
-    assert tree["posterior"]["reliability"].coords["kind"].values.tolist() == ["person", "model"]
+    assert tree["constant_data"]["rater_kind"].values.tolist() == ["person", "model"]
     assert tree["posterior"]["quality"].coords["item"].values.tolist() == PAIRS.items.tolist()
     log_p = tree["log_likelihood"]["observed_winner"]
     assert log_p.dims == ("chain", "draw", "annotation") and (log_p < 0).all()
