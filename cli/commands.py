@@ -294,8 +294,8 @@ def fit(
         Path | None,
         typer.Option(
             "--predictions",
-            help="For labels: table of predictions, whose classifiers become raters: item, category[, rank or score, classifier]."
-            " Metrics against this posterior are accuracy against the truth.",
+            help="For labels and rankings: table of predictions, whose classifiers become raters: item, category[, rank or "
+            "score, classifier]. Metrics against a posterior of labels that has seen them are accuracy against the truth.",
         ),
     ] = None,
 ) -> None:
@@ -338,10 +338,10 @@ def fit(
 
 def _check_joint(settings: "Settings", argument: str) -> None:
     """Raise ValueError where classifiers cannot be raters of the model; `argument` names their table."""
-    if settings.kind != "labels":
+    if settings.kind not in ("labels", "rankings"):
         raise ValueError(
-            f"{argument}: classifiers are raters of labels, not of {settings.kind}; leave it out, and score them by raterzoo "
-            "evaluate"
+            f"{argument}: classifiers are raters of labels or rankings, not of {settings.kind}; leave it out, and score them by "
+            "raterzoo evaluate"
         )
     if catalog[settings.model].raters_alike:
         raise ValueError(f"{argument}: {alike_in_words(settings.model)}")

@@ -99,9 +99,10 @@ def draw(
 
 
 OPTIONS = {
+    "or leave the prediction out": "or leave the row out",
     ", or pass new_items='add' to take items that no rater answered": "",
     "read the labels with categories= that have it": "add it to --categories",
-}  # remedies of `Labels.with_predictions` -> the same on the command line
+}  # remedies of `with_predictions` -> the same on the command line
 
 
 def _read(tables: tuple[Path, Path | None], columns: Sequence[str], settings: Settings) -> Any:
@@ -110,22 +111,24 @@ def _read(tables: tuple[Path, Path | None], columns: Sequence[str], settings: Se
     if predictions is None:
         return read_annotations(annotations, settings, columns)[0]
     predicted = read_predictions(predictions, [], missing=settings.missing)
-    labels, _ = read_annotations(annotations, settings, columns, predicted)
-    joint = with_classifiers(labels, with_complement(predicted, labels.categories), predictions)
-    expected = len(labels.items) * (len(joint.raters) - len(labels.raters))
-    if lacking := expected - (len(joint) - len(labels)):
+    alone, _ = read_annotations(annotations, settings, columns, predicted)
+    if settings.kind == "labels":
+        predicted = with_complement(predicted, alone.categories)
+    joint = with_classifiers(alone, predicted, predictions)
+    expected = len(alone.items) * (len(joint.raters) - len(alone.raters))
+    if lacking := expected - (len(joint) - len(alone)):
         print_note(
             f"{predictions}: missing predictions: {lacking:,}; raterzoo evaluate scores classifiers with one for every item"
         )
     return joint
 
 
-def with_classifiers(
-    labels: models.Labels, predicted: xr.DataArray, path: Path, **options: str
-) -> models.Labels:
-    """Return labels with the classifiers of a file as further raters; `options` are those of `Labels.with_predictions`."""
+def with_classifiers[Data: (models.Labels, models.PartialRankings)](
+    data: Data, predicted: xr.DataArray, path: Path, **options: str
+) -> Data:
+    """Return annotations with the classifiers of a file as further raters; `options` are those of ``with_predictions``."""
     try:
-        return labels.with_predictions(predicted, **options)  # type: ignore[arg-type]
+        return data.with_predictions(predicted, **options)  # type: ignore[arg-type]
     except DataError as error:
         for python, option in OPTIONS.items():
             error.remedy = error.remedy.replace(python, option)

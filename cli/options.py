@@ -602,6 +602,5 @@ def settings_of(
 
 def alike_in_words(model: str) -> str:
     """Return why classifiers cannot be raters of a model to which all raters are alike."""
-    return (
-        f"to {model} all raters are alike, and a classifier would be one more person; say --model dawid_skene"
-    )
+    other = "hierarchical_plackett_luce" if catalog[model].data == "rankings" else "dawid_skene"
+    return f"to {model} all raters are alike, and a classifier would be one more person; say --model {other}"

@@ -298,6 +298,7 @@ _ENTRIES = (
         options=("reliability", "concentration", "unranked"),
         default_reliability=3,
         independent_items=True,
+        raters_alike=True,
     ),
     CatalogEntry(
         name="prirn",
@@ -308,6 +309,7 @@ _ENTRIES = (
         options=("reliability", "tie_weight"),
         default_reliability=3,
         independent_items=True,
+        raters_alike=True,
     ),
     CatalogEntry(
         name="shared_guess",
@@ -328,6 +330,7 @@ _ENTRIES = (
         reference=f"{_PAPER}, appendix B",
         options=("reliability", "concentration", "unranked"),
         default_reliability=3,
+        raters_alike=True,
     ),
     CatalogEntry(
         name="thurstone",

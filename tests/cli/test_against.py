@@ -1,6 +1,7 @@
 """`raterzoo fit --predictions` and `evaluate --against`: which question is answered, and what is refused."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -96,10 +97,14 @@ def test_predictions_that_cannot_be_raters_are_refused_in_the_words_of_the_comma
     out = ("-o", tmp_path / "posterior.nc")
     for options, words in (
         (("--kind", "labels", "--model", "multinomial"), "to multinomial all raters are alike"),
-        (("--kind", "rankings"), "classifiers are raters of labels, not of rankings"),
+        (("--kind", "scores"), "classifiers are raters of labels or rankings, not of scores"),
+        (
+            ("--kind", "rankings"),
+            "to plackett_luce all raters are alike, .* say --model hierarchical_plackett_luce",
+        ),
     ):
         result = run("fit", files["votes"], *out, *options, "--predictions", files["net"])
-        assert result.exit_code == 2 and words in said(result), said(result)
+        assert result.exit_code == 2 and re.search(words, said(result)), said(result)
     for name, words in (
         ("strange", "item 'i99' is none"),
         ("ann", "'Ann' is a rater of these labels already"),
@@ -107,6 +112,33 @@ def test_predictions_that_cannot_be_raters_are_refused_in_the_words_of_the_comma
         result = run("fit", files["votes"], *out, *MODEL, "--predictions", files[name])
         assert result.exit_code == 2 and words in said(result) and f"{name}.csv: " in said(result)
         assert "new_items" not in said(result)
+
+
+def test_classifiers_are_raters_of_rankings(tmp_path, monkeypatch):
+    rows = {"item": list("aabb"), "rater": ["Ann", "Bob"] * 2, "category": list("xyxx"), "rank": [1] * 4}
+    lists = {"item": ["a", "a"], "classifier": ["net"] * 2, "category": ["y", "z"], "rank": [1, 2]}
+    votes, predicted, out = (
+        write(tmp_path / "v.csv", rows),
+        write(tmp_path / "p.csv", lists),
+        tmp_path / "joint.nc",
+    )
+    model = ("--kind", "rankings", "--model", "hierarchical_plackett_luce", "--draws", 50, "--chains", 2)
+    result = run("fit", votes, "-o", out, *model, "--predictions", predicted)
+    assert result.exit_code == 0 and "missing predictions: 1;" in said(result), said(result)
+    with xr.open_datatree(out, engine="h5netcdf") as tree:
+        assert tree["posterior"]["rater"].to_numpy().tolist() == ["Ann", "Bob", "net"]
+        assert "z" in tree["posterior"]["category"].to_numpy()
+    whole = write(
+        tmp_path / "w.csv",
+        {name: [*cells, cells[0]] for name, cells in lists.items()} | {"item": list("aab")},
+    )
+    result = run("evaluate", out, whole, "--metric", "top-1-accuracy")
+    assert "agreement with what the raters leave open, among them 'net'" in said(result), said(result)
+    lists["item"] = ["a", "c"]
+    result = run("fit", votes, "-o", out, *model, "--predictions", write(tmp_path / "q.csv", lists))
+    assert result.exit_code == 2 and "q.csv: " in said(result) and "item 'c' is none" in said(result), said(
+        result
+    )
 
 
 def test_missing_predictions_are_counted(files, tmp_path, monkeypatch):
@@ -125,7 +157,7 @@ def test_the_catalog_says_whose_raters_are_alike():
     labels = models.Labels.from_table(table, rater_attributes=["kind"])
     for name, entry in catalog.items():
         if entry.data != "labels" or entry.needs_groups:  # groups of raters, so that they are told apart
-            assert not entry.raters_alike
+            assert not entry.raters_alike or entry.data == "rankings"
             continue
         order = {"order": ["n", "y"]} if entry.needs_order else {}
         model = getattr(models, name)(labels, **order)
