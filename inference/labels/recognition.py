@@ -11,7 +11,7 @@ from pytensor.tensor.random.basic import BetaRV, DirichletRV
 from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.counted_labels import CountedLabelsRV
-from ...models.distributions.marginal_labels import MarginalLabelsRV
+from ...models.distributions.marginal_labels import MarginalLabelsByItemRV, MarginalLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.distributions.mixed_counts import MixedCountsRV
 from ..runs.model_graph import (
@@ -27,6 +27,10 @@ from ..runs.model_graph import (
 from .kernels.ebcc import SubtypePrior
 from .kernels.gibbs import ABILITIES, COMPETENCE, FREE_ROWS, ONE_ABILITY, ConfusionPrior, competence_of
 from .kernels.item_states import StatePrior
+
+PRIOR_BY_ITEM = (
+    "the prior of the true category differs by item (features), and its effects have no closed conditional"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +93,8 @@ def read_labels(model: pm.Model) -> LabelStructure:
         raise NotConjugate(
             "the effects of the items are summed out, and the raters have no closed conditional"
         )
+    if isinstance(observed.owner.op, MarginalLabelsByItemRV):
+        raise NotConjugate(PRIOR_BY_ITEM)
     if prevalence not in model.free_RVs:
         raise NotConjugate("the prevalence is not a free random variable of the model")
     if not isinstance(prevalence.owner.op, DirichletRV):

@@ -12,7 +12,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from ...models.data.sharing_groups import NO_GROUP
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
-from ...models.distributions.shared_guesses import SharedGuessesRV
+from ...models.distributions.shared_guesses import SharedGuessesByItemRV, SharedGuessesRV
 from ...models.distributions.shared_guesses_kernels import GroupedAnswers, grouped_answers
 from ..kernels.random_streams import stream
 from ..runs.model_graph import (
@@ -30,7 +30,7 @@ from .gibbs import BLOCK, SAMPLE, beta_log_density, dirichlet_log_density
 from .kernels.em import jittered_vote
 from .kernels.gibbs import FREE_ROWS, ConfusionPrior
 from .kernels.shared_guess import GuessCounts, GuessDraws, GuessParameters, GuessPrior, sample_guesses
-from .recognition import as_table
+from .recognition import PRIOR_BY_ITEM, as_table
 
 # --- Reader of the model: answers and priors, from the PyMC graph ---
 
@@ -81,6 +81,8 @@ def read_shared_guess(model: pm.Model) -> GuessStructure:
     """Read a model of one `SharedGuesses` of free Dirichlet rows and free Beta shares; raise NotConjugate for any other."""
     observed = only_observed(model, SharedGuessesRV)
     *law, start, rater, group, known = observed.owner.op.dist_params(observed.owner)
+    if isinstance(observed.owner.op, SharedGuessesByItemRV):
+        raise NotConjugate(PRIOR_BY_ITEM)
     for variable, name in zip(law[:3], ("prevalence", "confusion", "guess"), strict=True):
         if variable not in model.free_RVs or not isinstance(variable.owner.op, DirichletRV):
             raise NotConjugate(f"the {name} is not a free Dirichlet variable of the model")

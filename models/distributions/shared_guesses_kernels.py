@@ -205,7 +205,7 @@ def guess_counts(
 def _copies(law):
     """Return the probability that an answer equal to the guess is a copy (rater * label, category)."""
     copies = np.empty(law.own.shape)
-    n = copies.shape[1]
+    n = law.own.shape[1]
     for row in range(len(copies)):
         for j in range(n):
             copies[row, j] = copied_share(law, row // n, row, j)

@@ -7,6 +7,7 @@ import pymc as pm
 from .._catalog import recorded
 from .._hierarchy import annotation_model
 from ..data.labels import Labels
+from .features_of_items import feature_coords, prior_of_items, read_features
 from .observed import (
     concentration_of_confusion,
     coords_of,
@@ -20,7 +21,11 @@ __all__ = ["dawid_skene"]
 
 @recorded
 def dawid_skene(
-    labels: Labels, *, prevalence_concentration: Any = 1.0, confusion_concentration: Any = None
+    labels: Labels,
+    *,
+    prevalence_concentration: Any = 1.0,
+    confusion_concentration: Any = None,
+    features: Any = None,
 ) -> pm.Model:
     """Build the Dawid-Skene model: one confusion matrix per rater, with true categories summed out.
 
@@ -52,6 +57,12 @@ def dawid_skene(
         label) or (rater, category, answer). The default favours the diagonal: 4.8 there, and 8 in the whole
         row; for classifiers (`Labels.with_predictions`), whose predictions are many, 2 there and 1 beside it. A
         flat prior does not identify the categories: its posterior has a mode for every permutation of them.
+    features : DataArray or frame, optional
+        Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
+        and columns of numbers. The prior of the true category of item i is then softmax(log p + x_i W), with the effects W:
+        variable ``feature_effect`` (feature, category), log odds for a standard deviation of the feature, zero in sum over the
+        categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
+        means. The sampler is NUTS.
 
     Returns
     -------
@@ -86,9 +97,10 @@ def dawid_skene(
     """
     coords = coords_of(require_identified_raters(labels, "dawid_skene"))
     shape = (len(labels.raters), len(labels.categories), len(labels.categories))
+    own = read_features(labels, features)
     beta = concentration_of_confusion(labels, confusion_concentration, shape)
-    with annotation_model(coords) as model:
+    with annotation_model(coords | feature_coords(own)) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
-        observe_labels(labels, prevalence, confusion)
+        observe_labels(labels, prior_of_items(labels, prevalence, own), confusion)
     return model

@@ -11,6 +11,7 @@ from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_number
 from ..data.labels import Labels
 from ..data.raters import rater_groups
+from .features_of_items import feature_coords, prior_of_items, read_features
 from .observed import HelmertRotation, coords_of, observe_labels, prevalence_prior, require_identified_raters
 
 __all__ = ["hierarchical_dawid_skene"]
@@ -25,6 +26,7 @@ def hierarchical_dawid_skene(
     diagonal: Number = 2.0,
     spread: Number = 1.0,
     group_spread: Number = 1.0,
+    features: Any = None,
 ) -> pm.Model:
     """Build hierarchical Dawid-Skene: confusion matrices come from a population, or from groups, of raters.
 
@@ -78,6 +80,12 @@ def hierarchical_dawid_skene(
         Prior mean d of the log odds of the right label against each other one, in the population of raters.
     spread, group_spread : float or random variable, default 1
         Scales s and s_g of the priors of the spread of the population and of the groups, in log odds.
+    features : DataArray or frame, optional
+        Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
+        and columns of numbers. The prior of the true category of item i is then softmax(log p + x_i W), with the effects W:
+        variable ``feature_effect`` (feature, category), log odds for a standard deviation of the feature, zero in sum over the
+        categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
+        means. The sampler is NUTS.
 
     Returns
     -------
@@ -115,12 +123,13 @@ def hierarchical_dawid_skene(
     scale = prior_array("spread", spread, ())
     scale_of_groups = prior_array("group_spread", group_spread, ())
     ahead = prior_number("diagonal", diagonal)
+    own = read_features(labels, features)
     dims = ("rater", "category", "answer")
     who = None
     if group is not None:
         groups, who = rater_groups(labels.raters, labels.rater_attributes, group)
         coords["group_of_raters"] = groups
-    with annotation_model(coords) as model:
+    with annotation_model(coords | feature_coords(own)) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         favoured = ahead * np.eye(len(labels.categories))
         rotated = HelmertRotation(len(labels.categories))
@@ -130,7 +139,8 @@ def hierarchical_dawid_skene(
         centre = mean if who is None else _means_of_groups(mean, scale_of_groups)[who]
         log_odds = centre + sd * deviation
         confusion = pm.Deterministic("confusion", softmax(log_odds, axis=-1), dims=dims)
-        observe_labels(labels, prevalence, cast(TensorVariable, confusion))
+        prior = prior_of_items(labels, prevalence, own)
+        observe_labels(labels, prior, cast(TensorVariable, confusion))
     return model
 
 

@@ -10,6 +10,7 @@ from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from ..data.labels import Labels
 from ..data.prior_arguments import positive_pair
+from .features_of_items import feature_coords, prior_of_items, read_features
 from .observed import coords_of, observe_labels, prevalence_or_uniform, require_identified_raters
 
 __all__ = ["mace"]
@@ -22,6 +23,7 @@ def mace(
     prevalence_concentration: Any | Literal["uniform"] = 1.0,
     competence_concentration: tuple[Number, Number] = (2.0, 1.0),
     spam_concentration: Any = 1.0,
+    features: Any = None,
 ) -> pm.Model:
     """Build the MACE model: each rater gives the true category with some probability, and otherwise spams.
 
@@ -60,6 +62,12 @@ def mace(
         Beta prior (a, b) of the competences. The paper's is (.5, .5): most raters either always try or never.
     spam_concentration : float or array_like, default 1
         Dirichlet concentration c of the answers of spammers: a number, or array (answer) or (rater, answer).
+    features : DataArray or frame, optional
+        Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
+        and columns of numbers. The prior of the true category of item i is then softmax(log p + x_i W), with the effects W:
+        variable ``feature_effect`` (feature, category), log odds for a standard deviation of the feature, zero in sum over the
+        categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
+        means. The sampler is NUTS.
 
     Returns
     -------
@@ -91,10 +99,11 @@ def mace(
     """
     coords = coords_of(require_identified_raters(labels, "mace"))
     n, raters = len(labels.categories), (len(labels.raters),)
+    own = read_features(labels, features)
     honest, idle = prior_pair("competence_concentration", competence_concentration, raters, positive_pair)
     c = prior_array("spam_concentration", spam_concentration, (*raters, n))
     dims = ("rater", "category", "answer")
-    with annotation_model(coords) as model:
+    with annotation_model(coords | feature_coords(own)) as model:
         prevalence = prevalence_or_uniform(labels, prevalence_concentration)
         competence = pm.Beta("competence", honest, idle, dims="rater")
         spam = pm.Dirichlet("spam", c, dims=("rater", "answer"))
@@ -102,5 +111,6 @@ def mace(
         spammed = ((1 - competence)[:, None] * spam)[:, None, :]
         known = competence[:, None, None] * np.eye(n)
         confusion = pm.Deterministic("confusion", known + spammed, dims=dims)
-        observe_labels(labels, prevalence, cast(TensorVariable, confusion))
+        prior = prior_of_items(labels, prevalence, own)
+        observe_labels(labels, prior, cast(TensorVariable, confusion))
     return model

@@ -100,7 +100,8 @@ def observe_labels(
 ) -> None:
     """Register ``observed_label``, pointwise by item, and ``plausibility``, p(true category | answers).
 
-    Arguments and warning as of `register_answers`, with one state for each category.
+    Arguments and warning as of `register_answers`, with one state for each category; prevalence may also be a prior of each
+    item's true category, (item, category).
     """
     answers = register_answers(labels, prevalence, confusion, rater)
     plausibility = label_logp(prevalence, confusion, answers)[1]
@@ -120,7 +121,8 @@ def register_answers(
     default that of its rater. ``nodes`` is the number of adjacent states of each category. Warns (DataWarning)
     if no item has two answers, or one and a gold label.
 
-    Shapes: probability (state,); confusion (rater, state, label); rater (annotation of the container,).
+    Shapes: probability (state,), or (item, category) by item; confusion (rater, state, label); rater (annotation of the
+    container,).
     """
     warn_unidentified(labels)
     item, own, label = expand_answers(labels)
@@ -131,7 +133,8 @@ def register_answers(
     pm.Data("annotation_rater", own, dims="annotation")
     pm.Data("gold", labels.gold, dims="item")
     law = (probability, confusion, start, by, gold)
-    MarginalLabels("observed_label", *law, nodes=nodes, observed=label, dims="annotation")
+    by_item = {"by_item": True} if probability.type.ndim == 2 else {"nodes": nodes}
+    MarginalLabels("observed_label", *law, **by_item, observed=label, dims="annotation")
     return Answers(start, by * len(labels.categories) + label, gold)
 
 

@@ -8,6 +8,7 @@ from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_pair
 from ..data.labels import Labels
 from ..data.prior_arguments import positive_pair
+from .features_of_items import feature_coords, prior_of_items, read_features
 from .observed import (
     ability_confusion,
     coords_of,
@@ -25,6 +26,7 @@ def one_coin(
     *,
     prevalence_concentration: Any = 1.0,
     ability_concentration: tuple[Number, Number] = (4.0, 2.0),
+    features: Any = None,
 ) -> pm.Model:
     """Build the one-coin model: each rater has one probability of the right label, whatever the category.
 
@@ -54,6 +56,12 @@ def one_coin(
         Dirichlet concentration of the prevalence.
     ability_concentration : pair of float or random variable, default (4, 2)
         Beta prior (a, b) of the abilities, as counts of right and of wrong answers.
+    features : DataArray or frame, optional
+        Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
+        and columns of numbers. The prior of the true category of item i is then softmax(log p + x_i W), with the effects W:
+        variable ``feature_effect`` (feature, category), log odds for a standard deviation of the feature, zero in sum over the
+        categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
+        means. The sampler is NUTS.
 
     Returns
     -------
@@ -87,10 +95,11 @@ def one_coin(
     """
     coords = coords_of(require_identified_raters(labels, "one_coin"))
     shape = (len(labels.raters),)
+    own = read_features(labels, features)
     right, wrong = prior_pair("ability_concentration", ability_concentration, shape, positive_pair)
-    with annotation_model(coords) as model:
+    with annotation_model(coords | feature_coords(own)) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         ability = pm.Beta("ability", right, wrong, dims="rater")
         confusion = ability_confusion(ability[:, None], len(labels.categories))
-        observe_labels(labels, prevalence, confusion)
+        observe_labels(labels, prior_of_items(labels, prevalence, own), confusion)
     return model

@@ -14,6 +14,7 @@ from ..data.labels import Labels, expand_answers
 from ..data.prior_arguments import confusion_concentrations, positive_pair
 from ..data.sharing_groups import NO_GROUP, Groups, sharing_groups
 from ..distributions.shared_guesses import SharedGuesses, guess_logp
+from .features_of_items import feature_coords, prior_of_items, read_features
 from .observed import (
     concentration_of_confusion,
     coords_of,
@@ -35,6 +36,7 @@ def shared_guess(
     confusion_concentration: Any = None,
     guess_concentration: Any = None,
     shared_concentration: tuple[Number, Number] | Literal["learned"] = (1.0, 1.0),
+    features: Any = None,
 ) -> pm.Model:
     """Build the shared-guess model: the raters of a group copy a guess of the group, and so share errors.
 
@@ -87,6 +89,12 @@ def shared_guess(
         The same of the rows of `guess`, one number or an array (category, answer) or (group, category, answer).
     shared_concentration : pair of float or random variable, or "learned", default (1, 1)
         Beta prior (a, b) of the probability that an answer is copied; "learned": by group, from the data.
+    features : DataArray or frame, optional
+        Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
+        and columns of numbers. The prior of the true category of item i is then softmax(log p + x_i W), with the effects W:
+        variable ``feature_effect`` (feature, category), log odds for a standard deviation of the feature, zero in sum over the
+        categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
+        means. The sampler is NUTS.
 
     Returns
     -------
@@ -124,6 +132,7 @@ def shared_guess(
     and Cohn (2019), Exploiting worker correlation for label aggregation in crowdsourcing, ICML, section 3, given groups.
     """
     require_identified_raters(labels, "shared_guess")
+    of_items = read_features(labels, features)
     sharing = sharing_groups(labels, groups, independent)
     n, n_raters = len(labels.categories), len(labels.raters)
     copiers = np.flatnonzero(sharing.group != NO_GROUP)
@@ -137,7 +146,7 @@ def shared_guess(
             f'shared_concentration={shared_concentration!r} must be a pair of numbers, or "learned"'
         )
     dims = ("category", "answer")
-    with annotation_model(coords) as model:
+    with annotation_model(coords | feature_coords(of_items)) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         own = pm.Dirichlet("own_confusion", beta, dims=("rater", *dims))
         guess = pm.Dirichlet("guess", phi, dims=("group_of_raters", *dims))
@@ -149,7 +158,8 @@ def shared_guess(
         share: Any = pt.zeros(n_raters)[copiers].set(shared)
         both = share[:, None, None] * guess[np.maximum(sharing.group, 0)] + (1 - share)[:, None, None] * own
         pm.Deterministic("confusion", both, dims=("rater", *dims))
-        _observe(labels, (prevalence, own, guess, share), sharing.group)
+        prior = prior_of_items(labels, prevalence, of_items)
+        _observe(labels, (prior, own, guess, share), sharing.group)
     return model
 
 
@@ -174,6 +184,7 @@ def _observe(
     pm.Data("annotation_rater", rater, dims="annotation")
     pm.Data("gold", labels.gold, dims="item")
     layout = (start, who, group, gold)
-    SharedGuesses("observed_label", *law, *layout, observed=label, dims="annotation")
+    by_item = {"by_item": True} if law[0].type.ndim == 2 else {}
+    SharedGuesses("observed_label", *law, *layout, **by_item, observed=label, dims="annotation")
     answers = (start, who, label.astype(np.int64), group, gold)
     pm.Deterministic("plausibility", guess_logp(*law, answers)[1], dims=("item", "category"))
