@@ -94,4 +94,4 @@ class FeatureDirections(Transform):
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         """Return the log of the determinant of W, in orthonormal coordinates, by Z."""
-        return (len(self._basis)) * pt.log(self._spread(inputs)).sum()
+        return len(self._basis) * cast(Any, pt.log(self._spread(inputs))).sum()
