@@ -1,0 +1,155 @@
+"""Features of items on the command line: a table, or an .npz file of arrays."""
+
+import zipfile
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._messages import first_reprs, short_repr
+from ..models.data.errors import DataError
+from ..models.data.features import id_column_of, item_features
+from ..models.data.reading.columns import is_integer
+from ..models.data.reading.files import read_file, refuse_unreadable
+from ..models.data.reading.frames import column_names, named_columns
+from ..models.data.reading.numbers import decimal_points
+from .terminal import print_note
+
+ARRAYS = "arrays items (item,) and features (item, feature), and perhaps names (feature,)"
+MOST_BYTES = 16 * 2**30  # of the arrays of an .npz file, unpacked
+REMEDIES = {
+    ": .select(items=...)": "",
+    "; ids in the index of a pandas frame: features.reset_index(names='item')": "",
+    ", for example by pandas.get_dummies": "",
+}  # of Python -> of the command line
+
+
+def features_of(path: Path, items: np.ndarray) -> dict[str, Any]:
+    """Return the features of these items from a file, checked, as a builder takes them; rows of other items are left out."""
+    columns = dict(_read(path, path.stat().st_mtime_ns if path.exists() else 0))
+    ids, *names = columns
+    columns[ids] = _as_ids(columns[ids], items)
+    known = {*items.tolist()}
+    kept = [row for row, item in enumerate(columns[ids]) if item in known]
+    if 0 < len(kept) < len(columns[ids]):
+        print_note(f"{path.name}: left out {len(columns[ids]) - len(kept):,} items without an annotation")
+        columns = {name: _rows(cells, kept) for name, cells in columns.items()}
+    table = {"item": columns[ids]} | {name: columns[name] for name in names}
+    try:
+        item_features(table, items)
+    except DataError as error:
+        raise _of_file(error, path) from None
+    return table
+
+
+def check_features(path: Path) -> None:
+    """Raise, before any slow import, if a file cannot hold features."""
+    refuse_unreadable(path)
+    if path.suffix.lower() == ".npz":
+        _check_archive(path)
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path, changed: int) -> Mapping[str, Any]:
+    """Columns of a file, that of the item ids first; `changed` is its time, so that another content is read anew."""
+    check_features(path)
+    if path.suffix.lower() == ".npz":
+        return _of_arrays(path)
+    table = read_file(path)
+    if table.note:
+        print_note(f"{path.name}: reading {table.note}")
+    names = column_names(table.columns)
+    try:
+        own = named_columns(table.columns, {name: name for name in names})
+        columns: dict[str, Any] = {name: own[name].values for name in names}
+        if table.may_have_commas:
+            columns = {name: decimal_points(cells) or cells for name, cells in columns.items()}
+        ids = id_column_of(columns)
+    except DataError as error:
+        raise _of_file(error, path) from None
+    return {ids: columns.pop(ids)} | columns
+
+
+def _rows(cells: Any, rows: list[int]) -> Any:
+    """Cells of some rows of a column, a list or an array."""
+    return cells[rows] if isinstance(cells, np.ndarray) else [cells[row] for row in rows]
+
+
+def _as_ids(cells: Any, items: np.ndarray) -> list[Any]:
+    """Ids as text where those of the data are text; numbers without decimals are written as such."""
+    values = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
+    if items.dtype.kind != "U":
+        return values
+    return [str(value) if is_integer(type(value)) else value for value in values]
+
+
+def _of_arrays(path: Path) -> dict[str, Any]:
+    """Columns of the arrays of an .npz file."""
+    with _opened(path) as arrays:
+        if lacking := [name for name in ("items", "features") if name not in arrays.files]:
+            raise _refused(
+                path, f"there is no array {short_repr(lacking[0])}, but {first_reprs(arrays.files)}"
+            )
+        found = {
+            name: _array(arrays, name, path)
+            for name in ("items", "features", "names")
+            if name in arrays.files
+        }
+    items, features = found["items"], found["features"]
+    if items.ndim != 1 or features.ndim != 2 or len(items) != len(features):
+        raise _refused(path, f"items have shape {items.shape} and features {features.shape}")
+    if features.dtype.kind not in "iufb" or items.dtype.kind not in "iuU":
+        raise _refused(path, f"items are of dtype {items.dtype} and features of {features.dtype}")
+    names = found.get("names", np.array([f"feature {k}" for k in range(1, features.shape[1] + 1)]))
+    if names.shape != features.shape[1:] or len({*names.tolist()}) < len(names) or "item" in names.tolist():
+        raise _refused(path, f"names have shape {names.shape}, or one stands twice or is 'item'")
+    columns = {str(name): features[:, k] for k, name in enumerate(names.tolist())}
+    return {"item": items} | columns
+
+
+def _array(arrays: Any, name: str, path: Path) -> np.ndarray:
+    """Array of an .npz file; arrays of objects are refused, as they could run a program."""
+    try:
+        return arrays[name]
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise _refused(
+            path, f"the array {name!r} cannot be read ({' '.join(str(error).split())[:120]})"
+        ) from None
+
+
+def _opened(path: Path) -> Any:
+    """Open an .npz file."""
+    try:
+        return np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, zipfile.BadZipFile):
+        raise _refused(path, "the file is damaged") from None
+
+
+def _check_archive(path: Path) -> None:
+    """Raise if an .npz file is no archive, or its arrays are too large."""
+    if not zipfile.is_zipfile(path):
+        raise _refused(path, "the file is not an .npz archive")
+    with zipfile.ZipFile(path) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    if size > MOST_BYTES:
+        raise _refused(path, f"the arrays have {size / 2**30:,.0f} GiB")
+
+
+def _refused(path: Path, problem: str) -> DataError:
+    """Error about an .npz file."""
+    remedy = "write it by numpy.savez(file, items=ids, features=array), without objects"
+    return DataError(
+        problem, allowed=f"{ARRAYS}, of up to {MOST_BYTES / 2**30:.0f} GiB", remedy=remedy, where=path.name
+    )
+
+
+def _of_file(error: DataError, path: Path) -> DataError:
+    """Return an error about features in the words of the command line, with the name of the file."""
+    for python, option in REMEDIES.items():
+        error.remedy = error.remedy.replace(python, option)
+    place = error.where.removeprefix("argument ").removeprefix("features").removeprefix(", ")
+    error.allowed = error.allowed.replace("a DataArray (item, feature), or ", "")
+    error.where = f"{path.name}, {place}" if place and place != "the table" else path.name
+    return error
