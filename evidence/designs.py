@@ -3,11 +3,13 @@
 from functools import cache
 
 import numpy as np
+import xarray as xr
 from raterzoo import models
 
 __all__ = [
     "CATEGORIES",
     "comparisons",
+    "features",
     "few_scores",
     "grouped_labels",
     "labels",
@@ -25,6 +27,13 @@ def labels(categories: int = 2, items: int = 20) -> models.Labels:
     """Four raters, of whom three answer each item."""
     options = {"raters": 4, "answers": 3, "categories": categories, "random_seed": 1}
     return models.simulators.labels(items=items, **options).data
+
+
+@cache
+def features(items: int = 20) -> xr.DataArray:
+    """Two correlated features of items 0, 1, ..."""
+    raw = np.random.default_rng(1).normal(size=(items, 2)) @ np.array([[1.0, 0.6], [0.0, 0.8]])
+    return xr.DataArray(raw, {"item": np.arange(items)}, dims=("item", "feature"))
 
 
 @cache

@@ -7,7 +7,6 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
-from raterzoo import models
 
 from tests.support.monte_carlo import ecdf_band
 
@@ -107,7 +106,7 @@ def write_page(tasks: list[Task]) -> bool:
     for task in evidence:
         if found[task] and task.kind == "calibration":
             _draw(task)
-    samplers = [(name, method) for name in models.catalog for method in methods_of(name)]
+    samplers = [(name, method) for name in STUDIES for method in methods_of(name)]
     columns = (*KINDS, "CPU s", "verdict")
     head = f"| model | method | {' | '.join(columns)} |\n" + "|---" * (len(columns) + 2) + "|\n"
     text = INTRODUCTION + _summary(found, (evidence, wrong, placebos)) + head

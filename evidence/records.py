@@ -34,7 +34,7 @@ from . import (
 from .digests import EVIDENCE, Definition, Form, Sources
 from .exact_draws import EXACT, ITEMS
 from .rater_chains import sampler_of
-from .studies import FEW_DATA, STUDIES
+from .studies import FEW_DATA, STUDIES, builder_of
 from .tasks import Outcome, Task
 
 __all__ = ["FOLDER", "contents_of", "key_of", "read", "read_ranks", "roots_of", "write"]
@@ -84,7 +84,7 @@ def key_of(task: Task) -> str:
     roots = [_sources().of(root) for root in roots_of(task.study, task.method)]
     parts += [_sources().digests(roots), _digests_of_evidence(), _digests_of_study(task.study)]
     if task.method == "nuts":
-        entry = models.catalog[task.study]  # the digests leave the catalog out
+        entry = models.catalog[builder_of(task.study)]  # the digests leave the catalog out
         parts += [sorted(entry.nuts_options.items()), entry.nuts_thinning]
     return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
@@ -111,7 +111,7 @@ def _plain(value: Any) -> Any:
 
 def roots_of(study: str, method: str) -> list[Any]:
     """Return the functions and classes from which all code of a model and its sampler is reached."""
-    builder = getattr(models, study)
+    builder = getattr(models, builder_of(study))
     if method == "nuts":
         return [builder]
     if method == "exact":

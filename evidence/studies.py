@@ -14,8 +14,9 @@ from raterzoo.models.distributions.shared_guesses import guess_logp
 
 from . import designs
 
-__all__ = ["FEW_DATA", "STUDIES", "Study", "methods_of"]
+__all__ = ["FEW_DATA", "STUDIES", "Study", "builder_of", "methods_of"]
 
+WITH_FEATURES = "_with_features"  # end of the names of studies of models with features
 PRIOR_OF_SCORES = {"mean": 1.5, "mean_weight": 0.4, "shape": 1.7, "rate": 0.9}
 
 
@@ -26,7 +27,7 @@ class Study:
     Attributes
     ----------
     name : str
-        Name of the model in the catalog.
+        Name of the model in the catalog, followed by `WITH_FEATURES` if it has features.
     design : str
         Design in words.
     data : callable
@@ -159,6 +160,18 @@ def _labels(
     )
 
 
+def _featured(study: Study) -> Study:
+    """Return the study of the same model with two features, which are correlated."""
+    return replace(
+        study,
+        name=study.name + WITH_FEATURES,
+        design=f"{study.design}, 2 features",
+        law=lambda data: getattr(models, study.name)(
+            data, features=designs.features(len(data.items)), **OF_FEATURES[study.name]
+        ),
+    )
+
+
 def _effects(name: str, derived: Any = of_effects) -> Study:
     return _labels(name, items=12, derived=derived)
 
@@ -232,6 +245,14 @@ def _rankings(name: str, items: int = 2) -> Study:
     )
 
 
+OF_FEATURES: Mapping[str, Mapping[str, Any]] = {
+    "dawid_skene": {"prevalence_concentration": 2.0},
+    "shared_guess": {
+        "groups": "kind", "independent": "person", "prevalence_concentration": 2.0, "shared_concentration": (2.0, 1.5),
+    },
+}  # fmt: skip
+"""Arguments of the models that are studied with features."""
+
 STUDIES: Mapping[str, Study] = {
     study.name: study
     for study in (
@@ -280,6 +301,8 @@ STUDIES: Mapping[str, Study] = {
         _guesses(12, prevalence_concentration=2.0, shared_concentration=(2.0, 1.5)),
         _rankings("tempered_plackett_luce"),
         _comparisons("thurstone", "with a side that may have an advantage", left_bias=True),
+        _featured(_labels("dawid_skene", 3)),
+        _featured(_guesses(12)),
     )
 }  # fmt: skip
 
@@ -307,6 +330,11 @@ FEW_DATA: Mapping[str, Study] = {
 """Designs with few data and weak priors, on which a wrong prior has the largest effect: one for each Gibbs sampler."""
 
 
+def builder_of(name: str) -> str:
+    """Return the name in the catalog of the model of a study."""
+    return name.removesuffix(WITH_FEATURES)
+
+
 def methods_of(name: str) -> tuple[str, ...]:
-    """Return the methods that the catalog lists for a model."""
-    return models.catalog[name].methods
+    """Return the methods that the catalog lists for the model of a study; with features it is NUTS alone."""
+    return ("nuts",) if name.endswith(WITH_FEATURES) else models.catalog[name].methods

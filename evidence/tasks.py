@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
-from raterzoo import models
 from raterzoo.inference.methods import nuts_options
 
 from tests.support.monte_carlo import seed_of
@@ -292,7 +291,7 @@ def all_tasks(quick: bool = False) -> list[Task]:
     """
     found = [
         Task(name, method, kind, quick=quick)
-        for name in models.catalog
+        for name in STUDIES
         for method in methods_of(name)
         for kind in kinds_of(method)
     ]

@@ -5,6 +5,7 @@ the same: evidence that catches one of them would catch anything.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,9 +13,10 @@ import numpy as np
 import pymc as pm
 from pymc.distributions.transforms import LogTransform
 from raterzoo import models
+from raterzoo.models.labels.features_of_items import FeatureDirections
 
 from . import designs
-from .twin_sources import Link
+from .twin_sources import Link, in_place_of, rebuilt
 
 __all__ = ["DOSE", "REPEATED", "TWINS", "Kind", "Twin"]
 
@@ -72,6 +74,29 @@ class NoJacobian(LogTransform):
 def _without_jacobian() -> pm.Model:
     model = models.plackett_luce(designs.rankings(), concentration=0.5, candidates="all")
     model.rvs_to_transforms[model.free_RVs[0]] = NoJacobian()
+    return model
+
+
+class NoVolume(FeatureDirections):
+    """Coordinates of effects without their Jacobian."""
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return zero."""
+        return 0.0 * super().log_jac_det(value, *inputs)
+
+
+def _with_features(features: Any = None, *links: Link) -> pm.Model:
+    """Return the model of the study with features, by default those of the study, built while functions are changed."""
+    own = designs.features() if features is None else features
+    with in_place_of(rebuilt(*links)) if links else nullcontext():
+        return models.dawid_skene(designs.labels(3), features=own, prevalence_concentration=2.0)
+
+
+def _without_volume() -> pm.Model:
+    model = _with_features()
+    directions = NoVolume.__new__(NoVolume)
+    vars(directions).update(vars(model.rvs_to_transforms[model["feature_effect"]]))
+    model.rvs_to_transforms[model["feature_effect"]] = directions
     return model
 
 
@@ -202,6 +227,20 @@ OF_GUESSES = (
     Twin("told another prior of the shares", "shared_guess", "gibbs", "calibration",
          told=lambda: models.shared_guess(
              designs.grouped_labels(2, 12), "kind", "person", prevalence_concentration=2.0, shared_concentration=(3.5, 1.5))),
+)  # fmt: skip
+
+FEATURED = "dawid_skene_with_features"
+LOG_ODDS = "log_odds = pt.log(prevalence) + pt.dot(cast(Any, values), effect)"
+
+OF_FEATURES = (
+    Twin("features of the next item", FEATURED, "nuts", "calibration",
+         told=lambda: _with_features(designs.features().roll(item=1, roll_coords=False))),
+    Twin("effects of the other sign", FEATURED, "nuts", "calibration", told=lambda: _with_features(-designs.features())),
+    Twin("the prior counts twice", FEATURED, "nuts", "calibration",
+         told=lambda: _with_features(None, ("prior_of_items", (LOG_ODDS, LOG_ODDS.replace("= ", "= 2 * (") + ")")))),
+    Twin("the prior is left out of the law", FEATURED, "nuts", "calibration",
+         told=lambda: _with_features(None, ("prior_of_items", (LOG_ODDS, LOG_ODDS.replace("pt.dot(", "0.0 * pt.dot("))))),
+    Twin("effects without their Jacobian", FEATURED, "nuts", "invariance", told=_without_volume),
 )  # fmt: skip
 
 OF_SCORES = (
@@ -356,6 +395,6 @@ PLACEBOS = (
 )  # fmt: skip
 
 TWINS: tuple[Twin, ...] = (
-    *OF_LABELS, *OF_GUESSES, *OF_RANKINGS, *OF_RATERS_OF_RANKINGS, *OF_COMPARISONS, *OF_SCORES, *GRADED, *PLACEBOS,
+    *OF_LABELS, *OF_GUESSES, *OF_FEATURES, *OF_RANKINGS, *OF_RATERS_OF_RANKINGS, *OF_COMPARISONS, *OF_SCORES, *GRADED, *PLACEBOS,
 )  # fmt: skip
 """All twins; the placebos are last."""
