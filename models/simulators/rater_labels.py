@@ -13,6 +13,7 @@ from .simulated import KINDS, LARGEST, SMALLEST, Simulated, check_numbers, check
 
 RIGHT_LOG_ODDS = 2.0  # mean log odds of the right label against each other one
 SUBTYPES = 3  # of each category
+OF_ALL_FEATURES = 2.0  # standard deviation of the log odds of an item by its features
 SCALE, SCALE_SD, INCREMENT_SD, SPREAD = 0.55, 0.5, 0.75, 0.5  # of ordinal raters
 
 
@@ -24,6 +25,7 @@ class Design(NamedTuple):
     items: int
     raters: int
     prevalence: np.ndarray  # (category,)
+    log_odds: np.ndarray | None = None  # (item, category), of the features
 
 
 Law = tuple[dict[str, np.ndarray], np.ndarray]  # truth, label probabilities (annotation, label)
@@ -131,8 +133,21 @@ def _ordinal(rng: np.random.Generator, design: Design) -> Law:
 
 def _true_categories(rng: np.random.Generator, design: Design) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Draw the true categories; return them for each annotation (annotation,), and the truth so far."""
-    drawn = rng.choice(len(design.prevalence), design.items, p=design.prevalence)
+    if design.log_odds is None:
+        drawn = rng.choice(len(design.prevalence), design.items, p=design.prevalence)
+    else:
+        drawn = draw_columns(rng, normalised(np.log(design.prevalence) + design.log_odds))
     return drawn[design.item], {"prevalence": design.prevalence, "true_category": drawn}
+
+
+def _features(
+    rng: np.random.Generator, items: int, n: int, informative: int, useless: int
+) -> dict[str, np.ndarray]:
+    """Draw standard normal features (item, feature), and their effects (feature, category), zero for the useless ones."""
+    values = rng.standard_normal((items, informative + useless))
+    effect = np.zeros((informative + useless, n))
+    effect[:informative] = rng.normal(0, OF_ALL_FEATURES / np.sqrt(max(informative, 1)), (informative, n))
+    return {"features": values, "feature_effect": effect - effect.mean(axis=1, keepdims=True)}
 
 
 def _mean_log_odds(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -184,6 +199,8 @@ def labels(
     answers: int = 3,
     prevalence_concentration: float = 1.0,
     gold: float = 0.0,
+    features: int = 0,
+    useless_features: int = 0,
     random_seed: int | np.random.Generator | None = None,
 ) -> Simulated[Labels]:
     """Simulate labels by raters, from the generative law of a model of labels.
@@ -192,7 +209,8 @@ def labels(
 
         T_i ~ Categorical(p),   y_a ~ Categorical(pi_k,T_i),   p ~ Dirichlet(prevalence_concentration)
 
-    with confusion matrices pi by the model:
+    or with features x of the items, T_i ~ Categorical(softmax(log p + x_i W)), x_if ~ Normal(0, 1), W_fj ~ Normal(0, 2 / sqrt(d))
+    less the mean over j, for d informative features; with confusion matrices pi by the model:
 
         dawid_skene               rows ~ Dirichlet, 4.8 on the diagonal and 8 in the whole row
         multinomial               the same, one matrix for all raters
@@ -231,6 +249,8 @@ def labels(
         Dirichlet concentration of the prevalence, or plausibilities ("dirichlet"); unused by "ordinal".
     gold : float
         Share of items with a gold label.
+    features, useless_features : int
+        Numbers of features of the items that tell about the true category, and that do not; the informative ones are first.
     random_seed : int or numpy.random.Generator, optional
         Seed, or generator.
 
@@ -257,7 +277,8 @@ def labels(
         - ordinal: ``location`` (item), ``threshold`` (cut), ``scale``, ``rater_shift`` and ``rater_scale``
           (rater); ``true_category`` is a typical rater's answer.
 
-        Rows of raters include those without an answer, who are not in ``data.raters``.
+        With features also ``feature_effect`` (feature, category); the features are in the attribute ``features``, as the models
+        take them. Rows of raters include those without an answer, who are not in ``data.raters``.
 
     Raises
     ------
@@ -287,23 +308,31 @@ def labels(
     check_numbers(SMALLEST, LARGEST, prevalence_concentration=prevalence_concentration)
     if gold and model == "dirichlet":
         raise ValueError(f"gold={gold!r}: under model='dirichlet' no category is the true one")
+    check_whole(0, features=features, useless_features=useless_features)
+    columns = features + useless_features
+    if columns and model in ("dirichlet", "ordinal"):
+        raise ValueError(
+            f"features={columns}: under model={model!r} no category is drawn that features could tell about"
+        )
     rng = np.random.default_rng(random_seed)
     item = np.repeat(np.arange(items), answers)
     rounds = -(-answers // raters)  # different raters, and all of them again if there are too few
     raters_of = [[rng.permutation(raters) for _ in range(rounds)] for _ in range(items)]
     rater = np.concatenate([np.concatenate(orders)[:answers] for orders in raters_of])
     alpha = np.full(categories, prevalence_concentration)
+    own = _features(rng, items, categories, features, useless_features) if columns else {}
+    log_odds = own["features"] @ own["feature_effect"] if columns else None
     if model == "dirichlet":
         truth = {"plausibility": rng.dirichlet(alpha, items)}
         law = truth["plausibility"][item]
     elif model in EFFECTS:
-        truth, law = EFFECTS[model](rng, Design(item, rater, items, raters, rng.dirichlet(alpha)))
+        truth, law = EFFECTS[model](rng, Design(item, rater, items, raters, rng.dirichlet(alpha), log_odds))
     else:
         prevalence = rng.dirichlet(alpha)
         confusion = _confusion(rng, model, raters, categories)
-        true_category = rng.choice(categories, items, p=prevalence)
-        truth = {"prevalence": prevalence, "confusion": confusion, "true_category": true_category}
-        law = confusion[rater, true_category[item]]
+        known, drawn = _true_categories(rng, Design(item, rater, items, raters, prevalence, log_odds))
+        truth = {"prevalence": prevalence, "confusion": confusion, "true_category": drawn["true_category"]}
+        law = confusion[rater, known]
     table = {"item": item, "rater": rater, "label": draw_columns(rng, law)}
     if gold:
         is_gold = rng.random(items) < gold
@@ -315,7 +344,11 @@ def labels(
     data = Labels.from_table(
         table, gold="gold" if gold else None, rater_attributes=attributes, categories=range(categories)
     )
-    return Simulated(data, truth)
+    if not columns:
+        return Simulated(data, truth)
+    names = [f"feature {k + 1}" for k in range(columns)]
+    table_of_items = {"item": data.items} | dict(zip(names, own["features"].T, strict=True))
+    return Simulated(data, truth | {"feature_effect": own["feature_effect"]}, table_of_items)
 
 
 def _confusion(rng: np.random.Generator, model: str, raters: int, n: int) -> np.ndarray:

@@ -47,6 +47,8 @@ class Simulated[Data]:
         The annotations.
     truth : mapping of str to ndarray
         True parameters, as listed by the simulator, in the order of ``data.items`` and ``data.categories``.
+    features : mapping of str to ndarray, optional
+        Table of the features of the items, a column of ids and one for each feature, if the simulator was asked for some.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Simulated[Data]:
 
     data: Data
     truth: Mapping[str, np.ndarray]
+    features: Mapping[str, np.ndarray] | None = None
 
 
 KINDS = np.array(["judge a", "judge b", "person"])  # by `families`, -1 last
