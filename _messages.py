@@ -16,6 +16,8 @@ JOINERS = "\u200c\u200d"  # of letters in Persian, of people in families
 
 
 CLASSIFIER = "classifier"  # value of the attribute of raters whose answers are predictions
+# constant data of a posterior whose prior has seen the probabilities of a classifier, and attribute with the name of that
+SEEN_IN_PRIOR = "prior_predictions"
 
 # what the plausibility of a draw may be, by the attribute ``truth`` of the variable; of trees of 0.1 the last
 TRUTHS = {"category": "category", "distribution": "distribution", "plausibility": "distribution"}

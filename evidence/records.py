@@ -30,12 +30,14 @@ from . import (
     prior_scores,
     stationarity,
     studies,
+    variants,
 )
 from .digests import EVIDENCE, Definition, Form, Sources
 from .exact_draws import EXACT, ITEMS
 from .rater_chains import sampler_of
-from .studies import FEW_DATA, STUDIES, builder_of
+from .studies import FEW_DATA, STUDIES
 from .tasks import Outcome, Task
+from .variants import FEW_VARIANTS, VARIANTS, model_of
 
 __all__ = ["FOLDER", "contents_of", "key_of", "read", "read_ranks", "roots_of", "write"]
 
@@ -52,6 +54,12 @@ OURS = (
     prior_scores,
     stationarity,
     studies,
+)
+LISTS = (
+    (studies.__name__, "STUDIES", STUDIES),
+    (studies.__name__, "FEW_DATA", FEW_DATA),
+    (variants.__name__, "VARIANTS", VARIANTS),
+    (variants.__name__, "FEW_VARIANTS", FEW_VARIANTS),
 )
 EXACTLY = {  # functions that draw exactly, by kind of annotation
     "labels": (read_counted_labels, begin_counted_labels),
@@ -84,7 +92,7 @@ def key_of(task: Task) -> str:
     roots = [_sources().of(root) for root in roots_of(task.study, task.method)]
     parts += [_sources().digests(roots), _digests_of_evidence(), _digests_of_study(task.study)]
     if task.method == "nuts":
-        entry = models.catalog[builder_of(task.study)]  # the digests leave the catalog out
+        entry = models.catalog[model_of(task.study)]  # the digests leave the catalog out
         parts += [sorted(entry.nuts_options.items()), entry.nuts_thinning]
     return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
@@ -92,7 +100,7 @@ def key_of(task: Task) -> str:
 @cache
 def contents_of(study: str) -> str:
     """Return a digest of what the containers of a study hold: all public fields and properties, whatever code computed them."""
-    held = [own[study].data() for own in (STUDIES, FEW_DATA) if study in own]
+    held = [own[study].data() for own in (STUDIES, FEW_DATA, VARIANTS, FEW_VARIANTS) if study in own]
     held += [EXACT[study].data(ITEMS)] if study in EXACT else []
     return blake2b(repr([_fields_of(data) for data in held]).encode(), digest_size=8).hexdigest()
 
@@ -111,7 +119,7 @@ def _plain(value: Any) -> Any:
 
 def roots_of(study: str, method: str) -> list[Any]:
     """Return the functions and classes from which all code of a model and its sampler is reached."""
-    builder = getattr(models, builder_of(study))
+    builder = getattr(models, model_of(study))
     if method == "nuts":
         return [builder]
     if method == "exact":
@@ -135,10 +143,10 @@ def _digests_of_form(form: Form) -> list[str]:
 def _digests_of_study(study: str) -> list[list[str]]:
     """Return digests of the members of the lists of studies that are this one."""
     found = []
-    for name, own in (("STUDIES", STUDIES), ("FEW_DATA", FEW_DATA)):
+    for module, name, own in LISTS:
         if study in own:
             place = [*own].index(study)
-            found.append(_digests_of_form(_sources().of_member(Definition(studies.__name__, name), place)))
+            found.append(_digests_of_form(_sources().of_member(Definition(module, name), place)))
     return found
 
 

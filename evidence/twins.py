@@ -15,7 +15,7 @@ from pymc.distributions.transforms import LogTransform
 from raterzoo import models
 from raterzoo.models.labels.features_of_items import FeatureDirections
 
-from . import designs
+from . import designs, variants
 from .twin_sources import Link, in_place_of, rebuilt
 
 __all__ = ["DOSE", "REPEATED", "TWINS", "Kind", "Twin"]
@@ -138,6 +138,10 @@ def _pairs(bug: str, kind: Kind, link: Link, study: str = "bradley_terry") -> Tw
 
 def _ratings(bug: str, kind: Kind, *links: Link) -> Twin:
     return Twin(bug, "hierarchical_plackett_luce", "gibbs", kind, links)
+
+
+def _predicted(bug: str, model: str, kind: Kind, *links: Link) -> Twin:
+    return Twin(bug, f"{model}_with_predictions", "gibbs", kind, links)
 
 
 def _normal(bug: str, link: Link) -> Twin:
@@ -306,6 +310,25 @@ OF_RATERS_OF_RANKINGS = (
              designs.rankings(), concentration=0.5, spread=3.0, candidates="all")),
 )  # fmt: skip
 
+OF_PREDICTIONS = (
+    _predicted("the strength given the races forgets the wins", "plackett_luce", "invariance",
+               ("_density_given_races",
+                ("value += math.lgamma(shape + wins) - math.lgamma(shape)", "value += 0.0"))),
+    _predicted("the strength has no Dirichlet normaliser", "plackett_luce", "joint",
+               ("_density_given_worths", ("value += math.lgamma(total)", "value += 0.0"))),
+    _predicted("worths keep the shapes of the strength before", "plackett_luce", "calibration",
+               ("set_shapes", ("prior.base[c] + strength * prior.slope[c]", "prior.base[c] + prior.slope[c]"))),
+    _predicted("the strength forgets how many labels an item has", "dirichlet", "calibration",
+               ("_log_p_of_item", ("/ (total + given)", "/ total"))),
+    _predicted("plausibilities are drawn without predictions", "dirichlet", "invariance",
+               ("draw_predicted_items",
+                ("prior + items.power[i]", "items.base[i, k] + items.power[i]"))),
+    Twin("told the predictions of other items", "plackett_luce_with_predictions", "nuts", "calibration",
+         told=lambda: models.plackett_luce(
+             designs.rankings(4), concentration=0.5, candidates="all", prediction_scale=2.0,
+             prior_predictions=variants.predictions(designs.rankings(4), 2))),
+)  # fmt: skip
+
 OF_COMPARISONS = (
     _pairs("the momentum is forgotten when a trial is judged", "invariance",
            ("_transition", ("start = log_p - 0.5 * kinetic", "start = log_p"),
@@ -359,6 +382,10 @@ GRADED = (
     _graded("weights and probabilities", "item_states", "_draw_log_dirichlet", "prior[k] + counts[k]{}"),
     _graded("shape of the variances", "hierarchical_scores", "draw_raters", "_gamma(rng, nu + 0.5 * count[k]{})"),
     _graded("shape", "plackett_luce", *SHAPE),
+    Twin("told that the shape is 0.1 larger", "plackett_luce_with_predictions", "gibbs", "few data",
+         told=lambda: variants.predicted_rankings(designs.rankings(2), 0.6)),
+    Twin("told that concentrations are 0.1 larger", "dirichlet_with_predictions", "gibbs", "few data",
+         told=lambda: variants.predicted_labels(variants.few_labels(3), 0.8)),
     Twin("told that the shape is 0.1 larger", "hierarchical_plackett_luce", "gibbs", "few data",
          told=lambda: models.hierarchical_plackett_luce(designs.rankings(1), concentration=0.6, candidates="all")),
     Twin("told that the shape is 0.1 larger", "normal_scores", "exact", "closed form",
@@ -395,6 +422,7 @@ PLACEBOS = (
 )  # fmt: skip
 
 TWINS: tuple[Twin, ...] = (
-    *OF_LABELS, *OF_GUESSES, *OF_FEATURES, *OF_RANKINGS, *OF_RATERS_OF_RANKINGS, *OF_COMPARISONS, *OF_SCORES, *GRADED, *PLACEBOS,
+    *OF_LABELS, *OF_GUESSES, *OF_FEATURES, *OF_RANKINGS, *OF_RATERS_OF_RANKINGS, *OF_PREDICTIONS, *OF_COMPARISONS,
+    *OF_SCORES, *GRADED, *PLACEBOS,
 )  # fmt: skip
 """All twins; the placebos are last."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
 from inspect import signature
@@ -30,6 +30,7 @@ from .labels.ebcc import begin_subtypes_gibbs, sort_subtypes
 from .labels.gibbs import begin_labels_gibbs
 from .labels.item_states import begin_item_states_gibbs, sort_states
 from .labels.kernels.gibbs import ABILITIES, COMPETENCE, ONE_ABILITY
+from .labels.predicted import begin_predicted_counts, read_predicted_counts
 from .labels.recognition import (
     LabelStructure,
     constant_prior,
@@ -45,9 +46,11 @@ from .rankings.hierarchical import (
     has_rater_reliabilities,
     read_rater_reliabilities,
 )
+from .rankings.predicted import begin_predicted_worths, read_predicted_worths
 from .rankings.recognition import gamma_parameters, read_rankings
 from .runs.compiled_models import compilation_of_densities, compilation_of_nuts
 from .runs.model_graph import NotConjugate, constant_value, graph_lock, refuse_further, refuse_part
+from .runs.prior_predictions import has_prediction_strength
 from .runs.run import Draws, Run, Tuning
 from .scores.hierarchical import begin_hierarchical_scores
 from .scores.normal import begin_scores, scores_by_item
@@ -177,6 +180,7 @@ class Route:
     method: str
     reason: str
     begin: Callable[[pm.Model, Draws, Tuning | None], Run] | None  # None: NUTS
+    items_share: str = ""  # what all items share, in a model whose items are independent otherwise
 
 
 def route_of(model: pm.Model) -> Route:
@@ -199,6 +203,14 @@ def route_of(model: pm.Model) -> Route:
     if _observes(model, SharedGuessesRV):
         reason = "given the true categories, the guesses and the copies, all parameters are conjugate"
         return _route(model, "shared_guess", "gibbs", reason, _read_guesses, begin_shared_guess)
+    if has_prediction_strength(model) and _observes(model, CountedLabelsRV):
+        reason = "given the strength of the predictions, counts of labels and a Dirichlet prior are conjugate"
+        own = read_predicted_counts, begin_predicted_counts
+        return _of_strength(_route(model, "dirichlet", "gibbs", reason, *own))
+    if has_prediction_strength(model) and _observes(model, PartialRankingRV):
+        reason = "given the strength of the predictions, Gamma worths behind partial rankings are conjugate"
+        own = read_predicted_worths, begin_predicted_worths
+        return _of_strength(_route(model, "plackett_luce", "gibbs", reason, *own))
     if _observes(model, CountedLabelsRV):
         reason = "counts of labels and a Dirichlet prior are conjugate"
         return _route(model, "dirichlet", "exact", reason, read_counted_labels, begin_counted_labels)
@@ -260,6 +272,11 @@ def _route(
     except NotConjugate as refusal:
         return Route(name_with_nuts or _name_of(model), "nuts", str(refusal), None)
     return Route(name, method, reason, partial(begin, structure))
+
+
+def _of_strength(route: Route) -> Route:
+    """Return the route of a model whose items share the strength of predictions."""
+    return replace(route, items_share="the strength of the prior predictions")
 
 
 def _read_guesses(model: pm.Model) -> tuple[Any, Any]:

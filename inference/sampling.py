@@ -55,6 +55,7 @@ def sample(
     Gamma worths, nothing observed    exact     independent draws
     Gamma worths, partial rankings    gibbs     compiled Gibbs sampler of worths
     Dirichlet, label counts           exact     independent draws
+    either, with prior predictions    gibbs     the same, and a slice of the predictions' strength
     Dirichlet or Beta, labels         gibbs     compiled Gibbs sampler of labels
     normal-inverse-gamma, scores      exact     independent draws
     Dirichlet, counts of item states  gibbs     compiled Gibbs sampler of item states

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from ..._messages import CLASSIFIER, first_reprs, short_repr
+from ..._messages import CLASSIFIER, OUR_FILES, SEEN_IN_PRIOR, first_reprs, short_repr
 from ..._rater_attributes import posterior_with_attributes
 from ..truth.plausibility import Plausibility, UnknownTruth, plausibility_of, truth_of
 from .alignment import align
@@ -55,6 +55,8 @@ def question_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, predictions: xr.D
     if not isinstance(tree, xr.DataTree):
         return OF_ARRAY
     answers, names = _answers_of(tree), _names_of(predictions)
+    if (seen := classifier_in_prior(tree)) is not None:
+        return _question_of_prior(seen, names, named="classifier" in predictions.coords)
     if answers is None:
         if own := [name for name in names if name in _raters_of(tree)]:
             return f"{OPEN}, among them {first_reprs(own)}: if that gave these predictions, they agree with themselves"
@@ -64,6 +66,34 @@ def question_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, predictions: xr.D
         return asked[0]
     by = {text: [name for name, own in zip(names, asked, strict=True) if own == text] for text in asked}
     return ". ".join(f"Of {first_reprs(own)}: {text}" for text, own in by.items())
+
+
+def classifier_in_prior(tree: xr.DataTree) -> str | None:
+    """Return the name of the classifier whose probabilities are in the prior of a posterior, None if there is none."""
+    name = tree["posterior"].attrs.get(SEEN_IN_PRIOR) if "posterior" in tree.children else None
+    if name is None and "constant_data" in tree.children and SEEN_IN_PRIOR in tree["constant_data"]:
+        coords = tree["constant_data"][SEEN_IN_PRIOR].coords
+        name = coords["classifier"].to_numpy()[0] if "classifier" in coords else ALONE
+    return None if name is None else str(name)
+
+
+def _question_of_prior(seen: str, names: list[object], named: bool) -> str:
+    """Return the question where the prior has seen a classifier, with a warning if that is or may be the one in question."""
+    own = [name for name in names if str(name) == seen]
+    if named and not own:
+        return f"{OPEN}, given the probabilities of another classifier, {short_repr(seen)}, as a prior; {TO_TRUTH}"
+    if own:
+        others = len(names) > len(own)
+        whose = f"Of {short_repr(seen)}: agreement" if others else "agreement"
+        text = f"{whose} with a posterior whose prior has seen these predictions, which so agree with themselves; {TO_TRUTH}"
+        text += f". Of the others: {OPEN}, given that prior" if others else ""
+    else:
+        text = (
+            f"agreement with a posterior whose prior has seen predictions of {short_repr(seen)}: if these are its, they agree "
+            f"with themselves; {TO_TRUTH}"
+        )
+    warnings.warn(f"the metric is {text}", UserWarning, skip_file_prefixes=OUR_FILES)
+    return text
 
 
 def is_of_truth(question: str) -> bool:

@@ -12,7 +12,7 @@ import pymc as pm
 import xarray as xr
 from pymc.backends.arviz import find_constants, find_observations
 
-from ..._messages import ASK_TRUTH, TRUTHS
+from ..._messages import ASK_TRUTH, SEEN_IN_PRIOR, TRUTHS
 from ..._rater_attributes import PREFIX
 from .model_graph import graph_lock
 
@@ -66,7 +66,8 @@ def label(
 
         The log likelihood of labels is by item, without items that have no observation (leave-one-out has
         nothing to leave out there). The attribute ``truth`` of the plausibility is "category" or "distribution".
-        Trees of version 0.1 say "plausibility" for the latter.
+        Trees of version 0.1 say "plausibility" for the latter. The attribute ``prior_predictions`` of the posterior names the
+        classifier whose probabilities are in the prior.
 
     Raises
     ------
@@ -101,11 +102,20 @@ def label(
         # not in place: the arrays are those of the given tree
         own = labelled["posterior"]["plausibility"]
         labelled["posterior"]["plausibility"] = own.assign_attrs(truth=meant)
+    if "posterior" in labelled and (seen := classifier_in_prior(tree)) is not None:
+        labelled["posterior"] = labelled["posterior"].assign_attrs({SEEN_IN_PRIOR: seen})
     if observed is not None and "log_likelihood" in labelled:
         labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=observed)
     result = xr.DataTree.from_dict(labelled | done)
     result.attrs = dict(tree.attrs)
     return result
+
+
+def classifier_in_prior(tree: xr.DataTree) -> str | None:
+    """Return the name of the classifier whose probabilities are in the prior of a tree, None if there is none."""
+    if "constant_data" not in tree.children or SEEN_IN_PRIOR not in tree["constant_data"]:
+        return None
+    return str(tree["constant_data"]["classifier"].to_numpy()[0])
 
 
 def plausibility_truth(tree: xr.DataTree) -> str:

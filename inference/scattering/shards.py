@@ -155,6 +155,8 @@ def storage_of(model: pm.Model, name: str, draws: int, dtype: Storage) -> Storag
 
 def reason_not_divisible(route: Route) -> str | None:
     """Return why a model cannot be drawn item by item, with a remedy; None if it can."""
+    if route.items_share:
+        return f"{route.name}: the items share {route.items_share}; use inference.sample"
     if BY_ITEM.get(route.name) == route.method:
         return None
     if route.name in catalog and (sampler := catalog[route.name].distributed_sampler):

@@ -5,7 +5,8 @@ from typing import Any
 import pymc as pm
 
 from .._catalog import recorded
-from .._hierarchy import annotation_model, prior_array, refuse_expression
+from .._hierarchy import Number, annotation_model, prior_array, refuse_expression
+from .._prior_predictions import prediction_prior
 from ..data.container import require_container
 from ..data.labels import Labels
 from ..data.prior_arguments import LIKELIHOOD_POWER, positive_array
@@ -15,12 +16,21 @@ __all__ = ["dirichlet"]
 
 
 @recorded
-def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 1.0) -> pm.Model:
+def dirichlet(
+    labels: Labels,
+    *,
+    concentration: Any = 1.0,
+    reliability: float = 1.0,
+    prior_predictions: Any = None,
+    classifier: str | None = None,
+    prediction_scale: Number = 10.0,
+) -> pm.Model:
     """Build the Dirichlet model: labels are draws from the plausibilities of their item; raters are alike.
 
     Generative law, for item i with label counts n_i:
 
-        lambda_i ~ Dirichlet(alpha)
+        lambda_i ~ Dirichlet(alpha + kappa f_i)          kappa = 0 without predictions
+        kappa    ~ HalfNormal(s)
         n_i      ~ CountedLabels(lambda_i) ** gamma
 
     ====================  ====================  =================================
@@ -29,10 +39,17 @@ def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 
     lambda                plausibility          item, category
     n                     observed_label        item, category
     gamma                 reliability           scalar
+    kappa                 prediction_strength   scalar
+    f                     prior_predictions     classifier, item, category
     alpha                 concentration=        argument
+    s                     prediction_scale=     argument
     ====================  ====================  =================================
 
-    The posterior is exact: lambda_i | n_i ~ Dirichlet(alpha + gamma n_i).
+    The posterior is exact: lambda_i | n_i ~ Dirichlet(alpha + gamma n_i), and with predictions lambda_i | n_i, kappa ~
+    Dirichlet(alpha + kappa f_i + gamma n_i), where kappa is drawn from its posterior without the plausibilities. A strength of
+    ten says as much about an item as ten more labels; all items together tell how strong the classifier is, and that of one that
+    knows nothing is near zero. A posterior that has seen a classifier must not judge it: see
+    `Labels.with_predictions`.
 
     Parameters
     ----------
@@ -43,6 +60,15 @@ def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 
         Dirichlet concentration alpha.
     reliability : float, default 1
         Power gamma of the likelihood, as if each answer had been given that many times.
+    prior_predictions : DataArray or table, optional
+        Probabilities f of the categories by one classifier: (item, category), with coordinates, or a table with a
+        column of item ids and a column for each category. They sum to one for every item; items without a row have the
+        prior without predictions.
+    classifier : str, optional
+        Name of the classifier, by which evaluation knows it; by default that of the coordinate ``classifier``, or
+        "predictions".
+    prediction_scale : float or random variable, default 10
+        Scale s of the half-normal prior of the strength.
 
     Returns
     -------
@@ -52,7 +78,7 @@ def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 
     Raises
     ------
     ValueError
-        If a prior is not positive.
+        If a prior is not positive, or predictions are no probabilities of the items and categories of the labels.
 
     Notes
     -----
@@ -83,7 +109,12 @@ def dirichlet(labels: Labels, *, concentration: Any = 1.0, reliability: float = 
     power = positive_array("reliability", reliability, ())
     coords = {"item": labels.items, "category": labels.categories}
     dims = ("item", "category")
-    with annotation_model(coords) as model:
+    predicted = prediction_prior(
+        prior_predictions, (labels.items, labels.categories), classifier, prediction_scale
+    )
+    with annotation_model(coords | (predicted.coords if predicted else {})) as model:
+        if predicted:
+            alpha = alpha + predicted.register(predicted.predicted.probability, dims)
         plausibility = pm.Dirichlet("plausibility", alpha, dims=dims)
         trust = pm.Data("reliability", power)
         total = labels.counts.sum(axis=1)

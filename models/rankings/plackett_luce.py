@@ -1,14 +1,16 @@
 """Plackett-Luce model of partial rankings with ties."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import pymc as pm
 
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model
+from .._prior_predictions import prediction_prior
 from ..data.rankings import PartialRankings
 from .observed import CandidateLayout, Unranked, annotation_reliability, observe_rankings, worth_prior
+from .predicted import predicted_worth_prior
 
 __all__ = ["plackett_luce"]
 
@@ -21,12 +23,16 @@ def plackett_luce(
     reliability: float | Mapping[str | int, float] = 1,
     unranked: Unranked = "pooled",
     candidates: Literal["ranked", "all"] = "ranked",
+    prior_predictions: Any = None,
+    classifier: str | None = None,
+    prediction_scale: Number = 10.0,
 ) -> pm.Model:
     """Build the Plackett-Luce model: raters draw categories one by one, in proportion to their worth.
 
     Generative law, for item i, category k and annotation a of item i:
 
-        lambda_ik ~ Gamma(alpha, 1)
+        lambda_ik ~ Gamma(alpha + kappa f_ik, 1)           kappa = 0 without predictions
+        kappa     ~ HalfNormal(s)
         b_a       ~ PartialRanking(lambda_i) ** r_a        (a tied block sums over all orders of its members)
 
     ====================  ====================  =================================
@@ -36,13 +42,22 @@ def plackett_luce(
     lambda / sum lambda   plausibility          candidate, or item, category
     b                     observed_ranking      annotation, place
     r (paper: gamma)      reliability           scalar, or annotation
+    kappa                 prediction_strength   scalar
+    f                     prior_predictions     classifier, as lambda
     alpha                 concentration=        argument
+    s                     prediction_scale=     argument
     ====================  ====================  =================================
 
     The rate of the Gamma prior cancels in the plausibility, which is Dirichlet(alpha) a priori. A sum of
     Gammas is a Gamma: the K - m categories that no rater of the item ranked enter the likelihood only through
     their total worth, which has shape (K - m) alpha. Pooling them in one candidate, OTHER, is therefore
     exact.
+
+    With predictions f of a classifier, which sum to one for an item, the plausibility is Dirichlet(alpha + kappa f_i) a
+    priori: a strength kappa of ten weighs like ten draws of a category. All items together tell kappa, and that of
+    a classifier that knows nothing is near zero. Given kappa the worths are as before, and OTHER has the sum of the f of its
+    members, which its members do not share evenly: metrics leave it out (``other="exclude"``), unless `candidates` is "all". A
+    posterior that has seen a classifier must not judge it; see `PartialRankings.with_predictions`.
 
     Parameters
     ----------
@@ -59,6 +74,15 @@ def plackett_luce(
     candidates : {"ranked", "all"}, default "ranked"
         "ranked": a flat dim of the categories that some rater of the item ranked, with OTHER; "all": every
         category of every item, dense. The posterior is the same; prior and posterior predictive need "all".
+    prior_predictions : DataArray or table, optional
+        Probabilities f of the categories by one classifier: (item, category), with coordinates, or a table with a
+        column of item ids and a column for each category. They sum to one for every item; items without a row have the
+        prior without predictions.
+    classifier : str, optional
+        Name of the classifier, by which evaluation knows it; by default that of the coordinate ``classifier``, or
+        "predictions".
+    prediction_scale : float or random variable, default 10
+        Scale s of the half-normal prior of the strength.
 
     Returns
     -------
@@ -68,7 +92,8 @@ def plackett_luce(
     Raises
     ------
     ValueError
-        If a prior is not positive, a rater is unknown, or `unranked` does not fit `candidates`.
+        If a prior is not positive, a rater is unknown, `unranked` does not fit `candidates`, or predictions are no
+        probabilities of the items and categories of the rankings.
 
     Examples
     --------
@@ -88,7 +113,9 @@ def plackett_luce(
     """
     layout = CandidateLayout.of(rankings, concentration, unranked, candidates)
     power = annotation_reliability(rankings, reliability)
-    with annotation_model(layout.coords) as model:
-        log_worth = worth_prior(layout)
+    ids = (rankings.items, rankings.categories)
+    predicted = prediction_prior(prior_predictions, ids, classifier, prediction_scale)
+    with annotation_model(layout.coords | (predicted.coords if predicted else {})) as model:
+        log_worth = predicted_worth_prior(layout, predicted) if predicted else worth_prior(layout)
         observe_rankings(layout, log_worth, power)
     return model

@@ -15,6 +15,7 @@ from evidence.studies import FEW_DATA, STUDIES, builder_of, methods_of
 from evidence.tasks import Task, all_tasks, kinds_of
 from evidence.twin_sources import in_place_of, rebuilt
 from evidence.twins import DOSE, GRADED, PLACEBOS, REPEATED, TWINS
+from evidence.variants import CHAINS, FEW_VARIANTS, VARIANTS, methods_of_study, model_of
 
 
 def test_every_model_and_method_has_all_its_kinds():
@@ -25,6 +26,13 @@ def test_every_model_and_method_has_all_its_kinds():
     found = Counter((task.study, task.method, task.kind) for task in tasks)
     expected = {
         (name, method, kind) for name in STUDIES for method in methods_of(name) for kind in kinds_of(method)
+    }
+    assert set(VARIANTS) == set(FEW_VARIANTS) == set(CHAINS) and not set(VARIANTS) & set(models.catalog)
+    expected |= {
+        (name, method, kind)
+        for name in VARIANTS
+        for method in methods_of_study(name)
+        for kind in kinds_of(method)
     }
     assert set(found) == expected and set(found.values()) == {1}
 
@@ -37,18 +45,19 @@ def test_simulations_are_as_many_as_promised():
 
 def test_twins_are_of_every_family_method_and_kind():
     assert len({twin.name for twin in TWINS}) == len(TWINS) >= 25
-    of_data = {models.catalog[builder_of(twin.study)].data for twin in TWINS}
-    assert of_data == {"labels", "rankings", "comparisons", "scores"}
+    kinds = {models.catalog[model_of(twin.study)].data for twin in TWINS}
+    assert kinds == {"labels", "rankings", "comparisons", "scores"}
     assert {twin.method for twin in TWINS} == {"exact", "gibbs", "hmc", "nuts"}
     assert {twin.kind for twin in TWINS} == {"calibration", "invariance", "joint", "few data", "closed form"}
     for twin in TWINS:
-        assert twin.method in methods_of(twin.study) and twin.kind in kinds_of(twin.method)
+        assert twin.method in methods_of_study(twin.study) and twin.kind in kinds_of(twin.method)
         assert bool(twin.links) + bool(twin.told) + bool(twin.spoil) == 1, twin.name
         assert not twin.spoil or twin.kind == "calibration", twin.name  # which alone spoils answers
 
 
 def test_every_own_sampler_with_a_shape_has_a_graded_twin_and_every_method_a_placebo():
-    own = {name for name in models.catalog if {"gibbs", "exact"} & {*methods_of(name)}}
+    names = (*STUDIES, *VARIANTS)
+    own = {name for name in names if {"gibbs", "exact"} & {*methods_of_study(name)}}
     assert {twin.study for twin in GRADED} | {
         "dirichlet"
     } == own  # whose twin is the one of its concentrations

@@ -36,6 +36,7 @@ MODELS = {
             "pytensor",
             "models._catalog",
             "models._hierarchy",
+            "models._prior_predictions",
             *LAWS,
         }
         for family in FAMILIES

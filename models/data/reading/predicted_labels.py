@@ -52,7 +52,7 @@ def read_predicted_labels(predictions: Any, categories: np.ndarray) -> Predicted
     items = _ids_along(array, "item")
     if "category" in array.dims:
         names = _ids_along(array, "category")
-        codes = _category_codes(names, categories)
+        codes = category_codes(names, categories)
         values = _scores(array.to_numpy(), classifiers, items)
         if (strange := (values > -np.inf) & (codes < 0)).any():
             c, i, name = np.argwhere(strange)[0].tolist()
@@ -77,7 +77,7 @@ def read_predicted_rankings(predictions: Any, categories: np.ndarray) -> Predict
     classifiers, items = _ids_along(array, "classifier"), _ids_along(array, "item")
     values = array.to_numpy()
     if "category" in array.dims:
-        codes = _category_codes(_ids_along(array, "category"), categories)
+        codes = category_codes(_ids_along(array, "category"), categories)
         scores = (
             np.where(values, 0.0, -np.inf)
             if values.dtype.kind == "b"
@@ -96,7 +96,7 @@ def read_predicted_rankings(predictions: Any, categories: np.ndarray) -> Predict
             return PredictedRankings(classifiers, items, none, none, none, none)
         with _along("item"):
             names, code = code_ids(Column("label", values[who, item, place].tolist()))
-        category, rank, labels = _category_codes(names, categories)[code], 1 + place, names[code]
+        category, rank, labels = category_codes(names, categories)[code], 1 + place, names[code]
     if (category < 0).any():
         row = int((category < 0).argmax())
         raise _unknown(
@@ -158,7 +158,7 @@ def _along(what: str) -> Iterator[None]:
         raise error.moved(f"argument predictions{place}") from None
 
 
-def _category_codes(names: np.ndarray, categories: np.ndarray) -> np.ndarray:
+def category_codes(names: np.ndarray, categories: np.ndarray) -> np.ndarray:
     """Return the code of each name, -1 if unknown; integers may be written as text, as tables of ranks do."""
     if names.dtype.kind == "U" and categories.dtype.kind != "U":
         numbers = [integer_id(name) for name in names.tolist()]
@@ -190,7 +190,7 @@ def _first_labels(
     if best.any():
         with _along("item"):
             names, code = code_ids(Column("label", values[..., 0][best].tolist()))
-        known = _category_codes(names, categories)
+        known = category_codes(names, categories)
         label[best] = known[code]
         if (known < 0).any():
             c, i = np.argwhere(best & (label < 0))[0].tolist()

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.evaluation.uncertainty.questions import OF_ARRAY, OF_DISTRIBUTION, OF_ESTIMATE, RATERS, TRUTH
+from raterzoo.evaluation.uncertainty.questions import (
+    OF_ARRAY,
+    OF_DISTRIBUTION,
+    OF_ESTIMATE,
+    RATERS,
+    TRUTH,
+    is_of_raters,
+    is_of_truth,
+)
 
 from benchmarks.against_truth import Design, Estimates, coverage_row, simulated, summary
 
@@ -70,6 +78,36 @@ def test_another_classifier_or_other_predictions_of_it_are_agreement():
     both = question(tree(), predicted("xyy", "xxx", names=["net", "bert"]))
     assert f"Of 'net': {TRUTH}. Of 'bert': agreement with" in both
     assert "Labels.with_predictions" in both and "Labels.with_predictions" in RATERS
+
+
+def seen_in_prior(by):
+    """A tree whose prior has seen net, known by the attribute of the posterior or by the constant data."""
+    p = np.random.default_rng(1).dirichlet([1, 1], (2, 20, 3))
+    posterior = xr.Dataset(
+        {"plausibility": (("chain", "draw", "item", "category"), p, {"truth": "distribution"})},
+        {"item": ITEMS, "category": CATEGORIES},
+    )
+    if by == "attribute":
+        return xr.DataTree.from_dict({"posterior": posterior.assign_attrs(prior_predictions="net")})
+    f = (("classifier", "item", "category"), p[:1, 0])
+    constant = xr.Dataset({"prior_predictions": f}, posterior.coords).assign_coords(classifier=["net"])
+    return xr.DataTree.from_dict({"posterior": posterior, "constant_data": constant})
+
+
+@pytest.mark.parametrize("by", ["attribute", "constant data"])
+def test_a_classifier_in_the_prior_is_warned_of_where_it_is_judged(by):
+    of = seen_in_prior(by)
+    with pytest.warns(UserWarning, match="prior has seen these predictions, which so agree with themselves"):
+        own = question(of, predicted("xyy"))
+    assert not is_of_truth(own) and not is_of_raters(own) and "Labels.with_predictions" in own
+    with pytest.warns(UserWarning, match="of 'net': if these are its"):
+        unknown = question(of, predicted("xyy").isel(classifier=0, drop=True))
+    assert not is_of_raters(unknown)
+    other = question(of, predicted("xyy", names=["bert"]))  # no warning, which would be an error
+    assert is_of_raters(other) and "another classifier, 'net', as a prior" in other
+    with pytest.warns(UserWarning, match="Of 'net': agreement with a posterior whose prior"):
+        both = question(of, predicted("xyy", "xxx", names=["net", "bert"]))
+    assert "Of the others: agreement with what the raters leave open" in both
 
 
 def test_predictions_seen_of_some_items():

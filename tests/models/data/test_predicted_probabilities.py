@@ -1,0 +1,82 @@
+"""Probabilities of a classifier for a prior: in the order of the annotations, whatever the form, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from raterzoo.evaluation import predictions_from_table
+from raterzoo.models import DataError
+from raterzoo.models.data.reading.predicted_probabilities import read_predicted_probabilities
+
+ITEMS, CATEGORIES = np.array(["a", "b", "c"]), np.array(["no", "yes"])
+VALUES = [[0.9, 0.1], [0.25, 0.75]]
+
+
+def array(values=VALUES, items=("c", "a"), categories=("no", "yes"), **coords):
+    return xr.DataArray(
+        np.array(values), {"item": list(items), "category": list(categories)} | coords, ("item", "category")
+    )
+
+
+def read(predictions, items=ITEMS, categories=CATEGORIES, classifier=None):
+    return read_predicted_probabilities(predictions, items, categories, classifier)
+
+
+def test_every_form_is_read_in_the_order_of_the_annotations():
+    expected = [[0.25, 0.75], [0, 0], [0.9, 0.1]]
+    frame = pd.DataFrame({"yes": [0.1, 0.75], "id": ["c", "a"], "no": [0.9, 0.25]})
+    rows = {"item": [*"ccaa"], "category": ["no", "yes"] * 2, "p": [0.9, 0.1, 0.25, 0.75]}
+    forms = [array(), array().transpose(), array()[:, ::-1], frame, frame.rename(columns={"id": "item"})]
+    forms += [dict(frame), predictions_from_table(rows, score="p"), array().expand_dims(classifier=["net"])]
+    for form in forms:
+        np.testing.assert_allclose(read(form).probability, expected, atol=1e-15)
+    integers = read(array(items=[3, 1], categories=["1", "2"]), np.array([1, 2, 3]), np.array([1, 2]))
+    np.testing.assert_allclose(integers.probability, expected, atol=1e-15)
+
+
+def test_rounded_rows_are_divided_by_their_sum_and_a_category_that_is_not_named_has_probability_zero():
+    three = np.array(["no", "perhaps", "yes"])
+    found = read(array([[0.333, 0.666], [0, 1]]), categories=three).probability
+    np.testing.assert_allclose(found, [[0, 0, 1], [0, 0, 0], [1 / 3, 0, 2 / 3]], atol=1e-15)
+    absent = read(array([[-np.inf, 1], [-np.inf, -np.inf]])).probability
+    np.testing.assert_array_equal(absent, [[0, 0], [0, 0], [0, 1]])
+    unused = read(array([[0.9, 0.1, 0.0], [0.25, 0.75, 0.0]], categories=["no", "yes", "never"]))
+    assert unused.probability.shape == (3, 2)
+
+
+def test_the_classifier_is_named_by_the_argument_or_the_coordinate():
+    assert read(array()).classifier == "predictions"
+    assert read(array(classifier="net")).classifier == "net"
+    assert read(array(classifier="net"), classifier="bert").classifier == "bert"
+    with pytest.raises(DataError, match="argument classifier: '' is no name"):
+        read(array(), classifier="")
+
+
+@pytest.mark.parametrize(
+    ("predictions", "message"),
+    [
+        (array([[0.9, 0.2], [0.5, 0.5]]), "the probabilities of item 'c' sum to 1.1; allowed: one, within 0.01"),
+        (array([[0.0, 0.0], [0.5, 0.5]]), "item 'c' sum to 0"),
+        (array([[2.0, -1.0], [0.5, 0.5]]), "item 'c', 'no': 2 is no probability; allowed: 0 to 1"),
+        (array([[0.5, 0.5], [np.nan, 1.0]]), "item 'a', 'no': nan is no probability.*leave an item without prediction"),
+        (array([[-np.inf] * 2] * 2), "no item has a prediction"),
+        (array(items=["c", "d"]), "item 'd' is none of the annotated items; allowed: .*leave the items that nobody"),
+        (array(items=["c", "c"]), "item 'c' is there twice"),
+        (array(items=[1, 2]), "values such as 1 are integers, but the items are text"),
+        (array(categories=["no", "ja"]), "item 'c', 'ja': 0.1, of a category that the annotations do not have"),
+        (array().rename(category="label"), "found dims"),
+        (array().drop_vars("item"), "the dim item has no coordinate"),
+        (array()[:0], "there are none"),
+        (xr.concat([array(), array()], pd.Index(["net", "bert"], name="classifier")), "it has 2 classifiers"),
+        (array([["0.9", "0.1"], ["0.5", "0.5"]]), "probabilities have dtype"),
+        ({"no": [1.0], "yes": [0.0]}, "columns that are no category: none"),
+        ({"item": ["a"], "no": [1.0], "ja": [0.5]}, "item 'a', 'ja': 0.5, of a category"),
+        ({"item": ["a"], "no": ["x"], "yes": [0.5]}, "row 1, column 'no': 'x' is no number"),
+        ({"item": ["a"], "no": [None], "yes": [0.5]}, "item 'a', 'no': nan is no probability"),
+        ({"id": ["a"], "one": [1.0], "no": [1.0], "yes": [0.0]}, "columns that are no category: 'id', 'one'"),
+        (3.0, "a float is not a table"),
+    ],
+)  # fmt: skip
+def test_other_predictions_are_refused(predictions, message):
+    with pytest.raises(DataError, match=f"^argument prior_predictions(?=.*; remedy: ).*{message}"):
+        read(predictions)
