@@ -1,22 +1,26 @@
 """Point estimate of Dawid and Skene's model by EM, with every distinct optimum that random starts find."""
 
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
 from ..._messages import OUR_FILES
+from ...models.data.features import ItemFeatures, item_features
 from ...models.data.labels import Labels
 from ...models.data.prior_arguments import default_confusion
 from ..diagnostics import EstimateWarning
 from ..parallel.workers import AnyExecutor
 from .em_search import EmData, Found, Problem, distinct_optima, open_labels, searched
+from .features_em import RegressionResult, WithFeatures
 from .kernels.em import EmResult
 from .votes import UNIDENTIFIED, check_search, estimate_coords, seeded_generator, unconverged
 
+RESTARTS_WITH_FEATURES = 5
 LEAST_ANSWERS = (
     0.01  # expected answers to items of a category from which maximum likelihood gives a rater's row
 )
@@ -27,6 +31,8 @@ def dawid_skene_em(
     *,
     start: Literal["vote"] = "vote",
     prior: Literal["diagonal"] | None = "diagonal",
+    features: Any = None,
+    feature_penalty: float = 1.0,
     restarts: int | Literal["auto"] = "auto",
     max_iterations: int = 1000,
     tolerance: float = 1e-10,
@@ -49,6 +55,10 @@ def dawid_skene_em(
     P(T)    plausibility      ``plausibility``  item, category
     ======  ================  ================  =======================
 
+    With features x_i of the items p(T_i = j) is softmax(log p + x_i W)_j, and the M-step fits W, ``feature_effect`` (feature,
+    category), and p, the prevalence at the mean features, by a softmax regression on the plausibilities with the penalty
+    lambda / 2 times the squared entries of W.
+
     Parameters
     ----------
     labels : Labels
@@ -60,12 +70,18 @@ def dawid_skene_em(
         Prior of the confusion matrices and the prevalence, as in `models.dawid_skene`; the estimate maximises
         the posterior of the log odds. None maximises the likelihood, which overfits raters with few answers;
         the row of a rater with less than .01 expected answers to items of a category is not identified, and NaN.
+    features : DataArray or frame, optional
+        Features of the items, as in `models.dawid_skene`; columns are standardised.
+    feature_penalty : float, default 1
+        Penalty lambda of the effects, positive: they have a Normal prior with variance 1 / lambda. Where all items have gold
+        labels and ``prior=None``, the effects are those of scikit-learn's ``LogisticRegression(C=1 / lambda)`` on the
+        standardised columns, for two categories of ``C=2 / lambda`` (it has one coefficient in place of two of opposite sign).
     restarts : int or "auto", default "auto"
         Number of random starts near the vote shares, from Dirichlet(20 share + .3), each run until it converges.
         "auto": 20 starts, and of few answers 20 more while they find other optima, up to 100; a run that has come to a
         known optimum is not followed. Of more than 400,000 answers, or 200 a rater, these are short runs on a sample
         of the items, and long runs on all items start from the vote, and from the three best optima of the sample
-        other than that of the vote.
+        other than that of the vote. With features "auto" is 5.
     max_iterations : int, default 1000
         Largest number of iterations per start.
     tolerance : float, default 1e-10
@@ -88,12 +104,13 @@ def dawid_skene_em(
         (iteration) of the start that found it. The same with the prefix ``optimum_`` for every distinct
         ``optimum``, the best first; ``optimum_found``, the number of starts that ended there (without those whose short
         run was not among the best); ``vote_optimum``, the optimum reached from the vote shares. Attributes ``log_likelihood``,
-        ``converged`` (0 or 1) and ``iterations``.
+        ``converged`` (0 or 1) and ``iterations``. With features also ``feature_effect`` (feature, category), and mean and
+        standard deviation of the raw columns, ``feature_mean`` and ``feature_sd`` (feature).
 
     Raises
     ------
     ValueError
-        If the raters are anonymous, or an argument is out of range.
+        If the raters are anonymous, an argument is out of range, or features come with an executor or shards.
 
     Warns
     -----
@@ -124,8 +141,14 @@ def dawid_skene_em(
         raise ValueError(f"prior={prior!r} is neither 'diagonal' nor None")
     seeded_generator(random_seed)
     problem = Problem(_pseudo_counts(labels, prior), max_iterations, tolerance)
+    own = _features(labels, features, feature_penalty, executor, shards)
+    if own is not None and given is None:
+        given = RESTARTS_WITH_FEATURES
     aligned = _aligned if prior is None and (labels.gold < 0).all() else _as_they_are
-    with open_labels(labels, executor, shards, folder) as em_data:
+    opened = open_labels(labels, executor, shards, folder)
+    if own is not None:
+        opened = nullcontext(cast(Any, WithFeatures(labels, own, float(feature_penalty))))
+    with opened as em_data:
         if given is None:
             found = searched(labels, em_data, problem, random_seed, aligned)
         else:
@@ -135,10 +158,40 @@ def dawid_skene_em(
         answers = None if prior else np.stack([em_data.expected(run)[1] for run, _ in optima])
     ended = of_run[found.run_of_start]
     result = _dataset(labels, optima, answers)
+    if own is not None:
+        result = _with_effects(result, own, [cast(Any, run).effect for run, _ in optima])
     result["optimum_found"] = ("optimum", np.bincount(ended, minlength=len(optima)))
     result["vote_optimum"] = ended[0]
     _warn(labels, prior, result, [found.runs[k] for k in found.run_of_start])
     return result
+
+
+def _features(
+    labels: Labels, features: Any, penalty: float, executor: AnyExecutor, shards: int | None
+) -> ItemFeatures | None:
+    """Return the standardised features of the items, None without; raise if they cannot be used."""
+    if (
+        isinstance(penalty, bool)
+        or not isinstance(penalty, int | float | np.number)
+        or not 0 < penalty < np.inf
+    ):
+        raise ValueError(f"feature_penalty={penalty!r} must be a positive number")
+    if features is None:
+        return None
+    if executor is not None or shards is not None:
+        raise ValueError("features are fitted in this process: leave executor and shards out")
+    return item_features(features, labels.items)
+
+
+def _with_effects(result: xr.Dataset, features: ItemFeatures, effects: list[np.ndarray]) -> xr.Dataset:
+    """Add the effects (feature, category) of all optima, and mean and standard deviation of the raw columns."""
+    dims = ("feature", "category")
+    return result.assign_coords(feature=features.names.astype(str)).assign(
+        feature_effect=(dims, effects[0]),
+        optimum_feature_effect=(("optimum", *dims), np.stack(effects)),
+        feature_mean=("feature", features.mean),
+        feature_sd=("feature", features.scale),
+    )
 
 
 def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.ndarray]:
@@ -154,7 +207,10 @@ def _aligned(run: EmResult, em_data: EmData) -> EmResult:
     n = len(run.prevalence)
     right = em_data.expected(run)[1].reshape(-1, n, n).sum(axis=0)  # (label, category)
     _, category = linear_sum_assignment(right, maximize=True)
-    return run._replace(prevalence=run.prevalence[category], table=run.table[:, category])
+    permuted = run._replace(prevalence=run.prevalence[category], table=run.table[:, category])
+    if isinstance(run, RegressionResult):
+        permuted = cast(Any, permuted)._replace(effect=run.effect[:, category])
+    return permuted
 
 
 def _as_they_are(run: EmResult, em_data: EmData) -> EmResult:
