@@ -1,0 +1,74 @@
+"""What a joint posterior does to the published accuracies: `python -m benchmarks.joint_rankings`, two CPU minutes.
+
+For the six pairs of a published case and a classifier, of which the paper prints twelve accuracies (by Plackett-Luce and PrIRN): the
+top-3 accuracy by Plackett-Luce at the paper's reliability, by a model that learns the reliability of each reader, and by the same
+model when it has seen the lists of the classifiers too; and how well the reliability of each classifier is known.
+"""
+
+import warnings
+
+import numpy as np
+import xarray as xr
+from raterzoo import evaluation, inference, models
+
+QUIET = {"random_seed": 1, "progressbar": False, "draws": 4000, "tune": 1000}
+METRIC = evaluation.top_k_accuracy(3)
+
+
+def posterior(rankings: models.PartialRankings, model: str, **options: object) -> xr.DataTree:
+    """Fit a model of rankings to the cases."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
+        tree = inference.sample(getattr(models, model)(rankings, candidates="all", **options), **QUIET)
+    print(
+        f"{model}, {len(rankings.raters)} raters: {inference.diagnose(tree).attrs['verdict'].splitlines()[0][:110]}"
+    )
+    return tree
+
+
+def accuracies(tree: xr.DataTree, predictions: xr.DataArray, pairs: list[tuple[str, str]]) -> list[float]:
+    """Return the accuracy of the list of each pair (item, classifier)."""
+    plausibility = tree["posterior"]["plausibility"]
+    found = []
+    for item, classifier in pairs:
+        own = predictions.sel(classifier=[classifier], item=[item])
+        drawn = evaluation.uncertainty_adjusted(METRIC, plausibility.sel(item=[item]), own, random_seed=1)
+        found.append(float(drawn.mean()))
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    cases, printed = models.published_ddx_cases(), models.published_ddx_accuracies()
+    lists = models.published_ddx_predictions()
+    predictions = evaluation.predictions_from_table(lists, rank="rank", classifier="classifier")
+    pairs = [
+        (str(item), str(classifier))
+        for item, classifier, model in zip(
+            printed["item"], printed["classifier"], printed["model"], strict=True
+        )
+        if model == "plackett_luce"
+    ]
+    trees = {
+        "reliability 3, as the paper": posterior(cases, "plackett_luce", reliability=3),
+        "readers learnt": posterior(cases, "hierarchical_plackett_luce"),
+        "and the lists seen": posterior(cases.with_predictions(predictions), "hierarchical_plackett_luce"),
+    }
+    table = {name: accuracies(tree, predictions, pairs) for name, tree in trees.items()}
+    print("\ncase     classifier   " + "   ".join(table))
+    for k, (item, classifier) in enumerate(pairs):
+        print(
+            f"{item:8s} {classifier:12s} "
+            + "   ".join(f"{own[k]:{len(name)}.2f}" for name, own in table.items())
+        )
+    reliability = trees["and the lists seen"]["posterior"]["reliability"]
+    for classifier in predictions["classifier"].to_numpy().tolist():
+        low, middle, high = np.quantile(reliability.sel(rater=classifier), [0.05, 0.5, 0.95])
+        cases_of = len(
+            {item for item, own in zip(lists["item"], lists["classifier"], strict=True) if own == classifier}
+        )
+        print(f"reliability of {classifier}, {cases_of} cases: {middle:.2f} (90 %: {low:.3f} to {high:.1f})")
+
+
+if __name__ == "__main__":
+    main()
