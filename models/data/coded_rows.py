@@ -1,11 +1,13 @@
 """Rows of a table as codes: their raters renumbered, sorted, and equal rows merged."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 ANONYMOUS = -1  # code of the rater of anonymous annotations
+ABSENT = np.iinfo(np.int64).max  # order of a rater without a row
+FEW_ROWS, PART_OF_VALUES = 100_000, 64  # rows from which the least values are sought among the low ones first
 NO_RATERS = np.array([], np.str_)  # ids of anonymous raters
 
 
@@ -42,11 +44,10 @@ class CodedRows(dict[str, np.ndarray]):
         The order of a rater is the least value of `first`, shape (row,), among its rows. Returns the old codes
         of the raters present, shape (rater,), and the rows with new codes; anonymous rows stay anonymous.
         """
-        absent = np.iinfo(np.int64).max
-        order = np.full(n_raters, absent)
-        if n_raters:
-            np.minimum.at(order, self["annotation_rater"], first)
-        present = np.argsort(order, kind="stable")[: np.count_nonzero(order < absent)]
+        order = _least(first, self["annotation_rater"], n_raters)
+        present = np.argsort(order, kind="stable")[: np.count_nonzero(order < ABSENT)]
+        if np.array_equal(present, np.arange(n_raters)):
+            return present, self
         number = np.full(n_raters + 1, ANONYMOUS, np.int32)  # index -1 = last place: stays anonymous
         number[present] = np.arange(len(present))
         return present, self.replaced({"annotation_rater": number[self["annotation_rater"]]})
@@ -58,16 +59,95 @@ class CodedRows(dict[str, np.ndarray]):
         order of first appearance item by item, an order that sorting the table keeps; raters of pairs of items
         keep their order. Returns the old codes of the raters present, shape (rater,), and the rows.
         """
-        given = self.where(self["count"] > 0)
+        given = self if self["count"].all() else self.where(self["count"] > 0)
         present, rows = given.renumbered(given.get("annotation_item", given["annotation_rater"]), n_raters)
-        names = list(rows)[:-1]
-        rows = rows.where(np.lexsort(_sort_keys([rows[name] for name in names])))
+        names, count = list(rows)[:-1], rows["count"]
+        packed = _Packed.of([rows[name] for name in names])
+        if packed is None:
+            return present, rows._merged_by_columns(names)
+        if (packed.key[1:] > packed.key[:-1]).all():
+            codes = [rows[name].astype(np.int32) for name in names]
+        else:
+            key, count = _merged_keys(packed.key, count)
+            codes = packed.columns(key)
+        merged = dict(zip(names, codes, strict=True))
+        return present, type(self)({**merged, "count": count.astype(np.int64)})
+
+    def _merged_by_columns(self, names: list[str]) -> Self:
+        """Sort by columns that do not fit into one integer, such as scores, and add up the counts of equal rows."""
+        rows = self.where(np.lexsort(_sort_keys([self[name] for name in names])))
         opens = np.flatnonzero(rows.changes(*names))
         first = rows.where(opens)
         if len(opens):
             first["count"] = np.add.reduceat(rows["count"], opens)
         codes = {name: first[name].astype(np.int32) for name in names if first[name].dtype.kind != "f"}
-        return present, first.replaced(codes)
+        return first.replaced(codes)
+
+
+def _least(value: np.ndarray, rater: np.ndarray, n_raters: int) -> np.ndarray:
+    """Least value, from 0, among the rows of each rater, (rater,); shapes of `value` and `rater` (row,)."""
+    least = np.full(n_raters, ABSENT)
+    if not n_raters:
+        return least
+    if len(value) > FEW_ROWS:  # whoever has a value below a bound has the least one there
+        low = np.flatnonzero(value < value.max() // PART_OF_VALUES)
+        np.minimum.at(least, rater[low], value[low])
+        if (least < ABSENT).all():
+            return least
+    np.minimum.at(least, rater, value)
+    return least
+
+
+class _Packed(NamedTuple):
+    """Columns of codes from -1 as one integer for each row, ordered as the rows are."""
+
+    key: np.ndarray  # int32, or int64 where it takes more than 31 bits, (row,)
+    bits: list[int]  # of each column
+    low: list[int]  # least code of each column: 0 or -1
+
+    @classmethod
+    def of(cls, columns: list[np.ndarray]) -> "Self | None":
+        """Pack columns; None if one is of floats, or they do not fit into 63 bits."""
+        if any(column.dtype.kind == "f" for column in columns):
+            return None
+        low = [min(int(column.min(initial=0)), 0) for column in columns]
+        sizes = zip(columns, low, strict=True)
+        bits = [(int(column.max(initial=0)) - least).bit_length() for column, least in sizes]
+        if sum(bits) > 63:
+            return None
+        key = np.zeros(len(columns[0]), np.int32 if sum(bits) < 32 else np.int64)
+        for column, n, least in zip(columns, bits, low, strict=True):
+            key <<= n
+            np.add(key, column, out=key, casting="unsafe")
+            if least:
+                key -= least
+        return cls(key, bits, low)
+
+    def columns(self, key: np.ndarray) -> list[np.ndarray]:
+        """Columns of keys, int32 (row,); the keys are overwritten."""
+        found = []
+        for n, least in zip(self.bits[::-1], self.low[::-1], strict=True):
+            code = (key & (1 << n) - 1).astype(np.int32, copy=False)
+            key >>= n
+            code += np.int32(least)
+            found.append(code)
+        return found[::-1]
+
+
+def _merged_keys(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sort keys, and add up the counts of equal ones; both (row,), `key` is overwritten."""
+    once = (count == 1).all()
+    if once:
+        key.sort()
+    else:
+        order = np.argsort(key)
+        key, count = key[order], count[order]
+    differs = key[1:] != key[:-1]
+    if differs.all():
+        return key, count
+    opens = np.append(0, np.flatnonzero(differs) + 1)
+    sums = np.diff(np.append(opens, len(key))) if once else np.add.reduceat(count, opens)
+    return key[opens], sums
 
 
 def _sort_keys(columns: list[np.ndarray]) -> list[np.ndarray]:

@@ -17,7 +17,7 @@ a column that repeats the answers       not looked for: what is known before the
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -208,10 +208,10 @@ def _cells(table: Any, columns: Columns, name: str) -> np.ndarray:
         return _objects(columns[name].values)
 
 
-def _objects(cells: list[Any]) -> np.ndarray:
+def _objects(cells: Sequence[Any]) -> np.ndarray:
     """Array of objects, shape (cell,)."""
     array = np.empty(len(cells), object)
-    array[:] = cells
+    array[:] = list(cells)
     return array
 
 

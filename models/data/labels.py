@@ -395,6 +395,8 @@ class Labels(Container):
     @property
     def identified(self) -> bool:
         """Whether some item has two answers, or one and a gold label: else errors may be rare labels."""
+        if len(self.annotation_item) > len(self.items):
+            return True
         per_item = np.bincount(self.annotation_item, self.count, len(self.items))
         return bool((per_item + (self.gold >= 0) > 1).any())
 

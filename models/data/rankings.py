@@ -28,12 +28,12 @@ def refuse_repeats(entries: CodedRows, columns: Mapping[str, Column]) -> None:
     if not len(repeats):
         return
     repeat = repeats[order[repeats].argmin()]
-    first, row = order[repeat - 1], order[repeat]
+    first, row = int(order[repeat - 1]), int(order[repeat])
     value, rater, item = (columns[role].values[row] for role in ("category", "rater", "item"))
     raise DataError(
         f"{short_repr(value)} is ranked twice by rater {short_repr(rater)} of item {short_repr(item)}, "
-        f"first in row {columns['category'].row(int(first)):,}",
-        row=columns["category"].row(int(row)),
+        f"first in row {columns['category'].row(first):,}",
+        row=columns["category"].row(row),
         column=columns["category"].name,
         value=value,
         allowed="each category once in an annotation",

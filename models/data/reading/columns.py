@@ -16,6 +16,7 @@ import numpy as np
 from ...._column_names import renamed_in_words
 from ...._messages import short_repr
 from ..errors import BUILDERS, DataError, DataWarning
+from .coded_cells import CodedCells
 from .frames import MAX_CHARACTERS, Column, Columns, column_names, named_columns
 from .names import PYTHON, resolved_names
 
@@ -30,11 +31,13 @@ FLOATS = (float, np.floating)
 _MISSING = ("NoneType", "NAType", "NaTType")
 
 
-def code_values(values: list[Any]) -> tuple[np.ndarray, list[Any]]:
+def code_values(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
     """Factorise values in order of first appearance: code (row,) int32, and the list of distinct values.
 
-    One pass: the dict asks the counter for a number at each new key.
+    Of a list in one pass: the dict asks the counter for a number at each new key.
     """
+    if isinstance(values, CodedCells):
+        return values.code, values.distinct
     number = defaultdict(count().__next__)
     code = np.fromiter(map(number.__getitem__, values), np.int32, len(values))
     return code, list(number)
@@ -57,6 +60,8 @@ def is_empty(value: Any) -> bool:
 
 def whole_cells(column: Column) -> Column:
     """Undo the floats that a missing cell makes of a column of integers."""
+    if isinstance(column.values, CodedCells):
+        return column
     floats = [v for v in column.values if isinstance(v, FLOATS) and v == v]
     if floats and len(floats) < len(column.values) and all(v.is_integer() for v in floats):
         values = [int(v) if isinstance(v, FLOATS) and v == v else v for v in column.values]
@@ -66,6 +71,8 @@ def whole_cells(column: Column) -> Column:
 
 def kinds_of(column: Column) -> set[type]:
     """Types of the cells of a column; raises at the first missing cell."""
+    if isinstance(column.values, CodedCells):
+        return {type(column.values.distinct[0])}
     kinds = {*map(type, column.values)}
     marked = any(kind.__name__ in _MISSING for kind in kinds)
     floats = any(issubclass(kind, FLOATS) for kind in kinds)
@@ -73,6 +80,13 @@ def kinds_of(column: Column) -> set[type]:
         place = first_place(column, is_missing)
         raise refused_cell(column, place, "is a missing cell", remedy=column.fill_in)
     return kinds
+
+
+def cells_that(values: Sequence[Any], test: Callable[[Any], bool]) -> np.ndarray:
+    """Mask of the cells that pass a test, (row,)."""
+    if isinstance(values, CodedCells):
+        return values.mask(test)
+    return np.fromiter(map(test, values), bool, len(values))
 
 
 def first_place(column: Column, bad: Callable[[Any], bool]) -> int:
@@ -119,7 +133,7 @@ def code_ids(column: Column, reserved: Collection[str] = ()) -> tuple[np.ndarray
     index_of = _text_index if _is_text(column) else _integer_index
     code, distinct = code_values(column.values)
     index = index_of(column, distinct)
-    if taken := [label for label in distinct if label in reserved]:
+    if taken := [label for label in distinct if label in reserved] if reserved else []:
         raise refused_value(column, taken[0], "is a reserved label", remedy="give the category another name")
     return index, code
 
@@ -234,8 +248,7 @@ def _without_empty(columns: Columns) -> Columns:
     """Leave out the rows with an empty cell in any column but gold, and say how many."""
     empty = {}
     for role in (role for role in columns if role != "gold"):
-        values = columns[role].values
-        empty[role] = np.fromiter(map(is_blank, values), bool, len(values))
+        empty[role] = cells_that(columns[role].values, is_blank)
     out = np.any([*empty.values()], axis=0)
     if not out.any():
         return columns
@@ -250,7 +263,9 @@ def _without_empty(columns: Columns) -> Columns:
 
     def take(name: str) -> Column:
         column = whole_cells(columns.take(name))
-        return Column(name, [column.values[row] for row in kept.tolist()], column.declared, kept)
+        values = column.values
+        left = values.kept(kept) if isinstance(values, CodedCells) else [values[row] for row in kept.tolist()]
+        return Column(name, left, column.declared, kept)
 
     return Columns(columns.names, take)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...._messages import short_repr
 from ..errors import DataError
+from .coded_cells import coded_cells, coded_integers
 from .names import missing_columns
 
 MAX_ROWS = 2**31 - 1  # codes are int32
@@ -20,14 +21,16 @@ MAX_CHARACTERS = 10_000  # of a cell that is read
 
 @dataclass(frozen=True)
 class Column:
-    """Column as plain Python values.
+    """Column as plain Python values, or as codes of them.
 
     `declared` holds the categories that the dtype declares: a pandas categorical or a polars Enum. A polars
     Categorical and an Arrow dictionary declare none: they are encodings.
     """
 
     name: str  # in messages
-    values: list[Any]  # cells, in row order
+    values: Sequence[
+        Any
+    ]  # cells, in row order; those of a frame that are one kind of text or integers are `CodedCells`
     declared: list[Any] | None = None
     kept: np.ndarray | None = None  # rows of the table, from 0, of the cells; None if they are all there
     fill_in: str = "fill the cell in or leave the row out: a missing answer has no row"  # remedy
@@ -97,6 +100,14 @@ def listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
     return list(values)
 
 
+def _cells(values: Sequence[Any] | np.ndarray) -> Sequence[Any]:
+    """List of plain Python objects, or codes of an array of integers."""
+    coded = (
+        coded_integers(values) if type(values) is np.ndarray else None
+    )  # of masked arrays cells are missing
+    return listed(values) if coded is None else coded
+
+
 @dataclass(frozen=True)
 class NamedCells(Mapping[str, list[Any]]):
     """Columns by name, of which those that share a name cannot be taken; columns without a name are left out."""
@@ -136,7 +147,7 @@ _Opened = tuple[Sequence[str], Callable[[str], Column]]
 def _open(table: Any) -> _Opened:
     """Names and accessor of the columns of a table."""
     if isinstance(table, Mapping):
-        return list(table), lambda name: Column(name, listed(table[name]))
+        return list(table), lambda name: Column(name, _cells(table[name]))
     return _open_frame(table)
 
 
@@ -195,10 +206,13 @@ def _frame_column(name: str, series: nw.Series[Any]) -> Column:
     ):  # whose dtype narwhals may fail to read: old pandas hashes categories
         declared = getattr(series.to_native().dtype, "categories", None)
     else:
-        if series.implementation.is_pyarrow() and series.dtype in (nw.String, nw.Categorical):
-            _refuse_long(name, series)
         declared = series.dtype.categories if isinstance(series.dtype, nw.Enum) else None
-    return Column(name, series.to_list(), None if declared is None else list(declared))
+    cells = coded_cells(series)
+    if series.implementation.is_pyarrow() and series.dtype in (nw.String, nw.Categorical):
+        if cells is None or len(max(cells.distinct, key=len)) > MAX_CHARACTERS:
+            _refuse_long(name, series)
+    values = series.to_list() if cells is None else cells
+    return Column(name, values, None if declared is None else list(declared))
 
 
 def _refuse_long(name: str, series: nw.Series[Any]) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from ...._messages import short_repr
 from ..errors import DataError
-from .columns import code_ids, is_empty, whole_cells
+from .coded_cells import CodedCells
+from .columns import cells_that, code_ids, is_empty, whole_cells
 from .frames import Column, column_names, named_columns
 from .matching import distinct_ids, distinct_item_ids, match_ids, nearest
 from .numbers import read_counts
@@ -28,10 +29,12 @@ def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: n
     the categories, and rows of one item that disagree.
     """
     gold = np.full(len(items), UNKNOWN, np.int32)
-    rows = np.array([r for r, v in enumerate(column.values) if not is_empty(v)], int)
+    rows = np.flatnonzero(~cells_that(column.values, is_empty))
     if not len(rows):
         return gold
-    used, code = code_ids(Column(column.name, [_whole(column.values[r]) for r in rows]))
+    cells = column.values
+    given = cells.kept(rows) if isinstance(cells, CodedCells) else [_whole(cells[r]) for r in rows.tolist()]
+    used, code = code_ids(Column(column.name, given))
     place = match_ids(used, categories, "categories", row=column.row(int(rows[0])), column=column.name)
     known = place[code]
     if (known < 0).any():
@@ -77,8 +80,8 @@ def wide_columns(
     names = distinct_ids("raters", raters).tolist()
     extra = {k: v for k, v in {"item": item, "count": count}.items() if v is not None}
     columns = named_columns(frame, {f"raters {name}": name for name in names} | extra)
-    answers = [whole_cells(columns[f"raters {name}"]) for name in names]
-    repeats = np.ones(len(answers[0].values), np.int64)
+    answers = [list(whole_cells(columns[f"raters {name}"]).values) for name in names]
+    repeats = np.ones(len(answers[0]), np.int64)
     if count is not None:
         repeats = read_counts(columns["count"])
         if repeats.sum() > MAX_ITEMS:
@@ -92,10 +95,10 @@ def wide_columns(
         pairs = zip(items.tolist(), repeats.tolist(), strict=True)
         items = np.array([f"{name}.{k}" for name, n in pairs for k in range(1, n + 1)], np.str_)
     given = [
-        (row, name, column.values[row])
+        (row, name, cells[row])
         for row in np.flatnonzero(repeats).tolist()
-        for name, column in zip(names, answers, strict=True)
-        if not is_empty(column.values[row])
+        for name, cells in zip(names, answers, strict=True)
+        if not is_empty(cells[row])
     ]
     if not given:
         raise DataError("no cell of the raters' columns holds an answer", remedy="check the columns")
