@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 RATERS, EACH = 1000, 10
-RECORDED = "not installed; 10.6 CPU s where it was"  # crowd-kit 1.4, ten million answers
+RECORDED = "not installed; 10.6 CPU s where it was"  # of ten million answers
 FRAMES = [
     ("pandas", "integers", "sorted"),
     ("pandas", "integers", "shuffled"),
