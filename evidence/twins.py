@@ -323,6 +323,8 @@ OF_PREDICTIONS = (
     _predicted("plausibilities are drawn without predictions", "dirichlet", "invariance",
                ("draw_predicted_items",
                 ("prior + items.power[i]", "items.base[i, k] + items.power[i]"))),
+    Twin("told the first covariate of the votes with the other sign", "bradley_terry_with_vote_covariates", "nuts", "calibration",
+         told=lambda: variants.votes_with_covariates(designs.comparisons(), -1.0)),
     Twin("told the predictions of other items", "plackett_luce_with_predictions", "nuts", "calibration",
          told=lambda: models.plackett_luce(
              designs.rankings(4), concentration=0.5, candidates="all", prediction_scale=2.0,

@@ -23,7 +23,7 @@ from raterzoo.inference.runs.run import ChainPlan
 from . import designs
 from .chains import KEPT, Chains
 from .joint_law import Values
-from .studies import FEW_DATA, STUDIES, Study, builder_of, methods_of, of_items
+from .studies import FEW_DATA, STUDIES, Study, builder_of, methods_of, of_items, of_places
 
 __all__ = ["CHAINS", "FEW_VARIANTS", "VARIANTS", "few_data_of", "methods_of_study", "model_of", "study_of"]
 
@@ -59,6 +59,14 @@ def predicted_labels(data: Any, concentration: float = 0.7) -> pm.Model:
     return models.dirichlet(
         data, concentration=concentration, prior_predictions=predictions(data), prediction_scale=2.0
     )
+
+
+def votes_with_covariates(data: Any, sign: float = 1.0) -> pm.Model:
+    """Bradley-Terry with ties, and two covariates of each vote; `sign` turns the first."""
+    rng, table = np.random.default_rng(1), data.to_table()
+    votes = {name: np.asarray(table[name]).tolist() for name in ("rater", "left", "right", "winner")}
+    covariates = {"length": sign * rng.normal(size=len(data)), "style": rng.integers(-1, 2, len(data))}
+    return models.bradley_terry(data, ties="davidson", vote_covariates=votes | covariates)
 
 
 class StrengthChains(Chains):
@@ -151,6 +159,13 @@ VARIANTS: Mapping[str, Study] = {
             of_items,
             (200, 10),
         )),
+        ("bradley_terry_with_vote_covariates", Study(
+            "bradley_terry",
+            "27 votes of 3 raters on 4 items, with ties and 2 covariates of each vote",
+            designs.comparisons,
+            votes_with_covariates,
+            of_places("quality"),
+        )),
         ("plackett_luce_with_predictions", Study(
             "plackett_luce",
             "4 items, 3 raters, partial rankings of 4 categories, predictions of 3 items",
@@ -195,4 +210,6 @@ def few_data_of(name: str) -> Study:
 
 def methods_of_study(name: str) -> tuple[str, ...]:
     """Return the methods that draw a model or variant."""
-    return ("gibbs", "nuts") if name in VARIANTS else methods_of(name)
+    if name not in VARIANTS:
+        return methods_of(name)
+    return ("gibbs", "nuts") if name in CHAINS else ("nuts",)

@@ -20,6 +20,7 @@ from .observed import (
 )
 from .priors import Reliability, strength_prior
 from .taste import taste_prior
+from .votes import vote_covariates as read_vote_covariates
 
 __all__ = ["bradley_terry"]
 
@@ -35,6 +36,7 @@ def bradley_terry(
     left_side: LeftSide | None = None,
     left_bias: bool = False,
     covariates: Any = None,
+    vote_covariates: Any = None,
     quality_scale: Number | None = None,
     reliability_scale: Number | None = None,
     reliability_range: tuple[float, float] | None = None,
@@ -57,6 +59,10 @@ def bradley_terry(
         x        = rho_k (q_i + delta_gi - q_j - delta_gj) + b_k
         delta_g  ~ ZeroSumNormal(tau_g)                      tau_g ~ HalfNormal(1)
 
+    and with covariates of vote a, left minus right (``vote_covariates=``):
+
+        x_a      = rho_k (q_i - q_j) + b_k + z_a theta       theta ~ Normal(0, 1)
+
     ====================  ======================  =================================
     symbol                variable                dims
     ====================  ======================  =================================
@@ -77,6 +83,8 @@ def bradley_terry(
     delta                 taste                   group_of_raters, item
     tau                   taste_scale             group_of_raters
     delta / tau           taste_deviation         group_of_raters, item
+    theta                 vote_effect             vote_covariate
+    z                     vote_covariate_value    annotation, vote_covariate
     counts of answers     observed_winner         annotation, outcome
     ====================  ======================  =================================
 
@@ -109,7 +117,9 @@ def bradley_terry(
     side = side_effect(pairs, left_side, left_bias)
     taste = taste_prior(pairs, groups, independent, taste_scale, reliability_range)
     prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
-    with annotation_model(coords_of(pairs, tied, taste) | prior.coords) as model:
+    votes = read_vote_covariates(vote_covariates, pairs)
+    of_votes = {} if votes is None else votes.coords
+    with annotation_model(coords_of(pairs, tied, taste) | prior.coords | of_votes) as model:
         strength = prior.register(pairs)
-        observe_winners(pairs, strength, "bradley_terry", ties=tied, left_side=side, taste=taste)
+        observe_winners(pairs, strength, "bradley_terry", ties=tied, left_side=side, taste=taste, votes=votes)
     return model

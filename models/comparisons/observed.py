@@ -3,11 +3,12 @@
 import warnings
 from collections.abc import Callable
 from inspect import cleandoc
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pytensor.tensor.variable import TensorVariable
 
 from ..data.coded_rows import ANONYMOUS
 from ..data.comparisons import Comparisons
@@ -19,6 +20,7 @@ from ..distributions.paired_comparisons import PairedComparisons
 from ..distributions.paired_comparisons_kernels import Link
 from .priors import Strength
 from .taste import Taste
+from .votes import VoteCovariates
 
 ARGUMENTS = """Parameters
 ----------
@@ -40,6 +42,11 @@ left_bias : bool, default False
 covariates : frame, mapping of str to sequence, or DataArray (item, covariate), optional
     Covariates of the items: a column ``item``, and a numeric column for each covariate. They are centred
     over the items but not rescaled; a coefficient is Normal(0, 1) per unit.
+vote_covariates : frame or mapping of str to sequence, optional
+    Covariates z of the votes, such as lengths or styles of the two answers ("style control" of leaderboards): the table of
+    the votes, one row each, with its columns left, right, winner and rater, and a numeric column for each covariate, left
+    minus right. They are divided by their root mean squares, ``vote_covariate_scale``, and not centred: zero is no difference
+    between the sides. Sampled by NUTS; each vote is then an annotation.
 quality_scale, reliability_scale : float or random variable, optional
     Value of sigma or lambda, instead of its prior.
 reliability_range : pair of float, optional
@@ -190,9 +197,12 @@ def observe_winners(
     ties: bool,
     left_side: LeftSide | None,
     taste: Taste | None,
+    votes: VoteCovariates | None = None,
 ) -> None:
-    """Register ``observed_winner``, pointwise by annotation, and, if asked, tastes, ``tie`` and ``left_bias``."""
+    """Register ``observed_winner``, pointwise by annotation, and, if asked, tastes, ``tie``, ``left_bias``, ``vote_effect``."""
     left, right, rater, counts = pair_counts(pairs, ties)
+    if votes is not None:
+        left, right, rater, counts = votes.left, votes.right, votes.rater, votes.counts(ties)
     for name, codes in (("left", left), ("right", right), ("rater", rater)):
         pm.Data(f"annotation_{name}", codes.astype(np.int32), dims="annotation")
     who = np.where(rater == ANONYMOUS, 0, rater)
@@ -200,12 +210,13 @@ def observe_winners(
         first = taste.first_of(who, len(pairs.items))
         left, right = left + first, right + first
         strength = strength._replace(quality=taste.register(strength.quality))
-    codes = (left, right, who)
-    laws = {
-        "left_bias": _left_bias(left_side),
-        "tie": pm.LogNormal("tie", 0.0, 1.0) if ties else None,
-        "link": link,
-    }
+    codes, bias = (left, right, who), _left_bias(left_side)
+    if votes is not None:  # each vote has a side of its own, as if a rater had given no other
+        of_side = bias[who] if left_side == "rater" else bias
+        bias = pt.add(of_side, votes.register())
+        strength = strength._replace(reliability=cast(TensorVariable, strength.reliability[who]))
+        codes = (left, right, np.arange(len(who)))
+    laws = {"left_bias": bias, "tie": pm.LogNormal("tie", 0.0, 1.0) if ties else None, "link": link}
     dims = ("annotation", "outcome")
     PairedComparisons(
         "observed_winner", *strength, codes, counts.sum(axis=1), **laws, observed=counts, dims=dims

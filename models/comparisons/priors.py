@@ -39,7 +39,7 @@ def item_covariates(table: Any, items: np.ndarray) -> tuple[np.ndarray, np.ndarr
         )
     columns = named_columns(table, {ITEM: ITEM} | {f"covariates {name}": name for name in names})
     row = _rows_of(columns[ITEM], items)
-    values = np.stack([_numbers(columns[f"covariates {name}"])[row] for name in names], axis=1)
+    values = np.stack([finite_numbers(columns[f"covariates {name}"])[row] for name in names], axis=1)
     constant = np.ptp(values, axis=0) == 0
     if constant.any():
         k = int(constant.argmax())
@@ -89,7 +89,7 @@ def _rows_of(column: Column, items: np.ndarray) -> np.ndarray:
     return np.array([place[name] for name in items.tolist()])
 
 
-def _numbers(column: Column) -> np.ndarray:
+def finite_numbers(column: Column) -> np.ndarray:
     """Return the cells as finite numbers."""
     for row, cell in enumerate(column.values):
         number = isinstance(cell, int | float | np.number) and not isinstance(cell, bool)

@@ -27,7 +27,7 @@ def test_every_model_and_method_has_all_its_kinds():
     expected = {
         (name, method, kind) for name in STUDIES for method in methods_of(name) for kind in kinds_of(method)
     }
-    assert set(VARIANTS) == set(FEW_VARIANTS) == set(CHAINS) and not set(VARIANTS) & set(models.catalog)
+    assert set(VARIANTS) >= set(FEW_VARIANTS) == set(CHAINS) and not set(VARIANTS) & set(models.catalog)
     expected |= {
         (name, method, kind)
         for name in VARIANTS
