@@ -95,7 +95,7 @@ def _with_features(features: Any = None, *links: Link) -> pm.Model:
 def _without_volume() -> pm.Model:
     model = _with_features()
     directions = NoVolume.__new__(NoVolume)
-    vars(directions).update(vars(model.rvs_to_transforms[model["feature_effect"]]))
+    directions.__dict__.update(vars(model.rvs_to_transforms[model["feature_effect"]]))
     model.rvs_to_transforms[model["feature_effect"]] = directions
     return model
 

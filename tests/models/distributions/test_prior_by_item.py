@@ -94,6 +94,36 @@ def test_equals_enumeration_with_its_gradient(n, shared):
                 assert found[index] == pytest.approx(slope, rel=1e-8, abs=1e-12)
 
 
+def prior_twice(parameters, design):
+    return joint_probability([2 * parameters[0], *parameters[1:]], design)
+
+
+def prior_of_the_next_item(parameters, design):
+    return joint_probability([np.roll(parameters[0], 1, axis=0), *parameters[1:]], design)
+
+
+def no_prior_of_gold_items(parameters, design):
+    odds, known = parameters[0], design[3]
+    prior = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+    own = np.where(known >= 0, prior[np.arange(ITEMS), known], 1.0)
+    return joint_probability(parameters, design) / own[:, None]
+
+
+@pytest.mark.parametrize("twin", [prior_twice, prior_of_the_next_item, no_prior_of_gold_items])
+def test_enumeration_tells_wrong_laws(twin):
+    rng = np.random.default_rng(seed_of("wrong laws by item"))
+    design, parameters = ragged_design(rng, 3), parameters_of(rng, 3, False)
+    inputs = [pt.tensor(dtype="float64", shape=x.shape) for x in parameters]
+    log_p, _ = outputs_of(inputs[0], inputs[1:], design)
+    found = log_p.eval(dict(zip(inputs, parameters, strict=True)), mode="FAST_COMPILE")
+
+    def check(joint):
+        np.testing.assert_allclose(found, np.log(joint(parameters, design).sum(axis=1)), atol=1e-12)
+
+    check(joint_probability)
+    assert rejects(check, twin)
+
+
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("mode", ["NUMBA", "JAX"])
 def test_backends_agree(mode, shared):
