@@ -22,6 +22,7 @@ from .options import (
     DataOptions,
     DropMissing,
     FailBelow,
+    FeatureOptions,
     GroupOptions,
     Keep,
     KeepOption,
@@ -86,6 +87,10 @@ def _check_header(
     from .tables import check_header, check_prediction_header
 
     attributes, anonymize = settings.rater_attributes, settings.anonymize
+    if settings.features is not None:
+        from .features import check_features
+
+        check_features(settings.features)
     check_header(
         path, settings.kind, columns, settings.layout, attributes, source=settings.source, anonymize=anonymize
     )
@@ -171,6 +176,7 @@ def report(
     categories: CategoryOptions,
     votes: VoteOptions,
     groups_of: GroupOptions,
+    featured: FeatureOptions,
     bounds: Bounds = None,
     threshold: Thresholds = None,
     keep: KeepOption = None,
@@ -185,7 +191,7 @@ def report(
     own = {"reliability": reliability, "bounds": bounds, "threshold": threshold}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
     settings = _settings(
-        annotations, column or [], data, sampler, categories, votes, groups_of, cleaning, **own
+        annotations, column or [], data, sampler, categories, votes, groups_of, featured, cleaning, **own
     )
     _check_header(annotations, settings, column or [], predictions)
     from ..reports.settings import Sources
@@ -281,6 +287,7 @@ def fit(
     categories: CategoryOptions,
     votes: VoteOptions,
     groups_of: GroupOptions,
+    featured: FeatureOptions,
     bounds: Bounds = None,
     largest_component: LargestComponent = False,
     cleaning: CleaningOptions,
@@ -313,7 +320,7 @@ def fit(
     own = {"reliability": reliability, "bounds": bounds}
     own |= {"largest_component": largest_component, "anonymize": anonymize}
     settings = _settings(
-        annotations, column or [], data, sampler, categories, votes, groups_of, cleaning, **own
+        annotations, column or [], data, sampler, categories, votes, groups_of, featured, cleaning, **own
     )
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")

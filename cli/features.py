@@ -49,6 +49,8 @@ def check_features(path: Path) -> None:
     refuse_unreadable(path)
     if path.suffix.lower() == ".npz":
         _check_archive(path)
+    elif path.suffix.lower() == ".npy":
+        raise _refused(path, "an .npy file has no ids of the items")
 
 
 @lru_cache(maxsize=1)

@@ -23,6 +23,7 @@ from ..models.data.errors import DataError
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.scores import misfit_in_words
 from ..reports.study import Settings
+from .features import features_of
 from .tables import read_annotations, read_predictions
 from .terminal import print_note, print_text
 
@@ -38,6 +39,8 @@ def build(data: Any, settings: Settings, reliability: float) -> pm.Model:
     arguments: dict[str, Any] = dict(settings.priors or {})
     if settings.has_reliability:
         arguments["reliability"] = reliability
+    if settings.features is not None:
+        arguments["features"] = features_of(settings.features, data.items)
     if models.catalog[settings.model].needs_order:
         arguments["order"] = data.categories  # as they were declared
     if settings.kind == "comparisons":
@@ -215,6 +218,10 @@ def fit_divided(
         divided, belief = DIVIDED[settings.kind]
         raise ValueError(
             f"--workers: {settings.model} is drawn by one process; --model {divided} is divided, but {belief}"
+        )
+    if settings.features is not None:
+        raise ValueError(
+            "--features: their coefficients join all items, which one process draws; leave --workers and --scheduler out"
         )
     if settings.anonymize:
         container = annotation_kinds[settings.kind].container

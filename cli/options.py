@@ -291,6 +291,15 @@ Scheduler = Annotated[
     typer.Option(help="Address of a dask scheduler, such as tcp://10.0.0.1:8786, instead of processes."),
 ]
 
+Features = Annotated[
+    Path | None,
+    typer.Option(
+        "--features",
+        help="Features of the items, such as embeddings: a table with a column of item ids and columns of numbers, or an .npz "
+        "file with arrays items and features. Labels are then drawn by dawid_skene unless --model says another.",
+    ),
+]
+
 # --- Groups of options that several commands take ---
 
 
@@ -314,6 +323,13 @@ class CategoryOptions:
     unranked: Unranked = None
     tie_weight: TieWeight = None
     subtypes: Subtypes = None
+
+
+@dataclass
+class FeatureOptions:
+    """Features of the items."""
+
+    features: Features = None
 
 
 @dataclass
@@ -553,7 +569,8 @@ def settings_of(
     """Validate the options against the catalog; options that were not given are None, False or empty."""
     from ..reports.settings import Settings
 
-    model = model or annotation_kinds[kind].default_model
+    featured = annotation_kinds[kind].default_with_features if options.get("features") is not None else None
+    model = model or featured or annotation_kinds[kind].default_model
     given = {
         ARGUMENT_OF_OPTION.get(name, name): own
         for name, own in options.items()
@@ -565,7 +582,7 @@ def settings_of(
         if number < least:
             raise ValueError(f"--{name} {number}: expected a whole number from {least}")
     entry = catalog[model]
-    arguments = {*entry.options, *annotation_kinds[kind].arguments} - {"reliability"}
+    arguments = {*entry.options, *annotation_kinds[kind].arguments} - {"reliability", "features"}
     priors = {name: value for name, value in given.items() if name in arguments}
     if "raters" in given:
         priors["reliability"] = given["raters"].replace("-", " ")
@@ -595,6 +612,7 @@ def settings_of(
         anonymize=given.get("anonymize", False),
         drop_duplicates=given.get("drop_duplicates", False),
         merge_look_alikes=given.get("merge_look_alikes", False),
+        features=given.get("features"),
         has_reliability="reliability" in entry.options,
         priors=priors,
     )

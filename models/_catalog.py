@@ -21,13 +21,22 @@ class AnnotationKind:
     default_of_anonymous: str | None = (
         None  # default where no rater is named, if the other default needs names
     )
+    default_with_features: str | None = (
+        None  # default where items have features, if the other default takes none
+    )
 
 
 _LAW_OF_VOTES = ("ties", "left_side", "left_bias", "signed", "groups", "independent")
 _OF_ALL = ("anonymize", "drop_duplicates", "merge_look_alikes")
 _KINDS = (
     AnnotationKind("rankings", "PartialRankings", "plackett_luce", ("categories", *_OF_ALL)),
-    AnnotationKind("labels", "Labels", "correlated_votes", ("categories", "rater_attribute", *_OF_ALL)),
+    AnnotationKind(
+        "labels",
+        "Labels",
+        "correlated_votes",
+        ("categories", "rater_attribute", *_OF_ALL),
+        default_with_features="dawid_skene",
+    ),
     AnnotationKind(
         "comparisons",
         "Comparisons",
@@ -154,6 +163,7 @@ _ENTRIES = (
         data="labels",
         methods=("gibbs", "nuts"),
         reference="Dawid and Skene 1979, doi:10.2307/2346806",
+        options=("features",),
         distributed_sampler="dawid_skene_gibbs",
         independent_raters=True,
     ),
@@ -192,7 +202,7 @@ _ENTRIES = (
         data="labels",
         methods=("nuts",),
         reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.3",
-        options=("group",),
+        options=("group", "features"),
         nuts_options={"target_accept": 0.9},  # spreads are small where raters hardly differ
         nuts_thinning=2,
         marks=("population_mean",),
@@ -251,6 +261,7 @@ _ENTRIES = (
         data="labels",
         methods=("gibbs", "nuts"),
         reference="Hovy et al. 2013, aclanthology N13-1132, section 2",
+        options=("features",),
         marks=("competence",),
         independent_raters=True,
     ),
@@ -277,6 +288,7 @@ _ENTRIES = (
         data="labels",
         methods=("gibbs", "nuts"),
         reference="Zhang et al. 2016, arXiv:1406.3824, section 2",
+        options=("features",),
         independent_raters=True,
     ),
     CatalogEntry(
@@ -317,7 +329,7 @@ _ENTRIES = (
         data="labels",
         methods=("gibbs", "nuts"),
         reference="Dawid and Skene 1979, doi:10.2307/2346806; dependence: Li et al. 2019, ICML, section 3",
-        options=("groups", "independent"),
+        options=("groups", "independent", "features"),
         needs_groups=True,
         nuts_options={"target_accept": 0.9},
         marks=("own_confusion", "shared"),

@@ -35,6 +35,7 @@ from .sections.comparisons import (
     vote_sections,
 )
 from .sections.equivalence import equivalence_part, worths_in_words
+from .sections.features import feature_sections, worth_in_words
 from .sections.fit import citation_section, convergence_section, model_section, versions_of
 from .sections.labels import truth_sections, worth_figures
 from .sections.lookup import score_items, truth_items, vote_items
@@ -77,6 +78,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
         "risk": lambda own: (
             f"The certainty of the risk is below .99 for {_share_below(own.facts)} of the items."
         ),
+        "features": worth_in_words,
         "ask_next": _question,
     }
     said = [sentence for key, make in makers.items() if key in by_key and (sentence := make(by_key[key]))]
@@ -505,6 +507,7 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         *fit,
         *certainty,
         strips_section(tree, data, study.points),
+        *feature_sections(tree, study.seed),
     ]
     sections += [*sensitivity_sections(study, found), *risk_parts(study), *item_questions(study)]
     summary = f"{len(data.items):,} items, {len(data.raters):,} raters, {len(data):,} annotations."
@@ -561,6 +564,7 @@ def score_report(
         convergence_section(tree),
         *location_sections(tree, scores),
         *rater_sections(tree, scores),
+        *feature_sections(tree, settings.seed),
     ]
     replicates = _predicted(tree, model, settings)
     sections += predictive_fit_sections(replicates, scores.rater_attributes, settings.seed)

@@ -178,15 +178,29 @@ def _read_table(table: Any) -> _Raw:
     taken = {name: _numbers(_cells(table, columns, name)) for name in names if name != id_column}
     other = [name for name, values in taken.items() if values is None]
     if id_column is None:
-        if len(other) != 1:
-            raise _no_id_column(names, other)
-        id_column = other[0]
+        id_column = _only_other(names, other)
     elif other:
         raise _not_numbers(columns[other[0]])
     items = _item_ids(columns[id_column])
     numbers = {str(name): values for name, values in taken.items() if values is not None}
     values = np.stack([*numbers.values()], axis=1) if numbers else np.zeros((len(items), 0))
     return _Raw(items, np.array([*numbers], object), values)
+
+
+def id_column_of(table: Any) -> str:
+    """Name of the column of item ids of a table: `item`, or a synonym of it, or the only column that is not of numbers."""
+    names = column_names(table)
+    if (named := _named_id_column(names)) is not None:
+        return named
+    columns = named_columns(table, {name: name for name in names})
+    return _only_other(names, [name for name in names if _numbers(_cells(table, columns, name)) is None])
+
+
+def _only_other(names: list[str], other: list[str]) -> str:
+    """Return the only column that is not of numbers; raise if there are none or several."""
+    if len(other) != 1:
+        raise _no_id_column(names, other)
+    return other[0]
 
 
 def _named_id_column(names: list[str]) -> str | None:

@@ -28,7 +28,7 @@ def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> S
         others = [f"{name} = {value}" for name, value in settings.priors.items() if value is not True]
         priors = ", ".join(others) or "Default priors"
     text = (
-        f"{entry.summary}. {further}{trust}{priors}; drawn by "
+        f"{entry.summary}. {further}{trust}{_features_in_words(tree)}{priors}; drawn by "
         f"{tree.attrs['method']} in {tree.attrs['seconds']:.1f} seconds, seed {tree.attrs['seed']}."
     )
     sizes = tree["posterior"].sizes
@@ -44,6 +44,12 @@ def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> S
         "draws": sizes["draw"],
     }
     return Section("Model", text, key="model", facts=facts)
+
+
+def _features_in_words(tree: xr.DataTree) -> str:
+    """Return a sentence on the features of the items; "" if the model has none."""
+    n = tree["posterior"].sizes.get("feature", 0)
+    return f"The truth depends on {n:,} standardised feature{'s' * (n > 1)} of the items. " if n else ""
 
 
 def convergence_section(tree: xr.DataTree) -> Section:

@@ -1,0 +1,134 @@
+"""Features on the command line: files of every kind, ids, items left out, refusals in its words, and a report."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from raterzoo.cli.features import features_of
+from raterzoo.cli.options import settings_of
+from raterzoo.models import DataError
+from raterzoo.models.data.features import item_features
+from typer.testing import CliRunner
+
+ITEMS = np.array(["7", "8", "9"])
+FRAME = pd.DataFrame({"length": [1.5, 2.0, 4.0, 8.0], "case": [7, 8, 9, 10], "links": [0, 1, 0, 1]})
+SAMPLER = {"draws": 10, "chains": 1, "seed": 1}
+
+
+def written(folder, suffix, frame):
+    path = folder / f"features{suffix}"
+    if suffix == ".npz":
+        np.savez(path, items=frame["item"], features=frame[["length", "links"]], names=["length", "links"])
+    elif suffix == ".parquet":
+        frame.to_parquet(path)
+    elif suffix == ".jsonl":
+        path.write_text(frame.to_json(orient="records", lines=True))
+    else:
+        frame.to_csv(path, index=False, sep={".tsv": "\t"}.get(suffix, ","))
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".npz"])
+def test_files_of_every_kind_hold_the_same_features(tmp_path, capsys, suffix):
+    table = features_of(written(tmp_path, suffix, FRAME.rename(columns={"case": "item"})), ITEMS)
+    found = item_features(table, ITEMS)
+    assert found.names.tolist() == ["length", "links"]
+    np.testing.assert_allclose(
+        found.values * found.scale + found.mean, [[1.5, 0], [2, 1], [4, 0]], atol=1e-12
+    )
+    assert f"features{suffix}: left out 1 items without an annotation" in capsys.readouterr().err
+
+
+def test_decimal_commas_and_the_only_column_of_text(tmp_path):
+    path = tmp_path / "features.csv"
+    path.write_text("which;x\na;1,5\nb;2,25\nc;-1\n")
+    found = item_features(features_of(path, np.array([*"abc"])), np.array([*"abc"]))
+    np.testing.assert_allclose(found.values * found.scale + found.mean, [[1.5], [2.25], [-1]], atol=1e-12)
+
+
+def test_refusals_name_the_file(tmp_path):
+    frame = FRAME.rename(columns={"case": "item"})
+    refused = {
+        "text": (frame.assign(colour="red"), r"^features.csv, row 1, column 'colour': 'red' is not"),
+        "missing": (
+            frame.assign(links=[0, None, 0, 1]),
+            r"^features.csv, column 'links': the value of item '8' is miss",
+        ),
+        "absent": (frame.iloc[:2], r"^features.csv: 1 of the 3 items of the data has no features: '9'"),
+        "repeated": (
+            frame.assign(item=[7, 8, 9, 9]),
+            r"^features.csv, row 4, column 'item': item '9' stands",
+        ),
+    }
+    for name, (table, message) in refused.items():
+        with pytest.raises(DataError, match=message) as error:
+            features_of(written(tmp_path, ".csv", table), ITEMS)
+        assert ".select(" not in str(error.value) and "pandas" not in str(error.value), name
+        (tmp_path / "features.csv").unlink()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"items": ITEMS}, "no array 'features', but 'items'"),
+        ({"items": ITEMS, "features": np.eye(2)}, r"items have shape \(3,\) and features \(2, 2\)"),
+        ({"items": ITEMS, "features": np.eye(3, dtype=complex)}, "features of complex128"),
+        ({"items": ITEMS.astype(object), "features": np.eye(3)}, "the array 'items' cannot be read"),
+        ({"items": ITEMS, "features": np.eye(3), "names": ["x", "x", "y"]}, "stands twice"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, message):
+    np.savez(tmp_path / "f.npz", **arrays)
+    with pytest.raises(DataError, match=f"^f.npz: .*{message}.*numpy.savez"):
+        features_of(tmp_path / "f.npz", ITEMS)
+
+
+def test_files_that_are_no_archives_are_refused(tmp_path):
+    (tmp_path / "f.npz").write_text("x")
+    np.save(tmp_path / "f.npy", np.eye(3))
+    for name, message in {
+        "f.npz": "not an .npz archive",
+        "f.npy": "no ids",
+        "g.csv": "does not exist",
+    }.items():
+        with pytest.raises(DataError, match=message):
+            features_of(tmp_path / name, ITEMS)
+
+
+def test_labels_with_features_are_drawn_by_dawid_skene(tmp_path):
+    path = tmp_path / "f.csv"
+    settings = settings_of("labels", None, {"features": path}, **SAMPLER)
+    assert settings.model == "dawid_skene" and settings.features == path and settings.priors == {}
+    assert settings_of("labels", None, {"features": None}, **SAMPLER).model == "correlated_votes"
+    assert settings_of("labels", "mace", {"features": path}, **SAMPLER).model == "mace"
+    with pytest.raises(ValueError, match="--features is not an option of the model glad"):
+        settings_of("labels", "glad", {"features": path}, **SAMPLER)
+
+
+@pytest.mark.slow
+def test_report_says_what_features_are_worth(tmp_path):
+    from raterzoo.cli.commands import app
+
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(150, 2))
+    truth = (rng.random(150) < 1 / (1 + np.exp(-2.5 * x[:, 0]))).astype(int)
+    rows = [
+        {"item": f"i{i}", "rater": f"r{k}", "label": ["ham", "spam"][t if rng.random() < 0.75 else 1 - t]}
+        for i, t in enumerate(truth)
+        for k in rng.choice(6, 3, replace=False)
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "labels.csv", index=False)
+    frame = pd.DataFrame({"item": [f"i{i}" for i in range(150)], "length": x[:, 0], "noise": x[:, 1]})
+    frame.to_csv(tmp_path / "features.csv", index=False)
+    command = ["report", "labels.csv", "--kind", "labels", "--features", "features.csv"]
+    command = [str(tmp_path / own) if own.endswith(".csv") else own for own in command]
+    options = ["--out", str(tmp_path / "report"), "--draws", "300", "--chains", "2"]
+    result = CliRunner().invoke(app, [*command, *options], catch_exceptions=False)
+    assert result.exit_code == 0
+    found = json.loads((tmp_path / "report" / "report.json").read_text())["features"]
+    assert found["worth"]["lower"] > 0.5 and found["gain"]["lower"] > 0
+    assert [row["feature"] for row in found["rows"]] == ["length", "noise"]
+    assert found["rows"][0]["5 %"] > 0
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert "What the features tell" in page and "The features of an item are worth" in page
