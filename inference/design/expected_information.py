@@ -10,6 +10,7 @@ from ..._messages import first_reprs
 from ...models.distributions.paired_comparisons_kernels import law_code
 from ..comparisons.averaged_link import Link
 from ..comparisons.kernels.information import answer_information
+from ..runs.new_items import with_new_items
 from .label_information import AboutLabels, most_informative_first, next_label_to_ask, positions_of
 
 AboutPairs = Literal["quality", "ranks"]
@@ -24,6 +25,7 @@ def next_to_ask(
     about: AboutPairs | AboutLabels | None = None,
     link: Link | None = None,
     price: Mapping[Any, float] | None = None,
+    features: Any = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
     """Rank questions, each to one rater about one pair or item, by the expected information in the answer.
@@ -59,6 +61,9 @@ def next_to_ask(
     price : mapping of rater id to float, optional
         Price of an answer of each rater who is asked, from 0: then the most informative question for its price is first. Free
         answers come before all others.
+    features : DataArray, frame or mapping of str to sequence, optional
+        For labels of a model with features: features of further items, as for `raterzoo.inference.predict`, which nobody
+        annotated. They are ranked among the items of the tree; rows of items of the tree are not read.
     random_seed : int or numpy.random.Generator, optional
         For rankings: seed of the shares of the members of OTHER.
 
@@ -112,12 +117,14 @@ def next_to_ask(
     asked = choices[0] if about is None else about
     if asked not in choices:
         raise ValueError(f"about={asked!r} is not one of {', '.join(map(repr, choices))}")
-    foreign = {"items": items} if of_pairs else {"candidates": candidates, "link": link}
+    foreign = {"items": items, "features": features} if of_pairs else {"candidates": candidates, "link": link}
     for name, value in foreign.items():
         if value is not None:
             kind = "comparisons" if of_pairs else "labels or rankings"
             remedy = "pass candidates=" if of_pairs else "pass items= and raters="
             raise ValueError(f"{name}= does not fit a posterior of {kind}; {remedy}")
+    if features is not None:
+        tree = with_new_items(tree, features)
     if of_pairs:
         found = _next_pair(tree, candidates, raters, asked, link)
     else:

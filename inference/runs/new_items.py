@@ -150,3 +150,22 @@ def fitted_features(tree: xr.DataTree) -> ItemFeatures:
     items = values["item"].to_numpy() if "item" in values.coords else posterior["item"].to_numpy()
     mean, sd = (constant[name].to_numpy() for name in CONSTANTS[1:])
     return ItemFeatures(values.to_numpy(), names, mean, sd, items)
+
+
+def with_new_items(tree: xr.DataTree, features: Any) -> xr.DataTree:
+    """Return a tree of labels with the plausibility of its items and, given their features, of further ones."""
+    fitted = fitted_features(tree)
+    posterior = tree["posterior"].to_dataset()
+    if "plausibility" not in posterior or "category" not in posterior[EFFECT].dims:
+        raise ValueError("features= belongs to a posterior of labels with a plausibility; leave it out")
+    own = posterior["plausibility"]
+    further = fitted.like(features, but=own["item"].to_numpy())
+    new = NewItems(tree, further).predicted(0)["posterior"]["plausibility"]
+    both = xr.concat(
+        [own, new.transpose(*own.dims)], "item", coords="minimal", compat="override", join="override"
+    )
+    groups = {"posterior": without_items(posterior).assign(plausibility=both.assign_attrs(own.attrs))}
+    groups |= {name: node.to_dataset() for name, node in tree.children.items() if name == "observed_data"}
+    result = xr.DataTree.from_dict(groups)
+    result.attrs = dict(tree.attrs)
+    return result

@@ -62,13 +62,20 @@ class ItemFeatures:
     def __len__(self) -> int:
         return len(self.items)
 
-    def like(self, features: Any, items: np.ndarray | None = None) -> Self:
+    def like(self, features: Any, items: np.ndarray | None = None, *, but: np.ndarray | None = None) -> Self:
         """Standardise features of other items by the same means and standard deviations.
 
         Columns are matched by name, in any order; others are left out, with a warning. `features` as for `item_features`;
-        `items` chooses items and their order, by default all of `features` in theirs.
+        `items` chooses items and their order, by default all of `features` in theirs, without those of `but`.
         """
         table = _read(features)
+        if but is not None:
+            items = table.items[match_ids(table.items, but, "items") < 0]
+            if not len(items):
+                raise _refused(
+                    "all items have annotations already",
+                    remedy="give features of further items, or leave them out",
+                )
         position = _columns_of_names(table, self.names)
         raw, rows = table.values[:, position], np.arange(len(table.items))
         if items is not None:

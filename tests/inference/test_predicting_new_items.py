@@ -154,3 +154,19 @@ def test_arguments_that_do_not_fit_are_refused(of_labels, monkeypatch):
     monkeypatch.setenv("RATERZOO_MEMORY_GB", "0.000001")
     with pytest.raises(ValueError, match="draws of the truth of the new items take"):
         inference.predict(of_labels, features)
+
+
+def test_further_items_are_asked_for_among_those_that_have_answers(of_labels):
+    features = features_of(RAW + np.array([0.1, 1, 0.01]), [*FITTED[:4], "new 1", "new 2"])
+    asked = inference.design.next_to_ask(of_labels, features=features)
+    assert {*asked["item"].values.tolist()} == {*FITTED.tolist(), "new 1", "new 2"}
+    assert asked.sizes["question"] == 16 and (np.diff(asked["gain"]) <= 0).all()
+    alone = inference.design.next_to_ask(of_labels)
+    new = inference.design.next_to_ask(inference.predict(of_labels, features.isel(item=[4, 5])))
+    for part in (alone, new):  # the gain about an item does not depend on the others
+        for question in range(part.sizes["question"]):
+            own = part.isel(question=question)
+            same = (asked["item"] == own["item"]) & (asked["rater"] == own["rater"])
+            np.testing.assert_allclose(asked["gain"].values[same.values], own["gain"], rtol=1e-5, atol=1e-9)
+    with pytest.raises(models.DataError, match="all items have annotations already"):
+        inference.design.next_to_ask(of_labels, features=features_of(RAW, FITTED))
