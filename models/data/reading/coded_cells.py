@@ -52,14 +52,13 @@ def coded_cells(series: nw.Series[Any]) -> CodedCells | None:
     """Factorise a series; None if cells are missing, or are not all text or all integers."""
     if len(series) == 0:
         return None
-    if series.implementation.is_pandas():
-        keys = _keys_of_pandas(series.to_native())
-    elif series.implementation.is_polars():
-        keys = _keys_of_polars(series.to_native())
-    elif series.implementation.is_pyarrow():
-        keys = _keys_of_pyarrow(series.to_native())
-    else:
-        keys = None
+    library, keys = series.implementation, None
+    if library.is_pandas():
+        keys = _keys_of_pandas(series.to_native(), library.to_native_namespace())
+    elif library.is_polars():
+        keys = _keys_of_polars(series.to_native(), library.to_native_namespace())
+    elif library.is_pyarrow():
+        keys = _keys_of_pyarrow(series.to_native(), library.to_native_namespace())
     if keys is None:
         return None
     code, first = by_appearance(keys)
@@ -75,7 +74,7 @@ def coded_integers(values: np.ndarray) -> CodedCells | None:
     return CodedCells(values[first].tolist(), code)
 
 
-def _keys_of_pandas(series: Any) -> np.ndarray | None:
+def _keys_of_pandas(series: Any, pd: Any) -> np.ndarray | None:
     """Integers that are equal where the cells are, (row,); None where codes would not tell all cells apart."""
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "iu":
@@ -85,8 +84,6 @@ def _keys_of_pandas(series: Any) -> np.ndarray | None:
     elif getattr(dtype, "kind", "") in ("i", "u"):  # of integers that can be missing
         return None if series.isna().any() else series.to_numpy(np.int64 if dtype.kind == "i" else np.uint64)
     elif dtype.name in ("object", "str", "string"):
-        import pandas as pd  # of which this is a frame
-
         # a dict of objects takes 1, 1.0 and True as equal: only text is safe
         if dtype.name == "object" and pd.api.types.infer_dtype(series, skipna=False) != "string":
             return None
@@ -96,10 +93,8 @@ def _keys_of_pandas(series: Any) -> np.ndarray | None:
     return keys if keys.min() >= 0 else None
 
 
-def _keys_of_polars(series: Any) -> np.ndarray | None:
+def _keys_of_polars(series: Any, pl: Any) -> np.ndarray | None:
     """Integers that are equal where the cells are, (row,); None where codes would not tell all cells apart."""
-    import polars as pl  # of which this is a frame
-
     if series.null_count():
         return None
     if series.dtype.is_integer():
@@ -112,10 +107,8 @@ def _keys_of_polars(series: Any) -> np.ndarray | None:
     return series.to_physical().to_numpy()
 
 
-def _keys_of_pyarrow(column: Any) -> np.ndarray | None:
+def _keys_of_pyarrow(column: Any, pa: Any) -> np.ndarray | None:
     """Integers that are equal where the cells are, (row,); None where codes would not tell all cells apart."""
-    import pyarrow as pa  # of which this is a table
-
     if column.null_count:
         return None
     kind = column.type
