@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from threading import RLock, Timer
 from typing import TYPE_CHECKING
 
@@ -81,11 +82,11 @@ class _Display:
 
     @property
     def available(self) -> bool:
-        """Whether standard error is a terminal or a notebook."""
+        """Whether standard error is a terminal, or a notebook with ipywidgets, without which rich warns of each bar."""
         from rich.console import Console
 
         console = Console(stderr=True)
-        return console.is_terminal or console.is_jupyter
+        return console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)
 
     @property
     def progress(self) -> "Progress":

@@ -22,12 +22,13 @@ extensions = [
     "sphinx.ext.autosummary",
     "docstrings",
     "model_pages",
+    "notebook_figures",
     "accessible_names",
     "sphinx_gallery.gen_gallery",
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "README.md", "gallery", "generated/gallery/**.ipynb"]
+exclude_patterns = ["_build", "jupyter_execute", "README.md", "gallery", "generated/gallery/**.ipynb"]
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(arviz|pymc|numpy|xarray)\..*"),  # their pages are elsewhere, and a build fetches nothing
@@ -72,6 +73,19 @@ html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_title = "raterzoo"
+html_sidebars = {
+    page: []
+    for page in (
+        "choose",
+        "faq",
+        "glossary",
+        "stability",
+        "generated/changelog",
+        "generated/code_of_conduct",
+        "generated/contributing",
+        "generated/security",
+    )
+}  # pages without others below them
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

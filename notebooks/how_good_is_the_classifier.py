@@ -1,6 +1,7 @@
 # ---
 # jupyter:
 #   jupytext:
+#     formats: ipynb,py:percent
 #     text_representation:
 #       extension: .py
 #       format_name: percent
@@ -13,11 +14,14 @@
 # open; how often it is right; and how often it is right where people labelled few items and a judge, such as a language model,
 # all of them. Here all three are asked of one simulated set, where the truth is known; then of a judge in the test set of
 # PandaLM, from the folder that `RATERZOO_DATA` names (without it, simulated stand-ins).
+#
+# *Runs in about a minute on two cores.*
 
 # %%
 import os
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -112,6 +116,18 @@ print(
 )
 shown = pd.DataFrame(table, index=["mean", "lower", "upper"]).T
 print(shown.round(3))
+
+# %%
+_, axes = plt.subplots(figsize=(7, 2.4), layout="constrained")
+axes.axvline(right, color="C1")
+axes.set_yticks(range(len(shown)), shown.index)
+axes.set_xlabel("accuracy of the classifier: mean and 90 % interval; line: in these items")
+axes.invert_yaxis()
+for place, row in enumerate(shown.to_dict("records")):
+    axes.hlines(place, row["lower"], row["upper"], color="0.4", linewidth=3)
+    axes.plot(row["mean"], place, "o", color="0.2")
+
+# %% tags=["remove-cell"]
 assert shown.loc["1. agreement with what people leave open", "upper"] < right
 assert (
     shown.loc["2. accuracy against the truth", "lower"]
@@ -142,6 +158,8 @@ for name, model in laws.items():
     found_by[name] = figure(accuracy, source="both", classifier="model")
     checked = evaluation.model_checks(tree, by="kind", random_seed=SEED)
     print(name, "fits" if checked.attrs["fits"] else "does not fit", [round(x, 3) for x in found_by[name]])
+
+# %% tags=["remove-cell"]
 assert found_by["independent"][1] > right  # wrong, and sure of it
 assert found_by["sharing a guess"][1] < right < found_by["sharing a guess"][2]
 

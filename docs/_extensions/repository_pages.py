@@ -1,4 +1,4 @@
-"""Pages of the repository that lie outside of docs/ (evidence, benchmarks, changelog) as pages of the site.
+"""Pages of the repository that lie outside of docs/ (evidence, benchmarks, changelog, notebooks) as pages of the site.
 
 They are copied to docs/generated before Sphinx looks for pages. In all pages, links between files of the repository are
 turned into links between pages of the site, so that the same link works in an editor and on the site.
@@ -20,7 +20,11 @@ PAGES = {
     "CONTRIBUTING.md": "contributing",
     "CODE_OF_CONDUCT.md": "code_of_conduct",
     "SECURITY.md": "security",
-}  # file of the repository -> page in docs/generated
+}
+PAGES = {path: f"docs/generated/{name}.md" for path, name in PAGES.items()} | {
+    f"notebooks/{path.name}": f"docs/generated/notebooks/{path.name}"
+    for path in (ROOT / "notebooks").glob("*.ipynb")
+}  # file of the repository -> page of the site
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^()\s#]+)(?=[#)])")
 
 
@@ -37,18 +41,17 @@ def with_links(text, origin, page):
         if not path.exists():
             return link[1]
         target = path.resolve().relative_to(ROOT.resolve()).as_posix()
-        target = f"docs/generated/{PAGES[target]}.md" if target in PAGES else target
-        return relative(target, PurePosixPath(page).parent)
+        return relative(PAGES.get(target, target), PurePosixPath(page).parent)
 
     return LINK.sub(rewritten, text)
 
 
 def copy_pages(app, config):
     """Write the pages that come from outside of docs/, those that have changed."""
-    GENERATED.mkdir(exist_ok=True)
     for origin, name in PAGES.items():
-        page = GENERATED / f"{name}.md"
-        text = with_links((ROOT / origin).read_text(), origin, page.relative_to(ROOT).as_posix())
+        page = ROOT / name
+        page.parent.mkdir(parents=True, exist_ok=True)
+        text = with_links((ROOT / origin).read_text(), origin, name)
         if not page.exists() or page.read_text() != text:
             page.write_text(text)
 

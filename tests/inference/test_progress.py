@@ -9,6 +9,7 @@ import xarray as xr
 from raterzoo import _progress, inference
 from raterzoo._progress import COMPILING, compiled_step
 from raterzoo.inference import sampling
+from rich.console import Console
 
 from tests.support.resumable_runs import BUILD
 
@@ -107,3 +108,12 @@ def test_nuts_says_that_it_compiles_and_shows_its_own_progress(monkeypatch, caps
     with _progress.handed_over(text, shown=False):
         pass
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("widgets", [True, False])
+def test_a_notebook_without_widgets_shows_no_bars_and_no_warnings(widgets, monkeypatch):
+    monkeypatch.setattr(Console, "is_terminal", False)
+    monkeypatch.setattr(Console, "is_jupyter", True, raising=False)
+    monkeypatch.setattr(Console, "__init__", lambda self, stderr: None)
+    monkeypatch.setattr(_progress, "find_spec", lambda name: name == "ipywidgets" if widgets else None)
+    assert bool(_progress._Display().available) is widgets
