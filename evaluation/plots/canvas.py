@@ -383,7 +383,7 @@ def canvas(
 
     `size` is in inches, `shape` rows and columns of panels, of which one must be 1, `ratios` the relative heights or widths.
     """
-    name = _backend(backend, ax)
+    name = named_backend(backend, ax)
     if ax is not None:
         return Canvas((Panel(name, tidy(ax)),), ax.figure)
     rows, columns = shape
@@ -453,7 +453,8 @@ def _print_legend(ax: Axes, where: Where, title: str) -> None:
     ax.legend(**look, loc="lower left", bbox_to_anchor=(0.0, 1.01), borderaxespad=0.0, ncols=columns)
 
 
-def _backend(backend: Backend, ax: Axes | None) -> str:
+def named_backend(backend: Backend, ax: Axes | None = None) -> str:
+    """Return the library that draws; raise EvaluationError if it is unknown, not installed, or not that of `ax`."""
     if ax is not None:
         if backend not in (None, "matplotlib"):
             raise EvaluationError(f"backend={backend!r}: axes are matplotlib's; leave out ax")

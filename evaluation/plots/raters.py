@@ -1,7 +1,7 @@
 """Figures of raters: quality with intervals, and confusion matrices."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import xarray as xr
@@ -10,16 +10,29 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from ..calls import EvaluationError, check_probability
-from .canvas import Backend, Panel, canvas, legend
+from .canvas import Backend, Panel, canvas, legend, named_backend
 from .certainty import names_of
 from .style import COLOURS, GREY, INK, Picture, ink_on, needs, new_axes, plain, readings, shortened, tidy
+
+if TYPE_CHECKING:
+    from arviz_plots.plot_collection import PlotCollection
 
 MOST_RATERS = 40
 WIDEST = 9  # columns of all matrices side by side, one more for each gap
 MOST_TEXTS = 8  # categories; the cells of larger matrices have no interval
 
 
-def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
+@overload
+def rater_forest(
+    quality: xr.DataArray, *, label: str = "", collection: Literal[False] = False, backend: Backend = None
+) -> Figure: ...
+@overload
+def rater_forest(
+    quality: xr.DataArray, *, label: str = "", collection: Literal[True], backend: Backend = None
+) -> "PlotCollection": ...
+def rater_forest(
+    quality: xr.DataArray, *, label: str = "", collection: bool = False, backend: Backend = None
+) -> "Figure | PlotCollection":
     """Draw a quantity of every rater, the largest on top: median, 50 % and 90 % intervals.
 
     Parameters
@@ -29,11 +42,20 @@ def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
         twenty are drawn.
     label : str
         Name of the quantity.
+    collection : bool, default False
+        Whether ArviZ draws the plot and its collection is returned, to which the functions of `arviz_plots` add more.
+    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
+        Library of the collection; the figure is matplotlib's.
 
     Returns
     -------
-    matplotlib.figure.Figure
+    matplotlib.figure.Figure or arviz_plots.PlotCollection
         Forest plot.
+
+    Raises
+    ------
+    EvaluationError
+        If a backend is named without a collection, is unknown, or not installed.
 
     Examples
     --------
@@ -46,10 +68,16 @@ def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['Ann', 'Bob']
     """
+    if backend is not None and not collection:
+        raise EvaluationError(
+            f"backend={backend!r} is that of ArviZ's collection, and the figure is matplotlib's: say collection=True"
+        )
     draws = quality.transpose(..., "rater").to_numpy().reshape(-1, quality.sizes["rater"])
     order = np.argsort(np.median(draws, axis=0), kind="stable")
     if len(order) > MOST_RATERS:
         order = np.r_[order[: MOST_RATERS // 2], order[-MOST_RATERS // 2 :]]
+    if collection:
+        return _forest(quality.isel(rater=order[::-1]), label, backend)
     low, first, median, third, high = np.quantile(draws[:, order], [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
     rows = np.arange(len(order))
     figure = Picture(figsize=(6, 0.9 + 0.22 * len(order)), layout="constrained")
@@ -60,6 +88,16 @@ def rater_forest(quality: xr.DataArray, *, label: str = "") -> Figure:
     ax.set_yticks(rows, [plain(name) for name in quality["rater"].to_numpy()[order]], fontsize=8)
     tidy(ax).set(xlabel=plain(label or quality.name or ""), ylim=(-0.6, len(order) - 0.4))
     return figure
+
+
+def _forest(quality: xr.DataArray, label: str, backend: Backend) -> "PlotCollection":
+    """Return ArviZ's forest plot of the raters in their order, from the top."""
+    from arviz_plots import plot_forest
+
+    tree = xr.DataTree.from_dict({"posterior": quality.to_dataset(name=label or quality.name or "quality")})
+    look: dict[str, Any] = {"ci_kind": "eti", "ci_probs": (0.5, 0.9), "point_estimate": "median"}
+    look["backend"] = named_backend(backend)
+    return plot_forest(tree, combined=True, **look)
 
 
 def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = None) -> Figure:

@@ -1,9 +1,11 @@
 """The pictures draw the numbers they were given."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation import plots
+from arviz_plots import PlotCollection, add_lines
+from raterzoo.evaluation import EvaluationError, plots
 
 from tests.support.evaluation_trees import distributions
 
@@ -121,3 +123,19 @@ def test_confusion_matrices_show_their_intervals():
     grid = [(ax.get_subplotspec().rowspan.start, ax.get_subplotspec().colspan.start) for ax in figure.axes]
     assert grid == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
     figure.canvas.draw()
+
+
+@pytest.mark.parametrize("backend", ["matplotlib", "plotly"])
+def test_raters_as_a_collection_of_arviz(backend):
+    draws = np.random.default_rng(1).normal([1.0, 3.0, 2.0], 0.1, size=(2, 50, 3))
+    quality = xr.DataArray(draws, {"rater": ["Ann", "Bob", "Eve"]}, ("chain", "draw", "rater"))
+    drawn = plots.rater_forest(quality, label="bits", collection=True, backend=backend)
+    assert isinstance(drawn, PlotCollection) and drawn.backend == backend
+    assert drawn.data["bits"]["rater"].values.tolist() == ["Bob", "Eve", "Ann"]
+    marks = drawn.get_viz("point_estimate", "bits", rater="Bob")
+    found = marks.get_offsets()[0][0] if backend == "matplotlib" else marks.x[0]
+    assert float(found) == pytest.approx(np.median(draws[..., 1]))
+    assert add_lines(drawn, values=2.0) is drawn
+    plt.close("all")
+    with pytest.raises(EvaluationError, match="collection=True"):
+        plots.rater_forest(quality, backend=backend)
