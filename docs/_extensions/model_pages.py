@@ -5,13 +5,12 @@ dispatch of `raterzoo.inference.sample` how it is drawn; evidence/README.md whet
 docstring's, drawn and shown as its kind of annotation usually is.
 """
 
-import doctest
 import re
 import textwrap
-from functools import cache
 from pathlib import Path
 
 from docutils import nodes
+from model_examples import KEPT, caption_of, code_of, example
 from plates import plate_diagram
 from plot_pictures import run
 from raterzoo import models
@@ -21,45 +20,12 @@ from sphinx.util.docutils import SphinxDirective
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PICTURES = DOCS / "generated" / "models"
-LOOKS = {
-    "labels": (
-        "plots.plausibility_strips(tree)",
-        "Plausibility of the categories of some items, draw by draw.",
-    ),
-    "rankings": (
-        "plots.plausibility_strips(tree)",
-        "Plausibility of the categories of some items, draw by draw.",
-    ),
-    "comparisons": (
-        "plots.quality_forest(evaluation.rank_intervals(tree))",
-        "Qualities and ranks of the items.",
-    ),
-    "scores": (
-        "plots.threshold_certainty(evaluation.threshold_certainty(tree, 0))",
-        "On which side of 0 is an item?",
-    ),
-}  # kind of annotation -> code that draws a posterior, caption
 METHODS = {
     "exact": "independent draws from the posterior in closed form",
     "gibbs": "a Gibbs sampler, compiled by numba",
     "hmc": "Hamiltonian Monte Carlo preconditioned at the mode, compiled by numba",
     "nuts": "NUTS of PyMC, or of nutpie where it is installed",
 }
-
-
-@cache
-def example(name):
-    """Return the lines of a docstring's example that make the model, and the model."""
-    test, *_ = doctest.DocTestFinder().find(getattr(models, name), name, module=False, globs={})
-    lines, names = [], {}
-    for step in test.examples:
-        lines.append(step.source)
-        exec(step.source, names)
-        if "model" in names:
-            return "".join(lines), names["model"]
-    raise ValueError(
-        f"the example of models.{name} makes no `model`: begin it with `model = models.{name}(...)`"
-    )
 
 
 def evidence_rows(name):
@@ -135,33 +101,25 @@ class ModelDrawing(SphinxDirective):
 
 
 class ModelExample(SphinxDirective):
-    """The docstring's example, drawn and shown; models that only NUTS draws are drawn by the reader."""
+    """The docstring's example, drawn and shown; pictures of models that only NUTS draws are kept."""
 
     required_arguments = 1
 
     def run(self):
         """Return a block of code and its figure."""
         name = self.arguments[0]
-        entry = models.catalog[name]
-        call, caption = LOOKS[entry.data]
-        lines, _ = example(name)
-        code = (
-            "from raterzoo import evaluation, inference, models\nfrom raterzoo.evaluation import plots\n\n"
-            + lines.replace("from raterzoo import models\n", "").replace(
-                "from raterzoo import inference, models\n", ""
-            )
-            + f"tree = inference.sample(model, random_seed=1, progressbar=False)\n{call}\n"
-        )
-        shown = [".. code-block:: python", "", textwrap.indent(code, "   "), ""]
-        if entry.methods[0] != "nuts":
+        code, caption = code_of(name), caption_of(name)
+        path = KEPT / f"{name}.png"
+        if models.catalog[name].methods[0] != "nuts":
             path = PICTURES / f"{name}.png"
             run(code, path)
-            shown += [
-                f".. figure:: /{path.relative_to(DOCS).as_posix()}",
-                f"   :alt: {caption}",
-                "",
-                f"   {caption}",
-            ]
+        shown = [".. code-block:: python", "", textwrap.indent(code, "   "), ""]
+        shown += [
+            f".. figure:: /{path.relative_to(DOCS).as_posix()}",
+            f"   :alt: {caption}",
+            "",
+            f"   {caption}",
+        ]
         return self.parse_text_to_nodes("\n".join(shown))
 
 

@@ -1,0 +1,41 @@
+"""The kept pictures of the models that only NUTS draws are what the code on their pages draws."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from matplotlib.testing.compare import compare_images
+from raterzoo import models
+
+DOCS = Path(__file__).parents[2] / "docs"
+KEPT = DOCS / "models"
+REMEDY = "`python docs/_extensions/model_examples.py` draws them"
+BY_NUTS = [name for name, entry in models.catalog.items() if entry.methods[0] == "nuts"]
+QUICK = "glad"
+DRAW = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import matplotlib
+matplotlib.use("Agg")
+from pathlib import Path
+from model_examples import code_of, run
+run(code_of(sys.argv[2]), Path(sys.argv[3]))
+"""
+
+
+def test_each_has_a_picture():
+    assert sorted(path.stem for path in KEPT.glob("*.png")) == sorted(BY_NUTS), REMEDY
+    assert QUICK in BY_NUTS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name != QUICK)) for name in BY_NUTS]
+)
+def test_its_code_draws_it(name, tmp_path):
+    found = tmp_path / "found.png"
+    subprocess.run([sys.executable, "-c", DRAW, DOCS / "_extensions", name, found], check=True)
+    assert compare_images(KEPT / f"{name}.png", found, tol=10) is None, REMEDY
+    other = next(path for path in KEPT.glob("*.png") if path.stem != name)
+    assert compare_images(other, found, tol=10) is not None
