@@ -1,6 +1,7 @@
 """The commands take the exports of other tools as annotations and as predictions, and say so in one line."""
 
 import json
+from pathlib import Path
 
 import pytest
 from raterzoo.cli.exports import chosen_question
@@ -26,6 +27,9 @@ from tests.support.exports import (
     write_json,
     write_lines,
 )
+from tests.support.printed_code import agree, outputs, steps
+
+PAGES = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
@@ -135,3 +139,19 @@ def test_plain_tables_in_json_are_read_as_before(tmp_path, capsys):
     path = write_json(tmp_path / "votes.json", rows)
     assert read_container(path, "comparisons", []).raters.tolist() == ["u", "v"]
     assert "export" not in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_code_of_the_page_runs(project, tmp_path, monkeypatch):
+    """The page docs/formats.md, with an export of each tool that it names."""
+    write_archive(tmp_path / "log.eval", INSPECT)
+    write_lines(tmp_path / "votes.jsonl", VOTES)
+    monkeypatch.chdir(tmp_path)
+    fit = ("fit", "project.json", "--kind", "labels", "--column", "label=mood", "-o", "posterior.nc")
+    assert run(*fit, "--model", "dirichlet").exit_code == 0
+    on_page = steps((PAGES / "formats.md").read_text())
+    assert len(on_page) == 6
+    for (code, printed, _), found in zip(on_page, outputs(on_page), strict=True):
+        assert printed is None or agree(printed, found), "\n".join([code, *found])
+    assert json.loads((tmp_path / "predictions.json").read_text())
+    assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 2

@@ -22,10 +22,20 @@ from tests.support.printed_code import (
 )
 
 ROOT = Path(__file__).parents[2]
-RUN = [page for page in PAGES if steps(page.read_text())]
+LONG = {ROOT / "docs/planning.md"}
+RUN = [
+    pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=[pytest.mark.slow] * (page in LONG))
+    for page in PAGES
+    if steps(page.read_text())
+]
+OWN_TESTS = {
+    "change_a_model.md": "tests/models/test_change_a_model.py",
+    "foreign_posteriors.md": "tests/evaluation/truth/test_foreign_posteriors.py",
+    "formats.md": "tests/cli/test_tool_exports.py",
+}  # pages whose code needs files, or more warnings, than those of a fresh folder
 
 
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", RUN)
 def test_code_runs_and_prints_what_is_printed(page, tmp_path, monkeypatch):
     monkeypatch.chdir(fresh_folder(tmp_path))
     monkeypatch.setenv("COLUMNS", "80")
@@ -35,6 +45,20 @@ def test_code_runs_and_prints_what_is_printed(page, tmp_path, monkeypatch):
             f"if that is meant, `python -m tests.support.printed_code {page.relative_to(ROOT)}` writes it"
         )
         assert printed is None or agree(printed, found), "\n".join([code, *found, remedy])
+
+
+def untested(pages, tested):
+    """Return the names of the pages with code that are not among those tested."""
+    return {page.name for page in pages if steps(page.read_text())} - {page.name for page in tested}
+
+
+def test_the_code_of_every_page_is_tested():
+    docs = [page for page in (ROOT / "docs").rglob("*.md") if not {"generated", "_build"} & set(page.parts)]
+    assert untested(docs, PAGES) == set(OWN_TESTS)
+    for page, test in OWN_TESTS.items():
+        assert f'"{page}"' in (ROOT / test).read_text()
+    (resume,) = (page for page in docs if page.name == "resume.md")
+    assert untested(docs, set(PAGES) - {resume}) - set(OWN_TESTS) == {"resume.md"}
 
 
 def test_links_of_the_readme_lead_somewhere():

@@ -22,7 +22,7 @@ from tests.support.command_line import run
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 FOLDERS = ("start", "ideas", "recipes")
-QUESTIONS = ("model_checks", "rectified", "which_question")
+QUESTIONS = ("model_checks", "planning", "rectified", "which_question")
 PAGES = sorted(
     [
         README,
