@@ -92,7 +92,14 @@ def _check_header(
 
         check_features(settings.features)
     check_header(
-        path, settings.kind, columns, settings.layout, attributes, source=settings.source, anonymize=anonymize
+        path,
+        settings.kind,
+        columns,
+        settings.layout,
+        attributes,
+        source=settings.source,
+        anonymize=anonymize,
+        vote_covariates=settings.vote_covariates,
     )
     if predictions is not None:
         question = chosen_question(columns, settings.kind)

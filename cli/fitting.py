@@ -1,7 +1,7 @@
 """Commands that fit: settings to posterior, posterior to file."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -24,7 +24,7 @@ from ..reports.posterior_files import kept_posterior
 from ..reports.sections.scores import misfit_in_words
 from ..reports.study import Settings
 from .features import features_of
-from .tables import read_annotations, read_predictions
+from .tables import read_annotations, read_predictions, read_votes
 from .terminal import print_note, print_text
 
 # by kind, the model that ``--workers`` suggests, and what it believes
@@ -34,9 +34,11 @@ DIVIDED = {
 }
 
 
-def build(data: Any, settings: Settings, reliability: float) -> pm.Model:
-    """Build the model of the settings with this reliability, if the model has one."""
-    arguments: dict[str, Any] = dict(settings.priors or {})
+def build(
+    data: Any, settings: Settings, reliability: float, tables: Mapping[str, Any] | None = None
+) -> pm.Model:
+    """Build the model of the settings with this reliability, if the model has one; `tables` are arguments that were read."""
+    arguments: dict[str, Any] = {**(settings.priors or {}), **(tables or {})}
     if settings.has_reliability:
         arguments["reliability"] = reliability
     if settings.features is not None:
@@ -47,7 +49,18 @@ def build(data: Any, settings: Settings, reliability: float) -> pm.Model:
         _prepare_votes(data, arguments)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no chain of comparisons", models.DataWarning)
-        return getattr(models, settings.model)(data, **arguments)
+        with _options_named():
+            return getattr(models, settings.model)(data, **arguments)
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """Context manager: an error about an argument that was read from a table names its option."""
+    try:
+        yield
+    except DataError as error:
+        error.where = error.where.replace("argument vote_covariates", "--vote-covariate")
+        raise
 
 
 def _prepare_votes(votes: models.Comparisons, arguments: dict[str, Any]) -> None:
@@ -108,11 +121,15 @@ OPTIONS = {
 }  # remedies of `with_predictions` -> the same on the command line
 
 
-def _read(tables: tuple[Path, Path | None], columns: Sequence[str], settings: Settings) -> Any:
-    """Read the annotations and, as further raters, the predictions if there are any."""
+def _read(
+    tables: tuple[Path, Path | None], columns: Sequence[str], settings: Settings
+) -> tuple[Any, dict[str, Any]]:
+    """Read the annotations and, as further raters, the predictions if there are any; return also tables for the builder."""
     annotations, predictions = tables
+    if settings.kind == "comparisons":
+        return read_votes(annotations, settings, columns)
     if predictions is None:
-        return read_annotations(annotations, settings, columns)[0]
+        return read_annotations(annotations, settings, columns)[0], {}
     predicted = read_predictions(predictions, [], missing=settings.missing)
     alone, _ = read_annotations(annotations, settings, columns, predicted)
     if settings.kind == "labels":
@@ -123,7 +140,7 @@ def _read(tables: tuple[Path, Path | None], columns: Sequence[str], settings: Se
         print_note(
             f"{predictions}: missing predictions: {lacking:,}; raterzoo evaluate scores classifiers with one for every item"
         )
-    return joint
+    return joint, {}
 
 
 def with_classifiers[Data: (models.Labels, models.PartialRankings)](
@@ -159,9 +176,9 @@ def fit_to_file(
     store = output if output.suffix == ".zarr" else None
     ours = None if output.exists() else store  # or else it is refused
     with adviser(lambda: left_by_fit(ours)):
-        data = _read(tables, columns, settings)
+        data, further = _read(tables, columns, settings)
         with private_stores(settings.anonymize):
-            builder = partial(build, data, settings)
+            builder = partial(build, data, settings, tables=further)
             (tree,) = draw(builder, settings, store=store, predictive=predictive).values()
         print_text(inference.diagnose(tree).attrs["verdict"])
         if settings.kind == "scores" and (misfit := misfit_in_words(scale_ends(tree))):
@@ -230,7 +247,7 @@ def fit_divided(
             f"--workers or --scheduler. Write an anonymous table once, in Python by models.{container}.from_table(table)"
             ".to_table(anonymize='raters'), and fit that"
         )
-    data = _read(tables, columns, settings)
+    data, _ = _read(tables, columns, settings)
     if settings.model == "normal_scores" and data.bounds is None:
         raise ValueError(
             "--workers: without bounds the prior of normal_scores depends on all scores; give --bounds, such as 1,10"

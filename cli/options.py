@@ -237,6 +237,14 @@ RaterAttributes = Annotated[
         help="For comparisons, labels and scores: a column with an attribute of the rater, such as kind.",
     ),
 ]
+VoteCovariates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vote-covariate",
+        help="For comparisons: a column of numbers, such as the length of the left answer minus that of the right one, that may "
+        "decide a vote beside the qualities. Repeat for several.",
+    ),
+]
 LargestComponent = Annotated[
     bool,
     typer.Option(
@@ -334,7 +342,7 @@ class FeatureOptions:
 
 @dataclass
 class VoteOptions:
-    """Options of models of comparisons, and attributes of the raters."""
+    """Options of models of comparisons, attributes of the raters, and covariates of the votes."""
 
     ties: Ties = None
     left_side: LeftSide = None
@@ -342,6 +350,7 @@ class VoteOptions:
     signed: Signed = False
     raters: Raters = None
     rater_attribute: RaterAttributes = None
+    vote_covariate: VoteCovariates = None
 
 
 @dataclass
@@ -507,6 +516,17 @@ def _check_options(kind: str, model: str, given: Mapping[str, Any]) -> None:
             )
 
 
+def _check_one_by_one(given: Mapping[str, Any]) -> None:
+    """Raise at options that change the votes, if each has covariates of its own."""
+    reasons = {
+        "drop_duplicates": "votes of a rater on the same pair may be on other answers",
+        "merge_look_alikes": "votes and covariates are matched by exact ids; correct the ids in the table",
+    }
+    for name, reason in reasons.items():
+        if name in given:
+            raise ValueError(f"{flag(name)} beside --vote-covariate: {reason}; leave it out")
+
+
 def bounds_of(text: str | None) -> tuple[float, float] | None:
     """Parse '1,10' as lowest and highest possible score; raise unless they are finite and increasing."""
     if text is None:
@@ -594,6 +614,8 @@ def settings_of(
         raise ValueError(
             f"--model {model}: say the column with the group of the rater, such as their kind: {flag('groups')} kind"
         )
+    if "vote_covariate" in given:
+        _check_one_by_one(given)
     return Settings(
         kind,
         model,
@@ -613,6 +635,7 @@ def settings_of(
         drop_duplicates=given.get("drop_duplicates", False),
         merge_look_alikes=given.get("merge_look_alikes", False),
         features=given.get("features"),
+        vote_covariates=tuple(dict.fromkeys(given.get("vote_covariate", ()))),
         has_reliability="reliability" in entry.options,
         priors=priors,
     )

@@ -26,9 +26,10 @@ from ..reports.sections.comparisons import (
     tastes_in_words,
     tie_certainty,
 )
+from ..reports.sections.vote_covariates import effects_in_words
 from ..reports.study import Settings
 from .fitting import build, draw
-from .tables import read_annotations
+from .tables import read_votes
 from .terminal import print_table, print_text, width
 
 WIDE = 100  # characters per line needed for all columns
@@ -49,8 +50,8 @@ def rank_votes(
     if out is not None and out.suffix.lower() != ".csv":
         raise ValueError(f"--out {out}: name a .csv file")
     with step("Reading"):
-        data, _ = read_annotations(votes, settings, columns)
-    (tree,) = draw(partial(build, data, settings), settings, log_likelihood=False).values()
+        data, tables = read_votes(votes, settings, columns)
+    (tree,) = draw(partial(build, data, settings, tables=tables), settings, log_likelihood=False).values()
     with step("Ranking"):
         board, sides = leaderboard_rows(tree, data, prob), evaluation.side_test(data)
         raters = rater_rows(tree, data, prob, sides)
@@ -68,7 +69,8 @@ def rank_votes(
         f"\nItems of equal rank (=): none is below the first of them with {tie_certainty(prob):.0%} probability."
     )
     print_text(scale_in_words(tree))
-    for sentence in (equals_in_words(tree, prob), sides_in_words(tree, sides), tastes_in_words(tree, prob)):
+    said = (equals_in_words(tree, prob), sides_in_words(tree, sides), tastes_in_words(tree, prob))
+    for sentence in (*said, effects_in_words(tree, prob)):
         if sentence:
             print_text(sentence)
     if diagnosis["converged"]:

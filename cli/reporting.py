@@ -28,6 +28,7 @@ from .tables import (
     read_orders,
     read_predictions,
     read_sides,
+    read_votes,
 )
 from .terminal import print_text
 
@@ -63,11 +64,11 @@ def _of_votes(annotations: Path, sources: Sources, columns: Sequence[str], setti
         raise ValueError("--groups: comparisons have no categories to group; leave it out")
     if sources.metrics and set(sources.metrics) != {"concordance"}:
         raise ValueError(f"--metric {sources.metrics[0]}: the only metric of comparisons is concordance")
-    votes, _ = read_annotations(annotations, settings, columns)
+    votes, tables = read_votes(annotations, settings, columns)
     orders = None
     if sources.predictions is not None:
         orders = read_orders(sources.predictions, [], votes.items, missing=settings.missing)
-    model = build(votes, settings, 1.0)
+    model = build(votes, settings, 1.0, tables)
     (tree,) = draw(lambda _: model, settings).values()
     return comparison_report(tree, votes, settings, orders, model)
 

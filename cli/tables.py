@@ -20,7 +20,7 @@ from ..models.data.container import raters_in_order
 from ..models.data.errors import DataError
 from ..models.data.exports.answers import PREDICTIONS
 from ..models.data.look_alikes import alike_in_words, look_alikes
-from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_empty
+from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_blank, is_empty
 from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
 from ..models.data.reading.frames import MAX_CHARACTERS, named_columns
@@ -34,7 +34,7 @@ from .terminal import print_note, print_text
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..models import Scores
+    from ..models import Comparisons, Scores
     from .options import CleaningOptions
 
 LAYOUTS: dict[str, tuple[str, ...]] = {
@@ -162,11 +162,13 @@ def check_header(
     *,
     source: str | None = None,
     anonymize: bool = False,
+    vote_covariates: Sequence[str] = (),
 ) -> None:
     """Raise, before any slow import, if columns of a table of annotations are missing or ambiguous."""
-    with _quoting(columns, layout, attributes, anonymize):
+    with _quoting(columns, layout, [*attributes, *vote_covariates], anonymize):
         names, columns = source_names(path, kind, columns, layout=layout, source=source)
-        _annotation_header(path, names, kind, columns, layout, attributes)
+        header = _annotation_header(path, names, kind, columns, layout, attributes)
+        _check_covariates(path, [*names, *header.others.values()], vote_covariates)
 
 
 def model_without_raters(
@@ -232,6 +234,63 @@ def read_annotations(
     These are added to the closed set unless that was declared. Of comparisons the largest component is kept
     if so requested. Raises ValueError also if a threshold has all scores on one side.
     """
+    table, options = _read_for(path, settings, columns)
+    data = _container_of(settings.kind, table, settings.layout, options)
+    only_predicted: list[str] = []
+    if predicted is not None and settings.kind in ("rankings", "labels") and options["categories"] is None:
+        from ..reports.study import labels_of
+
+        only_predicted = sorted(set(labels_of(predicted)) - set(data.categories.tolist()))
+    if only_predicted:
+        options["categories"] = [*data.categories.tolist(), *only_predicted]
+        data = _container_of(settings.kind, table, settings.layout, options)
+    data = _cleaned(data, settings, table)
+    if settings.kind == "scores":
+        _check_thresholds(data, settings.thresholds)
+    if settings.largest_component:
+        data = _largest_component(data)
+    return data, only_predicted
+
+
+def read_votes(
+    path: Path, settings: Settings, columns: Sequence[str]
+) -> tuple["Comparisons", dict[str, Any]]:
+    """Read the votes of a fit; return also what the builder needs of their covariates, nothing if there are none."""
+    if not settings.vote_covariates:
+        return read_annotations(path, settings, columns)[0], {}
+    table, options = _read_for(path, settings, columns)
+    data = _cleaned(_container_of(settings.kind, table, settings.layout, options), settings, table)
+    if settings.largest_component:
+        data = _largest_component(data)
+    return data, {"vote_covariates": _votes_one_by_one(path, table, settings, data.items)}
+
+
+def _votes_one_by_one(path: Path, table: "_Read", settings: Settings, items: np.ndarray) -> dict[str, Any]:
+    """Columns of the votes on these items, a row for each, with those of their covariates as numbers."""
+    found = table.header.found
+    for name in settings.vote_covariates:
+        if name in found or name in found.values():
+            raise ValueError(f"--vote-covariate {name}: that column has the votes themselves; name another")
+    names = {**found, **{name: name for name in (*settings.vote_covariates, *settings.rater_attributes)}}
+    cells = _cells(table.frame, list(dict.fromkeys(names.values())))
+    own = {role: cells[name] for role, name in names.items()}
+    for name in settings.vote_covariates:
+        numbers = as_numbers(path, name, own[name])
+        _check_cells(path, name, own[name], np.isfinite(numbers), "is not a finite number; correct the cell")
+        own[name] = numbers.tolist()
+    rows = np.arange(len(own["left"]))
+    if settings.missing == "drop":
+        rows = rows[[not any(is_blank(column[row]) for column in own.values()) for row in rows]]
+    known = {*items.tolist()}
+    rows = rows[[own["left"][row] in known and own["right"][row] in known for row in rows]]
+    if "count" in own:
+        rows = np.repeat(rows, [int(number_of(own["count"][row]) or 0) for row in rows])
+    roles = [role for role in ("left", "right", "winner", "rater") if role in own]
+    return {name: [own[name][row] for row in rows] for name in (*roles, *settings.vote_covariates)}
+
+
+def _read_for(path: Path, settings: Settings, columns: Sequence[str]) -> tuple["_Read", dict[str, Any]]:
+    """Read the table of a fit; return also the options of its container."""
     options: dict[str, Any] = {
         "categories": None if settings.categories is None else declared_categories(settings.categories),
         "bounds": settings.bounds,
@@ -246,24 +305,17 @@ def read_annotations(
         settings.rater_attributes,
         source=settings.source,
         anonymize=settings.anonymize,
+        vote_covariates=settings.vote_covariates,
     )
-    data = _container_of(settings.kind, table, settings.layout, options)
-    only_predicted: list[str] = []
-    if predicted is not None and settings.kind in ("rankings", "labels") and options["categories"] is None:
-        from ..reports.study import labels_of
+    return table, options
 
-        only_predicted = sorted(set(labels_of(predicted)) - set(data.categories.tolist()))
-    if only_predicted:
-        options["categories"] = [*data.categories.tolist(), *only_predicted]
-        data = _container_of(settings.kind, table, settings.layout, options)
-    data = _cleaned(data, settings, table)
-    if settings.kind == "scores":
-        _check_thresholds(data, settings.thresholds)
-    if settings.largest_component:
-        whole, data = data, data.largest_component()
-        if dropped := len(whole.items) - len(data.items):
-            print_text(f"--largest-component leaves out {dropped:,} of the {len(whole.items):,} items")
-    return data, only_predicted
+
+def _largest_component(whole: "Comparisons") -> "Comparisons":
+    """Keep the largest component of the items, and say how many are left out."""
+    data = whole.largest_component()
+    if dropped := len(whole.items) - len(data.items):
+        print_text(f"--largest-component leaves out {dropped:,} of the {len(whole.items):,} items")
+    return data
 
 
 def _cleaned(data: Any, settings: Settings, table: "_Read") -> Any:
@@ -292,7 +344,7 @@ def _cleaned(data: Any, settings: Settings, table: "_Read") -> Any:
     if (repeated := len(data) - len(once)) and settings.drop_duplicates:
         print_note(f"--drop-duplicates leaves out {repeated:,} of the {len(data):,} annotations")
         return once
-    if repeated and "count" not in table.header.found:
+    if repeated and "count" not in table.header.found and not settings.vote_covariates:
         print_note(
             f"{repeated:,} of the {len(data):,} annotations repeat another of the same rater exactly, and are counted again; "
             "--drop-duplicates counts each once"
@@ -405,14 +457,17 @@ def _read_layout(
     *,
     source: str | None = None,
     anonymize: bool = False,
+    vote_covariates: Sequence[str] = (),
 ) -> _Read:
     """Read a table of annotations, and say how if it is not plain; with `anonymize` without the names of the raters."""
-    with _quoting(columns, layout, attributes, anonymize):
+    with _quoting(columns, layout, [*attributes, *vote_covariates], anonymize):
         (table, columns), raters = read_source(path, kind, columns, layout=layout, source=source), None
         header = _annotation_header(path, table.names, kind, columns, layout, attributes)
         if anonymize:
             table, header, raters = _without_names(table, header, layout)
-        numbers = ["score"] if layout == "long" else header.free() if layout == "wide" else []
+        numbers = (
+            ["score", *vote_covariates] if layout == "long" else header.free() if layout == "wide" else []
+        )
         frame = _renamed(table, header, numbers)
         free = [] if layout == "long" else _free_columns(frame, header, kind, layout)
         if layout == "wide" and not header.listed:
@@ -587,6 +642,14 @@ def _check_attributes(path: Path, names: Sequence[str], attributes: Sequence[str
     if missing:
         raise ValueError(
             f"{path}: there is no column {missing[0]!r} that says something of the raters; the columns are {first_reprs(names)}"
+        )
+
+
+def _check_covariates(path: Path, names: Sequence[str], covariates: Sequence[str]) -> None:
+    """Raise unless the table has the columns of covariates of the votes."""
+    if missing := [name for name in covariates if name not in names]:
+        raise ValueError(
+            f"{path}: there is no column {missing[0]!r} for --vote-covariate; the columns are {first_reprs(names)}"
         )
 
 

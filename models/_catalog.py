@@ -41,7 +41,7 @@ _KINDS = (
         "comparisons",
         "Comparisons",
         "bradley_terry",
-        (*_LAW_OF_VOTES, "raters", "rater_attribute", "largest_component", *_OF_ALL),
+        (*_LAW_OF_VOTES, "raters", "rater_attribute", "vote_covariate", "largest_component", *_OF_ALL),
         _LAW_OF_VOTES,
     ),
     AnnotationKind(

@@ -52,6 +52,7 @@ from .sections.scores import (
     rater_sections,
 )
 from .sections.sensitivity import prior_part, sensitivity_sections
+from .sections.vote_covariates import favours_in_words
 from .study import Groups, Joint, Settings, Study
 from .wording import first_names, percent, percent_with_interval, with_interval
 
@@ -79,6 +80,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
             f"The certainty of the risk is below .99 for {_share_below(own.facts)} of the items."
         ),
         "features": worth_in_words,
+        "vote_covariates": favours_in_words,
         "ask_next": _question,
     }
     said = [sentence for key, make in makers.items() if key in by_key and (sentence := make(by_key[key]))]

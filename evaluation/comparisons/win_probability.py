@@ -4,7 +4,8 @@
     Bradley-Terry    F = expit(x);      with ties  e^{x/2} : e^{-x/2} : nu for i, j, a tie (Davidson)
     Thurstone        F = Phi(x);        with ties  Phi(x - t), Phi(-x - t) and the rest a tie (threshold)
 
-nu and t are ``tie`` of the posterior. Without ``tie``, every vote has a winner.
+nu and t are ``tie`` of the posterior. Without ``tie``, every vote has a winner. Covariates of votes (``vote_effect``) are
+taken to be zero: the two answers do not differ in them.
 
 References
 ----------
@@ -31,6 +32,9 @@ def win_probability(
     tree: xr.DataTree, *, link: Link | None = None, reliability: float | Literal["mean"] = "mean"
 ) -> xr.Dataset:
     """Return the posterior expected probabilities that an item wins a vote against another, or ties.
+
+    They are those of a vote without an advantage of the left side and, of a model with covariates of votes such as lengths
+    (``vote_effect``), of two answers that do not differ in them.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from ..metric_names import CONCORDANCE
 from ..page import Row, Section, table_rows
 from ..wording import interval, with_interval
 from .metrics import difference_sentence, shown_pairs
+from .vote_covariates import at_equal_covariates, covariate_sections, has_covariates, names_of_covariates
 
 SAMPLE = ("chain", "draw")
 NAMED = 6  # raters named in a sentence
@@ -312,6 +313,8 @@ def model_in_words(tree: xr.DataTree) -> str:
     sides = "may have an advantage" if "left_bias" in posterior else "has no advantage"
     if sides_by_rater(tree):
         sides += ", another for each rater"
+    if has_covariates(tree):
+        sides += f"; a vote also depends on how the two differ in {names_of_covariates(tree)}"
     return f"{raters}; {ties}; the left side {sides}. {tastes_in_words(tree, PROB)}".rstrip() + " "
 
 
@@ -357,14 +360,15 @@ def vote_sections(tree: xr.DataTree, votes: Comparisons) -> list[Section]:
     plot = plots.leaderboard(intervals, groups, most=MOST_DRAWN)
     own = {"facts": facts, "alarm": bool(facts["warnings"])}
     sections = [Section("Leaderboard", text, [plot], board, "leaderboard", key="leaderboard", **own)]
-    text = f"{scale_in_words(tree)} {equals_in_words(tree, PROB)}".rstrip()
+    parts = (scale_in_words(tree), equals_in_words(tree, PROB), at_equal_covariates(tree))
+    text = " ".join(filter(None, parts))
     sections.append(Section("Quality", text, [plots.quality_forest(intervals, most=MOST_DRAWN)]))
     if raters := rater_rows(tree, votes, PROB, sides):
         sections.append(_raters_section(tree, votes, raters, one_sided))
     best = ids_by_rank(tree, board)[:MOST_MET]
     whole = "" if len(board) <= MOST_MET else f" The {MOST_MET} best items are shown."
     sections.append(_wins_section(tree, best, whole))
-    return sections
+    return [*sections, *covariate_sections(tree, PROB)]
 
 
 def _raters_section(
@@ -406,9 +410,10 @@ def _wins_section(tree: xr.DataTree, ids: list[Any], whole: str) -> Section:
             rows.append(row | {"P(loses)": float(expected["win"][j, i]), "P(better)": float(above[i, j])})
     label = "points of row against column" if ties else "P(row beats column)"
     half = " A tie is half a point." if ties else ""
+    alike = f", if they do not differ in {names_of_covariates(tree)}" if has_covariates(tree) else ""
     text = (
-        f"How the vote of an average rater between two items would go.{half}{whole} In the table neighbours in rank come first, "
-        "and P(better) is the probability that the quality of the item is above that of the other."
+        f"How the vote of an average rater between two items would go{alike}.{half}{whole} In the table neighbours in rank come "
+        "first, and P(better) is the probability that the quality of the item is above that of the other."
     )
     figure = plots.win_matrix(expected["points"], ids, label=label)
     return Section("Win probabilities", text, [figure], rows, "wins", key="wins")
