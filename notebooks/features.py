@@ -1,6 +1,7 @@
 # ---
 # jupyter:
 #   jupytext:
+#     formats: ipynb,py:percent
 #     text_representation:
 #       extension: .py
 #       format_name: percent
@@ -12,6 +13,8 @@
 # Four hundred mails, of which three people answered for three hundred, each right four times in five. Whether a mail is spam also
 # depends on two of its features, its length and its links. What do the features add to the answers, and what do they say of the
 # other hundred?
+#
+# *Runs in less than a minute on two cores.*
 
 # %%
 import numpy as np

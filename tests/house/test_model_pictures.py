@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from matplotlib.testing.compare import compare_images
+from matplotlib.testing.exceptions import ImageComparisonFailure
 from raterzoo import models
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -29,6 +30,14 @@ def test_each_has_a_picture():
     assert QUICK in BY_NUTS
 
 
+def alike(kept, found):
+    """Tell whether two pictures are of one size and, up to the draws of another processor, the same."""
+    try:
+        return compare_images(kept, found, tol=10) is None
+    except ImageComparisonFailure:  # of other sizes
+        return False
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] * (name != QUICK)) for name in BY_NUTS]
@@ -36,6 +45,5 @@ def test_each_has_a_picture():
 def test_its_code_draws_it(name, tmp_path):
     found = tmp_path / "found.png"
     subprocess.run([sys.executable, "-c", DRAW, DOCS / "_extensions", name, found], check=True)
-    assert compare_images(KEPT / f"{name}.png", found, tol=10) is None, REMEDY
-    other = next(path for path in KEPT.glob("*.png") if path.stem != name)
-    assert compare_images(other, found, tol=10) is not None
+    assert alike(KEPT / f"{name}.png", found), REMEDY
+    assert not any(alike(path, found) for path in KEPT.glob("*.png") if path.stem != name)
