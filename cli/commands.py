@@ -101,9 +101,10 @@ def _check_header(
         anonymize=anonymize,
         vote_covariates=settings.vote_covariates,
     )
-    if predictions is not None:
-        question = chosen_question(columns, settings.kind)
-        check_prediction_header(predictions, settings.kind, question=question)
+    for table in (predictions, settings.prior_predictions):
+        if table is not None:
+            question = chosen_question(columns, settings.kind)
+            check_prediction_header(table, settings.kind, question=question)
 
 
 app = typer.Typer(

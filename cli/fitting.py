@@ -21,9 +21,11 @@ from ..models._catalog import annotation_kinds
 from ..models.data.connectivity import components_in_words, connected_components
 from ..models.data.errors import DataError
 from ..reports.posterior_files import kept_posterior
+from ..reports.sections.fit import strength_in_words
 from ..reports.sections.scores import misfit_in_words
 from ..reports.study import Settings
 from .features import features_of
+from .prior_predictions import PRIOR, prior_tables, read_prior_predictions
 from .tables import read_annotations, read_predictions, read_votes
 from .terminal import print_note, print_text
 
@@ -59,7 +61,10 @@ def _options_named() -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        error.where = error.where.replace("argument vote_covariates", "--vote-covariate")
+        for argument, option in {"vote_covariates": "--vote-covariate", PRIOR: "--prior-predictions"}.items():
+            error.where = error.where.replace(f"argument {argument}", option)
+        for python, option in OPTIONS.items():
+            error.remedy = error.remedy.replace(python, option)
         raise
 
 
@@ -118,7 +123,9 @@ OPTIONS = {
     "or leave the prediction out": "or leave the row out",
     ", or pass new_items='add' to take items that no rater answered": "",
     "read the labels with categories= that have it": "add it to --categories",
-}  # remedies of `with_predictions` -> the same on the command line
+    ", or leave the items that nobody annotated out: predictions.sel(item=[...])": "",
+    "read the annotations with categories= that have it": "add it to --categories",
+}  # remedies of predictions -> the same on the command line
 
 
 def _read(
@@ -129,7 +136,9 @@ def _read(
     if settings.kind == "comparisons":
         return read_votes(annotations, settings, columns)
     if predictions is None:
-        return read_annotations(annotations, settings, columns)[0], {}
+        prior = read_prior_predictions(settings)
+        data, _ = read_annotations(annotations, settings, columns, prior)
+        return data, prior_tables(data, prior, settings)
     predicted = read_predictions(predictions, [], missing=settings.missing)
     alone, _ = read_annotations(annotations, settings, columns, predicted)
     if settings.kind == "labels":
@@ -181,6 +190,8 @@ def fit_to_file(
             builder = partial(build, data, settings, tables=further)
             (tree,) = draw(builder, settings, store=store, predictive=predictive).values()
         print_text(inference.diagnose(tree).attrs["verdict"])
+        if said := strength_in_words(tree):
+            print_text(said)
         if settings.kind == "scores" and (misfit := misfit_in_words(scale_ends(tree))):
             print_text(misfit)
         if output.suffix == ".nc":
@@ -235,6 +246,10 @@ def fit_divided(
         divided, belief = DIVIDED[settings.kind]
         raise ValueError(
             f"--workers: {settings.model} is drawn by one process; --model {divided} is divided, but {belief}"
+        )
+    if settings.prior_predictions is not None:
+        raise ValueError(
+            "--prior-predictions: their strength joins all items, which one process draws; leave --workers and --scheduler out"
         )
     if settings.features is not None:
         raise ValueError(

@@ -308,6 +308,22 @@ Features = Annotated[
     ),
 ]
 
+PriorPredictions = Annotated[
+    Path | None,
+    typer.Option(
+        "--prior-predictions",
+        help="For plackett_luce and dirichlet: table of the probabilities of one classifier, item, category, score, or a column "
+        "for each category. They become part of the prior, with a strength that is learnt. Do not judge that classifier by the "
+        "result.",
+    ),
+]
+PriorClassifier = Annotated[
+    str | None,
+    typer.Option(
+        "--prior-classifier", help="With --prior-predictions: the classifier, if the table has several."
+    ),
+]
+
 # --- Groups of options that several commands take ---
 
 
@@ -335,9 +351,11 @@ class CategoryOptions:
 
 @dataclass
 class FeatureOptions:
-    """Features of the items."""
+    """What is known of the items beside the annotations: their features, and probabilities of a classifier."""
 
     features: Features = None
+    prior_predictions: PriorPredictions = None
+    prior_classifier: PriorClassifier = None
 
 
 @dataclass
@@ -369,7 +387,7 @@ class GroupOptions(SharingOptions):
 
 
 # `report` has --groups, of categories
-ARGUMENT_OF_OPTION = {"groups_of_raters": "groups"}
+ARGUMENT_OF_OPTION = {"groups_of_raters": "groups", "prior_classifier": "classifier"}
 OPTION_OF_ARGUMENT = {argument: option for option, argument in ARGUMENT_OF_OPTION.items()}
 
 
@@ -574,6 +592,14 @@ def _reliabilities(text: str) -> tuple[float, ...]:
     return tuple(int(v) if v == int(v) else v for v in values)
 
 
+NO_PRIORS = {
+    "reliability",
+    "features",
+    "prior_predictions",
+    "classifier",
+}  # arguments that have a place of their own
+
+
 def settings_of(
     kind: str,
     model: str | None,
@@ -602,7 +628,7 @@ def settings_of(
         if number < least:
             raise ValueError(f"--{name} {number}: expected a whole number from {least}")
     entry = catalog[model]
-    arguments = {*entry.options, *annotation_kinds[kind].arguments} - {"reliability", "features"}
+    arguments = {*entry.options, *annotation_kinds[kind].arguments} - NO_PRIORS
     priors = {name: value for name, value in given.items() if name in arguments}
     if "raters" in given:
         priors["reliability"] = given["raters"].replace("-", " ")
@@ -614,6 +640,8 @@ def settings_of(
         raise ValueError(
             f"--model {model}: say the column with the group of the rater, such as their kind: {flag('groups')} kind"
         )
+    if "classifier" in given and "prior_predictions" not in given:
+        raise ValueError("--prior-classifier: name the table of its probabilities: --prior-predictions FILE")
     if "vote_covariate" in given:
         _check_one_by_one(given)
     return Settings(
@@ -635,6 +663,8 @@ def settings_of(
         drop_duplicates=given.get("drop_duplicates", False),
         merge_look_alikes=given.get("merge_look_alikes", False),
         features=given.get("features"),
+        prior_predictions=given.get("prior_predictions"),
+        prior_classifier=given.get("classifier"),
         vote_covariates=tuple(dict.fromkeys(given.get("vote_covariate", ()))),
         has_reliability="reliability" in entry.options,
         priors=priors,

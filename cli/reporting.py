@@ -21,6 +21,7 @@ from ..reports.study import Joint, Study
 from .exports import chosen_question
 from .fitting import build, draw, with_classifiers
 from .options import alike_in_words
+from .prior_predictions import prior_tables, read_prior_predictions
 from .tables import (
     check_side_metrics,
     read_annotations,
@@ -110,12 +111,14 @@ def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], setti
         predicted = read_predictions(sources.predictions, [], missing=settings.missing, question=question)
     _check_metrics(sources, predicted)
     groups = read_groups(sources.groups) if sources.groups else None
-    data, only_predicted = read_annotations(annotations, settings, columns, predicted)
+    prior = read_prior_predictions(settings)
+    data, only_predicted = read_annotations(annotations, settings, columns, predicted, prior)
     predicted = predicted if predicted is None else with_complement(predicted, data.categories)
     groups = groups and groups.of(data.categories.tolist())
     if predicted is not None:
         match_items(data.items, predicted["item"].to_numpy())
-    built = {own: build(data, settings, own) for own in settings.reliabilities}
+    tables = prior_tables(data, prior, settings)
+    built = {own: build(data, settings, own, tables) for own in settings.reliabilities}
     trees = draw(built.__getitem__, settings)
     joint = None
     if predicted is not None and settings.kind == "labels":

@@ -227,9 +227,9 @@ def has_categories(posterior: Path) -> bool:
 
 
 def read_annotations(
-    path: Path, settings: Settings, columns: Sequence[str], predicted: "xr.DataArray | None" = None
+    path: Path, settings: Settings, columns: Sequence[str], *predicted: "xr.DataArray | None"
 ) -> tuple[Any, list[str]]:
-    """Read the annotations of a fit; return also the categories that only `predicted` names.
+    """Read the annotations of a fit; return also the categories that only tables of `predicted` categories name.
 
     These are added to the closed set unless that was declared. Of comparisons the largest component is kept
     if so requested. Raises ValueError also if a threshold has all scores on one side.
@@ -237,10 +237,12 @@ def read_annotations(
     table, options = _read_for(path, settings, columns)
     data = _container_of(settings.kind, table, settings.layout, options)
     only_predicted: list[str] = []
-    if predicted is not None and settings.kind in ("rankings", "labels") and options["categories"] is None:
+    given = [own for own in predicted if own is not None]
+    if given and settings.kind in ("rankings", "labels") and options["categories"] is None:
         from ..reports.study import labels_of
 
-        only_predicted = sorted(set(labels_of(predicted)) - set(data.categories.tolist()))
+        names = {name for own in given for name in labels_of(own)}
+        only_predicted = sorted(names - set(data.categories.tolist()))
     if only_predicted:
         options["categories"] = [*data.categories.tolist(), *only_predicted]
         data = _container_of(settings.kind, table, settings.layout, options)

@@ -53,6 +53,8 @@ class Settings:
     drop_duplicates: bool = False  # count each repeated answer of a rater once
     merge_look_alikes: bool = False  # take ids and categories that look alike as one
     features: Path | None = None  # file of features of the items
+    prior_predictions: Path | None = None  # file of probabilities of a classifier, for the prior
+    prior_classifier: str | None = None  # the one of several in that file
     vote_covariates: tuple[str, ...] = ()  # comparisons: columns, left minus right
     has_reliability: bool = False  # the model weighs its raters by a given reliability
     # further arguments of the builder; None if they are not known

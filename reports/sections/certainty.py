@@ -16,6 +16,7 @@ from ..wording import share_interval, share_with_interval, with_interval
 from .metrics import metric_rows, scored
 
 MOST_STRIPS = 6
+OWN_GUESS = "(the posterior)"  # so that it is not taken for a classifier in the prior
 NEARLY = 0.99
 ITEMS_SHOWN = 10
 NORMAL_90 = 1.6449  # normal quantile of 90 % intervals from standard errors
@@ -23,7 +24,8 @@ NORMAL_90 = 1.6449  # normal quantile of 90 % intervals from standard errors
 
 def best_guess_scores(tree: xr.DataTree, seed: int) -> xr.Dataset:
     """Return the expected accuracy of the most plausible labels, with uncertainty of raters and items."""
-    return scored(tree, best_guess(tree, seed), ["accuracy"], seed)["accuracy"]
+    guess = best_guess(tree, seed).assign_coords(classifier=OWN_GUESS)
+    return scored(tree, guess, ["accuracy"], seed)["accuracy"]
 
 
 def certainty_in_words(

@@ -8,9 +8,13 @@ import numpy as np
 import xarray as xr
 
 from ... import inference, models
+from ..._messages import short_repr
+from ...evaluation.uncertainty.questions import classifier_in_prior
 from ..page import Section, table_rows
 from ..study import Settings
+from ..wording import with_interval
 
+STRENGTH = "prediction_strength"
 FEW, MANY = 5, 30  # items shown if the draws have converged, and if not
 
 
@@ -27,8 +31,9 @@ def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> S
     if settings.priors is not None:
         others = [f"{name} = {value}" for name, value in settings.priors.items() if value is not True]
         priors = ", ".join(others) or "Default priors"
+    prior = f"{said} " if (said := strength_in_words(tree)) else ""
     text = (
-        f"{entry.summary}. {further}{trust}{_features_in_words(tree)}{priors}; drawn by "
+        f"{entry.summary}. {further}{trust}{_features_in_words(tree)}{prior}{priors}; drawn by "
         f"{tree.attrs['method']} in {tree.attrs['seconds']:.1f} seconds, seed {tree.attrs['seed']}."
     )
     sizes = tree["posterior"].sizes
@@ -43,6 +48,8 @@ def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> S
         "chains": sizes["chain"],
         "draws": sizes["draw"],
     }
+    if prior:
+        facts["prior_predictions"] = prediction_strength(tree)
     return Section("Model", text, key="model", facts=facts)
 
 
@@ -50,6 +57,27 @@ def _features_in_words(tree: xr.DataTree) -> str:
     """Return a sentence on the features of the items; "" if the model has none."""
     n = tree["posterior"].sizes.get("feature", 0)
     return f"The truth depends on {n:,} standardised feature{'s' * (n > 1)} of the items. " if n else ""
+
+
+def prediction_strength(tree: xr.DataTree) -> dict[str, Any]:
+    """Return the classifier in the prior, and mean and 90 % interval of the strength of its predictions."""
+    draws = tree["posterior"][STRENGTH].to_numpy()
+    lower, upper = np.quantile(draws, [0.05, 0.95]).tolist()
+    ends = {"mean": float(draws.mean()), "lower": lower, "upper": upper}
+    return {"classifier": classifier_in_prior(tree), **ends}
+
+
+def strength_in_words(tree: xr.DataTree) -> str:
+    """Return sentences on the strength of predictions in the prior, with its 90 % interval; "" without any."""
+    if STRENGTH not in tree["posterior"]:
+        return ""
+    found = prediction_strength(tree)
+    strength = with_interval(found["mean"], found["lower"], found["upper"], 2)
+    return (
+        f"The prior uses the classifier {short_repr(found['classifier'])}, with strength {strength}: a probability of 1 adds as "
+        "much to the concentration of its category, and near zero its predictions tell little. Do not judge this classifier by "
+        "the posterior."
+    )
 
 
 def convergence_section(tree: xr.DataTree) -> Section:

@@ -16,6 +16,7 @@ from ..page import Section, table_rows
 from ..study import Study
 from ..wording import first_names, interval, percent, share_interval, share_with_interval, with_interval
 from .certainty import NORMAL_90, best_guess_scores
+from .fit import STRENGTH
 from .metrics import metric_rows, order_of, scored
 
 CERTAINTY = "certainty"
@@ -194,6 +195,11 @@ def sensitivity_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Sec
             "raters, so that no prior can be scaled item by item: fit again with another model or prior, and compare."
         )
         return [Section("Sensitivity", text, key="sensitivity")]
+    if STRENGTH in study.tree["posterior"]:
+        text += (
+            " The items share the strength of the predictions in the prior, so that neither can be varied by item: fit again "
+            "with another reliability, or without these predictions, and compare."
+        )
     sections = [Section("Sensitivity", text, key="sensitivity")]
     steps = _steps(study, found)
     if len(steps) > 1:
@@ -211,7 +217,8 @@ def _steps(study: Study, found: dict[str, xr.Dataset]) -> dict[float, Step]:
     }
     sizes = study.tree["posterior"].sizes
     few = sizes["chain"] * sizes["draw"] < FEWEST_DRAWS
-    if len(steps) > 1 or few or study.settings.model not in MODELS:
+    shared = STRENGTH in study.tree["posterior"]
+    if len(steps) > 1 or few or shared or study.settings.model not in MODELS:
         return steps
     for r in (first / STEP, first * STEP):
         steps[round(r, 3)] = _reweighted(study, round(r, 3))
