@@ -605,7 +605,7 @@ def _holds_other_things(name: str, cells: Mapping[str, set[Any]], kind: str) -> 
 
 def _cells(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
     """Cells of columns by name."""
-    return {name: column.values for name, column in named_columns(frame, {n: n for n in names}).items()}
+    return {name: list(column.values) for name, column in named_columns(frame, {n: n for n in names}).items()}
 
 
 def _with_numbers(free: Sequence[str], cells: Mapping[str, Sequence[Any]]) -> list[str]:
@@ -920,7 +920,7 @@ def _columns(path: Path, needed: Sequence[str]) -> dict[str, list[Any]]:
                 f"group; the columns are {first_reprs(names)}"
             )
     roles = {name: name for name in (*needed, "value") if name in names}
-    return {name: column.values for name, column in named_columns(table.columns, roles).items()}
+    return {name: list(column.values) for name, column in named_columns(table.columns, roles).items()}
 
 
 def _texts(path: Path, column: str, texts: list[Any]) -> list[str]:

@@ -22,7 +22,7 @@ from tests.support.printed_code import (
 )
 
 ROOT = Path(__file__).parents[2]
-LONG = {ROOT / "docs/planning.md"}
+LONG = {ROOT / "docs/planning.md", ROOT / "docs/recipes/features.md"}
 RUN = [
     pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=[pytest.mark.slow] * (page in LONG))
     for page in PAGES
