@@ -42,7 +42,8 @@ def next_to_ask(
     tree : DataTree
         Posterior of comparisons with ``quality`` (chain, draw, item) and, unless all raters are alike,
         ``reliability`` (chain, draw, rater); ``tie``, ``left_bias``, of all raters or by rater, and ``taste``,
-        which the raters of a group share, are used if present. Or a posterior of
+        which the raters of a group share, are used if present; covariates of votes (``vote_effect``) are zero in a question.
+        Or a posterior of
         labels or rankings with ``plausibility``, and ``confusion`` where the truth is one category.
     candidates : sequence of pairs of item ids, optional
         For comparisons: pairs to ask about, the left item first; by default all.
