@@ -34,6 +34,7 @@ LEFT_OUT = (
     "raterzoo.inference.costs",
     "raterzoo.models._catalog",
     *(f"{DATA}.{module}" for module in ("reading", "container", "coded_rows", "errors", "published")),
+    *(f"{DATA}.features.{own}" for own in ("_read", "_rows_of")),
     *(f"{DATA}.{own}" for own in ("labels.Labels", "rankings.PartialRankings", "scores.Scores")),
     *(
         f"{DATA}.{own}" for own in ("comparisons.Comparisons", "prior_arguments.LIKELIHOOD_POWER")

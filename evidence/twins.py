@@ -241,9 +241,9 @@ OF_FEATURES = (
          told=lambda: _with_features(designs.features().roll(item=1, roll_coords=False))),
     Twin("effects of the other sign", FEATURED, "nuts", "calibration", told=lambda: _with_features(-designs.features())),
     Twin("the prior counts twice", FEATURED, "nuts", "calibration",
-         told=lambda: _with_features(None, ("prior_of_items", (LOG_ODDS, LOG_ODDS.replace("= ", "= 2 * (") + ")")))),
+         told=lambda: _with_features(None, ("prior_of_truth", (LOG_ODDS, LOG_ODDS.replace("= ", "= 2 * (") + ")")))),
     Twin("the prior is left out of the law", FEATURED, "nuts", "calibration",
-         told=lambda: _with_features(None, ("prior_of_items", (LOG_ODDS, LOG_ODDS.replace("pt.dot(", "0.0 * pt.dot("))))),
+         told=lambda: _with_features(None, ("prior_of_truth", (LOG_ODDS, LOG_ODDS.replace("pt.dot(", "0.0 * pt.dot("))))),
     Twin("effects without their Jacobian", FEATURED, "nuts", "invariance", told=_without_volume),
 )  # fmt: skip
 

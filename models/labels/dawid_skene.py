@@ -7,7 +7,7 @@ import pymc as pm
 from .._catalog import recorded
 from .._hierarchy import annotation_model
 from ..data.labels import Labels
-from .features_of_items import feature_coords, prior_of_items, read_features
+from .features_of_items import feature_coords, prior_of_truth, read_features
 from .observed import (
     concentration_of_confusion,
     coords_of,
@@ -102,5 +102,5 @@ def dawid_skene(
     with annotation_model(coords | feature_coords(own)) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
-        observe_labels(labels, prior_of_items(labels, prevalence, own), confusion)
+        observe_labels(labels, prior_of_truth(labels, prevalence, own), confusion)
     return model

@@ -28,7 +28,7 @@ def feature_coords(features: ItemFeatures | None) -> dict[str, np.ndarray]:
     return {} if features is None else {"feature": features.names.astype(str)}
 
 
-def prior_of_items(
+def prior_of_truth(
     labels: Labels, prevalence: TensorVariable, features: ItemFeatures | None
 ) -> TensorVariable:
     """Register ``feature_scale`` and ``feature_effect``; return the prior of each item's true category (item, category).

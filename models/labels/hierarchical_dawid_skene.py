@@ -11,7 +11,7 @@ from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_number
 from ..data.labels import Labels
 from ..data.raters import rater_groups
-from .features_of_items import feature_coords, prior_of_items, read_features
+from .features_of_items import feature_coords, prior_of_truth, read_features
 from .observed import HelmertRotation, coords_of, observe_labels, prevalence_prior, require_identified_raters
 
 __all__ = ["hierarchical_dawid_skene"]
@@ -139,7 +139,7 @@ def hierarchical_dawid_skene(
         centre = mean if who is None else _means_of_groups(mean, scale_of_groups)[who]
         log_odds = centre + sd * deviation
         confusion = pm.Deterministic("confusion", softmax(log_odds, axis=-1), dims=dims)
-        prior = prior_of_items(labels, prevalence, own)
+        prior = prior_of_truth(labels, prevalence, own)
         observe_labels(labels, prior, cast(TensorVariable, confusion))
     return model
 

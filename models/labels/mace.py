@@ -10,7 +10,7 @@ from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from ..data.labels import Labels
 from ..data.prior_arguments import positive_pair
-from .features_of_items import feature_coords, prior_of_items, read_features
+from .features_of_items import feature_coords, prior_of_truth, read_features
 from .observed import coords_of, observe_labels, prevalence_or_uniform, require_identified_raters
 
 __all__ = ["mace"]
@@ -111,6 +111,6 @@ def mace(
         spammed = ((1 - competence)[:, None] * spam)[:, None, :]
         known = competence[:, None, None] * np.eye(n)
         confusion = pm.Deterministic("confusion", known + spammed, dims=dims)
-        prior = prior_of_items(labels, prevalence, own)
+        prior = prior_of_truth(labels, prevalence, own)
         observe_labels(labels, prior, cast(TensorVariable, confusion))
     return model

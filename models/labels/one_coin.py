@@ -8,7 +8,7 @@ from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_pair
 from ..data.labels import Labels
 from ..data.prior_arguments import positive_pair
-from .features_of_items import feature_coords, prior_of_items, read_features
+from .features_of_items import feature_coords, prior_of_truth, read_features
 from .observed import (
     ability_confusion,
     coords_of,
@@ -101,5 +101,5 @@ def one_coin(
         prevalence = prevalence_prior(labels, prevalence_concentration)
         ability = pm.Beta("ability", right, wrong, dims="rater")
         confusion = ability_confusion(ability[:, None], len(labels.categories))
-        observe_labels(labels, prior_of_items(labels, prevalence, own), confusion)
+        observe_labels(labels, prior_of_truth(labels, prevalence, own), confusion)
     return model

@@ -14,7 +14,7 @@ from ..data.labels import Labels, expand_answers
 from ..data.prior_arguments import confusion_concentrations, positive_pair
 from ..data.sharing_groups import NO_GROUP, Groups, sharing_groups
 from ..distributions.shared_guesses import SharedGuesses, guess_logp
-from .features_of_items import feature_coords, prior_of_items, read_features
+from .features_of_items import feature_coords, prior_of_truth, read_features
 from .observed import (
     concentration_of_confusion,
     coords_of,
@@ -158,7 +158,7 @@ def shared_guess(
         share: Any = pt.zeros(n_raters)[copiers].set(shared)
         both = share[:, None, None] * guess[np.maximum(sharing.group, 0)] + (1 - share)[:, None, None] * own
         pm.Deterministic("confusion", both, dims=("rater", *dims))
-        prior = prior_of_items(labels, prevalence, of_items)
+        prior = prior_of_truth(labels, prevalence, of_items)
         _observe(labels, (prior, own, guess, share), sharing.group)
     return model
 

@@ -49,7 +49,7 @@ def test_a_fit_that_is_stopped_says_how_to_go_on(number, annotations, tmp_path, 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_before_anything_is_written_the_same_command_begins_anew(number, annotations, tmp_path, monkeypatch):
-    monkeypatch.setattr(fitting, "build", lambda *_: signal.raise_signal(number))
+    monkeypatch.setattr(fitting, "build", lambda *_, **__: signal.raise_signal(number))
     before = signal.getsignal(signal.SIGTERM)
     for output in ("run.zarr", "run.nc"):
         result = run("fit", annotations, "-o", tmp_path / output, *QUICK)
@@ -87,7 +87,9 @@ def test_a_store_that_is_not_finished_is_resumed_or_the_command_repeated(tmp_pat
 
 
 def test_a_file_that_may_be_half_written_is_named(annotations, tmp_path, monkeypatch):
-    monkeypatch.setattr(fitting, "draw", lambda *_, **options: {1.0: xr.DataTree()})
+    monkeypatch.setattr(
+        fitting, "draw", lambda *_, **options: {1.0: xr.DataTree.from_dict({"posterior": xr.Dataset()})}
+    )
     monkeypatch.setattr(
         fitting.inference, "diagnose", lambda _: xr.Dataset(attrs={"verdict": ""}), raising=False
     )
