@@ -64,7 +64,8 @@ def predicted_labels(data: Any, concentration: float = 0.7) -> pm.Model:
 def votes_with_covariates(data: Any, sign: float = 1.0) -> pm.Model:
     """Bradley-Terry with ties, and two covariates of each vote; `sign` turns the first."""
     rng, table = np.random.default_rng(1), data.to_table()
-    votes = {name: np.asarray(table[name]).tolist() for name in ("rater", "left", "right", "winner")}
+    names = ("rater", "left", "right", "winner")
+    votes = {name: np.repeat(np.asarray(table[name]), data.count).tolist() for name in names}
     covariates = {"length": sign * rng.normal(size=len(data)), "style": rng.integers(-1, 2, len(data))}
     return models.bradley_terry(data, ties="davidson", vote_covariates=votes | covariates)
 

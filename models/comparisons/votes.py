@@ -111,6 +111,4 @@ def _refuse_other_votes(pairs: Comparisons, key: np.ndarray) -> None:
         counted[vote] -= 1
     if left := sum(counted.values()):
         remedy = "pass the table that the comparisons were read from, one row for each vote"
-        raise DataError(
-            f"{left:,} votes of the comparisons have no row", value=left, remedy=remedy, where=WHERE
-        )
+        raise DataError(f"{left:,} votes of the comparisons have no row", value=left, remedy=remedy)
