@@ -240,8 +240,6 @@ OF_FEATURES = (
     Twin("features of the next item", FEATURED, "nuts", "calibration",
          told=lambda: _with_features(designs.features().roll(item=1, roll_coords=False))),
     Twin("effects of the other sign", FEATURED, "nuts", "calibration", told=lambda: _with_features(-designs.features())),
-    Twin("the prior counts four times", FEATURED, "nuts", "calibration",
-         told=lambda: _with_features(None, ("prior_of_truth", (LOG_ODDS, LOG_ODDS.replace("= ", "= 4 * (") + ")")))),
     Twin("the prior is left out of the law", FEATURED, "nuts", "calibration",
          told=lambda: _with_features(None, ("prior_of_truth", (LOG_ODDS, LOG_ODDS.replace("pt.dot(", "0.0 * pt.dot("))))),
     Twin("effects without their Jacobian", FEATURED, "nuts", "invariance", told=_without_volume),
