@@ -16,6 +16,9 @@ class CodedCells(Sequence[Any]):
     All are of one type, str or int, and none is missing.
     """
 
+    distinct: list[Any]
+    code: np.ndarray
+
     def __init__(self, distinct: list[Any], code: np.ndarray) -> None:
         self.distinct, self.code = distinct, code
 
