@@ -1,6 +1,7 @@
 """Small annotation designs; each simulation replaces the annotations themselves."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -10,11 +11,13 @@ __all__ = [
     "CATEGORIES",
     "comparisons",
     "features",
+    "few_labels",
     "few_scores",
     "grouped_labels",
     "labels",
     "many_labels",
     "many_scores",
+    "predictions",
     "rankings",
     "scores",
 ]
@@ -34,6 +37,24 @@ def features(items: int = 20) -> xr.DataArray:
     """Two correlated features of items 0, 1, ..."""
     raw = np.random.default_rng(1).normal(size=(items, 2)) @ np.array([[1.0, 0.6], [0.0, 0.8]])
     return xr.DataArray(raw, {"item": np.arange(items)}, dims=("item", "feature"))
+
+
+def predictions(data: Any, seed: int = 1) -> xr.DataArray:
+    """Probabilities of the categories of all items but the last, which has no prediction."""
+    items, categories = data.items[: max(1, len(data.items) - 1)], data.categories
+    p = np.random.default_rng(seed).dirichlet(np.full(len(categories), 0.6), len(items))
+    return xr.DataArray(p, {"item": items, "category": categories}, ("item", "category"))
+
+
+def few_labels(items: int) -> models.Labels:
+    """One label of three categories for each item, by anonymous raters."""
+    names = {
+        "item": np.arange(items),
+        "x": np.ones(items, int),
+        "y": np.zeros(items, int),
+        "z": np.zeros(items, int),
+    }
+    return models.Labels.from_counts(names)
 
 
 @cache

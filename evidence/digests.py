@@ -40,7 +40,6 @@ LEFT_OUT = (
         f"{DATA}.{own}" for own in ("comparisons.Comparisons", "prior_arguments.LIKELIHOOD_POWER")
     ),  # and a text
     *(f"evidence.studies.{own}" for own in ("STUDIES", "FEW_DATA")),
-    *(f"evidence.variants.{own}" for own in ("VARIANTS", "FEW_VARIANTS")),
 )
 """Named in digests, not followed: estimates of costs, records of builders, containers with what reads and validates them,
 and the list of all studies.

@@ -15,10 +15,9 @@ from .calibration import deviation
 from .chains import KEPT
 from .power import PAIRS
 from .records import key_of, read, read_ranks
-from .studies import FEW_DATA, STUDIES
+from .studies import FEW_DATA, STUDIES, methods_of
 from .tasks import Task, kinds_of
 from .twins import Kind
-from .variants import FEW_VARIANTS, VARIANTS, methods_of_study
 
 __all__ = ["write_page"]
 
@@ -107,8 +106,7 @@ def write_page(tasks: list[Task]) -> bool:
     for task in evidence:
         if found[task] and task.kind == "calibration":
             _draw(task)
-    names = (*STUDIES, *VARIANTS)
-    samplers = [(name, method) for name in names for method in methods_of_study(name)]
+    samplers = [(name, method) for name in STUDIES for method in methods_of(name)]
     columns = (*KINDS, "CPU s", "verdict")
     head = f"| model | method | {' | '.join(columns)} |\n" + "|---" * (len(columns) + 2) + "|\n"
     text = INTRODUCTION + _summary(found, (evidence, wrong, placebos)) + head
@@ -219,10 +217,9 @@ def _twin(task: Task, record: Any, passed: str, failed: str) -> str:
 
 
 def _designs() -> str:
-    few = {**FEW_DATA, **FEW_VARIANTS}
     rows = [
-        f"| {name} | {s.design} | {few[name].design if name in few else 'does not apply'} |\n"
-        for name, s in {**STUDIES, **VARIANTS}.items()
+        f"| {s.name} | {s.design} | {FEW_DATA[s.name].design if s.name in FEW_DATA else 'does not apply'} |\n"
+        for s in STUDIES.values()
     ]
     return "\n## Designs\n\n| model | design | few data |\n|---|---|---|\n" + "".join(rows)
 

@@ -14,7 +14,7 @@ from raterzoo.inference.runs.run import ChainPlan
 
 from .chains import KEPT, Chains, chains_of
 from .joint_law import Values
-from .variants import CHAINS
+from .predicted_chains import CHAINS
 
 __all__ = ["ReliabilityChains", "sampler_of"]
 
@@ -58,6 +58,6 @@ class ReliabilityChains(Chains):
 
 
 def sampler_of(name: str) -> type[Chains]:
-    """Return the class of the sampler of a model or variant."""
+    """Return the class of the sampler of the model of a study."""
     own = {"hierarchical_plackett_luce": ReliabilityChains, **CHAINS}
     return own[name] if name in own else chains_of(name)

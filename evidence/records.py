@@ -30,14 +30,12 @@ from . import (
     prior_scores,
     stationarity,
     studies,
-    variants,
 )
 from .digests import EVIDENCE, Definition, Form, Sources
 from .exact_draws import EXACT, ITEMS
 from .rater_chains import sampler_of
-from .studies import FEW_DATA, STUDIES
+from .studies import FEW_DATA, STUDIES, model_of
 from .tasks import Outcome, Task
-from .variants import FEW_VARIANTS, VARIANTS, model_of
 
 __all__ = ["FOLDER", "contents_of", "key_of", "read", "read_ranks", "roots_of", "write"]
 
@@ -54,12 +52,6 @@ OURS = (
     prior_scores,
     stationarity,
     studies,
-)
-LISTS = (
-    (studies.__name__, "STUDIES", STUDIES),
-    (studies.__name__, "FEW_DATA", FEW_DATA),
-    (variants.__name__, "VARIANTS", VARIANTS),
-    (variants.__name__, "FEW_VARIANTS", FEW_VARIANTS),
 )
 EXACTLY = {  # functions that draw exactly, by kind of annotation
     "labels": (read_counted_labels, begin_counted_labels),
@@ -100,7 +92,7 @@ def key_of(task: Task) -> str:
 @cache
 def contents_of(study: str) -> str:
     """Return a digest of what the containers of a study hold: all public fields and properties, whatever code computed them."""
-    held = [own[study].data() for own in (STUDIES, FEW_DATA, VARIANTS, FEW_VARIANTS) if study in own]
+    held = [own[study].data() for own in (STUDIES, FEW_DATA) if study in own]
     held += [EXACT[study].data(ITEMS)] if study in EXACT else []
     return blake2b(repr([_fields_of(data) for data in held]).encode(), digest_size=8).hexdigest()
 
@@ -143,10 +135,10 @@ def _digests_of_form(form: Form) -> list[str]:
 def _digests_of_study(study: str) -> list[list[str]]:
     """Return digests of the members of the lists of studies that are this one."""
     found = []
-    for module, name, own in LISTS:
+    for name, own in (("STUDIES", STUDIES), ("FEW_DATA", FEW_DATA)):
         if study in own:
             place = [*own].index(study)
-            found.append(_digests_of_form(_sources().of_member(Definition(module, name), place)))
+            found.append(_digests_of_form(_sources().of_member(Definition(studies.__name__, name), place)))
     return found
 
 

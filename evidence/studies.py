@@ -14,9 +14,8 @@ from raterzoo.models.distributions.shared_guesses import guess_logp
 
 from . import designs
 
-__all__ = ["FEW_DATA", "STUDIES", "Study", "builder_of", "methods_of"]
+__all__ = ["FEW_DATA", "STUDIES", "Study", "methods_of", "model_of"]
 
-WITH_FEATURES = "_with_features"  # end of the names of studies of models with features
 PRIOR_OF_SCORES = {"mean": 1.5, "mean_weight": 0.4, "shape": 1.7, "rate": 0.9}
 
 
@@ -27,7 +26,7 @@ class Study:
     Attributes
     ----------
     name : str
-        Name of the model in the catalog, followed by `WITH_FEATURES` if it has features.
+        Name of the study: that of the model in the catalog, followed by the option that it is studied with, if any.
     design : str
         Design in words.
     data : callable
@@ -40,6 +39,10 @@ class Study:
         Sweeps of our samplers before the first stored draw, and between stored draws.
     ranked : tuple of str, optional
         Free variables that are ranked; all by default.
+    model : str, optional
+        Name of the model in the catalog, if the study has another.
+    methods : tuple of str, optional
+        Methods that draw the model of this study, if they are not those of the catalog.
     """
 
     name: str
@@ -49,6 +52,8 @@ class Study:
     derived: Callable[[pm.Model, Any], Mapping[str, Any]]
     schedule: tuple[int, int] = (200, 20)
     ranked: tuple[str, ...] | None = None
+    model: str | None = None
+    methods: tuple[str, ...] | None = None
 
     def build(self) -> pm.Model:
         """Build the model of the design."""
@@ -164,11 +169,13 @@ def _featured(study: Study) -> Study:
     """Return the study of the same model with two features, which are correlated."""
     return replace(
         study,
-        name=study.name + WITH_FEATURES,
+        name=f"{study.name}_with_features",
         design=f"{study.design}, 2 features",
         law=lambda data: getattr(models, study.name)(
             data, features=designs.features(len(data.items)), **OF_FEATURES[study.name]
         ),
+        model=study.name,
+        methods=("nuts",),
     )
 
 
@@ -245,6 +252,50 @@ def _rankings(name: str, items: int = 2) -> Study:
     )
 
 
+def predicted_rankings(data: Any, concentration: float = 0.5) -> pm.Model:
+    """Plackett-Luce with predictions."""
+    options = {"prior_predictions": designs.predictions(data), "prediction_scale": 2.0}
+    return models.plackett_luce(data, concentration=concentration, candidates="all", **options)
+
+
+def predicted_labels(data: Any, concentration: float = 0.7) -> pm.Model:
+    """Dirichlet counts with predictions."""
+    return models.dirichlet(
+        data, concentration=concentration, prior_predictions=designs.predictions(data), prediction_scale=2.0
+    )
+
+
+def votes_with_covariates(data: Any, sign: float = 1.0) -> pm.Model:
+    """Bradley-Terry with ties, and two covariates of each vote; `sign` turns the first."""
+    rng, table = np.random.default_rng(1), data.to_table()
+    names = ("rater", "left", "right", "winner")
+    votes = {name: np.repeat(np.asarray(table[name]), data.count).tolist() for name in names}
+    covariates = {"length": sign * rng.normal(size=len(data)), "style": rng.integers(-1, 2, len(data))}
+    return models.bradley_terry(data, ties="davidson", vote_covariates=votes | covariates)
+
+
+def _predicted_counts(design: str, data: Callable[[], Any]) -> Study:
+    return Study(
+        "dirichlet_with_predictions", design, data, predicted_labels, of_items, model="dirichlet", methods=WITH_STRENGTH,
+        schedule=(200, 10),
+    )  # fmt: skip
+
+
+def _predicted_rankings(items: int, design: str) -> Study:
+    alone = _rankings("plackett_luce", items)
+    return replace(
+        alone,
+        name="plackett_luce_with_predictions",
+        design=f"{alone.design}, {design}",
+        law=predicted_rankings,
+        schedule=(300, 20),
+        model=alone.name,
+        methods=WITH_STRENGTH,
+    )
+
+
+WITH_STRENGTH = ("gibbs", "nuts")  # methods that draw the strength of predictions
+
 OF_FEATURES: Mapping[str, Mapping[str, Any]] = {
     "dawid_skene": {"prevalence_concentration": 2.0},
     "shared_guess": {
@@ -303,6 +354,19 @@ STUDIES: Mapping[str, Study] = {
         _comparisons("thurstone", "with a side that may have an advantage", left_bias=True),
         _featured(_labels("dawid_skene", 3)),
         _featured(_guesses(12)),
+        _predicted_counts(
+            "12 items, 1 to 5 labels each, 3 categories, predictions of 11 items", lambda: designs.many_labels(12)
+        ),
+        Study(
+            "bradley_terry_with_vote_covariates",
+            "27 votes of 3 raters on 4 items, with ties and 2 covariates of each vote",
+            designs.comparisons,
+            votes_with_covariates,
+            of_places("quality"),
+            model="bradley_terry",
+            methods=("nuts",),
+        ),
+        _predicted_rankings(4, "predictions of 3 items"),
     )
 }  # fmt: skip
 
@@ -325,16 +389,18 @@ FEW_DATA: Mapping[str, Study] = {
         replace(_rankings("hierarchical_plackett_luce", 1), schedule=(300, 30)),
         _rankings("plackett_luce", 1),
         _guesses(5, confusion_concentration=WEAK_ROWS, guess_concentration=WEAK_ROWS, shared_concentration=(1.2, 0.8), **WEAK),
+        _predicted_counts("3 items, 1 label each, 3 categories, predictions of 2 items", lambda: designs.few_labels(3)),
+        _predicted_rankings(2, "predictions of 1 item"),
     )
 }  # fmt: skip
 """Designs with few data and weak priors, on which a wrong prior has the largest effect: one for each Gibbs sampler."""
 
 
-def builder_of(name: str) -> str:
+def model_of(name: str) -> str:
     """Return the name in the catalog of the model of a study."""
-    return name.removesuffix(WITH_FEATURES)
+    return STUDIES[name].model or name
 
 
 def methods_of(name: str) -> tuple[str, ...]:
-    """Return the methods that the catalog lists for the model of a study; with features it is NUTS alone."""
-    return ("nuts",) if name.endswith(WITH_FEATURES) else models.catalog[name].methods
+    """Return the methods that draw the model of a study."""
+    return STUDIES[name].methods or models.catalog[name].methods

@@ -21,10 +21,9 @@ from .power import POWER, REPETITIONS, caught_again, smallest_doses
 from .prior_scores import PriorScores
 from .rater_chains import sampler_of
 from .stationarity import Moved, invariance_z, joint_z, moved, scores_z, threshold_of
-from .studies import STUDIES, Study
+from .studies import FEW_DATA, STUDIES, Study, methods_of
 from .twin_sources import in_place_of, rebuilt
 from .twins import REPEATED, TWINS, Kind, Twin
-from .variants import VARIANTS, few_data_of, methods_of_study, study_of
 
 __all__ = ["Outcome", "Task", "all_tasks", "kinds_of", "settled"]
 
@@ -139,7 +138,7 @@ class Task:
 
     @property
     def _study(self) -> Study:
-        return (few_data_of if self.kind in ("few data", "power") else study_of)(self.study)
+        return (FEW_DATA if self.kind in ("few data", "power") else STUDIES)[self.study]
 
     def _model(self) -> pm.Model:
         """Return the model that the sampler is given: the study's, or a twin's."""
@@ -292,8 +291,8 @@ def all_tasks(quick: bool = False) -> list[Task]:
     """
     found = [
         Task(name, method, kind, quick=quick)
-        for name in (*STUDIES, *VARIANTS)
-        for method in methods_of_study(name)
+        for name in STUDIES
+        for method in methods_of(name)
         for kind in kinds_of(method)
     ]
     found += [Task(study, "gibbs", "power", quick=quick) for study in REPEATED]

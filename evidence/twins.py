@@ -15,7 +15,7 @@ from pymc.distributions.transforms import LogTransform
 from raterzoo import models
 from raterzoo.models.labels.features_of_items import FeatureDirections
 
-from . import designs, variants
+from . import designs, studies
 from .twin_sources import Link, in_place_of, rebuilt
 
 __all__ = ["DOSE", "REPEATED", "TWINS", "Kind", "Twin"]
@@ -322,11 +322,11 @@ OF_PREDICTIONS = (
                ("draw_predicted_items",
                 ("prior + items.power[i]", "items.base[i, k] + items.power[i]"))),
     Twin("told the first covariate of the votes with the other sign", "bradley_terry_with_vote_covariates", "nuts", "calibration",
-         told=lambda: variants.votes_with_covariates(designs.comparisons(), -1.0)),
+         told=lambda: studies.votes_with_covariates(designs.comparisons(), -1.0)),
     Twin("told the predictions of other items", "plackett_luce_with_predictions", "nuts", "calibration",
          told=lambda: models.plackett_luce(
              designs.rankings(4), concentration=0.5, candidates="all", prediction_scale=2.0,
-             prior_predictions=variants.predictions(designs.rankings(4), 2))),
+             prior_predictions=designs.predictions(designs.rankings(4), 2))),
 )  # fmt: skip
 
 OF_COMPARISONS = (
@@ -383,9 +383,9 @@ GRADED = (
     _graded("shape of the variances", "hierarchical_scores", "draw_raters", "_gamma(rng, nu + 0.5 * count[k]{})"),
     _graded("shape", "plackett_luce", *SHAPE),
     Twin("told that the shape is 0.1 larger", "plackett_luce_with_predictions", "gibbs", "few data",
-         told=lambda: variants.predicted_rankings(designs.rankings(2), 0.6)),
+         told=lambda: studies.predicted_rankings(designs.rankings(2), 0.6)),
     Twin("told that concentrations are 0.1 larger", "dirichlet_with_predictions", "gibbs", "few data",
-         told=lambda: variants.predicted_labels(variants.few_labels(3), 0.8)),
+         told=lambda: studies.predicted_labels(designs.few_labels(3), 0.8)),
     Twin("told that the shape is 0.1 larger", "hierarchical_plackett_luce", "gibbs", "few data",
          told=lambda: models.hierarchical_plackett_luce(designs.rankings(1), concentration=0.6, candidates="all")),
     Twin("told that the shape is 0.1 larger", "normal_scores", "exact", "closed form",

@@ -10,30 +10,26 @@ from raterzoo import models
 
 from evidence import records
 from evidence.exact_draws import EXACT
+from evidence.predicted_chains import CHAINS
 from evidence.records import key_of
-from evidence.studies import FEW_DATA, STUDIES, builder_of, methods_of
+from evidence.studies import FEW_DATA, STUDIES, methods_of, model_of
 from evidence.tasks import Task, all_tasks, kinds_of
 from evidence.twin_sources import in_place_of, rebuilt
 from evidence.twins import DOSE, GRADED, PLACEBOS, REPEATED, TWINS
-from evidence.variants import CHAINS, FEW_VARIANTS, VARIANTS, methods_of_study, model_of
 
 
 def test_every_model_and_method_has_all_its_kinds():
-    assert {builder_of(name) for name in STUDIES} == set(models.catalog) < set(STUDIES)
-    assert set(FEW_DATA) == {name for name in models.catalog if "gibbs" in methods_of(name)} > set(REPEATED)
+    assert {model_of(name) for name in STUDIES} == set(models.catalog) < set(STUDIES)
+    assert set(FEW_DATA) == {name for name in STUDIES if "gibbs" in methods_of(name)} > set(REPEATED)
     assert set(EXACT) == {name for name in models.catalog if "exact" in methods_of(name)}
     tasks = [task for task in all_tasks() if task.twin is None and task.kind != "power"]
     found = Counter((task.study, task.method, task.kind) for task in tasks)
     expected = {
         (name, method, kind) for name in STUDIES for method in methods_of(name) for kind in kinds_of(method)
     }
-    assert set(VARIANTS) >= set(FEW_VARIANTS) == set(CHAINS) and not set(VARIANTS) & set(models.catalog)
-    expected |= {
-        (name, method, kind)
-        for name in VARIANTS
-        for method in methods_of_study(name)
-        for kind in kinds_of(method)
-    }
+    variants = set(STUDIES) - set(models.catalog)
+    assert variants & set(FEW_DATA) == set(CHAINS)
+    assert all(STUDIES[name].name == name for name in variants)
     assert set(found) == expected and set(found.values()) == {1}
 
 
@@ -50,14 +46,13 @@ def test_twins_are_of_every_family_method_and_kind():
     assert {twin.method for twin in TWINS} == {"exact", "gibbs", "hmc", "nuts"}
     assert {twin.kind for twin in TWINS} == {"calibration", "invariance", "joint", "few data", "closed form"}
     for twin in TWINS:
-        assert twin.method in methods_of_study(twin.study) and twin.kind in kinds_of(twin.method)
+        assert twin.method in methods_of(twin.study) and twin.kind in kinds_of(twin.method)
         assert bool(twin.links) + bool(twin.told) + bool(twin.spoil) == 1, twin.name
         assert not twin.spoil or twin.kind == "calibration", twin.name  # which alone spoils answers
 
 
 def test_every_own_sampler_with_a_shape_has_a_graded_twin_and_every_method_a_placebo():
-    names = (*STUDIES, *VARIANTS)
-    own = {name for name in names if {"gibbs", "exact"} & {*methods_of_study(name)}}
+    own = {name for name in STUDIES if {"gibbs", "exact"} & {*methods_of(name)}}
     assert {twin.study for twin in GRADED} | {
         "dirichlet"
     } == own  # whose twin is the one of its concentrations

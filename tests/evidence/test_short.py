@@ -5,10 +5,8 @@ import pytest
 from evidence.studies import STUDIES, methods_of
 from evidence.tasks import Task
 from evidence.twins import TWINS
-from evidence.variants import VARIANTS, methods_of_study
 
-NAMES = (*STUDIES, *VARIANTS)
-OWN = [(name, method) for name in NAMES for method in methods_of_study(name) if method in ("gibbs", "hmc")]  # fmt: skip
+OWN = [(name, method) for name in STUDIES for method in methods_of(name) if method in ("gibbs", "hmc")]  # fmt: skip
 EXACT = [name for name in STUDIES if "exact" in methods_of(name)]
 CAUGHT_SOON = "dirichlet: the same random numbers in every chain"
 

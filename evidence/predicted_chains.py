@@ -1,4 +1,4 @@
-"""Studies of models with an option that gives them another sampler, and that sampler on new annotations."""
+"""Gibbs of models with the probabilities of a classifier in the prior on new annotations."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
-import xarray as xr
-from raterzoo import models
 from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.labels import predicted as count_chains
 from raterzoo.inference.labels.kernels import predicted as count_chain
@@ -18,56 +16,13 @@ from raterzoo.inference.rankings import predicted as ranking_chains
 from raterzoo.inference.rankings.kernels import predicted as ranking_chain
 from raterzoo.inference.rankings.kernels.predicted import StrengthDraws, StrengthState
 from raterzoo.inference.rankings.predicted import begin_predicted_worths, read_predicted_worths
+from raterzoo.inference.runs.prior_predictions import STRENGTH
 from raterzoo.inference.runs.run import ChainPlan
 
-from . import designs
 from .chains import KEPT, Chains
 from .joint_law import Values
-from .studies import FEW_DATA, STUDIES, Study, builder_of, methods_of, of_items, of_places
 
-__all__ = ["CHAINS", "FEW_VARIANTS", "VARIANTS", "few_data_of", "methods_of_study", "model_of", "study_of"]
-
-STRENGTH = "prediction_strength"
-
-
-def predictions(data: Any, seed: int = 1) -> xr.DataArray:
-    """Probabilities of the categories of all items but the last, which has no prediction."""
-    items, categories = data.items[: max(1, len(data.items) - 1)], data.categories
-    p = np.random.default_rng(seed).dirichlet(np.full(len(categories), 0.6), len(items))
-    return xr.DataArray(p, {"item": items, "category": categories}, ("item", "category"))
-
-
-def few_labels(items: int) -> models.Labels:
-    """One label of three categories for each item, by anonymous raters."""
-    names = {
-        "item": np.arange(items),
-        "x": np.ones(items, int),
-        "y": np.zeros(items, int),
-        "z": np.zeros(items, int),
-    }
-    return models.Labels.from_counts(names)
-
-
-def predicted_rankings(data: Any, concentration: float = 0.5) -> pm.Model:
-    """Plackett-Luce with predictions."""
-    options = {"prior_predictions": predictions(data), "prediction_scale": 2.0}
-    return models.plackett_luce(data, concentration=concentration, candidates="all", **options)
-
-
-def predicted_labels(data: Any, concentration: float = 0.7) -> pm.Model:
-    """Dirichlet counts with predictions."""
-    return models.dirichlet(
-        data, concentration=concentration, prior_predictions=predictions(data), prediction_scale=2.0
-    )
-
-
-def votes_with_covariates(data: Any, sign: float = 1.0) -> pm.Model:
-    """Bradley-Terry with ties, and two covariates of each vote; `sign` turns the first."""
-    rng, table = np.random.default_rng(1), data.to_table()
-    names = ("rater", "left", "right", "winner")
-    votes = {name: np.repeat(np.asarray(table[name]), data.count).tolist() for name in names}
-    covariates = {"length": sign * rng.normal(size=len(data)), "style": rng.integers(-1, 2, len(data))}
-    return models.bradley_terry(data, ties="davidson", vote_covariates=votes | covariates)
+__all__ = ["CHAINS", "CountChains", "StrengthChains"]
 
 
 class StrengthChains(Chains):
@@ -148,69 +103,3 @@ CHAINS: Mapping[str, type[Chains]] = {
     "dirichlet_with_predictions": CountChains,
     "plackett_luce_with_predictions": StrengthChains,
 }
-
-VARIANTS: Mapping[str, Study] = {
-    name: study
-    for name, study in (
-        ("dirichlet_with_predictions", Study(
-            "dirichlet",
-            "12 items, 1 to 5 labels each, 3 categories, predictions of 11 items",
-            lambda: designs.many_labels(12),
-            predicted_labels,
-            of_items,
-            (200, 10),
-        )),
-        ("bradley_terry_with_vote_covariates", Study(
-            "bradley_terry",
-            "27 votes of 3 raters on 4 items, with ties and 2 covariates of each vote",
-            designs.comparisons,
-            votes_with_covariates,
-            of_places("quality"),
-        )),
-        ("plackett_luce_with_predictions", Study(
-            "plackett_luce",
-            "4 items, 3 raters, partial rankings of 4 categories, predictions of 3 items",
-            lambda: designs.rankings(4),
-            predicted_rankings,
-            of_items,
-            (300, 20),
-        )),
-    )
-}  # fmt: skip
-"""By name of the variant; the name of the study is that of its model."""
-
-FEW_VARIANTS: Mapping[str, Study] = {
-    name: study
-    for name, study in (
-        ("dirichlet_with_predictions", Study(
-            "dirichlet", "3 items, 1 label each, 3 categories, predictions of 2 items", lambda: few_labels(3),
-            predicted_labels, of_items, (200, 10),
-        )),
-        ("plackett_luce_with_predictions", Study(
-            "plackett_luce", "2 items, 3 raters, partial rankings of 4 categories, predictions of 1 item",
-            lambda: designs.rankings(2), predicted_rankings, of_items, (300, 20),
-        )),
-    )
-}  # fmt: skip
-
-
-def model_of(study: str) -> str:
-    """Return the name in the catalog of the model of a study."""
-    return VARIANTS[study].name if study in VARIANTS else builder_of(study)
-
-
-def study_of(name: str) -> Study:
-    """Return the study of a model or variant."""
-    return {**STUDIES, **VARIANTS}[name]
-
-
-def few_data_of(name: str) -> Study:
-    """Return the study with few data of a model or variant."""
-    return {**FEW_DATA, **FEW_VARIANTS}[name]
-
-
-def methods_of_study(name: str) -> tuple[str, ...]:
-    """Return the methods that draw a model or variant."""
-    if name not in VARIANTS:
-        return methods_of(name)
-    return ("gibbs", "nuts") if name in CHAINS else ("nuts",)
