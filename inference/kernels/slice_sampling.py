@@ -11,6 +11,7 @@ from ...models.distributions.compiling import inner_njit
 from .random_streams import standard_exponential, uniform
 
 MOST_STEPS = 16  # out of the first interval, to both sides together
+PER_MOVE, FORGET = 2.5, 0.9  # width per distance moved, and share of the last width that is kept
 
 
 def slice_sampler(density: Callable) -> Callable:
@@ -47,3 +48,10 @@ def slice_sampler(density: Callable) -> Callable:
         return x
 
     return move
+
+
+@inner_njit(error_model="numpy")
+def adapted_width(width, moved, narrowest, widest):
+    """Return the width of a slice after a move in the warm-up, within bounds: it follows the distances moved."""
+    width = FORGET * width + (1.0 - FORGET) * PER_MOVE * abs(moved)
+    return min(max(width, narrowest), widest)

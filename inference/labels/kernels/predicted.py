@@ -22,10 +22,10 @@ import numpy as np
 from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.vector_math import log_add
 from ...kernels.random_streams import load_stream, log_standard_gamma, store_stream
-from ...kernels.slice_sampling import slice_sampler
+from ...kernels.slice_sampling import adapted_width, slice_sampler
 from .item_states import DirichletDraws
 
-PER_MOVE, FORGET, NARROWEST, WIDEST = 2.5, 0.9, 1e-6, 1e6  # of the width of the slice, in the warm-up
+NARROWEST, WIDEST = 1e-6, 1e6  # slices
 MOST_FACTORS, SMALL = 256, 1e-150
 
 
@@ -105,8 +105,7 @@ def sample_strength(
         before = state[0]
         state[0] = _move_strength(rng, (items, scale, own), before, state[1])
         if move <= tune:
-            moved = PER_MOVE * abs(state[0] - before)
-            state[1] = min(max(FORGET * state[1] + (1.0 - FORGET) * moved, NARROWEST), WIDEST)
+            state[1] = adapted_width(state[1], state[0] - before, NARROWEST, WIDEST)
         d, left = divmod(move - tune, thin)
         if left == 0 and d > 0:
             draws[d - 1] = state[0]

@@ -37,14 +37,10 @@ import numpy as np
 from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.vector_math import log_add
 from ...kernels.random_streams import log_standard_gamma, uniform
-from ...kernels.slice_sampling import slice_sampler
+from ...kernels.slice_sampling import adapted_width, slice_sampler
 from .gibbs import without_refcount
 from .race import RaceTrack, WorthPosterior, draw_log_rates, race_track
 
-PER_MOVE, FORGET = (
-    2.5,
-    0.9,
-)  # of the widths: slice per distance moved, and share of the last width that is kept
 NARROWEST, WIDEST, WIDEST_OF_WORTHS = 1e-4, 8.0, 4096.0
 OCTAVES = 7  # widths of the leader's slice: 1/2 to 32
 
@@ -116,13 +112,6 @@ def _allocate(rankings, races):
         np.empty(rankings.candidate_start[-1]),
         np.empty(len(rankings.rater_start) - 1),
     )
-
-
-@inner_njit(error_model="numpy")
-def _adapted(width, moved, widest):
-    """Return the width of a slice after a move in the warm-up."""
-    width = FORGET * width + (1.0 - FORGET) * PER_MOVE * abs(moved)
-    return min(max(width, NARROWEST), widest)
 
 
 # --- Worths of an item, given the races of its annotations ---
@@ -205,7 +194,7 @@ def move_worths(
         x, width = log_worth[k], state.worth_width[first + k]
         log_worth[k] = _move_log_worth(rng, law, x, width)
         if adapts:
-            state.worth_width[first + k] = _adapted(width, log_worth[k] - x, WIDEST_OF_WORTHS)
+            state.worth_width[first + k] = adapted_width(width, log_worth[k] - x, NARROWEST, WIDEST_OF_WORTHS)
 
 
 # --- Moves of several worths, races summed out ---
@@ -388,10 +377,10 @@ def _sweep(rng, rankings, races, state, track, space, adapts):
     for r in range(len(state.log_reliability)):
         moved = move_reliability(rng, r, rankings, state, space)
         if adapts:
-            width[1 + r] = _adapted(width[1 + r], moved, WIDEST)
+            width[1 + r] = adapted_width(width[1 + r], moved, NARROWEST, WIDEST)
     moved = move_spread_and_raters(rng, rankings, state, space)
     if adapts:
-        width[0] = _adapted(width[0], moved, WIDEST)
+        width[0] = adapted_width(width[0], moved, NARROWEST, WIDEST)
     for i in range(n_items):
         draw_total(rng, i, rankings, state.log_worth)
     draw_spread(rng, rankings, state)

@@ -28,11 +28,11 @@ import numpy as np
 from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.vector_math import log_add
 from ...kernels.random_streams import log_standard_gamma
-from ...kernels.slice_sampling import slice_sampler
+from ...kernels.slice_sampling import adapted_width, slice_sampler
 from .gibbs import draw_leader_factor, update_worth, without_refcount
 from .race import RaceTrack, WorthPosterior, draw_log_rates, race_track
 
-PER_MOVE, FORGET, NARROWEST, WIDEST = 2.5, 0.9, 1e-6, 1e6  # of the widths of slices, in the warm-up
+NARROWEST, WIDEST = 1e-6, 1e6  # slices
 
 
 class StrengthPrior(NamedTuple):
@@ -157,12 +157,6 @@ def draw_totals(
 
 
 @inner_njit(error_model="numpy")
-def _adapt(width, place, moved):
-    """Let the width of a slice follow a move in the warm-up."""
-    width[place] = min(max(FORGET * width[place] + (1.0 - FORGET) * PER_MOVE * abs(moved), NARROWEST), WIDEST)
-
-
-@inner_njit(error_model="numpy")
 def _sweep(rng, posterior, prior, repeats, state, track, work, adapts):
     """Run one sweep; `adapts` says whether the widths of the slices follow the moves."""
     log_worth, strength, start = state.log_worth, state.strength, posterior.candidate_start
@@ -173,14 +167,14 @@ def _sweep(rng, posterior, prior, repeats, state, track, work, adapts):
     before = strength[0]
     strength[0] = _move_given_races(rng, (prior, posterior, work), before, state.width[0])
     if adapts:
-        _adapt(state.width, 0, strength[0] - before)
+        state.width[0] = adapted_width(state.width[0], strength[0] - before, NARROWEST, WIDEST)
     set_shapes(strength[0], prior, posterior)
     draw_worths(rng, posterior, log_worth, track, work)
     normalise(start, log_worth, work)
     before = strength[0]
     strength[0] = _move_given_worths(rng, (prior, start, work), before, state.width[1])
     if adapts:
-        _adapt(state.width, 1, strength[0] - before)
+        state.width[1] = adapted_width(state.width[1], strength[0] - before, NARROWEST, WIDEST)
     set_shapes(strength[0], prior, posterior)
     draw_totals(rng, posterior, log_worth, work)
 
