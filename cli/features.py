@@ -1,7 +1,8 @@
 """Features of items on the command line: a table, or an .npz file of arrays."""
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from .._messages import first_reprs, short_repr
 from ..models.data.errors import DataError
-from ..models.data.features import id_column_of, item_features
+from ..models.data.features import WHERE, id_column_of
 from ..models.data.reading.columns import is_integer
 from ..models.data.reading.files import read_file, refuse_unreadable
 from ..models.data.reading.frames import column_names, named_columns
@@ -27,7 +28,7 @@ REMEDIES = {
 
 
 def features_of(path: Path, items: np.ndarray) -> dict[str, Any]:
-    """Return the features of these items from a file, checked, as a builder takes them; rows of other items are left out."""
+    """Return the features of these items from a file, as a builder takes and checks them; rows of other items are left out."""
     columns = dict(_read(path, path.stat().st_mtime_ns if path.exists() else 0))
     ids, *names = columns
     columns[ids] = _as_ids(columns[ids], items)
@@ -36,12 +37,7 @@ def features_of(path: Path, items: np.ndarray) -> dict[str, Any]:
     if 0 < len(kept) < len(columns[ids]):
         print_note(f"{path.name}: left out {len(columns[ids]) - len(kept):,} items without an annotation")
         columns = {name: _rows(cells, kept) for name, cells in columns.items()}
-    table = {"item": columns[ids]} | {name: columns[name] for name in names}
-    try:
-        item_features(table, items)
-    except DataError as error:
-        raise _of_file(error, path) from None
-    return table
+    return {"item": columns[ids]} | {name: columns[name] for name in names}
 
 
 def check_features(path: Path) -> None:
@@ -147,11 +143,22 @@ def _refused(path: Path, problem: str) -> DataError:
     )
 
 
+@contextmanager
+def features_named(path: Path | None) -> Iterator[None]:
+    """Context manager: an error about the argument ``features`` of a builder names the file that they are from."""
+    try:
+        yield
+    except DataError as error:
+        if path is None or not error.where.removeprefix("argument ").startswith(WHERE):
+            raise
+        raise _of_file(error, path) from None
+
+
 def _of_file(error: DataError, path: Path) -> DataError:
     """Return an error about features in the words of the command line, with the name of the file."""
     for python, option in REMEDIES.items():
         error.remedy = error.remedy.replace(python, option)
-    place = error.where.removeprefix("argument ").removeprefix("features").removeprefix(", ")
+    place = error.where.removeprefix("argument ").removeprefix(WHERE).removeprefix(", ")
     error.allowed = error.allowed.replace("a DataArray (item, feature), or ", "")
     error.where = f"{path.name}, {place}" if place and place != "the table" else path.name
     return error

@@ -24,7 +24,7 @@ from ..reports.posterior_files import kept_posterior
 from ..reports.sections.fit import strength_in_words
 from ..reports.sections.scores import misfit_in_words
 from ..reports.study import Settings
-from .features import features_of
+from .features import features_named, features_of
 from .prior_predictions import PRIOR, prior_tables, read_prior_predictions
 from .tables import read_annotations, read_predictions, read_votes
 from .terminal import print_note, print_text
@@ -51,7 +51,7 @@ def build(
         _prepare_votes(data, arguments)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no chain of comparisons", models.DataWarning)
-        with _options_named():
+        with _options_named(), features_named(settings.features):
             return getattr(models, settings.model)(data, **arguments)
 
 

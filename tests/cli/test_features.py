@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from raterzoo.cli.features import features_of
+from raterzoo.cli.features import features_named, features_of
 from raterzoo.cli.options import settings_of
 from raterzoo.models import DataError
 from raterzoo.models.data.features import item_features
@@ -62,8 +62,9 @@ def test_refusals_name_the_file(tmp_path):
         ),
     }
     for name, (table, message) in refused.items():
-        with pytest.raises(DataError, match=message) as error:
-            features_of(written(tmp_path, ".csv", table), ITEMS)
+        path = written(tmp_path, ".csv", table)
+        with pytest.raises(DataError, match=message) as error, features_named(path):
+            item_features(features_of(path, ITEMS), ITEMS)
         assert ".select(" not in str(error.value) and "pandas" not in str(error.value), name
         (tmp_path / "features.csv").unlink()
 
