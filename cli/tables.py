@@ -246,12 +246,7 @@ def read_annotations(
     if only_predicted:
         options["categories"] = [*data.categories.tolist(), *only_predicted]
         data = _container_of(settings.kind, table, settings.layout, options)
-    data = _cleaned(data, settings, table)
-    if settings.kind == "scores":
-        _check_thresholds(data, settings.thresholds)
-    if settings.largest_component:
-        data = _largest_component(data)
-    return data, only_predicted
+    return _kept(data, settings, table), only_predicted
 
 
 def read_votes(
@@ -261,9 +256,7 @@ def read_votes(
     if not settings.vote_covariates:
         return read_annotations(path, settings, columns)[0], {}
     table, options = _read_for(path, settings, columns)
-    data = _cleaned(_container_of(settings.kind, table, settings.layout, options), settings, table)
-    if settings.largest_component:
-        data = _largest_component(data)
+    data = _kept(_container_of(settings.kind, table, settings.layout, options), settings, table)
     return data, {"vote_covariates": _votes_one_by_one(path, table, settings, data.items)}
 
 
@@ -312,8 +305,13 @@ def _read_for(path: Path, settings: Settings, columns: Sequence[str]) -> tuple["
     return table, options
 
 
-def _largest_component(whole: "Comparisons") -> "Comparisons":
-    """Keep the largest component of the items, and say how many are left out."""
+def _kept(data: Any, settings: Settings, table: "_Read") -> Any:
+    """Clean annotations that were read, check their thresholds, and keep the largest component if so requested."""
+    whole = _cleaned(data, settings, table)
+    if settings.kind == "scores":
+        _check_thresholds(whole, settings.thresholds)
+    if not settings.largest_component:
+        return whole
     data = whole.largest_component()
     if dropped := len(whole.items) - len(data.items):
         print_text(f"--largest-component leaves out {dropped:,} of the {len(whole.items):,} items")
