@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from ..._messages import CLASSIFIER, OUR_FILES, SEEN_IN_PRIOR, first_reprs, short_repr
-from ..._rater_attributes import posterior_with_attributes
+from ..._messages import OUR_FILES, SEEN_IN_PRIOR, first_reprs, short_repr
+from ..._rater_attributes import classifiers_of, posterior_with_attributes
 from ..truth.plausibility import Plausibility, UnknownTruth, plausibility_of, truth_of
 from .alignment import align
 
@@ -131,20 +131,20 @@ def _answers_of(tree: xr.DataTree) -> SeenAnswers | None:
     """Return the answers that a tree of a model of labels holds, or None if it does not name their raters."""
     if not {"observed_data", "constant_data"} <= {*tree.children}:
         return None
-    coords = posterior_with_attributes(tree).coords
+    posterior = posterior_with_attributes(tree)
     constant, observed = (tree[group].to_dataset() for group in ("constant_data", "observed_data"))
-    if "rater" not in coords or "observed_label" not in observed or "annotation_rater" not in constant:
+    if (
+        "rater" not in posterior.coords
+        or "observed_label" not in observed
+        or "annotation_rater" not in constant
+    ):
         return None
     codes = observed["observed_label"], constant["annotation_item"], constant["annotation_rater"]
     if {own.dims for own in codes} != {codes[0].dims} or codes[0].ndim != 1:
         return None
     label, item, rater = (own.to_numpy().astype(np.int64) for own in codes)
-    marked = np.zeros(coords["rater"].size, bool)
-    for name, values in coords.items():
-        if name != "rater" and values.dims == ("rater",):
-            marked |= values.to_numpy().astype(str) == CLASSIFIER
-    raters = coords["rater"].to_numpy()
-    return SeenAnswers(raters.tolist(), raters[marked].tolist(), item, rater, label)
+    raters = posterior["rater"].to_numpy().tolist()
+    return SeenAnswers(raters, classifiers_of(posterior), item, rater, label)
 
 
 def _question(tree: xr.DataTree, predictions: xr.DataArray, name: object, answers: SeenAnswers) -> str:

@@ -33,7 +33,7 @@ import xarray as xr
 
 from ..._messages import CLASSIFIER, first_reprs, short_repr
 from ..._progress import compiled_step
-from ..._rater_attributes import posterior_with_attributes
+from ..._rater_attributes import classifiers_of, posterior_with_attributes
 from ...models._catalog import catalog
 from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
@@ -379,7 +379,7 @@ class _Skills:
                 "with their predictions, or pass stated_skills"
             )
         names = posterior["rater"].to_numpy().tolist()
-        own = _classifiers_of(posterior, names) if classifiers is None else [*classifiers]
+        own = classifiers_of(posterior) if classifiers is None else [*classifiers]
         if unknown := [name for name in own if name not in names]:
             raise ValueError(
                 f"classifiers: {first_reprs(unknown)} is no rater of the pilot: {first_reprs(names)}"
@@ -417,15 +417,6 @@ class _Skills:
 
 def _dims_of(posterior: xr.Dataset) -> tuple[Any, ...]:
     return posterior["confusion"].dims if "confusion" in posterior else ()
-
-
-def _classifiers_of(posterior: xr.Dataset, names: list[Any]) -> list[Any]:
-    """Raters whose attribute says that they are classifiers."""
-    marked = np.zeros(len(names), bool)
-    for name, values in posterior.coords.items():
-        if name != "rater" and values.dims == ("rater",):
-            marked |= values.to_numpy().astype(str) == CLASSIFIER
-    return [name for name, own in zip(names, marked.tolist(), strict=True) if own]
 
 
 def _prior_of(model: Callable[[Labels], pm.Model], skills: _Skills) -> ConfusionPrior:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .raters import are_classifiers
+from ..._rater_attributes import are_classifiers
 
 if TYPE_CHECKING:
     from .labels import Labels

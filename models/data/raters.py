@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..._messages import CLASSIFIER, short_repr
+from ..._messages import short_repr
 from .errors import DataError
 from .reading.columns import ATTRIBUTE, code_ids
 from .reading.frames import Column
@@ -77,14 +77,6 @@ def attributes_with_classifiers(
                 where="argument attribute" if name == attribute else "",
             )
     return {name: np.concatenate([values, np.full(n_added, group)]) for name, values in known.items()}
-
-
-def are_classifiers(attributes: Mapping[str, np.ndarray], n_raters: int) -> np.ndarray:
-    """Whether some attribute of each rater (rater,) says "classifier"."""
-    found = np.zeros(n_raters, bool)
-    for values in attributes.values():
-        found |= values.astype(str) == CLASSIFIER
-    return found
 
 
 MAX_NAME = 100  # characters
