@@ -1,4 +1,4 @@
-"""What a joint posterior does to the published accuracies: `python -m benchmarks.joint_rankings`, two CPU minutes.
+"""Published accuracies by a posterior that has seen the lists: `python -m benchmarks.joint_rankings`, two CPU minutes.
 
 For the six pairs of a published case and a classifier, of which the paper prints twelve accuracies (Plackett-Luce and PrIRN): the
 top-3 accuracy by Plackett-Luce at the paper's reliability, by a model that learns the reliability of each reader, and by the same

@@ -351,7 +351,7 @@ class CategoryOptions:
 
 @dataclass
 class FeatureOptions:
-    """What is known of the items beside the annotations: their features, and probabilities of a classifier."""
+    """Options of models that know more of the items than annotations: features, and probabilities of a classifier."""
 
     features: Features = None
     prior_predictions: PriorPredictions = None

@@ -16,8 +16,8 @@ from raterzoo.inference.rankings import predicted as ranking_chains
 from raterzoo.inference.rankings.kernels import predicted as ranking_chain
 from raterzoo.inference.rankings.kernels.predicted import StrengthDraws, StrengthState
 from raterzoo.inference.rankings.predicted import begin_predicted_worths, read_predicted_worths
-from raterzoo.inference.runs.prior_predictions import STRENGTH
 from raterzoo.inference.runs.run import ChainPlan
+from raterzoo.models._prior_predictions import STRENGTH
 
 from .chains import KEPT, Chains
 from .joint_law import Values

@@ -124,7 +124,7 @@ def predict(
             "give either the model, for replicates of its data, or the features of new items: predict(tree, model), or "
             "predict(tree, features)"
         )
-    if isinstance(model, xr.DataTree) or not isinstance(model, pm.Model):
+    if not isinstance(model, pm.Model):
         return _of_new_items(tree, features if model is None else model, draws, random_seed)
     require_replicates(model)
     observed = _observed(tree, model)

@@ -65,7 +65,7 @@ def run(notebook: nbformat.NotebookNode) -> None:
 
 
 def is_log(output: nbformat.NotebookNode) -> bool:
-    """Tell whether an output has only messages of samplers that say how far they are, and no warning."""
+    """Whether an output of a cell is a log: messages of samplers that say how far they are, and no warning."""
     return output.get("name") == "stderr" and "Warning" not in output.text
 
 

@@ -97,6 +97,12 @@ def table_rows(columns: Mapping[str, ArrayLike], order: ArrayLike | None = None)
     return [dict(zip(columns, cells, strict=True)) for cells in rows]
 
 
+def mean_with_ends(draws: np.ndarray) -> dict[str, float]:
+    """Return mean and 90 % interval of draws."""
+    lower, upper = np.quantile(draws, [0.05, 0.95]).tolist()
+    return {"mean": float(draws.mean()), "lower": lower, "upper": upper}
+
+
 def interval_columns(draws: xr.DataArray, name: str, whose: str = "") -> dict[str, np.ndarray]:
     """Posterior means and 5 % and 95 % quantiles of draws with one more dim; `whose` is a prefix of the columns of the ends."""
     low, high = draws.quantile((0.05, 0.95), ("chain", "draw")).to_numpy()

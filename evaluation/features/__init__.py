@@ -1,1 +1,1 @@
-"""What features of the items tell of their truth: effects of the features, and their worth in answers."""
+"""Evaluation of the features of the items: their effects, and their worth in answers."""

@@ -9,9 +9,9 @@ from pytensor.tensor.random.basic import HalfNormalRV
 from pytensor.tensor.variable import TensorVariable
 
 from ...models._hierarchy import random_ancestors
+from ...models._prior_predictions import STRENGTH
 from .model_graph import NotConjugate, constant_value, evaluator
 
-STRENGTH = "prediction_strength"
 LOG_2_OVER_PI = np.log(2 / np.pi)
 
 

@@ -102,13 +102,12 @@ def _refuse_other_votes(pairs: Comparisons, key: np.ndarray) -> None:
     """Raise unless the votes, key (left, right, rater and outcome, vote), are those of the comparisons, in any order."""
     ours = np.stack([pairs.left, pairs.right, np.maximum(pairs.annotation_rater, ANYONE), pairs.outcome])
     counted = dict(zip(map(tuple, ours.T.tolist()), pairs.count.tolist(), strict=True))
+    remedy = "pass the table that the comparisons were read from, one row for each vote"
     for row, vote in enumerate(map(tuple, key.T.tolist()), 1):
         if counted.get(vote, 0) == 0:
-            remedy = "pass the table that the comparisons were read from, one row for each vote"
             raise DataError(
                 "this vote is not, or not so often, among the comparisons", row=row, remedy=remedy
             )
         counted[vote] -= 1
     if left := sum(counted.values()):
-        remedy = "pass the table that the comparisons were read from, one row for each vote"
         raise DataError(f"{left:,} votes of the comparisons have no row", value=left, remedy=remedy)

@@ -1,4 +1,4 @@
-"""What the features of the items tell of their truth: their worth in answers, and their effects."""
+"""Report section on the features of the items: their worth in answers, and their effects."""
 
 from typing import Any
 
@@ -6,10 +6,11 @@ import numpy as np
 import xarray as xr
 
 from ...evaluation import EvaluationError, feature_effects, feature_worth
-from ..page import Row, Section
+from ...evaluation.features.effects import EFFECT
+from ..page import Row, Section, mean_with_ends
 from ..wording import percent, with_interval
 
-KEY, EFFECT = "features", "feature_effect"
+KEY = "features"
 MOST = 15  # effects on the page
 WARY = 0.1  # share of items whose leave-one-out weights are unreliable, from which it is said
 
@@ -71,9 +72,7 @@ def _facts(worth: xr.Dataset) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     for name in ("worth", "gain", "explained"):
         if name in worth:
-            draws = worth[name].to_numpy()
-            lower, upper = np.quantile(draws, [0.05, 0.95])
-            facts[name] = {"mean": float(draws.mean()), "lower": float(lower), "upper": float(upper)}
+            facts[name] = mean_with_ends(worth[name].to_numpy())
     if "censored" in worth:
         facts |= {"censored": float(worth["censored"].mean()), "unreliable": float(worth.attrs["unreliable"])}
         facts["items"] = worth.sizes["item"]

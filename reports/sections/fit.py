@@ -10,11 +10,11 @@ import xarray as xr
 from ... import inference, models
 from ..._messages import short_repr
 from ...evaluation.uncertainty.questions import classifier_in_prior
-from ..page import Section, table_rows
+from ...models._prior_predictions import STRENGTH
+from ..page import Section, mean_with_ends, table_rows
 from ..study import Settings
 from ..wording import with_interval
 
-STRENGTH = "prediction_strength"
 FEW, MANY = 5, 30  # items shown if the draws have converged, and if not
 
 
@@ -61,10 +61,7 @@ def _features_in_words(tree: xr.DataTree) -> str:
 
 def prediction_strength(tree: xr.DataTree) -> dict[str, Any]:
     """Return the classifier in the prior, and mean and 90 % interval of the strength of its predictions."""
-    draws = tree["posterior"][STRENGTH].to_numpy()
-    lower, upper = np.quantile(draws, [0.05, 0.95]).tolist()
-    ends = {"mean": float(draws.mean()), "lower": lower, "upper": upper}
-    return {"classifier": classifier_in_prior(tree), **ends}
+    return {"classifier": classifier_in_prior(tree), **mean_with_ends(tree["posterior"][STRENGTH].to_numpy())}
 
 
 def strength_in_words(tree: xr.DataTree) -> str:

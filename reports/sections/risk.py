@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ... import evaluation
 from ...evaluation import plots
 from ..metric_names import metric_named
-from ..page import Section, table_rows
+from ..page import Section, mean_with_ends, table_rows
 from ..study import Study
 from ..wording import share_interval, share_with_interval, with_interval
 from .metrics import metric_rows, question_sentence, scored, shown_metrics
@@ -40,10 +40,8 @@ def risk_sections(
         "are mean plausibilities, summed over a group's labels: another group may have the largest, of several labels. "
     )
     if expected is not None:
-        draws = expected.mean("item").to_numpy()
-        low, high = np.quantile(draws, [0.05, 0.95]).tolist()
-        facts["expected"] = own = {"mean": float(draws.mean()), "lower": low, "upper": high}
-        mean = with_interval(*own.values())
+        facts["expected"] = own = mean_with_ends(expected.mean("item").to_numpy())
+        mean = with_interval(own["mean"], own["lower"], own["upper"])
         text += f"The expected value, weighted over all labels, is {mean} on average over these items. "
     text += "The least certain items come first."
     shown = [_shown(row) for row in rows]

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from ... import evaluation
 from ...evaluation import plots
 from ...evaluation.sensitivity.reweighting import FEWEST_DRAWS, MAX_PARETO_K, MODELS, ReweightingWarning
+from ...models._prior_predictions import STRENGTH
 from ..metric_names import metric_named
 from ..page import Section, table_rows
 from ..study import Study
 from ..wording import first_names, interval, percent, share_interval, share_with_interval, with_interval
 from .certainty import NORMAL_90, best_guess_scores
-from .fit import STRENGTH
 from .metrics import metric_rows, order_of, scored
 
 CERTAINTY = "certainty"

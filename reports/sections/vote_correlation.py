@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from ...models import Labels, catalog
+from ..page import mean_with_ends
 from ..wording import interval, with_interval
 from .certainty import best_guess_scores
 from .metrics import metric_rows
@@ -15,7 +16,6 @@ CORRELATION = "vote_correlation"
 STUDIES, CLAIMED, RIGHT = 14, 0.96, 0.87
 ENOUGH_GOLD = 50  # gold items with which the mean of |claimed - right| of public studies is .02
 LOOK_INDEPENDENT = 0.15  # probability of independent raters; before the residuals are seen it is 1/16
-TAIL = 0.05
 
 
 def independence_in_words(tree: xr.DataTree, data: Labels, seed: int) -> tuple[str, dict[str, Any]]:
@@ -71,19 +71,13 @@ def _facts(tree: xr.DataTree, data: Labels, seed: int) -> dict[str, Any]:
             told[name] = number if np.isfinite(number) else None
     (claim,) = metric_rows({"certainty": best_guess_scores(_believing_independence(tree), seed)})
     return {
-        **_summary(drawn),
+        **mean_with_ends(drawn),
         **told,
         "gold_items": int((data.gold >= 0).sum()),
         "answers": n,
-        "effective_answers": _summary(votes),
+        "effective_answers": mean_with_ends(votes),
         "independent": {name: claim[name] for name in ("mean", "lower", "upper")},
     }
-
-
-def _summary(drawn: np.ndarray) -> dict[str, float]:
-    """Return mean and 90 % interval."""
-    lower, upper = np.quantile(drawn, [TAIL, 1 - TAIL])
-    return {"mean": float(drawn.mean()), "lower": float(lower), "upper": float(upper)}
 
 
 def _believing_independence(tree: xr.DataTree) -> xr.DataTree:

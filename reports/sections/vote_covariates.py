@@ -82,9 +82,12 @@ def _favoured(row: Row) -> str:
 
 def effects_in_words(tree: xr.DataTree, prob: float) -> str:
     """Return sentences on the covariates of the votes, with intervals of probability `prob`; "" without any."""
-    if not has_covariates(tree):
-        return ""
-    said = "; ".join(map(_favoured, effect_rows(tree, prob)))
+    return _rows_in_words(tree, effect_rows(tree, prob)) if has_covariates(tree) else ""
+
+
+def _rows_in_words(tree: xr.DataTree, rows: list[Row]) -> str:
+    """Return sentences on the covariates of a table."""
+    said = "; ".join(map(_favoured, rows))
     return f"{at_equal_covariates(tree)} Of two items of equal quality: {said} (the root mean square of these votes)."
 
 
@@ -107,11 +110,11 @@ def covariate_sections(tree: xr.DataTree, prob: float) -> list[Section]:
         if tree.attrs["model"] == "bradley_terry"
         else "in standard deviations of what a comparison shows"
     )
+    rows = effect_rows(tree, prob)
     text = (
-        f"{effects_in_words(tree, prob)} Effects are {unit} of a vote per difference of that size, the same for all raters; "
+        f"{_rows_in_words(tree, rows)} Effects are {unit} of a vote per difference of that size, the same for all raters; "
         f"intervals hold {prob:.0%}. {CAUTION}"
     )
-    rows = effect_rows(tree, prob)
     facts = {"probability": prob, "covariates": len(rows)}
     return [
         Section(

@@ -48,7 +48,7 @@ INFERENCE = {
     "inference.kernels": {"numpy", "scipy", "numba", "threadpoolctl", "models.distributions"},
     "inference.runs": {
         "numpy", "scipy", "pymc", "pytensor", "xarray", "arviz", "rich", "threadpoolctl", "inference.kernels",
-        "inference.diagnostics", *LAWS, "models._catalog", "models._hierarchy",
+        "inference.diagnostics", *LAWS, "models._catalog", "models._hierarchy", "models._prior_predictions",
     },
     **{
         f"inference.{family}": {

@@ -31,7 +31,7 @@ def test_each_has_a_picture():
 
 
 def alike(kept, found):
-    """Tell whether two pictures are of one size and, up to the draws of another processor, the same."""
+    """Whether two pictures are of one size and the same, up to the draws of another processor."""
     try:
         return compare_images(kept, found, tol=10) is None
     except ImageComparisonFailure:  # of other sizes
