@@ -33,6 +33,7 @@ DATA = "raterzoo.models.data"
 LEFT_OUT = (
     "raterzoo.inference.costs",
     "raterzoo.models._catalog",
+    "raterzoo.models._arguments",
     *(f"{DATA}.{module}" for module in ("reading", "container", "coded_rows", "errors", "published")),
     *(f"{DATA}.features.{own}" for own in ("_read", "_rows_of")),
     *(f"{DATA}.{own}" for own in ("labels.Labels", "rankings.PartialRankings", "scores.Scores")),
@@ -41,8 +42,8 @@ LEFT_OUT = (
     ),  # and a text
     *(f"evidence.studies.{own}" for own in ("STUDIES", "FEW_DATA")),
 )
-"""Named in digests, not followed: estimates of costs, records of builders, containers with what reads and validates them,
-and the list of all studies.
+"""Named in digests, not followed: estimates of costs, records and docstrings of builders, containers with what reads and
+validates them, and the list of all studies.
 
 Keys of the evidence have the contents of the containers instead, see `records.contents_of`, and of the studies their own.
 All other functions of `raterzoo.models.data` are followed, but for those that can only raise: their names begin with one of

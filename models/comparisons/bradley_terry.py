@@ -5,19 +5,12 @@ from typing import Any, Literal
 
 import pymc as pm
 
+from .._arguments import VOTES, documented
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model
 from ..data.comparisons import Comparisons
 from ..data.sharing_groups import Groups
-from .observed import (
-    LeftSide,
-    coords_of,
-    documented,
-    observe_winners,
-    require_votes,
-    side_effect,
-    ties_are_modelled,
-)
+from .observed import LeftSide, coords_of, observe_winners, require_votes, side_effect, ties_are_modelled
 from .priors import Reliability, strength_prior
 from .taste import taste_prior
 from .votes import vote_covariates as read_vote_covariates
@@ -26,7 +19,7 @@ __all__ = ["bradley_terry"]
 
 
 @recorded
-@documented(ties="davidson")
+@documented(arguments=VOTES.replace("TIES", "davidson"))
 def bradley_terry(
     pairs: Comparisons,
     *,

@@ -1,8 +1,6 @@
 """Shared parts of the models of comparisons: documentation, coordinates, counts of answers, observed winners."""
 
 import warnings
-from collections.abc import Callable
-from inspect import cleandoc
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
@@ -21,76 +19,6 @@ from ..distributions.paired_comparisons_kernels import Link
 from .priors import Strength
 from .taste import Taste
 from .votes import VoteCovariates
-
-ARGUMENTS = """Parameters
-----------
-pairs : Comparisons
-    Votes of raters on pairs of items.
-reliability : {"hierarchical", "per rater", "shared"}, default "hierarchical"
-    "hierarchical": raters from a population with unknown spread, or "shared" if they are anonymous; "per
-    rater": with known spread (.7 on the log scale, or `reliability_scale`); "shared": all raters alike.
-signed : bool, default False
-    Whether reliabilities may be negative (a rater who prefers the worse item). They then have arithmetic
-    mean one.
-ties : {"auto", "TIES", "none"}, default "auto"
-    Whether a tie is an outcome; "auto" if the votes contain one. A tie never counts as half a win.
-left_side : {"shared", "rater"}, optional
-    Estimate an advantage of the left side: "shared": the same for all raters; "rater": one for each rater,
-    with unknown mean and spread over the raters; sampled by NUTS. By default there is none.
-left_bias : bool, default False
-    True is ``left_side="shared"``.
-covariates : frame, mapping of str to sequence, or DataArray (item, covariate), optional
-    Covariates of the items: a column ``item``, and a numeric column for each covariate. They are centred
-    over the items but not rescaled; a coefficient is Normal(0, 1) per unit.
-vote_covariates : frame or mapping of str to sequence, optional
-    Covariates z of the votes, such as lengths or styles of the two answers ("style control" of leaderboards): the table of
-    the votes, one row each, with its columns left, right, winner and rater, and a numeric column for each covariate, left
-    minus right. They are divided by their root mean squares, ``vote_covariate_scale``, and not centred: zero is no difference
-    between the sides. Sampled by NUTS; each vote is then an annotation.
-quality_scale, reliability_scale : float or random variable, optional
-    Value of sigma or lambda, instead of its prior.
-reliability_range : pair of float, optional
-    Uniform priors instead of the above: qualities from 0 to 1, reliabilities in this range.
-groups : str, mapping or sequence, optional
-    Group of every rater: the name of a rater attribute, such as ``"kind"``; or ``{rater: group}``; or groups in the
-    order of ``pairs.raters``. The raters of a group share a taste, also where they are calls of one model under one
-    name; sampled by NUTS. By default no raters share one.
-independent : str or collection of str
-    Groups whose raters share no taste, such as ``("person",)``: their votes are about the qualities themselves.
-taste_scale : float or random variable, optional
-    Value of tau, the same for all groups, instead of its prior.
-
-Returns
--------
-pymc.Model
-    Variables of the table, as far as the arguments call for them; the log likelihood of
-    ``observed_winner`` is pointwise by annotation.
-
-Raises
-------
-ValueError
-    If the arguments contradict each other or the data: ties with ``ties="none"``,
-    differences of raters who are anonymous or only one, in reliability or in the side, or a rater without a group.
-
-Warns
------
-DataWarning
-    If the comparisons do not connect all items: the prior alone places the components relative to each other. If
-    all raters are of one group: the prior alone tells quality from taste."""
-
-
-def documented[**P](*, ties: str) -> Callable[[Callable[P, pm.Model]], Callable[P, pm.Model]]:
-    """Return a decorator of a builder that writes `ARGUMENTS` at ``{arguments}`` of its docstring.
-
-    `ties` is the model's word for its ties.
-    """
-
-    def decorate(builder: Callable[P, pm.Model]) -> Callable[P, pm.Model]:
-        law = cleandoc(builder.__doc__ or "")
-        builder.__doc__ = law.replace("{arguments}", ARGUMENTS.replace("TIES", ties))
-        return builder
-
-    return decorate
 
 
 class PairCounts(NamedTuple):

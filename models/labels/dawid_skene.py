@@ -4,6 +4,7 @@ from typing import Any
 
 import pymc as pm
 
+from .._arguments import FEATURES, documented
 from .._catalog import recorded
 from .._hierarchy import annotation_model
 from ..data.labels import Labels
@@ -20,6 +21,7 @@ __all__ = ["dawid_skene"]
 
 
 @recorded
+@documented(features=FEATURES)
 def dawid_skene(
     labels: Labels,
     *,
@@ -57,12 +59,7 @@ def dawid_skene(
         label) or (rater, category, answer). The default favours the diagonal: 4.8 there, and 8 in the whole
         row; for classifiers (`Labels.with_predictions`), whose predictions are many, 2 there and 1 beside it. A
         flat prior does not identify the categories: its posterior has a mode for every permutation of them.
-    features : DataArray or frame, optional
-        Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
-        and columns of numbers. The prior of the true category of item i is then softmax(log p + x_i W), with the effects W:
-        variable ``feature_effect`` (feature, category), log odds for a standard deviation of the feature, zero in sum over the
-        categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
-        means. The sampler is NUTS.
+    {features}
 
     Returns
     -------

@@ -4,6 +4,7 @@ from typing import Any
 
 import pymc as pm
 
+from .._arguments import PREDICTIONS, documented
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_array, refuse_expression
 from .._prior_predictions import prediction_prior
@@ -16,6 +17,7 @@ __all__ = ["dirichlet"]
 
 
 @recorded
+@documented(predictions=PREDICTIONS)
 def dirichlet(
     labels: Labels,
     *,
@@ -60,15 +62,7 @@ def dirichlet(
         Dirichlet concentration alpha.
     reliability : float, default 1
         Power gamma of the likelihood, as if each answer had been given that many times.
-    prior_predictions : DataArray or table, optional
-        Probabilities f of the categories by one classifier: (item, category), with coordinates, or a table with a
-        column of item ids and a column for each category. They sum to one for every item; items without a row have the
-        prior without predictions.
-    classifier : str, optional
-        Name of the classifier, by which evaluation knows it; by default that of the coordinate ``classifier``, or
-        "predictions".
-    prediction_scale : float or random variable, default 10
-        Scale s of the half-normal prior of the strength.
+    {predictions}
 
     Returns
     -------

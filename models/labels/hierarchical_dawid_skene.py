@@ -7,6 +7,7 @@ import pymc as pm
 from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 
+from .._arguments import FEATURES, documented
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_number
 from ..data.labels import Labels
@@ -18,6 +19,7 @@ __all__ = ["hierarchical_dawid_skene"]
 
 
 @recorded
+@documented(features=FEATURES)
 def hierarchical_dawid_skene(
     labels: Labels,
     *,
@@ -80,12 +82,7 @@ def hierarchical_dawid_skene(
         Prior mean d of the log odds of the right label against each other one, in the population of raters.
     spread, group_spread : float or random variable, default 1
         Scales s and s_g of the priors of the spread of the population and of the groups, in log odds.
-    features : DataArray or frame, optional
-        Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
-        and columns of numbers. The prior of the true category of item i is then softmax(log p + x_i W), with the effects W:
-        variable ``feature_effect`` (feature, category), log odds for a standard deviation of the feature, zero in sum over the
-        categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
-        means. The sampler is NUTS.
+    {features}
 
     Returns
     -------

@@ -6,6 +6,7 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
+from .._arguments import FEATURES, documented
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from ..data.labels import Labels
@@ -17,6 +18,7 @@ __all__ = ["mace"]
 
 
 @recorded
+@documented(features=FEATURES)
 def mace(
     labels: Labels,
     *,
@@ -62,12 +64,7 @@ def mace(
         Beta prior (a, b) of the competences. The paper's is (.5, .5): most raters either always try or never.
     spam_concentration : float or array_like, default 1
         Dirichlet concentration c of the answers of spammers: a number, or array (answer) or (rater, answer).
-    features : DataArray or frame, optional
-        Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
-        and columns of numbers. The prior of the true category of item i is then softmax(log p + x_i W), with the effects W:
-        variable ``feature_effect`` (feature, category), log odds for a standard deviation of the feature, zero in sum over the
-        categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
-        means. The sampler is NUTS.
+    {features}
 
     Returns
     -------

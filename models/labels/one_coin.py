@@ -4,6 +4,7 @@ from typing import Any
 
 import pymc as pm
 
+from .._arguments import FEATURES, documented
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_pair
 from ..data.labels import Labels
@@ -21,6 +22,7 @@ __all__ = ["one_coin"]
 
 
 @recorded
+@documented(features=FEATURES)
 def one_coin(
     labels: Labels,
     *,
@@ -56,12 +58,7 @@ def one_coin(
         Dirichlet concentration of the prevalence.
     ability_concentration : pair of float or random variable, default (4, 2)
         Beta prior (a, b) of the abilities, as counts of right and of wrong answers.
-    features : DataArray or frame, optional
-        Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
-        and columns of numbers. The prior of the true category of item i is then softmax(log p + x_i W), with the effects W:
-        variable ``feature_effect`` (feature, category), log odds for a standard deviation of the feature, zero in sum over the
-        categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
-        means. The sampler is NUTS.
+    {features}
 
     Returns
     -------

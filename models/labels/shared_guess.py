@@ -8,6 +8,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
+from .._arguments import FEATURES, documented
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from ..data.labels import Labels, expand_answers
@@ -27,6 +28,7 @@ __all__ = ["shared_guess"]
 
 
 @recorded
+@documented(features=FEATURES)
 def shared_guess(
     labels: Labels,
     groups: Groups = None,
@@ -89,12 +91,7 @@ def shared_guess(
         The same of the rows of `guess`, one number or an array (category, answer) or (group, category, answer).
     shared_concentration : pair of float or random variable, or "learned", default (1, 1)
         Beta prior (a, b) of the probability that an answer is copied; "learned": by group, from the data.
-    features : DataArray or frame, optional
-        Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
-        and columns of numbers. The prior of the true category of item i is then softmax(log p + x_i W), with the effects W:
-        variable ``feature_effect`` (feature, category), log odds for a standard deviation of the feature, zero in sum over the
-        categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
-        means. The sampler is NUTS.
+    {features}
 
     Returns
     -------

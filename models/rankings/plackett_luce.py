@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import pymc as pm
 
+from .._arguments import PREDICTIONS, documented
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model
 from .._prior_predictions import prediction_prior
@@ -16,6 +17,7 @@ __all__ = ["plackett_luce"]
 
 
 @recorded
+@documented(predictions=PREDICTIONS)
 def plackett_luce(
     rankings: PartialRankings,
     *,
@@ -74,15 +76,7 @@ def plackett_luce(
     candidates : {"ranked", "all"}, default "ranked"
         "ranked": a flat dim of the categories that some rater of the item ranked, with OTHER; "all": every
         category of every item, dense. The posterior is the same; prior and posterior predictive need "all".
-    prior_predictions : DataArray or table, optional
-        Probabilities f of the categories by one classifier: (item, category), with coordinates, or a table with a
-        column of item ids and a column for each category. They sum to one for every item; items without a row have the
-        prior without predictions.
-    classifier : str, optional
-        Name of the classifier, by which evaluation knows it; by default that of the coordinate ``classifier``, or
-        "predictions".
-    prediction_scale : float or random variable, default 10
-        Scale s of the half-normal prior of the strength.
+    {predictions}
 
     Returns
     -------

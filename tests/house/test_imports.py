@@ -34,6 +34,7 @@ MODELS = {
             "scipy",
             "pymc",
             "pytensor",
+            "models._arguments",
             "models._catalog",
             "models._hierarchy",
             "models._prior_predictions",

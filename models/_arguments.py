@@ -1,0 +1,90 @@
+"""Descriptions of arguments that several builders take, written into their docstrings."""
+
+from collections.abc import Callable
+from inspect import cleandoc
+
+FEATURES = """features : DataArray or frame, optional
+    Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
+    and columns of numbers. The prior of the true category of item i is then softmax(log p + x_i W), with the effects W:
+    variable ``feature_effect`` (feature, category), log odds for a standard deviation of the feature, zero in sum over the
+    categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
+    means. The sampler is NUTS."""
+
+PREDICTIONS = """prior_predictions : DataArray or table, optional
+    Probabilities f of the categories by one classifier: (item, category), with coordinates, or a table with a
+    column of item ids and a column for each category. They sum to one for every item; items without a row have the
+    prior without predictions.
+classifier : str, optional
+    Name of the classifier, by which evaluation knows it; by default that of the coordinate ``classifier``, or
+    "predictions".
+prediction_scale : float or random variable, default 10
+    Scale s of the half-normal prior of the strength."""
+
+VOTES = """Parameters
+----------
+pairs : Comparisons
+    Votes of raters on pairs of items.
+reliability : {"hierarchical", "per rater", "shared"}, default "hierarchical"
+    "hierarchical": raters from a population with unknown spread, or "shared" if they are anonymous; "per
+    rater": with known spread (.7 on the log scale, or `reliability_scale`); "shared": all raters alike.
+signed : bool, default False
+    Whether reliabilities may be negative (a rater who prefers the worse item). They then have arithmetic
+    mean one.
+ties : {"auto", "TIES", "none"}, default "auto"
+    Whether a tie is an outcome; "auto" if the votes contain one. A tie never counts as half a win.
+left_side : {"shared", "rater"}, optional
+    Estimate an advantage of the left side: "shared": the same for all raters; "rater": one for each rater,
+    with unknown mean and spread over the raters; sampled by NUTS. By default there is none.
+left_bias : bool, default False
+    True is ``left_side="shared"``.
+covariates : frame, mapping of str to sequence, or DataArray (item, covariate), optional
+    Covariates of the items: a column ``item``, and a numeric column for each covariate. They are centred
+    over the items but not rescaled; a coefficient is Normal(0, 1) per unit.
+vote_covariates : frame or mapping of str to sequence, optional
+    Covariates z of the votes, such as lengths or styles of the two answers ("style control" of leaderboards): the table of
+    the votes, one row each, with its columns left, right, winner and rater, and a numeric column for each covariate, left
+    minus right. They are divided by their root mean squares, ``vote_covariate_scale``, and not centred: zero is no difference
+    between the sides. Sampled by NUTS; each vote is then an annotation.
+quality_scale, reliability_scale : float or random variable, optional
+    Value of sigma or lambda, instead of its prior.
+reliability_range : pair of float, optional
+    Uniform priors instead of the above: qualities from 0 to 1, reliabilities in this range.
+groups : str, mapping or sequence, optional
+    Group of every rater: the name of a rater attribute, such as ``"kind"``; or ``{rater: group}``; or groups in the
+    order of ``pairs.raters``. The raters of a group share a taste, also where they are calls of one model under one
+    name; sampled by NUTS. By default no raters share one.
+independent : str or collection of str
+    Groups whose raters share no taste, such as ``("person",)``: their votes are about the qualities themselves.
+taste_scale : float or random variable, optional
+    Value of tau, the same for all groups, instead of its prior.
+
+Returns
+-------
+pymc.Model
+    Variables of the table, as far as the arguments call for them; the log likelihood of
+    ``observed_winner`` is pointwise by annotation.
+
+Raises
+------
+ValueError
+    If the arguments contradict each other or the data: ties with ``ties="none"``,
+    differences of raters who are anonymous or only one, in reliability or in the side, or a rater without a group.
+
+Warns
+-----
+DataWarning
+    If the comparisons do not connect all items: the prior alone places the components relative to each other. If
+    all raters are of one group: the prior alone tells quality from taste."""
+
+
+def documented[**P, M](**texts: str) -> Callable[[Callable[P, M]], Callable[P, M]]:
+    """Return a decorator of a builder that writes each text at ``{name}`` of its docstring."""
+
+    def decorate(builder: Callable[P, M]) -> Callable[P, M]:
+        told = cleandoc(builder.__doc__ or "")
+        for name, text in texts.items():
+            told = told.replace(f"{{{name}}}", text)
+        builder.__doc__ = told
+        return builder
+
+    return decorate
