@@ -29,11 +29,14 @@ from typing import Any
 import numpy as np
 
 ITEMS, RATERS, COPIERS, COPIED, RIGHT = 500, 8, 5, 0.3, 0.8
-CHAINS = {"draws": 100, "tune": 50, "chains": 2, "cores": 1, "progressbar": False}
+CHAINS = {"draws": 100, "tune": 50, "chains": 2, "cores": 1, "progressbar": False, "log_likelihood": False}
 
 
-def labels_study(design: str, categories: int, seed: int, *, known: bool) -> Any:
-    """Return a posterior of Dawid-Skene given labels by raters who are independent, or who copy."""
+def labels_study(design: str, categories: int, seed: int) -> dict[str, Any]:
+    """Return a posterior of Dawid-Skene given labels by raters who are independent, or who copy.
+
+    It is checked twice: with the group unknown, and with the ``kind`` of each rater.
+    """
     from raterzoo import inference, models
 
     rng = np.random.default_rng([seed, categories])
@@ -55,9 +58,11 @@ def labels_study(design: str, categories: int, seed: int, *, known: bool) -> Any
         label = made.data.categories[np.where(copied, guess[item], code)]
     columns = {name: np.asarray(table[name]) for name in ("item", "rater")}
     columns["kind"] = np.where(made.data.annotation_rater < COPIERS, "model", "person")
-    kinds = ["kind"] if known else []
-    data = models.Labels.from_table({**columns, "label": label}, rater_attributes=kinds)
-    return inference.sample(models.dawid_skene(data), random_seed=seed, **CHAINS)
+    data = models.Labels.from_table({**columns, "label": label}, rater_attributes=["kind"])
+    tree = inference.sample(models.dawid_skene(data), random_seed=seed, thin=3, **CHAINS)
+    unknown = tree.copy()
+    unknown["constant_data"] = tree["constant_data"].to_dataset().drop_vars("rater_kind")
+    return {"": unknown, ", known": tree}
 
 
 KIND = np.array(["person"] * (RATERS - COPIERS) + ["model"] * COPIERS)
@@ -67,7 +72,7 @@ def replicated(model: Any, seed: int) -> Any:
     """Return a posterior with replicates."""
     from raterzoo import inference
 
-    options = {**CHAINS, "tune": 200, "log_likelihood": False}
+    options = {**CHAINS, "tune": 200}
     return inference.predict(inference.sample(model, random_seed=seed, **options), model, progressbar=False)
 
 
@@ -129,28 +134,25 @@ def rankings_study(copied: float, reliability: int, seed: int) -> Any:
                 columns["category"][row] = told[item[row]]
     rankings = models.PartialRankings.from_table(columns, categories=made.data.categories)
     model = models.plackett_luce(rankings, concentration=0.5, reliability=reliability)
-    return inference.sample(model, random_seed=seed, log_likelihood=False, **CHAINS)
+    return inference.sample(model, random_seed=seed, **CHAINS)
 
 
 STUDIES: dict[str, dict[str, Callable[[int], Any]]] = {
     "labels": {
-        f"{design}{', known' * known}, {n} categories": lambda seed, design=design, n=n, known=known: (
-            labels_study(design, n, seed, known=known)
-        )
+        f"{design}, {n} categories": lambda seed, design=design, n=n: labels_study(design, n, seed)
         for design in ("independent", "guess", "copies")
         for n in (2, 3, 4)
-        for known in (False, True)
     },
     "scores": {
-        name: lambda seed, shared=shared: scores_study(shared, seed)
+        name: lambda seed, shared=shared: {"": scores_study(shared, seed)}
         for name, shared in {"independent": 0.0, "shared": 0.3}.items()
     },
     "comparisons": {
-        name: lambda seed, taste=taste: comparisons_study(taste, seed)
+        name: lambda seed, taste=taste: {"": comparisons_study(taste, seed)}
         for name, taste in {"independent": 0.0, "shared": 0.7}.items()
     },
     "rankings": {
-        name: lambda seed, law=law: rankings_study(*law, seed)
+        name: lambda seed, law=law: {"": rankings_study(*law, seed)}
         for name, law in {"independent": (0.0, 1), "shared": (0.3, 1), "sharper": (0.0, 3)}.items()
     },
 }
@@ -170,17 +172,18 @@ def main(arguments: list[str]) -> None:
     for name, study in STUDIES[chosen.kind].items():
         if chosen.design not in name:
             continue
-        failed, checks, begun = 0, collections.Counter(), time.process_time()
+        failed, checks = collections.Counter(), collections.defaultdict(collections.Counter)
+        begun = time.process_time()
         for seed in range(chosen.first, chosen.first + chosen.studies):
-            found = evaluation.model_checks(study(seed))
-            failed += not found.attrs["fits"]
-            checks.update(found["check"].to_numpy()[found["fails"].to_numpy()].tolist())
+            for which, tree in study(seed).items():
+                found = evaluation.model_checks(tree)
+                failed[which] += not found.attrs["fits"]
+                checks[which].update(found["check"].to_numpy()[found["fails"].to_numpy()].tolist())
         seconds = (time.process_time() - begun) / chosen.studies
-        by_check = "; ".join(f"{check} {number}" for check, number in checks.most_common())
-        print(
-            f"{name}: {failed} of {chosen.studies} do not fit, {seconds:.1f} CPU s each. {by_check}",
-            flush=True,
-        )
+        for which, number in failed.items():
+            by_check = "; ".join(f"{check} {n}" for check, n in checks[which].most_common())
+            print(f"{name}{which}: {number} of {chosen.studies} do not fit. {by_check}")
+        print(f"{seconds:.1f} CPU s for each study", flush=True)
 
 
 if __name__ == "__main__":
