@@ -21,7 +21,7 @@ from .observed import (
     register_answers,
     require_identified_raters,
 )
-from .vote_correlation import CorrelationEvidence, correlation_evidence
+from .vote_correlation import CorrelationEvidence, correlation_evidence, effective_power
 
 __all__ = ["correlated_votes"]
 
@@ -45,12 +45,16 @@ def correlated_votes(
         T_i      ~ Categorical(p)                summed out; known for gold items
         y_a      ~ Categorical(pi_k,T_i)
         rho      ~ Beta(a, b)
-        p(T_i = j | y, p, pi, rho)  proportional to  p_j (prod_a pi_kj[y_a]) ^ (1 / (1 + (n_i - 1) rho))
+        p(T_i = j | y, p, pi, rho)  proportional to  (p_j prod_a pi_kj[y_a]) ^ (1 / (1 + (n_i - 1) rho))
 
     Prevalence and confusion have the posterior of `dawid_skene`: only the truth is inferred at the effective
-    number of votes (a cut posterior). With ``vote_correlation="public"`` the prior of rho is that of public
-    studies, Beta(1.4, 2.6), with probability 1/16 of independent raters; residuals that raters of an item share, and
-    the gold items of the study, update it before sampling, and (a, b) have mean and variance of the result. Errors
+    number of votes (a cut posterior). The log odds of a draw are those of `dawid_skene` divided by the design effect:
+    correlation tells how sure a label is, not which it is, and the prevalence, learnt from the same votes, shares
+    their errors.
+
+    With ``vote_correlation="public"`` the prior of rho is that of public studies, Beta(1.4, 2.6), with probability
+    1/16 of independent raters. Residuals that raters of an item share, beyond those of simulated independent raters,
+    and the gold items of the study update it before sampling, and (a, b) have mean and variance of the result. Errors
     that all raters share leave no residual; gold items show them: 50 make the claims of a study precise.
 
     ====================  ========================  =================================
@@ -159,7 +163,7 @@ def _plausibility(
     correlation: TensorVariable,
     observed: tuple[Answers, int],
 ) -> TensorVariable:
-    """Return p(true category | answers) with the likelihood of each item at its effective number of votes.
+    """Return p(true category | answers) of each item at its effective number of votes.
 
     `observed` holds answers and number of categories. Shapes: prevalence (category,), confusion (rater, category,
     answer); result (item, category).
@@ -170,7 +174,7 @@ def _plausibility(
     table = cast(Any, pt.log(confusion)).transpose(0, 2, 1).reshape((-1, categories))
     item = np.repeat(np.arange(n), number)
     log_p = pt.zeros((n, categories))[item].inc(table[answers.code.astype(np.int64)])
-    power = 1 / (1 + np.maximum(number - 1, 0) * correlation)
-    free = softmax(cast(Any, pt.log(prevalence)) + power[:, None] * log_p, axis=1)
+    power = effective_power(number, cast(Any, correlation))[:, None]
+    free = softmax(power * (cast(Any, pt.log(prevalence)) + log_p), axis=1)
     gold = answers.gold_category
     return cast(TensorVariable, pt.where((gold < 0)[:, None], free, np.eye(categories)[gold]))

@@ -15,7 +15,11 @@ PUBLIC = (1.4, 2.6)
 INDEPENDENT = 1 / 16
 # the residuals show about a fifth of the correlation, as errors that all raters share turn the inferred truth round
 SHOWN, SPREAD_OF_SHOWN = np.log(0.2), 0.6
-BIAS = 0.005  # residual correlation of independent raters with estimated matrices, its mean and its spread
+REPLICATES, MOST_REPLICATED = (
+    10,
+    400_000,
+)  # simulated studies of independent raters, and their answers together
+SLACK = 0.002  # standard deviation of what such studies leave out: their raters have the estimated matrices
 ITERATIONS = 40  # of EM: the residuals no longer change in the second digit
 GRID = np.linspace(0.0, 1.0, 201)[1:-1]
 QUADRATURE = np.linspace(-4.0, 4.0, 401)
@@ -44,20 +48,66 @@ def correlation_evidence(labels: Labels, alpha: np.ndarray, beta: np.ndarray) ->
     start = np.searchsorted(item, np.arange(len(gold) + 1)).astype(np.int64)
     # the truth of gold items is left out: matrices that have seen it would predict it too well
     answers = Answers(start, answer_codes(rater, label, n), np.full_like(gold, UNKNOWN))
-    prevalence, table = _posterior_mode(answers, alpha, beta.transpose(0, 2, 1).reshape(-1, n))
-    votes = csr_array((np.ones(len(item)), (item, rater)), (len(gold), n_raters))
-    own = csr_array((np.ones(len(item)), (item, answers.code)), (len(gold), n_raters * n))
-    log_p = np.log(prevalence), own @ np.log(table)
-    weight = _normalised(log_p[0] + log_p[1])
-    confusion = table.reshape(n_raters, n, n)  # rater, answer, category
-    r, error = _residual_correlation(votes, (own, table), confusion, weight)
+    prior = alpha, beta.transpose(0, 2, 1).reshape(-1, n)
+    found = _fitted(answers, n_raters, prior)
+    rng = np.random.default_rng(0)  # a model is a function of its annotations
+    expected = _of_independent_raters(answers, found, prior, rng)
     known = gold >= 0
-    of_gold = _log_gold(log_p[0], log_p[1][known], np.diff(start)[known], gold[known])
-    return _beta_of(r, error, of_gold, int(known.sum()))
+    of_gold = _log_gold(found.log_prevalence, found.log_p[known], np.diff(start)[known], gold[known])
+    return _beta_of((found.residual, found.error), expected, of_gold, int(known.sum()))
+
+
+class _Fitted(NamedTuple):
+    """Parameters at their posterior mode, and the residual correlation of the answers."""
+
+    log_prevalence: np.ndarray  # (category,)
+    log_p: np.ndarray  # of the answers to an item given its category (item, category)
+    confusion: np.ndarray  # (rater, answer, category)
+    residual: float
+    error: float
+
+
+def _fitted(answers: Answers, n_raters: int, prior: tuple[np.ndarray, np.ndarray]) -> _Fitted:
+    """Fit Dawid-Skene without gold; `prior` has the concentrations (category,) and (rater * answer, category)."""
+    n, length = len(prior[0]), np.diff(answers.start)
+    item, rater = np.repeat(np.arange(len(length)), length), answers.code // n
+    prevalence, table = _posterior_mode(answers, *prior)
+    votes = csr_array((np.ones(len(item)), (item, rater)), (len(length), n_raters))
+    own = csr_array((np.ones(len(item)), (item, answers.code)), (len(length), n_raters * n))
+    log_prevalence, log_p = np.log(prevalence), own @ np.log(table)
+    confusion = table.reshape(n_raters, n, n)
+    weight = _normalised(log_prevalence + log_p)
+    return _Fitted(
+        log_prevalence, log_p, confusion, *_residual_correlation(votes, (own, table), confusion, weight)
+    )
+
+
+def _of_independent_raters(
+    answers: Answers, found: _Fitted, prior: tuple[np.ndarray, np.ndarray], rng: np.random.Generator
+) -> tuple[float, float]:
+    """Return the residual correlation to expect of independent raters, and its standard error.
+
+    Matrices and truth are estimated from the same answers, which makes it larger than 0 where categories and answers to an
+    item are few, and smaller where categories are many. It is the mean over replicates of the study.
+    """
+    if not np.isfinite(found.residual):
+        return np.nan, np.nan
+    n_raters, n, _ = found.confusion.shape
+    length = np.diff(answers.start)
+    item, rater = np.repeat(np.arange(len(length)), length), answers.code // n
+    replicates = int(np.clip(MOST_REPLICATED // len(item), 1, REPLICATES))
+    residuals = []
+    for _ in range(replicates):
+        truth = rng.choice(n, len(length), p=np.exp(found.log_prevalence))
+        below = found.confusion[rater, :, truth[item]].cumsum(axis=1)[:, :-1]
+        label = (rng.random((len(item), 1)) > below).sum(axis=1)
+        own = answers._replace(code=answer_codes(rater, label, n))
+        residuals.append(_fitted(own, n_raters, prior).residual)
+    return float(np.mean(residuals)), float(np.hypot(found.error / np.sqrt(replicates), SLACK))
 
 
 def effective_power(answers: np.ndarray, correlation: np.ndarray) -> np.ndarray:
-    """Return the power of the likelihood of an item: effective votes by votes, 1 / (1 + (n - 1) rho) (Kish)."""
+    """Return the power of p(truth | answers) of an item: effective votes by votes, 1 / (1 + (n - 1) rho) (Kish)."""
     return 1 / (1 + np.maximum(answers - 1, 0) * correlation)
 
 
@@ -125,20 +175,26 @@ def _log_gold(
     """Return the log probability of the gold labels at every correlation of the grid, and at 0 before it."""
     total = np.zeros(len(GRID) + 1)
     for g, correlation in enumerate(np.concatenate([[0.0], GRID])):
-        p = _normalised(log_prevalence + effective_power(answers, correlation)[:, None] * log_p)
+        p = _normalised(effective_power(answers, correlation)[:, None] * (log_prevalence + log_p))
         total[g] = np.log(np.maximum(p[np.arange(len(gold)), gold], np.finfo(float).tiny)).sum()
     return total
 
 
-def _beta_of(r: float, error: float, of_gold: np.ndarray, gold_items: int) -> CorrelationEvidence:
-    """Return the Beta distribution by moments of the mixture of no correlation and of that of public studies."""
+def _beta_of(
+    found: tuple[float, float], expected: tuple[float, float], of_gold: np.ndarray, gold_items: int
+) -> CorrelationEvidence:
+    """Return the Beta distribution by moments of the mixture of no correlation and of that of public studies.
+
+    `found` and `expected`, of independent raters, are residual correlations and their standard errors.
+    """
+    r, error = found
     density = GRID ** (PUBLIC[0] - 1) * (1 - GRID) ** (PUBLIC[1] - 1)  # up to a factor
     log_w = np.log(np.concatenate([[INDEPENDENT], (1 - INDEPENDENT) * density / density.sum()])) + of_gold
     if np.isfinite(r):
         shown = np.exp(SHOWN + SPREAD_OF_SHOWN * QUADRATURE)
         node = np.exp(-(QUADRATURE**2) / 2)
-        expected = BIAS + np.concatenate([[0.0], GRID])[:, None] * shown
-        scatter = np.exp(-((r - expected) ** 2) / (2 * (error**2 + BIAS**2)))
+        mean = expected[0] + np.concatenate([[0.0], GRID])[:, None] * shown
+        scatter = np.exp(-((r - mean) ** 2) / (2 * (error**2 + expected[1] ** 2)))
         log_w += np.log(np.maximum(scatter @ (node / node.sum()), np.finfo(float).tiny))
     w = _normalised(log_w)
     values = np.concatenate([[0.0], GRID])

@@ -1,6 +1,6 @@
 """Truth by the effective number of votes, of draws of prevalence, confusion and the correlation of votes.
 
-p(T_i = j | y)  proportional to  p_j (prod_a pi[rater_a, j, label_a]) ^ (1 / (1 + (n_i - 1) rho))
+p(T_i = j | y)  proportional to  (p_j prod_a pi[rater_a, j, label_a]) ^ (1 / (1 + (n_i - 1) rho))
 """
 
 import math
@@ -45,7 +45,7 @@ def effective_truth(
             power = 1.0 / (1.0 + max(start[i + 1] - start[i] - 1, 0) * correlation[d])
             largest, total = -np.inf, 0.0
             for j in range(n):
-                log_p[j] = math.log(max(prevalence[d, j], SMALLEST)) + power * log_p[j]
+                log_p[j] = power * (math.log(max(prevalence[d, j], SMALLEST)) + log_p[j])
                 largest = max(largest, log_p[j])
             for j in range(n):
                 log_p[j] = math.exp(log_p[j] - largest)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from raterzoo import models
 from raterzoo.models.labels import vote_correlation
-from raterzoo.models.labels.vote_correlation import BIAS, GRID, INDEPENDENT, PUBLIC, correlation_evidence
+from raterzoo.models.labels.vote_correlation import GRID, INDEPENDENT, PUBLIC, correlation_evidence
 from scipy.special import logsumexp
 from scipy.stats import beta as beta_law
 
@@ -31,13 +31,13 @@ def plausibility_of(name, correlation):
     return plausibilities()(values)[name == "independent_plausibility"]
 
 
-def truth_by_hand(power_of):
+def truth_by_hand(power_of, of_prevalence=lambda power: power):
     """p(true category | answers), one answer after the other; `power_of` the number of answers to the item."""
     p = np.empty((len(TINY.items), 2))
     for i in range(len(p)):
         own = TINY.annotation_item == i
-        weight = PREVALENCE.copy()
         n = TINY.count[own].sum()
+        weight = PREVALENCE ** of_prevalence(power_of(n))
         for r, y, times in zip(
             TINY.annotation_rater[own], TINY.label_code[own], TINY.count[own], strict=True
         ):
@@ -54,7 +54,9 @@ def test_truth_is_that_of_the_effective_number_of_votes():
         plausibility_of("independent_plausibility", 0.35), truth_by_hand(lambda n: 1), atol=1e-12
     )
     wrong = truth_by_hand(lambda n: 1 / (1 + n * 0.35))
-    assert not np.allclose(plausibility_of("plausibility", 0.35), wrong, atol=1e-3)
+    whole = truth_by_hand(lambda n: 1 / (1 + max(n - 1, 0) * 0.35), lambda _: 1)
+    for other in (wrong, whole):
+        assert not np.allclose(plausibility_of("plausibility", 0.35), other, atol=1e-3)
 
 
 def test_residual_correlation_is_that_of_all_pairs(monkeypatch):
@@ -88,13 +90,14 @@ def test_gold_items_update_the_prior_of_public_studies(monkeypatch):
     table = {"item": list("aab"), "rater": list("rst"), "label": list("xxy"), "gold": list("yyy")}
     labels = models.Labels.from_table(table, gold="gold")
     q = np.array([[0.8, 0.2], [0.3, 0.7]])
-    own = (np.array([0.5, 0.5]), np.tile(q.T, (3, 1)))
+    own = (np.array([0.6, 0.4]), np.tile(q.T, (3, 1)))
     monkeypatch.setattr(vote_correlation, "_posterior_mode", lambda *_: own)
     monkeypatch.setattr(vote_correlation, "_residual_correlation", lambda *_: (np.nan, np.nan))
     grid = np.concatenate([[0.0], GRID])
     density = beta_law.pdf(GRID, *PUBLIC)
     prior = np.concatenate([[INDEPENDENT], (1 - INDEPENDENT) * density / density.sum()])
-    odds = (q[0, 0] / q[1, 0]) ** (2 / (1 + grid))  # of x to y, of two answers x
+    power = 1 / (1 + grid)
+    odds = (q[0, 0] / q[1, 0]) ** (2 * power) * (0.6 / 0.4) ** power  # of x to y, of two answers x
     weight = prior / (1 + odds)
     weight /= weight.sum()
     found = correlation_evidence(labels, np.ones(2), np.ones((3, 2, 2)))
@@ -111,6 +114,7 @@ def test_gold_items_update_the_prior_of_public_studies(monkeypatch):
 def test_residuals_update_the_prior_of_public_studies(monkeypatch, r, error):
     """Against a sum over draws of the share of the correlation that residuals show, log normal about a fifth."""
     monkeypatch.setattr(vote_correlation, "_residual_correlation", lambda *_: (r, error))
+    monkeypatch.setattr(vote_correlation, "_of_independent_raters", lambda *_: EXPECTED)
     labels = models.Labels.from_table({"item": list("aab"), "rater": list("rsr"), "label": list("xxy")})
     found = correlation_evidence(labels, np.ones(2), np.ones((2, 2, 2)))
     rng = np.random.default_rng(1)
@@ -127,9 +131,12 @@ def test_residuals_update_the_prior_of_public_studies(monkeypatch, r, error):
     )  # a share that is certain
 
 
+EXPECTED = 0.007, 0.005  # of independent raters, and its error
+
+
 def _given_residuals(r, error, rho, shown):
     """Mean of the correlation, and probability of none, of draws weighted by the probability of the residuals."""
-    weight = np.exp(-((r - BIAS - shown * rho) ** 2) / (2 * (error**2 + BIAS**2)))
+    weight = np.exp(-((r - EXPECTED[0] - shown * rho) ** 2) / (2 * (error**2 + EXPECTED[1] ** 2)))
     return weight @ rho / weight.sum(), weight[rho == 0].sum() / weight.sum()
 
 
@@ -156,7 +163,7 @@ def test_matrices_are_at_the_posterior_mode_of_unknown_truths():
     assert all(log_density(rng.normal(0, size, 18)) < best for size in (1e-3, 1e-2, 1e-1) for _ in range(20))
 
 
-def studies(correlation, n=40):
+def studies(correlation, n=40, answers=10):
     """Studies of 300 items with 10 answers of 30 raters, right with mean probability .75, of correlated votes."""
     for seed in range(n):
         rng = np.random.default_rng(seed)
@@ -165,9 +172,9 @@ def studies(correlation, n=40):
         if correlation:
             c = 1 / correlation - 1
             right = rng.beta(0.75 * c, 0.25 * c, 300)
-        rater = np.array([rng.permutation(30)[:10] for _ in range(300)])
-        label = np.where(rng.random((300, 10)) < right[:, None], truth[:, None], 1 - truth[:, None])
-        item = np.repeat(np.arange(300), 10)
+        rater = np.array([rng.permutation(30)[:answers] for _ in range(300)])
+        label = np.where(rng.random(rater.shape) < right[:, None], truth[:, None], 1 - truth[:, None])
+        item = np.repeat(np.arange(300), answers)
         yield models.Labels.from_table({"item": item, "rater": rater.ravel(), "label": label.ravel()})
 
 
@@ -180,7 +187,7 @@ def test_residuals_tell_independent_from_correlated_raters():
     independent = [evidence_of(labels) for labels in studies(0.0, 20)]
     correlated = [evidence_of(labels) for labels in studies(0.1, 20)]
     r = np.array([found.residual for found in independent])
-    assert abs(r.mean()) < 1.5 * BIAS and min(found.residual for found in correlated) > r.max()
+    assert abs(r.mean()) < 0.0075 and min(found.residual for found in correlated) > r.max()
     assert np.mean([found.independent for found in independent]) > 4 * INDEPENDENT
     assert max(found.independent for found in correlated) < INDEPENDENT
     mean = {
@@ -188,6 +195,17 @@ def test_residuals_tell_independent_from_correlated_raters():
         for name, own in (("no", independent), ("yes", correlated))
     }
     assert mean["no"] < 0.1 < 0.25 < mean["yes"] < 0.45
+
+
+def test_few_answers_leave_residuals_of_independent_raters():
+    """With five answers an item the inferred truth agrees too well with them: .03 is no sign of shared errors."""
+    found = [evidence_of(labels) for labels in studies(0.0, 6, answers=5)]
+    assert min(own.residual for own in found) > 0.02
+    assert np.mean([own.independent for own in found]) > INDEPENDENT
+    with pytest.MonkeyPatch.context() as patch:  # residuals expected to be those with known matrices
+        patch.setattr(vote_correlation, "_of_independent_raters", lambda *_: (0.0, 0.005))
+        wrong = [evidence_of(labels) for labels in studies(0.0, 6, answers=5)]
+    assert np.mean([own.independent for own in wrong]) < INDEPENDENT / 2
 
 
 def test_without_evidence_the_prior_is_that_of_public_studies():
