@@ -164,7 +164,8 @@ def report(
     reliability: Annotated[
         str | None,
         typer.Option(
-            help="Trust in the raters: one or more with commas, the first reported in full; default 3 for rankings."
+            help="Trust in the raters: one or more with commas, the first reported in full; default 3 for rankings. 'effective': "
+            "the rankings of an item count by their effective number."
         ),
     ] = None,
     groups: Annotated[
@@ -289,7 +290,7 @@ def fit(
     *,
     data: DataOptions,
     reliability: Annotated[
-        str | None, typer.Option(help="Trust in the raters; default 3 for rankings.")
+        str | None, typer.Option(help="Trust in the raters, or 'effective'; default 3 for rankings.")
     ] = None,
     column: Columns = None,
     categories: CategoryOptions,

@@ -592,6 +592,7 @@ def _reliabilities(text: str) -> tuple[float, ...]:
     return tuple(int(v) if v == int(v) else v for v in values)
 
 
+EFFECTIVE = "effective"  # reliability by which the rankings of an item count by their effective number
 NO_PRIORS = {
     "reliability",
     "features",
@@ -630,6 +631,11 @@ def settings_of(
     entry = catalog[model]
     arguments = {*entry.options, *annotation_kinds[kind].arguments} - NO_PRIORS
     priors = {name: value for name, value in given.items() if name in arguments}
+    is_effective = given.get("reliability") == EFFECTIVE
+    if is_effective:
+        if model != "plackett_luce":
+            raise ValueError(f"--reliability {EFFECTIVE}: an option of plackett_luce, not of {model}")
+        priors["reliability"] = given.pop("reliability")
     if "raters" in given:
         priors["reliability"] = given["raters"].replace("-", " ")
     attributes = [
@@ -666,7 +672,7 @@ def settings_of(
         prior_predictions=given.get("prior_predictions"),
         prior_classifier=given.get("classifier"),
         vote_covariates=tuple(dict.fromkeys(given.get("vote_covariate", ()))),
-        has_reliability="reliability" in entry.options,
+        has_reliability="reliability" in entry.options and not is_effective,
         priors=priors,
     )
 

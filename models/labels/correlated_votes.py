@@ -10,6 +10,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, is_expression, prior_pair
+from ..data.effective_votes import effective_power
 from ..data.labels import Labels
 from ..data.prior_arguments import confusion_concentrations, positive_pair
 from ..distributions.marginal_labels import label_logp
@@ -21,7 +22,7 @@ from .observed import (
     register_answers,
     require_identified_raters,
 )
-from .vote_correlation import CorrelationEvidence, correlation_evidence, effective_power
+from .vote_correlation import CorrelationEvidence, correlation_evidence
 
 __all__ = ["correlated_votes"]
 

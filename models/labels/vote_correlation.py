@@ -5,12 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from ..data.effective_votes import PUBLIC, effective_power
 from ..data.labels import Labels, expand_answers
 from ..distributions.marginal_labels_kernels import UNKNOWN, Answers, answer_codes, answer_sweeps
 
-# public studies with known truth: one correlation for all is chosen as .35 to .40 whichever study is left out, and each
-# study's own spreads about it with a standard deviation of .22
-PUBLIC = (1.4, 2.6)
 # prior probability of raters who err independently: none of the 14 public studies, by the rule of succession
 INDEPENDENT = 1 / 16
 # the residuals show about a fifth of the correlation, as errors that all raters share turn the inferred truth round
@@ -104,11 +102,6 @@ def _of_independent_raters(
         own = answers._replace(code=answer_codes(rater, label, n))
         residuals.append(_fitted(own, n_raters, prior).residual)
     return float(np.mean(residuals)), float(np.hypot(found.error / np.sqrt(replicates), SLACK))
-
-
-def effective_power(answers: np.ndarray, correlation: np.ndarray) -> np.ndarray:
-    """Return the power of p(truth | answers) of an item: effective votes by votes, 1 / (1 + (n - 1) rho) (Kish)."""
-    return 1 / (1 + np.maximum(answers - 1, 0) * correlation)
 
 
 def _posterior_mode(answers: Answers, alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

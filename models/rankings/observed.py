@@ -11,6 +11,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from .._hierarchy import Number, is_expression, prior_array, prior_number, refuse_expression
 from ..data.container import require_container
+from ..data.effective_votes import effective_power
 from ..data.prior_arguments import LIKELIHOOD_POWER
 from ..data.rankings import PartialRankings
 from ..distributions.partial_ranking import PartialRanking, RankedCandidates
@@ -248,6 +249,18 @@ def annotation_reliability(rankings: PartialRankings, reliability: Any, *, of_li
     if np.ndim(powers) == 0:
         return prior_number("reliability", powers, positive)
     return prior_array("reliability", powers, raters.shape)[rankings.annotation_rater]
+
+
+def effective_reliability(rankings: PartialRankings, reliability: str, correlation: Any) -> np.ndarray:
+    """Return the power of each annotation (annotation,) by which the rankings of its item count as their effective number."""
+    if reliability != "effective":
+        raise ValueError(
+            f"reliability={reliability!r} must be a positive number, a mapping of raters to such, or 'effective'"
+        )
+    if not isinstance(correlation, int | float | np.number) or not 0 <= correlation <= 1:
+        raise ValueError(f"vote_correlation={correlation!r} must be a number from 0 to 1")
+    number = np.bincount(rankings.annotation_item, minlength=len(rankings.items))
+    return effective_power(number, float(correlation))[rankings.annotation_item]
 
 
 def _powers_of_raters(raters: list[Any], reliability: Mapping[Any, Any]) -> list[Any]:

@@ -26,7 +26,10 @@ def versions_of(tree: xr.DataTree) -> dict[str, Any]:
 def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> Section:
     """Return the section on model, priors and sampler; `further` is a sentence on the parts of the model."""
     entry = models.catalog[settings.model]
+    by_number = "constant_data" in tree.children and "vote_correlation" in tree["constant_data"]
     trust = f"Reliability {settings.reliabilities[0]:g}. " if settings.has_reliability else ""
+    if by_number:
+        trust = "The rankings of an item count by their effective number. "
     priors = "Priors not stated"
     if settings.priors is not None:
         others = [f"{name} = {value}" for name, value in settings.priors.items() if value is not True]
@@ -40,7 +43,7 @@ def model_section(settings: Settings, tree: xr.DataTree, further: str = "") -> S
     facts = {
         "name": settings.model,
         "priors": settings.priors,
-        "reliability": settings.reliabilities[0] if settings.has_reliability else None,
+        "reliability": settings.reliabilities[0] if settings.has_reliability and not by_number else None,
         "reliabilities": list(settings.reliabilities) if settings.has_reliability else [],
         "method": tree.attrs["method"],
         "seconds": float(tree.attrs["seconds"]),

@@ -6,8 +6,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 from raterzoo import models
+from raterzoo.models.data.effective_votes import PUBLIC
 from raterzoo.models.labels import vote_correlation
-from raterzoo.models.labels.vote_correlation import GRID, INDEPENDENT, PUBLIC, correlation_evidence
+from raterzoo.models.labels.vote_correlation import GRID, INDEPENDENT, correlation_evidence
 from scipy.special import logsumexp
 from scipy.stats import beta as beta_law
 

@@ -120,3 +120,32 @@ def test_wrong_arguments_are_named(options, message):
 def test_catalog_names_builders():
     for name, entry in models.catalog.items():
         assert getattr(models, name).__name__ == entry.name == name
+
+
+def test_rankings_count_by_their_effective_number():
+    """The power of each annotation is the effective number of votes on its item by their number (Kish)."""
+    model = models.plackett_luce(CASES, reliability="effective", vote_correlation=0.2)
+    power = model["reliability"].get_value()
+    number = np.bincount(CASES.annotation_item)
+    assert np.allclose(np.bincount(CASES.annotation_item, power), number / (1 + (number - 1) * 0.2))
+    assert not np.allclose(np.bincount(CASES.annotation_item, power), number / (1 + number * 0.2), atol=0.05)
+    assert float(model["vote_correlation"].get_value()) == 0.2
+    whole = models.plackett_luce(CASES)
+    point = {"worth_log__": np.random.default_rng(1).normal(size=whole["worth"].eval().shape)}
+    each = whole.compile_fn(whole.logp(vars=whole["observed_ranking"], sum=False))(point)[0]
+    effective = model.compile_fn(model.logp(vars=model["observed_ranking"]))(point)
+    assert effective == pytest.approx(power @ each, rel=1e-12)
+    independent = models.plackett_luce(CASES, reliability="effective", vote_correlation=0)
+    assert (independent["reliability"].get_value() == 1).all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"reliability": "votes"},
+        *({"reliability": "effective", "vote_correlation": r} for r in (-0.1, 1.1, "a")),
+    ],
+)
+def test_a_wrong_effective_number_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"effective|from 0 to 1"):
+        models.plackett_luce(CASES, **wrong)
