@@ -274,6 +274,23 @@ def votes_with_covariates(data: Any, sign: float = 1.0) -> pm.Model:
     return models.bradley_terry(data, ties="davidson", vote_covariates=votes | covariates)
 
 
+def votes_with_taste(data: Any, groups: str = "abb") -> pm.Model:
+    """Bradley-Terry with ties, whose raters of group b share a taste; `groups` has a letter for each rater."""
+    return models.bradley_terry(data, ties="davidson", groups=list(groups), independent="a")
+
+
+def scores_with_shared_bias(data: Any, groups: str = "abaab") -> pm.Model:
+    """Hierarchical scores whose raters of group b share a bias on each item; `groups` has a letter for each rater."""
+    return models.hierarchical_scores(data, mean=0.0, spread=1.0, groups=list(groups), independent="a")
+
+
+def guesses_of_learned_shares(data: Any, groups: str = "abbcca") -> pm.Model:
+    """Raters who copy the guess of their group about as often; `groups` has a letter for each rater, a for those who do not."""
+    return models.shared_guess(
+        data, list(groups), "a", prevalence_concentration=2.0, shared_concentration="learned"
+    )
+
+
 def _predicted_counts(design: str, data: Callable[[], Any]) -> Study:
     return Study(
         "dirichlet_with_predictions", design, data, predicted_labels, of_items, model="dirichlet", methods=WITH_STRENGTH,
@@ -367,6 +384,33 @@ STUDIES: Mapping[str, Study] = {
             methods=("nuts",),
         ),
         _predicted_rankings(4, "predictions of 3 items"),
+        Study(
+            "bradley_terry_with_taste",
+            "27 votes of 3 raters on 4 items, with ties and a taste that 2 raters share",
+            designs.comparisons,
+            votes_with_taste,
+            of_places("quality"),
+            model="bradley_terry",
+            methods=("nuts",),
+        ),
+        Study(
+            "hierarchical_scores_with_shared_bias",
+            "7 items, 5 raters of whom 2 share a bias, 3 scores an item",
+            designs.scores,
+            scores_with_shared_bias,
+            of_places("location"),
+            model="hierarchical_scores",
+            methods=("nuts",),
+        ),
+        Study(
+            "shared_guess_of_learned_shares",
+            "12 items, 2 raters alone and 2 groups of 2, 4 answers an item, 2 categories",
+            lambda: designs.grouped_labels(2, 12),
+            guesses_of_learned_shares,
+            of_guesses,
+            model="shared_guess",
+            methods=("nuts",),
+        ),
     )
 }  # fmt: skip
 

@@ -329,6 +329,15 @@ OF_PREDICTIONS = (
              prior_predictions=designs.predictions(designs.rankings(4), 2))),
 )  # fmt: skip
 
+OF_SHARING = (
+    Twin("told the taste of other raters", "bradley_terry_with_taste", "nuts", "calibration",
+         told=lambda: studies.votes_with_taste(designs.comparisons(), "bba")),
+    Twin("told the bias of other raters", "hierarchical_scores_with_shared_bias", "nuts", "calibration",
+         told=lambda: studies.scores_with_shared_bias(designs.scores(), "babaa")),
+    Twin("told that other raters copy each other", "shared_guess_of_learned_shares", "nuts", "calibration",
+         told=lambda: studies.guesses_of_learned_shares(designs.grouped_labels(2, 12), "bacbca")),
+)  # fmt: skip
+
 OF_COMPARISONS = (
     _pairs("the momentum is forgotten when a trial is judged", "invariance",
            ("_transition", ("start = log_p - 0.5 * kinetic", "start = log_p"),
@@ -422,7 +431,8 @@ PLACEBOS = (
 )  # fmt: skip
 
 TWINS: tuple[Twin, ...] = (
-    *OF_LABELS, *OF_GUESSES, *OF_FEATURES, *OF_RANKINGS, *OF_RATERS_OF_RANKINGS, *OF_PREDICTIONS, *OF_COMPARISONS,
+    *OF_LABELS, *OF_GUESSES, *OF_FEATURES, *OF_RANKINGS, *OF_RATERS_OF_RANKINGS, *OF_PREDICTIONS, *OF_SHARING,
+    *OF_COMPARISONS,
     *OF_SCORES, *GRADED, *PLACEBOS,
 )  # fmt: skip
 """All twins; the placebos are last."""
