@@ -33,11 +33,6 @@ LOOKS = {
     ),
 }  # kind of annotation -> code that draws a posterior, caption
 
-CAREFUL = {"ordinal": ", target_accept=0.99"}  # models whose example has few data: options of NUTS
-REMARKS = {
-    "ordinal": " NUTS warned of 26 divergences in 4,000 draws; R-hat and effective sample sizes passed."
-}
-
 
 @cache
 def example(name):
@@ -59,15 +54,15 @@ def code_of(name):
     lines = example(name)[0]
     for imported in ("models", "inference, models"):
         lines = lines.replace(f"from raterzoo import {imported}\n", "")
-    call, options = LOOKS[models.catalog[name].data][0], CAREFUL.get(name, "")
+    call = LOOKS[models.catalog[name].data][0]
     imports = "from raterzoo import evaluation, inference, models\nfrom raterzoo.evaluation import plots\n\n"
-    drawn = f"tree = inference.sample(model{options}, random_seed=1, progressbar=False)\n"
+    drawn = "tree = inference.sample(model, random_seed=1, progressbar=False)\n"
     return f"{imports}{lines}{drawn}{call}\n"
 
 
 def caption_of(name):
     """Return what the picture of a model shows."""
-    return LOOKS[models.catalog[name].data][1] + REMARKS.get(name, "")
+    return LOOKS[models.catalog[name].data][1]
 
 
 def by_nuts_alone():

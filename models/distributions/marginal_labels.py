@@ -12,6 +12,8 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_cache_key
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
+from pytensor.scalar.basic import Exp
+from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.special import Softmax
@@ -307,7 +309,7 @@ def label_logp(
 
     Reference: Dawid and Skene (1979), section 2 and equation 2.5, doi:10.2307/2346806.
     """
-    log_table = cast(TensorVariable, pt.log(confusion)).transpose(0, 2, 1)
+    log_table = log_confusion(confusion).transpose(0, 2, 1)
     log_table = log_table.reshape((-1, log_table.shape[2]))
     by_item = prevalence.type.ndim == 2
     log_prevalence = log_prior(prevalence) if by_item else cast(TensorVariable, pt.log(prevalence))
@@ -315,6 +317,14 @@ def label_logp(
     node = op.make_node(log_prevalence, log_table, *map(pt.as_tensor_variable, answers))
     log_p, plausibility = node.outputs[:2]
     return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)
+
+
+def log_confusion(confusion: TensorVariable) -> TensorVariable:
+    """Return the log of confusion matrices: of exponentials, whose gradient is lost where they underflow, the argument."""
+    owner = confusion.owner
+    if owner is not None and isinstance(owner.op, Elemwise) and isinstance(owner.op.scalar_op, Exp):
+        return cast(TensorVariable, owner.inputs[0])
+    return cast(TensorVariable, pt.log(confusion))
 
 
 def log_prior(prior: TensorVariable) -> TensorVariable:

@@ -119,11 +119,11 @@ def ordinal(
     names = _threshold_names(labels.categories[np.argsort(place)])
     with annotation_model(coords_of(labels, ("scale", "shift")) | names) as model:
         threshold, scale = _population(n)
-        typical = _label_probability(threshold[None], scale[None], grid)[0][:, place].T
+        typical = pt.exp(_log_label_probability(threshold[None], scale[None], grid)[0][:, place]).T
         own = _raters(threshold, scale, t) if len(labels.raters) else (threshold[None], scale[None])
-        confusion = _label_probability(*own, grid)[:, :, place]
+        log_confusion = _log_label_probability(*own, grid)[:, :, place]
         shared = None if len(labels.raters) else np.zeros(len(labels.annotation_rater), np.int64)
-        _observe(labels, typical, confusion, grid, shared)
+        _observe(labels, typical, log_confusion, grid, shared)
     return model
 
 
@@ -177,19 +177,20 @@ def _raters(threshold: Any, scale: Any, t: Any) -> tuple[Any, Any]:
     return threshold + cast(Any, shift)[:, None], own
 
 
-def _label_probability(threshold: Any, scale: Any, grid: Nodes) -> Any:
-    """Return the probability of each label, from lowest to highest, at each node.
+def _log_label_probability(threshold: Any, scale: Any, grid: Nodes) -> Any:
+    """Return the log probability of each label, from lowest to highest, at each node.
 
     Shapes: threshold (rater, cut); scale (rater,); result (rater, node, label).
     """
     u = (threshold[:, None] - grid.point) / scale[:, None, None]
+    # log logistic(u) and log logistic(-u): probabilities of raters of tiny scale underflow
+    below, above = -cast(Any, pt.softplus(-u)), -cast(Any, pt.softplus(u))
     # logistic(b) - logistic(a) = logistic(b) logistic(-a) (1 - exp(a - b)): no cancellation
-    below, above = cast(Any, pt.sigmoid(u)), cast(Any, pt.sigmoid(-u))
-    between = below[..., 1:] * above[..., :-1] * -cast(Any, pt.expm1(u[..., :-1] - u[..., 1:]))
+    between = below[..., 1:] + above[..., :-1] + cast(Any, pt.log1mexp(u[..., :-1] - u[..., 1:]))
     return pt.concatenate([below[..., :1], between, above[..., -1:]], axis=-1)
 
 
-def _observe(labels: Labels, typical: Any, confusion: Any, grid: Nodes, rater: np.ndarray | None) -> None:
+def _observe(labels: Labels, typical: Any, log_confusion: Any, grid: Nodes, rater: np.ndarray | None) -> None:
     """Register the answers, the prevalence, and the plausibility and expected location of each item.
 
     Without gold labels the typical rater's label needs no states of its own: it follows from the location.
@@ -198,14 +199,14 @@ def _observe(labels: Labels, typical: Any, confusion: Any, grid: Nodes, rater: n
     joint = typical * grid.weight
     pm.Deterministic("prevalence", joint.sum(axis=1), dims="category")
     if (labels.gold >= 0).any():
-        by_state = pt.tile(confusion, (1, n, 1))
+        by_state = pt.exp(pt.tile(log_confusion, (1, n, 1)))
         state, distinct_index = observe_state_labels(
             labels, joint.reshape((n * nodes,)), by_state, nodes, rater
         )
         state = state.reshape((-1, n, nodes))
         plausibility, location = state.sum(axis=2), state.sum(axis=1)
     else:
-        weight = pt.as_tensor(grid.weight)
+        weight, confusion = pt.as_tensor(grid.weight), pt.exp(log_confusion)
         location, distinct_index = observe_state_labels(labels, weight, confusion, nodes, rater)
         plausibility = location @ typical.T
     pm.Deterministic("plausibility", plausibility[distinct_index], dims=("item", "category"))

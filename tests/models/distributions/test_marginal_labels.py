@@ -46,6 +46,23 @@ def evaluated(prevalence, confusion, start, rater, known, label, mode="NUMBA"):
     return pytensor.function([p, pi], list(outputs), mode=mode)(prevalence, confusion)
 
 
+def gradient_in_logs(log_confusion, as_log):
+    """Return the derivative of log p of one item, in even prevalence, in the log probabilities of its one answer, a zero."""
+    x = pt.tensor("x", shape=log_confusion.shape)
+    answers = (np.array([0, 1]), np.zeros(1, np.int64), np.array([-1]))
+    confusion = pt.exp(x) if as_log else pt.exp(x / 2) ** 2
+    slope = pytensor.grad(label_logp(pt.full((2,), 0.5), confusion, answers)[0].sum(), x)
+    return pytensor.function([x], slope, mode="FAST_COMPILE")(log_confusion)
+
+
+def test_probabilities_that_underflow_have_a_gradient_if_given_as_exponentials():
+    log_confusion = np.log([[[0.9, 0.1], [0.2, 0.8]]])
+    log_confusion[0, 1, 0] = -800.0  # e**-800 is no double
+    found = gradient_in_logs(log_confusion, as_log=True)
+    np.testing.assert_array_equal(found, [[[1.0, 0.0], [0.0, 0.0]]])  # p(true category | answers)
+    assert np.isnan(gradient_in_logs(log_confusion, as_log=False)).any()
+
+
 @pytest.mark.parametrize("categories", [2, 3, 5])
 def test_equals_enumeration(categories):
     rng = np.random.default_rng(seed_of(f"enumeration {categories}"))
