@@ -61,7 +61,7 @@ def set_accuracy(k: int) -> Metric:
 
 def hits(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Count the true labels (..., item, position) that are among the predictions (item, k); result (..., item)."""
-    count = np.zeros(truth.shape[:-1], np.int16, order="F")
+    count = np.zeros_like(truth[..., 0], np.int16)  # in the memory order of the truth
     for position in range(truth.shape[-1]):
         count += _is_among(truth[..., position], predictions)
     return count
@@ -69,6 +69,9 @@ def hits(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
 
 def _is_among(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Mask of true labels (..., item) among the predictions (item, k)."""
+    predictions = predictions.astype(
+        truth.dtype, copy=False
+    )  # comparing two integer types is many times slower
     among = truth == predictions[:, 0]
     for position in range(1, predictions.shape[1]):
         among |= truth == predictions[:, position]
@@ -233,7 +236,7 @@ def weighted_overlap(truth: np.ndarray, predictions: np.ndarray, weights: np.nda
     # a label at places p of one and q of the other is shared from d = max(p, q) + 1 on
     each = weights / np.arange(1, len(weights) + 1)
     from_place = np.cumsum(each[::-1])[::-1].astype(np.float32)
-    total = np.zeros(truth.shape[:-1], np.float32, order="F")
+    total = np.zeros_like(truth[..., 0], np.float32)
     for p in range(truth.shape[-1]):
         for q in range(predictions.shape[1]):
             total += (truth[..., p] == predictions[:, q]) * from_place[max(p, q)]

@@ -226,18 +226,19 @@ def _score(
 
 def _counts(truth: np.ndarray, predicted: np.ndarray, weights: np.ndarray | None, n_labels: int) -> Counts:
     """Return counts by label from truth (sample, item), predicted (item,) and weights (sample, item)."""
-    shape = (len(truth), n_labels)
-    row = np.arange(len(truth))[:, None] * n_labels
-
-    def count(place: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-        each = None if weight is None else weight.ravel()
-        return np.bincount(place.ravel(), each, row.size * n_labels).reshape(shape).astype(float)
-
-    true, hit = row + truth, truth == predicted
+    shape, row = (len(truth), n_labels), np.arange(len(truth))[:, None] * n_labels
+    # one count for both: labels that are missed, then the same labels where they are hit
+    place = (truth == predicted.astype(truth.dtype)) * np.int64(n_labels)
+    place += truth
+    place += 2 * row
+    each = None if weights is None else weights.ravel()
+    count = np.bincount(place.ravel(), each, 2 * row.size * n_labels).reshape(len(truth), 2, n_labels)
+    hit = count[:, 1].astype(float)
     if weights is None:
-        often = np.bincount(predicted, minlength=n_labels).astype(float)
-        return Counts(count(true, None), np.broadcast_to(often, shape), count(true[hit], None))
-    return Counts(count(true, weights), count(row + predicted, weights), count(true[hit], weights[hit]))
+        often = np.broadcast_to(np.bincount(predicted, minlength=n_labels).astype(float), shape)
+    else:
+        often = np.bincount((row + predicted).ravel(), each, row.size * n_labels).reshape(shape)
+    return Counts(hit + count[:, 0], often, hit)
 
 
 def _balanced_accuracy(counts: Counts) -> np.ndarray:

@@ -129,7 +129,15 @@ class Block:
 
     items: slice
     cells: slice
-    draws: np.ndarray  # (cell, sample), contiguous by cell
+    rows: np.ndarray  # (sample, cell), as they are stored
+
+    @cached_property
+    def draws(self) -> np.ndarray:
+        """Draws (cell, sample), contiguous by cell: transposed on first use, slab by slab to stay in the cache."""
+        draws = np.empty(self.rows.shape[::-1], self.rows.dtype)
+        for first in range(0, len(self.rows), SLAB):
+            draws[:, first : first + SLAB] = self.rows[first : first + SLAB].T
+        return draws
 
 
 @dataclass(frozen=True)
@@ -245,8 +253,8 @@ class Plausibility:
         def apply(ends: tuple[int, int], rng: np.random.Generator) -> Result:
             items, cells = slice(*ends), slice(*self.start[list(ends)].tolist())
             part = {"candidate": cells} if "candidate" in self.array.dims else {"item": items}
-            draws = _by_cell(self.array.isel(part), self.n_samples)
-            return function(self._checked(Block(items, cells, draws)), rng)
+            rows = self.array.isel(part).to_numpy().reshape(self.n_samples, -1)
+            return function(self._checked(Block(items, cells, rows)), rng)
 
         return list(in_threads(apply, pairwise(edges), generators))
 
@@ -267,8 +275,8 @@ class Plausibility:
 
         def apply(part: tuple[slice, xr.DataArray], rng: np.random.Generator) -> Result:
             samples, array = part
-            draws = _by_cell(array, samples.stop - samples.start)
-            block = Block(slice(0, len(self.items)), slice(0, len(draws)), draws)
+            rows = array.to_numpy().reshape(samples.stop - samples.start, -1)
+            block = Block(slice(0, len(self.items)), slice(0, rows.shape[1]), rows)
             return function(self._checked(block), samples, rng)
 
         yield from in_threads(apply, parts, generators, most=most_threads)
@@ -297,12 +305,12 @@ class Plausibility:
 
     def _checked(self, block: Block) -> Block:
         """Return a block, or raise at a plausibility that is NaN, negative or infinite."""
-        draws, cells = block.draws, block.cells
-        if not (draws.min() >= 0 and draws.max() < np.inf):
-            bad = ~((draws >= 0) & (draws < np.inf))
-            cell = bad.any(axis=1).argmax()
+        rows, cells = block.rows, block.cells
+        if not _finite_and_not_negative(rows):
+            bad = ~((rows >= 0) & (rows < np.inf))
+            cell = bad.any(axis=0).argmax()
             item = self.items[np.searchsorted(self.start, cells.start + cell, "right") - 1]
-            wrong = draws[cell][bad[cell]][0]
+            wrong = rows[bad[:, cell], cell][0]
             what = "NaN: a draw failed; sample again"
             if not np.isnan(wrong):
                 what = f"{wrong}: probabilities are needed, from 0 on"
@@ -319,10 +327,12 @@ class Plausibility:
             raise EvaluationError(f"plausibility has a label twice in an item; {REMEDY}")
 
 
-def _by_cell(part: xr.DataArray, n_samples: int) -> np.ndarray:
-    """Transpose draws to (cell, sample), slab by slab to stay in the cache."""
-    rows = part.to_numpy().reshape(n_samples, -1)
-    draws = np.empty(rows.shape[::-1], rows.dtype)
-    for first in range(0, n_samples, SLAB):
-        draws[:, first : first + SLAB] = rows[first : first + SLAB].T
-    return draws
+def _finite_and_not_negative(values: np.ndarray) -> bool:
+    """Whether no value is NaN, negative or infinite."""
+    kind = values.dtype
+    if kind.kind == "f" and kind.isnative and kind.itemsize in (4, 8):
+        # as unsigned integers, floats from 0 on are in their order, below infinity, NaN and all with a sign
+        bits = np.dtype(f"u{kind.itemsize}")
+        if values.view(bits).max() < np.array(np.inf, kind).view(bits):
+            return True
+    return bool(values.min() >= 0 and values.max() < np.inf)

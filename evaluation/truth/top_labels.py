@@ -5,7 +5,9 @@ that nobody named, is split into its members, excluded, or kept as one label; a 
 category.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -66,6 +68,12 @@ class TopLabels:
         """Smallest signed integer type that holds every code."""
         return np.int16 if self.n_codes < np.iinfo(np.int16).max else np.int32
 
+    @cached_property
+    def from_rows(self) -> bool:
+        """Whether all items name the same number of labels, and nothing is drawn at random."""
+        count = self.view.named_count()
+        return not (self.view.is_of_category or self.view.has_other.any() or (count != count[0]).any())
+
     def draw(self, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
         """Return the top labels of every draw, or the true category if plausibilities are its probabilities.
 
@@ -74,6 +82,8 @@ class TopLabels:
         """
         if self.view.is_of_category:
             return self._true_category(block, top, rng)
+        if self.from_rows:
+            return self._of_rows(block, top)
         best, codes = self._named(block, top)
         with_other = np.flatnonzero(self.view.has_other[block.items])
         if len(with_other) and self.other != "exclude":
@@ -99,6 +109,44 @@ class TopLabels:
         reached = block.draws.reshape(-1, n, samples).cumsum(axis=1, dtype=float)
         point = rng.random((len(reached), 1, samples)) * reached[:, -1:]
         return (reached <= point).sum(axis=1).astype(self.dtype)[None]
+
+    def _of_rows(self, block: Block, top: int) -> np.ndarray:
+        """Return the codes (top, item, sample) from the draws as they are stored."""
+        n_samples, n_items = len(block.rows), block.items.stop - block.items.start
+        rows = block.rows.reshape(n_samples, n_items, -1)
+        n = rows.shape[2]
+        code = self.view.code[block.cells].reshape(n_items, n)
+        same = (code == code[0]).all()
+        codes = np.empty((top, n_samples, n_items), self.dtype)
+        width = min(n_items, IN_CACHE)
+        height = min(max(IN_CACHE // width, 1), n_samples)
+        buffer = np.empty((n, height, width), rows.dtype)
+        for items in (slice(first, first + width) for first in range(0, n_items, width)):
+            names = code[:1].T[:, None] if same else code[items].T[:, None]
+            for samples in (slice(first, first + height) for first in range(0, n_samples, height)):
+                piece, found = rows[samples, items], codes[:, samples, items]
+                values = buffer[:, : piece.shape[0], : piece.shape[1]]
+                np.copyto(values, piece.transpose(2, 0, 1))
+                if top == 1:
+                    self._first_of(values, names, found[0])
+                else:
+                    best = np.zeros(found.shape, rows.dtype)
+                    best_codes = np.full(found.shape, NO_LABEL, self.dtype)
+                    for value, name in zip(values, names, strict=True):
+                        insert(best, value, best_codes, name)
+                    found[...] = best_codes
+        return codes.transpose(0, 2, 1)
+
+    def _first_of(self, values: np.ndarray, names: np.ndarray, found: np.ndarray) -> None:
+        """Overwrite `found` (...) with the code of the largest of the values (label, ...); names (label, 1, item or 1)."""
+        best = values.max(axis=0)
+        place = _place_of(values, best)
+        if names.shape[2] == 1:
+            found[...] = names.ravel().astype(self.dtype).take(place)
+        else:
+            found[...] = np.take_along_axis(names, place[None].astype(np.intp), axis=0)[0]
+        if not best.all():
+            found[best == 0] = NO_LABEL
 
     def _named(self, block: Block, top: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the largest plausibilities of named categories, and their codes: (top, item, sample)."""
@@ -127,13 +175,7 @@ class TopLabels:
         best = values[0].copy()
         for value in values[1:]:
             np.maximum(best, value, out=best)
-        # place = number of values before the first maximum: ties by the order of the categories
-        place = np.zeros(best.shape, np.min_scalar_type(len(values)))
-        before, differs = np.ones(best.shape, bool), np.empty(best.shape, bool)
-        for value in values[:-1]:
-            np.not_equal(value, best, out=differs)
-            np.logical_and(before, differs, out=before)
-            np.add(place, before.view(np.uint8), out=place)
+        place = _place_of(values, best)
         codes = self.view.code.astype(self.dtype).take(start[:, None] + place)
         if not best.all():
             codes[best == 0] = NO_LABEL
@@ -175,6 +217,17 @@ class TopLabels:
             row[code[code >= 0]] = False
         count = unnamed.sum(axis=1)
         return np.nonzero(unnamed)[1].astype(self.dtype), count.cumsum() - count
+
+
+def _place_of(values: Sequence[np.ndarray] | np.ndarray, best: np.ndarray) -> np.ndarray:
+    """Return the number of values, (label, ...), before the first that is `best` (...): ties by the order of the categories."""
+    place = np.zeros(best.shape, np.min_scalar_type(len(values)))
+    before, differs = np.ones(best.shape, bool), np.empty(best.shape, bool)
+    for value in values[:-1]:
+        np.not_equal(value, best, out=differs)
+        np.logical_and(before, differs, out=before)
+        np.add(place, before.view(np.uint8), out=place)
+    return place
 
 
 def _evenly(rows: np.ndarray) -> np.ndarray | slice:

@@ -148,7 +148,8 @@ class Scorer:
         """Return scores (classifier, sample) of metrics of all items together; weights (sample, item), samples: draw numbers."""
         assert self.renumbered is not None
         new, n_labels = self.renumbered, int(self.renumbered.max()) + 1
-        if self.metric.truth != "plausibility":
+        in_order = np.array_equal(new[:n_labels], np.arange(n_labels))
+        if self.metric.truth != "plausibility" and not in_order:
             truth = new[truth]
         predicted = self.aligned.predicted
         if self.metric.response == "labels":
@@ -240,11 +241,10 @@ class Scorer:
         codes, view = self.truth(block, rng), self.aligned.view
         first = codes if codes.ndim == 2 else codes[..., 0]
         self._check_labels(first[..., None], "plausible")
-        often = np.bincount(codes.ravel(order="K") - NO_PREDICTION)
-        used = (np.flatnonzero(often) + NO_PREDICTION).tolist()
+        used = _distinct(codes, self.labels.n_codes + 1)
         if view.n_samples * len(view.items) * self.metric.top > MOST_KEPT:
             return used, None
-        nothing = np.empty((0, 0), block.draws.dtype)
+        nothing = np.empty((0, 0), block.rows.dtype)
         return used, DrawnBlock(block.items, block.cells, nothing, codes, samples, rng)
 
     def _check_labels(self, codes: np.ndarray, what: str = "predicted") -> None:
@@ -254,6 +254,16 @@ class Scorer:
             raise EvaluationError(
                 f"item {item!s} has no {what} label; {self.metric.name} needs one of every item"
             )
+
+
+def _distinct(codes: np.ndarray, n_codes: int) -> list[int]:
+    """Return the codes that occur, which are below n_codes; negative ones are no labels."""
+    found = np.zeros(n_codes - NO_PREDICTION, bool)
+    for some in np.array_split(codes, 8):
+        if found[:n_codes].all():
+            break
+        found[some.ravel(order="K")] = True  # negative codes are the last ones
+    return np.flatnonzero(found[:n_codes]).tolist()
 
 
 def uncertainty_adjusted(
@@ -361,6 +371,11 @@ def _by_item(scorer: Scorer, reduce: str | None, random_seed: int | np.random.Ge
             return np.stack([one.sum(axis=0, dtype=float) for one in found])
         return np.stack(found).astype(np.result_type(found[0], np.float32))
 
+    if reduce and scorer.labels.from_rows and scorer.metric.truth in ("label", "set", "ranking"):
+        width = len(view.items) * scorer.width
+        # nothing is drawn at random, and whole draws are read in the order in which they are stored
+        blocks = list(view.map_draws(lambda block, _, rng: scores(block, rng), random_seed, width))
+        return np.concatenate(blocks, axis=1) / len(view.items)
     blocks = view.map_blocks(scores, random_seed, scorer.width)
     return np.sum(blocks, axis=0) / len(view.items) if reduce else np.concatenate(blocks, axis=1)
 
