@@ -28,6 +28,7 @@ import numpy as np
 from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.marginal_labels_kernels import Answers, item_log_p, item_log_p_in_logs
 from ...kernels.random_streams import category_at, draw_binomial, exp_normalise, log_standard_gamma, uniform
+from ...kernels.slice_sampling import slice_sampler
 
 
 @inner_njit(error_model="numpy", inline="always")
@@ -77,6 +78,82 @@ def draw_competence(
         for j in range(n):
             # theta 1[j = l] + (1 - theta) xi_l
             table[row, j] = competence + spam if j == label else spam
+
+
+EXCHANGES = 8  # moves of a rater in one sweep
+LEAST_SPAM, LEAST_COMPETENCE = (
+    1e-290,
+    1e-10,
+)  # smaller ones are left as they are: their difference to one is rounded
+
+
+@inner_njit(error_model="numpy")
+def _spam_density(s, parameters):
+    """Return the log density of the spam s_l = (1 - theta) xi_l of one label, where that of all others is held.
+
+    With S their sum and S_l that of the others, theta = 1 - S; w_l and r_l count the rater's labels l that are wrong and right:
+
+        p(s) = theta^(a - 1) S^(b - sum c) prod_l s_l^(c_l - 1 + w_l) (theta + s_l)^r_l
+
+    of which theta + s_l = 1 - S_l does not move with s_l.
+    """
+    label, others, powers, spam, right = parameters
+    theta = 1.0 - others - s
+    if not (s > LEAST_SPAM and theta > LEAST_COMPETENCE):
+        return -np.inf
+    value = powers[0] * math.log(theta) + powers[1] * math.log(others + s) + powers[2] * math.log(s)
+    for k in range(len(right)):
+        if k != label and right[k] > 0:
+            value += right[k] * math.log(theta + spam[k])
+    return value
+
+
+_move_spam = slice_sampler(_spam_density)
+
+
+@inner_njit(error_model="numpy")
+def exchange_spam(
+    rng: np.ndarray, concentration: np.ndarray, counts: np.ndarray, table: np.ndarray, first: int
+) -> None:
+    """Move the spam of one label after the other, at the cost of the competence, and overwrite one rater's matrix.
+
+    Shapes as for `draw_competence`; the first label is one at random.
+    """
+    n = table.shape[1]
+    spam, right, wrong, by_truth = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+    answers, power = 0.0, concentration[first + 1, 1]
+    for label in range(n):
+        row = first + label
+        spam[label] = table[row, (label + 1) % n]
+        power -= concentration[row, 0]  # b - sum c
+        right[label], wrong[label] = counts[row, label], 0.0
+        for j in range(n):
+            by_truth[j] += counts[row, j]
+            if j != label:
+                wrong[label] += counts[row, j]
+        answers += right[label] + wrong[label]
+    start = int(n * uniform(rng))
+    for step in range(EXCHANGES):
+        label = (start + step) % n
+        others = 0.0
+        for k in range(n):
+            if k != label:
+                others += spam[k]
+        s = spam[label]
+        if not (s > LEAST_SPAM and 1.0 - others - s > LEAST_COMPETENCE):
+            continue
+        own = concentration[first + label, 0] - 1.0 + wrong[label]
+        powers = (concentration[first, 1] - 1.0, power, own)
+        # some standard deviations of a share of wrong answers, which the answers alone decide
+        width = min(1.0, 2.5 * math.sqrt(wrong[label] + 1.0) / (answers - by_truth[label] + 2.0))
+        spam[label] = _move_spam(rng, (label, others, powers, spam, right), s, width)
+    total = 0.0
+    for label in range(n):
+        total += spam[label]
+    for label in range(n):
+        for j in range(n):
+            # theta 1[j = l] + (1 - theta) xi_l
+            table[first + label, j] = 1.0 - total + spam[label] if j == label else spam[label]
 
 
 def competence_of(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -151,9 +228,14 @@ def draw_rows(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table:
 
 @inner_njit(error_model="numpy")
 def draw_competences(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table: np.ndarray) -> None:
-    """Draw the confusion matrices of COMPETENCE, as `draw_confusion` does."""
+    """Draw the confusion matrices of COMPETENCE, as `draw_confusion` does.
+
+    Competence and spam follow each other slowly by way of the honest answers, for these are not observed. So each matrix
+    makes further moves that leave the same law invariant, with the honest answers summed out.
+    """
     for first in range(0, len(table), table.shape[1]):
         draw_competence(rng, prior.confusion, counts, table, first)
+        exchange_spam(rng, prior.confusion, counts, table, first)
 
 
 @inner_njit(error_model="numpy")

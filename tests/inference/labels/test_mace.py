@@ -14,7 +14,7 @@ from raterzoo.inference.labels.kernels.gibbs import COMPETENCE, ConfusionPrior
 from raterzoo.inference.labels.recognition import constant_prior, read_labels
 from raterzoo.inference.runs.run import ChainPlan
 from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_codes
-from scipy.special import betaln, gammaln
+from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import binom
 
 from tests.support.label_designs import tiny_labels
@@ -144,11 +144,20 @@ def conditional_means(before):
     (theta,), (xi,) = competence.competence_of(before.T[None])
     share = theta / (theta + (1 - theta) * xi)
     told = [binom.pmf(np.arange(n + 1), n, s) for n, s in zip(np.diag(COUNTS), share, strict=True)]
-    p = np.einsum("a,b,c->abc", *told).ravel()
-    meant = np.stack(np.meshgrid(*map(np.arange, map(len, told)), indexing="ij"), -1).reshape(-1, 3)
-    a = CONCENTRATION[0, 1] + meant.sum(axis=1)
-    b = CONCENTRATION[1, 1] + COUNTS.sum() - meant.sum(axis=1)
-    c = CONCENTRATION[:, 0] + COUNTS.sum(axis=1) - meant
+    return moments(np.einsum("a,b,c->abc", *told).ravel())
+
+
+def given_honest():
+    """Parameters of the laws of competence and spam, given each number of honest answers of every label."""
+    honest = np.stack(np.meshgrid(*(np.arange(n + 1) for n in np.diag(COUNTS)), indexing="ij"), -1).reshape(-1, 3)  # fmt: skip
+    a = CONCENTRATION[0, 1] + honest.sum(axis=1)
+    b = CONCENTRATION[1, 1] + COUNTS.sum() - honest.sum(axis=1)
+    return honest, a, b, CONCENTRATION[:, 0] + COUNTS.sum(axis=1) - honest
+
+
+def moments(p):
+    """First and second moments of competence and spam, where p are the probabilities of the honest answers."""
+    _, a, b, c = given_honest()
     total = c.sum(axis=1, keepdims=True)
     first = np.column_stack([a / (a + b), c / total])
     second = np.column_stack([a * (a + 1) / (a + b) / (a + b + 1), c * (c + 1) / total / (total + 1)])
@@ -166,6 +175,41 @@ def test_conditional_is_exact_and_needs_the_spam_of_the_label():
     share = "(table[row, label] - table[row, other]) / table[row, label]"
     without = "(table[row, label] - table[row, other])"  # theta, without the odds against spam
     assert_rejects_twin(check, altered("draw_competence", (share, without)))
+
+
+def test_spam_exchanged_with_competence_leaves_the_posterior_of_a_matrix_as_it_is():
+    """Exact draws of a matrix given its counts are exact ones after the moves, and others than before."""
+    honest, a, b, c = given_honest()
+    log_p = gammaln(a) + gammaln(b) + gammaln(c).sum(axis=1) - gammaln(c.sum(axis=1))
+    log_p += (gammaln(np.diag(COUNTS) + 1) - gammaln(honest + 1) - gammaln(np.diag(COUNTS) - honest + 1)).sum(axis=1)  # fmt: skip
+    p = np.exp(log_p - logsumexp(log_p))
+    rng, size = np.random.default_rng(seed_of("exchange")), 20_000
+    which = rng.choice(len(p), size, p=p)
+    theta, gammas = rng.beta(a[which], b[which]), rng.standard_gamma(c[which])
+    spam = (1 - theta)[:, None] * gammas / gammas.sum(axis=1, keepdims=True)
+    before = spam[:, :, None] + theta[:, None, None] * np.eye(3)
+
+    def moved(module):
+        exchange = module.exchange_spam
+
+        @nb.njit
+        def each(rng, concentration, counts, tables):
+            for s in range(len(tables)):
+                exchange(rng, concentration, counts, tables[s], 0)
+
+        tables = before.copy()
+        each(stream(np.random.SeedSequence(seed_of("moves"))), CONCENTRATION, COUNTS, tables)
+        return competence.competence_of(tables.swapaxes(1, 2)[:, None])
+
+    def check(module):
+        found, xi = moved(module)
+        values = np.concatenate([found, xi[:, 0]], axis=1)
+        squares = np.concatenate([values, values**2], axis=1).reshape(4, -1, 8)
+        assert np.abs(mc_z(squares, moments(p))).max() < bonferroni_threshold(8)
+
+    check(competence)
+    assert abs(np.corrcoef(moved(competence)[0][:, 0], theta)[0, 1]) < 0.5
+    assert_rejects_twin(check, altered("exchange_spam", ("power -= concentration[row, 0]", "power -= 1.0")))
 
 
 N_DRAWS, ITEMS, RATERS, ANSWERS, CATEGORIES = 99, 40, 5, 3, 3
