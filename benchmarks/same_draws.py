@@ -1,8 +1,9 @@
 """Same seed, same draws, whatever was compiled before: `python -m benchmarks.same_draws [model ...]`.
 
 Three processes draw from small posteriors of all named models (by default of the catalog's): one with empty caches of
-compiled code; one with other empty caches, in the reverse order; one with what the second left. Prints the arrays whose bits
-differ.
+compiled code; one with other empty caches, in the reverse order; one with what the second left. `--once` compiles once: the
+second process takes the caches of the first, in the reverse order. Prints the arrays whose bits differ. A model with an
+option is named `dawid_skene:features`, `plackett_luce:prior_predictions` or `bradley_terry:vote_covariates`.
 """
 
 import argparse
@@ -35,11 +36,39 @@ def annotations(name: str) -> Any:
     return simulate.labels(model=law, items=30, raters=5, categories=3, random_seed=1).data
 
 
+def model_of(asked: str) -> Any:
+    """Return a model, with the option behind the colon of its name if there is one."""
+    import numpy as np
+    import xarray as xr
+    from raterzoo import models
+
+    name, _, option = asked.partition(":")
+    data, rng = annotations(name), np.random.default_rng(1)
+    more: dict[str, Any] = {}
+    if option == "features":
+        item = {"item": data.items}
+        more[option] = xr.DataArray(rng.normal(size=(len(data.items), 3)), item, dims=("item", "feature"))
+    elif option == "prior_predictions":
+        p = rng.dirichlet(np.ones(len(data.categories)), len(data.items))
+        more[option] = xr.DataArray(
+            p, {"item": data.items, "category": data.categories}, ("item", "category")
+        )
+    elif option == "vote_covariates":
+        votes = data.to_table()
+        columns = {
+            column: np.asarray(votes[column]).tolist() for column in ("rater", "left", "right", "winner")
+        }
+        more[option] = columns | {"length": rng.normal(size=len(columns["left"]))}
+    elif option:
+        raise SystemExit(f"{asked!r} names no option: features, prior_predictions or vote_covariates")
+    return getattr(models, name)(data, **more)
+
+
 def digests(name: str, options: dict[str, Any]) -> dict[str, str]:
     """Return a digest of each array of numbers drawn from one model."""
-    from raterzoo import inference, models
+    from raterzoo import inference
 
-    model = getattr(models, name)(annotations(name))
+    model = model_of(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # so few draws have not converged
         tree = inference.sample(model, draws=50, chains=2, random_seed=1, progressbar=False, **options)
@@ -60,13 +89,15 @@ def drawn(names: list[str], caches: str, options: dict[str, Any]) -> dict[str, d
     return json.loads(run.stdout.splitlines()[-1])
 
 
-def differing(names: list[str], caches: str, options: dict[str, Any]) -> dict[str, list[str]]:
-    """Return, for each model, the arrays that are not the same in three processes, whose caches come to lie in `caches`."""
-    runs = [
-        drawn(names, f"{caches}/one", options),
-        drawn(names[::-1], f"{caches}/other", options),
-        drawn(names, f"{caches}/other", options),
-    ]
+def differing(
+    names: list[str], caches: str, options: dict[str, Any], once: bool = False
+) -> dict[str, list[str]]:
+    """Return, for each model, the arrays that are not the same in all processes, whose caches come to lie in `caches`."""
+    runs = [drawn(names, f"{caches}/one", options)]
+    if once:
+        runs += [drawn(names[::-1], f"{caches}/one", options)]
+    else:
+        runs += [drawn(order, f"{caches}/other", options) for order in (names[::-1], names)]
     if any(run[name].keys() != runs[0][name].keys() for run in runs for name in names):
         raise RuntimeError("the processes made different variables")
     return {
@@ -81,6 +112,7 @@ def main() -> None:
     parser.add_argument("models", nargs="*", help="all of the catalog by default")
     parser.add_argument("--method", default="auto", help="as of inference.sample; with nuts, exact laws too")
     parser.add_argument("--nuts-sampler", help="pymc or nutpie; by default nutpie where it is installed")
+    parser.add_argument("--once", action="store_true", help="compile once: cold against warm caches alone")
     parser.add_argument("--draw", help=argparse.SUPPRESS)  # a fresh process
     asked = parser.parse_args()
     if asked.draw:
@@ -93,7 +125,7 @@ def main() -> None:
     options |= {"tune": 50} if asked.method == "nuts" else {}
     names = asked.models or [n for n, e in models.catalog.items() if asked.method in ("auto", *e.methods)]
     with tempfile.TemporaryDirectory() as caches:
-        found = differing(names, caches, options)
+        found = differing(names, caches, options, asked.once)
     for name in names:
         print(f"{name}: {', '.join(found[name]) or 'the same bits'}")
     if any(found.values()):
