@@ -87,6 +87,12 @@ def _check_header(
     from .tables import check_header, check_prediction_header
 
     attributes, anonymize = settings.rater_attributes, settings.anonymize
+    for table in (predictions, settings.prior_predictions, settings.features):
+        if anonymize and table is not None and _is_same_table(table, path, settings.source):
+            raise ValueError(
+                f"--anonymize: {table} is the table of the annotations itself, and in any other place the names of its raters "
+                "would be read as names of categories, classifiers or features; name the other table"
+            )
     if settings.features is not None:
         from .features import check_features
 
@@ -105,6 +111,14 @@ def _check_header(
         if table is not None:
             question = chosen_question(columns, settings.kind)
             check_prediction_header(table, settings.kind, question=question)
+
+
+def _is_same_table(table: Path, annotations: Path, source: str | None) -> bool:
+    """Whether a file is that of the annotations, and no export of a tool, which may hold predictions as well."""
+    from .exports import is_export
+
+    same = table.exists() and annotations.exists() and table.samefile(annotations)
+    return same and not is_export(annotations, source)
 
 
 app = typer.Typer(

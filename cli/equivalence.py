@@ -204,7 +204,7 @@ def _read(
 
     question = chosen_question(columns, "labels")
     predicted = read_predictions(predictions, [], missing=settings.missing, question=question)
-    data: Any = read_annotations(labels, settings, columns)[0]
+    data: Any = read_annotations(labels, settings, columns).data
     known = data.categories.tolist()
     if only_predicted := [name for name in labels_of(predicted) if name not in known]:
         raise ValueError(

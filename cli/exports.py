@@ -65,6 +65,11 @@ def source_names(
     return table.names, rest
 
 
+def is_export(path: Path, source: str | None) -> bool:
+    """Whether a file is read as the export of a tool."""
+    return _tool_of(path, "long", source) is not None
+
+
 def chosen_question(columns: Sequence[str], kind: str) -> str | None:
     """Question that ``--column`` chooses in an export of annotations, which one of predictions is read for, too."""
     pairs = [column.partition("=") for column in columns]

@@ -12,6 +12,7 @@ import pymc as pm
 import xarray as xr
 
 from .. import inference, models
+from .._messages import quotes_hidden
 from ..evaluation.certainty.scale_ends import scale_ends
 from ..evaluation.truth.matching import with_complement
 from ..inference.storage.interruptions import adviser
@@ -20,13 +21,16 @@ from ..inference.storage.posterior_files import left_by_fit, left_by_writing, st
 from ..models._catalog import annotation_kinds
 from ..models.data.connectivity import components_in_words, connected_components
 from ..models.data.errors import DataError
+from ..models.data.reading.predicted_labels import refused_predictions
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.fit import strength_in_words
 from ..reports.sections.scores import misfit_in_words
 from ..reports.study import Settings
+from .anonymity import may_show
+from .exports import chosen_question
 from .features import features_named, features_of
 from .prior_predictions import PRIOR, prior_tables, read_prior_predictions
-from .tables import read_annotations, read_predictions, read_votes
+from .tables import classifiers_of, read_annotations, read_predictions, read_votes
 from .terminal import print_note, print_text
 
 # by kind, the model that ``--workers`` suggests, and what it believes
@@ -43,16 +47,29 @@ def build(
     arguments: dict[str, Any] = {**(settings.priors or {}), **(tables or {})}
     if settings.has_reliability:
         arguments["reliability"] = reliability
-    if settings.features is not None:
-        arguments["features"] = features_of(settings.features, data.items)
     if models.catalog[settings.model].needs_order:
         arguments["order"] = data.categories  # as they were declared
     if settings.kind == "comparisons":
         _prepare_votes(data, arguments)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no chain of comparisons", models.DataWarning)
-        with _options_named(), features_named(settings.features):
+        with _options_named(), features_named(settings.features), _cells_hidden(settings, data) as shown:
+            if settings.features is not None:
+                arguments["features"] = features_of(settings.features, data.items)
+                shown.update(arguments["features"])  # names of columns, which are written with the posterior
             return getattr(models, settings.model)(data, **arguments)
+
+
+@contextmanager
+def _cells_hidden(settings: Settings, data: Any) -> Iterator[set[str]]:
+    """Context manager: with ``--anonymize`` messages about features quote items and the yielded texts, no other cells."""
+    shown: set[str] = {*map(str, data.items.tolist())}
+    if settings.features is None or not settings.anonymize:
+        yield shown
+        return
+    of_roles = may_show((), "long")
+    with quotes_hidden(lambda text: text in shown or of_roles(text)):
+        yield shown
 
 
 @contextmanager
@@ -137,13 +154,14 @@ def _read(
         return read_votes(annotations, settings, columns)
     if predictions is None:
         prior = read_prior_predictions(settings)
-        data, _ = read_annotations(annotations, settings, columns, prior)
+        data = read_annotations(annotations, settings, columns, prior).data
         return data, prior_tables(data, prior, settings)
-    predicted = read_predictions(predictions, [], missing=settings.missing)
-    alone, _ = read_annotations(annotations, settings, columns, predicted)
+    question = chosen_question(columns, settings.kind)
+    predicted = read_predictions(predictions, [], missing=settings.missing, question=question)
+    alone, _, also_raters = read_annotations(annotations, settings, columns, predicted)
     if settings.kind == "labels":
         predicted = with_complement(predicted, alone.categories)
-    joint = with_classifiers(alone, predicted, predictions)
+    joint = with_classifiers(alone, predicted, predictions, also_raters)
     expected = len(alone.items) * (len(joint.raters) - len(alone.raters))
     if lacking := expected - (len(joint) - len(alone)):
         print_note(
@@ -153,10 +171,18 @@ def _read(
 
 
 def with_classifiers[Data: (models.Labels, models.PartialRankings)](
-    data: Data, predicted: xr.DataArray, path: Path, **options: str
+    data: Data, predicted: xr.DataArray, path: Path, also_raters: Sequence[str] = (), **options: str
 ) -> Data:
-    """Return annotations with the classifiers of a file as further raters; `options` are those of ``with_predictions``."""
+    """Return annotations with the classifiers of a file as further raters; `options` are those of ``with_predictions``.
+
+    `also_raters` are classifiers known to have the name of a rater, whose names were replaced.
+    """
     try:
+        if twice := [name for name in also_raters if name in classifiers_of(predicted)]:
+            raise refused_predictions(
+                f"{twice[0]!r} is a rater of these annotations already, and a classifier counts once",
+                remedy="leave out its predictions, or its answers, or give another classifier another name",
+            )
         return data.with_predictions(predicted, **options)  # type: ignore[arg-type]
     except DataError as error:
         for python, option in OPTIONS.items():

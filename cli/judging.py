@@ -111,7 +111,7 @@ def _read(
     predicted = read_predictions(
         predictions, [], missing=settings.missing, question=chosen_question(columns, "labels")
     )
-    labels, _ = read_annotations(answers, settings, columns, predicted)
+    labels, _, also_raters = read_annotations(answers, settings, columns, predicted)
     predicted = with_complement(predicted, labels.categories)
     if "classifier" not in predicted.dims:
         predicted = predicted.expand_dims("classifier")
@@ -126,7 +126,7 @@ def _read(
     if people is not None and kind not in grouping:
         merged = {kind: np.where(is_person, value, group)}
         labels = replace(labels, rater_attributes={**labels.rater_attributes, **merged})
-    joint = with_classifiers(labels, predicted, predictions, attribute=kind, group=group)
+    joint = with_classifiers(labels, predicted, predictions, also_raters, attribute=kind, group=group)
     known = dict(zip(labels.raters.tolist(), np.where(is_person, PERSON, JUDGE).tolist(), strict=True))
     role = np.array([known.get(rater, CLASSIFIER) for rater in joint.raters.tolist()])  # of another order
     _check_complete(predictions, joint, role)

@@ -77,7 +77,7 @@ def _of_votes(annotations: Path, sources: Sources, columns: Sequence[str], setti
 def _of_scores(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
     """Fit scores and return the report on items, raters and sides of thresholds."""
     predicted = _predicted_sides(sources, settings)
-    scores, _ = read_annotations(annotations, settings, columns)
+    scores = read_annotations(annotations, settings, columns).data
     if predicted is not None:
         match_items(scores.items, predicted["item"].to_numpy())
     model = build(scores, settings, 1.0)
@@ -112,7 +112,7 @@ def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], setti
     _check_metrics(sources, predicted)
     groups = read_groups(sources.groups) if sources.groups else None
     prior = read_prior_predictions(settings)
-    data, only_predicted = read_annotations(annotations, settings, columns, predicted, prior)
+    data, only_predicted, also_raters = read_annotations(annotations, settings, columns, predicted, prior)
     predicted = predicted if predicted is None else with_complement(predicted, data.categories)
     groups = groups and groups.of(data.categories.tolist())
     if predicted is not None:
@@ -122,19 +122,25 @@ def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], setti
     trees = draw(built.__getitem__, settings)
     joint = None
     if predicted is not None and settings.kind == "labels":
-        joint = joint_of(data, predicted, sources, settings)
+        joint = joint_of(data, predicted, sources, settings, also_raters)
     study = Study(data, settings, trees, predicted, tuple(sources.metrics), groups, joint)
     with step("Evaluating"):
         return truth_report(study, only_predicted, built[settings.reliabilities[0]])
 
 
-def joint_of(labels: Labels, predicted: xr.DataArray, sources: Sources, settings: Settings) -> Joint:
+def joint_of(
+    labels: Labels,
+    predicted: xr.DataArray,
+    sources: Sources,
+    settings: Settings,
+    also_raters: Sequence[str] = (),
+) -> Joint:
     """Fit the model to the labels and, as answers of further raters, the predictions; or say why it cannot be."""
     if catalog[settings.model].raters_alike:
         return Joint(None, why_not=alike_in_words(settings.model))
     assert sources.predictions is not None
     try:
-        seen = with_classifiers(labels, predicted, sources.predictions)
+        seen = with_classifiers(labels, predicted, sources.predictions, also_raters)
     except DataError as error:
         return Joint(None, why_not=str(error))
     with warnings.catch_warnings():

@@ -226,18 +226,29 @@ def has_categories(posterior: Path) -> bool:
         return False
 
 
+class Annotations(NamedTuple):
+    """Annotations of a fit, and what tables of predicted categories say beyond them."""
+
+    data: Any
+    only_predicted: Sequence[str] = ()  # categories that no rater gave
+    also_raters: Sequence[
+        str
+    ] = ()  # classifiers with the name of a rater, told while names of raters are replaced
+
+
 def read_annotations(
     path: Path, settings: Settings, columns: Sequence[str], *predicted: "xr.DataArray | None"
-) -> tuple[Any, list[str]]:
-    """Read the annotations of a fit; return also the categories that only tables of `predicted` categories name.
+) -> Annotations:
+    """Read the annotations of a fit, beside tables of `predicted` categories.
 
-    These are added to the closed set unless that was declared. Of comparisons the largest component is kept
-    if so requested. Raises ValueError also if a threshold has all scores on one side.
+    Categories that only these name are added to the closed set unless that was declared. Of comparisons the largest
+    component is kept if so requested. Raises ValueError also if a threshold has all scores on one side.
     """
-    table, options = _read_for(path, settings, columns)
+    given = [own for own in predicted if own is not None]
+    classifiers = set().union(*map(classifiers_of, given))
+    table, options = _read_for(path, settings, columns, classifiers)
     data = _container_of(settings.kind, table, settings.layout, options)
     only_predicted: list[str] = []
-    given = [own for own in predicted if own is not None]
     if given and settings.kind in ("rankings", "labels") and options["categories"] is None:
         from ..reports.study import labels_of
 
@@ -246,7 +257,14 @@ def read_annotations(
     if only_predicted:
         options["categories"] = [*data.categories.tolist(), *only_predicted]
         data = _container_of(settings.kind, table, settings.layout, options)
-    return _kept(data, settings, table), only_predicted
+    return Annotations(_kept(data, settings, table), only_predicted, table.also_raters)
+
+
+def classifiers_of(predicted: "xr.DataArray") -> set[str]:
+    """Return the names that the classifiers of predictions have as raters."""
+    from ..evaluation.uncertainty.questions import ALONE
+
+    return {*predicted["classifier"].astype(str).values.flat} if "classifier" in predicted.coords else {ALONE}
 
 
 def read_votes(
@@ -254,7 +272,7 @@ def read_votes(
 ) -> tuple["Comparisons", dict[str, Any]]:
     """Read the votes of a fit; return also what the builder needs of their covariates, nothing if there are none."""
     if not settings.vote_covariates:
-        return read_annotations(path, settings, columns)[0], {}
+        return read_annotations(path, settings, columns).data, {}
     table, options = _read_for(path, settings, columns)
     data = _kept(_container_of(settings.kind, table, settings.layout, options), settings, table)
     return data, {"vote_covariates": _votes_one_by_one(path, table, settings, data.items)}
@@ -284,7 +302,9 @@ def _votes_one_by_one(path: Path, table: "_Read", settings: Settings, items: np.
     return {name: [own[name][row] for row in rows] for name in (*roles, *settings.vote_covariates)}
 
 
-def _read_for(path: Path, settings: Settings, columns: Sequence[str]) -> tuple["_Read", dict[str, Any]]:
+def _read_for(
+    path: Path, settings: Settings, columns: Sequence[str], classifiers: Collection[str] = ()
+) -> tuple["_Read", dict[str, Any]]:
     """Read the table of a fit; return also the options of its container."""
     options: dict[str, Any] = {
         "categories": None if settings.categories is None else declared_categories(settings.categories),
@@ -301,6 +321,7 @@ def _read_for(path: Path, settings: Settings, columns: Sequence[str]) -> tuple["
         source=settings.source,
         anonymize=settings.anonymize,
         vote_covariates=settings.vote_covariates,
+        classifiers=classifiers,
     )
     return table, options
 
@@ -446,6 +467,7 @@ class _Read(NamedTuple):
     free: Sequence[str] = ()  # columns of raters, categories or scores, unless the table is long
     raters: Raters | None = None  # their numbers, if names were replaced
     records: Sequence[int] = ()  # of an export: record of each row
+    also_raters: Sequence[str] = ()  # classifiers with the name of a rater, if names were replaced
 
 
 def _read_layout(
@@ -458,12 +480,15 @@ def _read_layout(
     source: str | None = None,
     anonymize: bool = False,
     vote_covariates: Sequence[str] = (),
+    classifiers: Collection[str] = (),
 ) -> _Read:
     """Read a table of annotations, and say how if it is not plain; with `anonymize` without the names of the raters."""
     with _quoting(columns, layout, [*attributes, *vote_covariates], anonymize):
-        (table, columns), raters = read_source(path, kind, columns, layout=layout, source=source), None
+        table, columns = read_source(path, kind, columns, layout=layout, source=source)
+        raters, also_raters = None, []
         header = _annotation_header(path, table.names, kind, columns, layout, attributes)
         if anonymize:
+            also_raters = _also_raters(table, header, layout, classifiers)
             table, header, raters = _without_names(table, header, layout)
         numbers = (
             ["score", *vote_covariates] if layout == "long" else header.free() if layout == "wide" else []
@@ -472,7 +497,19 @@ def _read_layout(
         free = [] if layout == "long" else _free_columns(frame, header, kind, layout)
         if layout == "wide" and not header.listed:
             _say_odd_raters(frame, header, free, kind)
-    return _Read(frame, header, free, raters, table.records)
+    return _Read(frame, header, free, raters, table.records, also_raters)
+
+
+def _also_raters(table: TableFile, header: _Header, layout: str, classifiers: Collection[str]) -> list[str]:
+    """Return the classifiers that have the name of a rater."""
+    if not classifiers or layout == "counts" or (layout == "long" and "rater" not in header.found):
+        return []
+    names = (
+        header.free()
+        if layout == "wide"
+        else _cells(table.columns, [header.found["rater"]])[header.found["rater"]]
+    )
+    return sorted({*map(str, names)} & {*classifiers})
 
 
 def _without_names(table: TableFile, header: _Header, layout: str) -> tuple[TableFile, _Header, Raters]:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 
 import h5py
 import numpy as np
@@ -12,8 +13,12 @@ import pytest
 import typer
 import zarr
 from raterzoo.cli.commands import app
+from raterzoo.cli.options import settings_of
+from raterzoo.cli.reporting import joint_of
+from raterzoo.cli.tables import read_annotations, read_predictions
+from raterzoo.reports.settings import Sources
 
-from tests.support.command_line import run, write
+from tests.support.command_line import run, said, write
 
 MARK = "Zqxj"  # in every name of a rater, and nowhere else
 SPELT = [MARK.encode(code) for code in ("utf-8", "utf-16-le", "utf-32-le")]
@@ -52,6 +57,7 @@ TABLES = {
     "groups": {"category": ["a", "b", "unseen"], "group": ["x", "y", "y"]},
     "sides": {"item": ITEMS, "probability": [0.5] * 6},
     "fair": {"item": ITEMS, "category": ["a", "b"] * 3},
+    "known": {"item": ITEMS, "category": ["a", "b"] * 3, "classifier": NAMES[:1] * 6},
     "law": {"item": ITEMS * 2, "category": ["a"] * 6 + ["b"] * 6, "score": [0.5] * 12},
 }
 
@@ -156,6 +162,45 @@ def test_reports_have_no_names(tables, tmp_path, caplog, name):
     assert result.exit_code == 0, result.output
     assert any(tmp_path.iterdir())
     assert marked(tmp_path, result, caplog) == []
+
+
+@pytest.mark.parametrize("option", ["--features", "--prior-predictions", "--predictions"])
+def test_the_annotations_are_no_other_table(tables, tmp_path, caplog, option):
+    """A wide table is full of names, which would be features or categories."""
+    model = ("--model", "dirichlet" if "prior" in option else "dawid_skene")
+    fit = ("fit", tables["wide"], "--kind", "labels", "--layout", "wide", *model, "-o", tmp_path / "p.nc")
+    result = run(*fit, "--anonymize", option, tables["wide"])
+    assert result.exit_code == 2 and "is the table of the annotations itself" in said(result)
+    assert marked(tmp_path, result, caplog) == []
+
+
+def test_cells_of_features_are_not_quoted(tables, tmp_path, caplog):
+    """A copy of the annotations in place of the features has the names in a column of text."""
+    copy = write(tmp_path / "copy.csv", {"item": ITEMS, "x": [1] * 6, "rater": NAMES * 2})
+    fit = ("fit", tables["labels"], "--kind", "labels", "--model", "dawid_skene", "-o", tmp_path / "p.nc")
+    result = run(*fit, "--features", copy, "--anonymize")
+    assert result.exit_code == 2 and "row 1, column 'rater': (hidden) is not a number" in said(result)
+    copy.unlink()
+    assert marked(tmp_path, result, caplog) == []
+
+
+def test_a_classifier_with_the_name_of_a_rater_is_told_all_the_same(tables, tmp_path):
+    fit = ("fit", tables["labels"], "--kind", "labels", *QUICK, "-o", tmp_path / "p.nc", "--predictions")
+    judge = ("judge", tables["labels"])
+    for command in (fit, judge):
+        for hidden in ((), ("--anonymize",)):
+            result = run(*command, tables["known"], *hidden)
+            assert result.exit_code == 2 and "already, and a classifier counts once" in said(result)
+    table, columns = tables["labels"], []
+    read = partial(settings_of, "labels", None, draws=10, chains=1, seed=1)
+    predicted = read_predictions(tables["known"], [])
+    found = read_annotations(table, read({"anonymize": True}), columns, predicted)
+    sources = Sources(tables["known"], None, ())
+    joint = joint_of(found.data, predicted, sources, read({"anonymize": True}), found.also_raters)
+    assert joint.tree is None and "already, and a classifier counts once" in joint.why_not
+    assert not read_annotations(table, read({"anonymize": True}), columns, None).also_raters
+    wide = read({"anonymize": True}, layout="wide")
+    assert read_annotations(tables["wide"], wide, columns, predicted).also_raters == NAMES[:1]
 
 
 @pytest.mark.parametrize(("name", "where"), [("long", "p.nc"), ("store", "p.zarr")])
