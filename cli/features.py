@@ -12,9 +12,10 @@ import numpy as np
 from .._messages import first_reprs, short_repr
 from ..models.data.errors import DataError
 from ..models.data.features import WHERE, id_column_of
-from ..models.data.reading.columns import is_integer
+from ..models.data.reading.array_archives import DAMAGE, MalformedMember, read_member
+from ..models.data.reading.columns import code_ids, is_blank, is_integer
 from ..models.data.reading.files import read_file, refuse_unreadable
-from ..models.data.reading.frames import column_names, named_columns
+from ..models.data.reading.frames import Column, column_names, named_columns
 from ..models.data.reading.numbers import decimal_points
 from .terminal import print_note
 
@@ -32,6 +33,10 @@ def features_of(path: Path, items: np.ndarray) -> dict[str, Any]:
     columns = dict(_read(path, path.stat().st_mtime_ns if path.exists() else 0))
     ids, *names = columns
     columns[ids] = _as_ids(columns[ids], items)
+    try:
+        code_ids(Column(ids, columns[ids]))
+    except DataError as error:
+        raise _of_file(error, path) from None
     known = {*items.tolist()}
     kept = [row for row, item in enumerate(columns[ids]) if item in known]
     if 0 < len(kept) < len(columns[ids]):
@@ -85,44 +90,45 @@ def _as_ids(cells: Any, items: np.ndarray) -> list[Any]:
 
 def _of_arrays(path: Path) -> dict[str, Any]:
     """Columns of the arrays of an .npz file."""
-    with _opened(path) as arrays:
-        if lacking := [name for name in ("items", "features") if name not in arrays.files]:
-            raise _refused(
-                path, f"there is no array {short_repr(lacking[0])}, but {first_reprs(arrays.files)}"
-            )
-        found = {
-            name: _array(arrays, name, path)
-            for name in ("items", "features", "names")
-            if name in arrays.files
-        }
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = _arrays(archive, path)
+    except DataError:
+        raise
+    except MalformedMember as problem:
+        raise _refused(path, f"{problem}; objects are not read, as they could run a program") from None
+    except DAMAGE:
+        raise _refused(path, "the file is damaged") from None
     items, features = found["items"], found["features"]
     if items.ndim != 1 or features.ndim != 2 or len(items) != len(features):
         raise _refused(path, f"items have shape {items.shape} and features {features.shape}")
     if features.dtype.kind not in "iufb" or items.dtype.kind not in "iuU":
         raise _refused(path, f"items are of dtype {items.dtype} and features of {features.dtype}")
     names = found.get("names", np.array([f"feature {k}" for k in range(1, features.shape[1] + 1)]))
-    if names.shape != features.shape[1:] or len({*names.tolist()}) < len(names) or "item" in names.tolist():
-        raise _refused(path, f"names have shape {names.shape}, or one stands twice or is 'item'")
-    columns = {str(name): features[:, k] for k, name in enumerate(names.tolist())}
+    own = names.tolist()
+    if (
+        names.shape != features.shape[1:]
+        or len({*own}) < len(own)
+        or "item" in own
+        or any(map(is_blank, own))
+    ):
+        raise _refused(path, f"names have shape {names.shape}, or one stands twice, is empty or is 'item'")
+    columns = {str(name): features[:, k] for k, name in enumerate(own)}
     return {"item": items} | columns
 
 
-def _array(arrays: Any, name: str, path: Path) -> np.ndarray:
-    """Array of an .npz file; arrays of objects are refused, as they could run a program."""
-    try:
-        return arrays[name]
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise _refused(
-            path, f"the array {name!r} cannot be read ({' '.join(str(error).split())[:120]})"
-        ) from None
-
-
-def _opened(path: Path) -> Any:
-    """Open an .npz file."""
-    try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, zipfile.BadZipFile):
-        raise _refused(path, "the file is damaged") from None
+def _arrays(archive: zipfile.ZipFile, path: Path) -> dict[str, np.ndarray]:
+    """Arrays of an archive that are read, by name."""
+    members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+    if len(members) < len(archive.infolist()):
+        raise _refused(path, "an array stands twice")
+    if lacking := [name for name in ("items", "features") if name not in members]:
+        raise _refused(path, f"there is no array {short_repr(lacking[0])}, but {first_reprs(members)}")
+    return {
+        name: read_member(archive, members[name])
+        for name in ("items", "features", "names")
+        if name in members
+    }
 
 
 def _check_archive(path: Path) -> None:

@@ -8,25 +8,20 @@ import json
 import math
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
-from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 
 from ..._messages import short_repr
+from ...models.data.reading.array_archives import DAMAGE, MalformedMember, read_member
 from ..runs.run import Draws
 
 JOURNAL_VERSION = 1  # "journal_version" in the notes; 0.1.0 wrote version 1 without it
-DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, BadZipFile, zlib.error)
-MAGIC = b"\x93NUMPY\x01\x00"
-HEADER = re.compile(
-    rb"\{'descr': '([<>|][biufU]\d{1,9})', 'fortran_order': (?:True|False), 'shape': \(((?:\d{1,18},? ?)*)\), \} *\n"
-)
 
 
 class JournalEntries(dict[str, Any]):
@@ -65,9 +60,9 @@ def read_journal(path: Path) -> tuple[JournalEntries, JournalEntries]:
     try:
         with path.open("rb") as raw, ZipFile(raw) as archive:
             _check_members(archive, os.fstat(raw.fileno()).st_size)
-            arrays = {m.filename[:-4]: _array(archive, m) for m in archive.infolist()}
+            arrays = {m.filename[:-4]: read_member(archive, m) for m in archive.infolist()}
         note = json.loads(str(arrays.pop("note")))
-    except _MalformedMember as problem:
+    except MalformedMember as problem:
         raise_journal_error(path, str(problem))
     except DAMAGE as problem:
         raise_journal_error(path, type(problem).__name__)
@@ -82,37 +77,15 @@ def read_journal(path: Path) -> tuple[JournalEntries, JournalEntries]:
     return JournalEntries(path, note), JournalEntries(path, arrays)
 
 
-class _MalformedMember(ValueError):
-    """Member of a journal file that `write_journal` cannot have written."""
-
-
 def _check_members(archive: ZipFile, size: int) -> None:
     """Raise unless all members are uncompressed arrays that fit into a file of `size` bytes."""
     members = archive.infolist()
     if any(m.compress_type != ZIP_STORED or m.file_size != m.compress_size for m in members):
-        raise _MalformedMember("a member is compressed")
+        raise MalformedMember("a member is compressed")
     if (declared := sum(m.file_size for m in members)) > size:
-        raise _MalformedMember(f"its members declare {declared:,} bytes, and it has {size:,}")
+        raise MalformedMember(f"its members declare {declared:,} bytes, and it has {size:,}")
     if not all(m.filename.endswith(".npy") for m in members):
-        raise _MalformedMember("a member is no array")
-
-
-def _array(archive: ZipFile, member: ZipInfo) -> np.ndarray:
-    """Read a member as an array, after checking that its header matches its size."""
-    with archive.open(member) as file:
-        start = file.read(len(MAGIC) + 2)
-        length = int.from_bytes(start[len(MAGIC) :], "little")
-        header = HEADER.fullmatch(file.read(length))
-        if not start.startswith(MAGIC) or header is None:
-            raise _MalformedMember(f"{short_repr(member.filename)} is no array of numbers or text")
-        shape = [int(n) for n in header[2].split(b",") if n.strip()]
-        count, width = math.prod(shape), np.dtype(header[1].decode()).itemsize
-        there = member.file_size - len(start) - length
-        if count * width != there or count > there:
-            declared = f"{short_repr(member.filename)} declares {short_repr(count)} numbers"
-            raise _MalformedMember(f"{declared}, and {there:,} bytes are there")
-    with archive.open(member) as file:
-        return np.lib.format.read_array(file, allow_pickle=False)
+        raise MalformedMember("a member is no array")
 
 
 # --- Validation of the notes of a journal, which are untrusted input, before anything is drawn ---

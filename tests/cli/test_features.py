@@ -1,6 +1,8 @@
 """Features on the command line: files of every kind, ids, items left out, refusals in its words, and a report."""
 
+import io
 import json
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -74,8 +76,14 @@ def test_refusals_name_the_file(tmp_path):
     [
         ({"items": ITEMS}, "no array 'features', but 'items'"),
         ({"items": ITEMS, "features": np.eye(2)}, r"items have shape \(3,\) and features \(2, 2\)"),
-        ({"items": ITEMS, "features": np.eye(3, dtype=complex)}, "features of complex128"),
-        ({"items": ITEMS.astype(object), "features": np.eye(3)}, "the array 'items' cannot be read"),
+        (
+            {"items": ITEMS, "features": np.eye(3, dtype="M8[s]")},
+            "'features.npy' is no array of numbers or text",
+        ),
+        (
+            {"items": ITEMS.astype(object), "features": np.eye(3)},
+            "'items.npy' is no array of numbers or text; objects",
+        ),
         ({"items": ITEMS, "features": np.eye(3), "names": ["x", "x", "y"]}, "stands twice"),
     ],
 )
@@ -83,6 +91,58 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, message):
     np.savez(tmp_path / "f.npz", **arrays)
     with pytest.raises(DataError, match=f"^f.npz: .*{message}.*numpy.savez"):
         features_of(tmp_path / "f.npz", ITEMS)
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def head(shape, kind="<f8"):
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+LARGE, DEEP = head("(3, 1000000000000)") + bytes(80), head("(3, 2)", "[" * 40 + "]" * 40) + bytes(48)
+ITEM_IDS, ROWS = npy(np.array([7, 8, 9])), npy(np.eye(3))
+RUNS = head("(3, 1)").replace(b"'<f8'", b"1/0  ") + bytes(24)  # numpy would evaluate a literal only
+NO_CHARACTER = head("(3,)", "<U1") + np.array([0x110000, 65, 66], "<u4").tobytes()
+
+
+@pytest.mark.parametrize(
+    ("items", "features"),
+    [(ITEM_IDS, LARGE), (ITEM_IDS, DEEP), (ITEM_IDS, RUNS), (ITEM_IDS, b"none"), (ITEM_IDS, ROWS[:-1]), (NO_CHARACTER, ROWS)],
+    ids=["larger than the file", "nested", "code", "no array", "cut", "no characters"],
+)  # fmt: skip
+def test_hostile_archives_are_refused(tmp_path, items, features):
+    """NumPy ends with six kinds of errors, and asks for 22 TiB first."""
+    path = tmp_path / "f.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("items.npy", items)
+        archive.writestr("features.npy", features)
+    with pytest.raises(DataError, match=r"^f.npz: '(items|features).npy' .*objects are not read"):
+        features_of(path, ITEMS)
+
+
+def test_archives_in_other_ways_are_refused(tmp_path):
+    path = tmp_path / "f.npz"
+    for place, value in ((8, 1), (10, 99)):  # encrypted, and an unknown compression
+        np.savez_compressed(path, items=["7", "8", "9"], features=np.eye(3))
+        assert features_of(path, ITEMS).keys() == {"item", "feature 1", "feature 2", "feature 3"}
+        content = bytearray(path.read_bytes())
+        content[content.find(b"PK\x01\x02") + place] = value
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"^f.npz: 'items.npy' is encrypted, or compressed otherwise"):
+            features_of(path, ITEMS)
+
+
+def test_ids_that_are_none_name_the_file(tmp_path):
+    FRAME.assign(case=[7.0, 8.0, 9.0, 10.5]).rename(columns={"case": "item"}).to_parquet(
+        tmp_path / "f.parquet"
+    )
+    with pytest.raises(DataError, match=r"^f.parquet, row 1, column 'item': 7.0 is of type float"):
+        features_of(tmp_path / "f.parquet", ITEMS)
 
 
 def test_files_that_are_no_archives_are_refused(tmp_path):
