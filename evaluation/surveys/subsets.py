@@ -76,7 +76,7 @@ class Subsets:
     fold: np.ndarray  # (entry,), fold of the pattern
 
 
-def subsets_of(patterns: Patterns, k: int, reference: int = 1) -> Subsets:
+def subsets_of(patterns: Patterns, k: int, reference: int) -> Subsets:
     """Enumerate the labels of k raters of every eligible pattern, against the plurality of `reference` further raters."""
     rows = np.flatnonzero(patterns.eligible(k, reference))
     row, state, chance, drawn = _draws(patterns.counts[rows], k)

@@ -139,9 +139,11 @@ def test_options_out_of_range_are_refused():
 def test_plot_shows_every_bin():
     curve = evaluation.calibration_curve(TREE, {"a": "ham", "b": "spam", "c": "ham"}, bins=3)
     axes = plots.calibration_curve(curve, backend="matplotlib").axes[0]
-    marks = np.concatenate(
-        [c.get_offsets() for c in axes.collections if len(c.get_offsets()) == curve.sizes["bin"]]
-    )
+    clouds = [c for c in axes.collections if len(c.get_offsets()) == curve.sizes["bin"]]
+    marks = np.concatenate([c.get_offsets() for c in clouds])
+    spans = [c for c in axes.collections if c not in clouds]
+    colours = [c.get_edgecolor()[0, :3] for c in (*spans, *clouds)]
+    assert spans and all((own == colours[0]).all() for own in colours)  # an interval is that of its point
     np.testing.assert_allclose(marks, np.stack([curve["predicted"], curve["observed"]], 1), rtol=1e-12)
     with pytest.raises(EvaluationError, match="calibration_curve"):
         plots.calibration_curve(xr.Dataset())

@@ -165,7 +165,7 @@ def test_bars_of_a_histogram_are_shares():
 
 def test_labels_are_text_everywhere():
     assert plain("$x$") == r"\$x\$"
-    assert plain("<b>$x$ & \n", "plotly") == "&lt;b&gt;&#36;x&#36; &amp; <br>"
+    assert plain('<b>"$x$" & \n', "plotly") == '&lt;b&gt;"&#36;x&#36;" &amp; <br>'
     assert "$$" not in plain("$$x$$", "bokeh") and r"\(" not in plain(r"\(x\)", "bokeh")
     figure = plots.simplex(posterior(), "$b$", backend=backend("plotly"))
     texts = [t for trace in json.loads(figure.to_json())["data"] for t in trace.get("text") or []]

@@ -52,6 +52,8 @@ def test_agreement_is_moved_a_little_and_always_the_same():
     assert len(set(moved[:4])) == 4
     np.testing.assert_array_equal(moved, beside(values, 0.02))
     ax = plots.certainty_agreement(AGREED)
+    width, height = ax.figure.get_size_inches()
+    assert 1 < width / height < 1.3  # about as wide as high, with room for the names of the ticks
     (points,) = ax.collections
     assert np.abs(points.get_offsets()[:, 0] - [1, 0.5, 0.5]).max() <= 0.012
     np.testing.assert_array_equal(points.get_offsets()[:, 1], [0.9, 0.5, 0.7])

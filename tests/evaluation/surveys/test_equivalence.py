@@ -245,7 +245,7 @@ class TestTraps:
     def test_nothing_cancels_where_an_item_outweighs_the_others(self):
         # 18 times the first label: certain of the first item, one in 10^8 of the others
         counts = np.array([[30, 0], [19, 11], [18, 12]])
-        subsets = subsets_of(Patterns.of(counts), 18)
+        subsets = subsets_of(Patterns.of(counts), 18, 1)
         told = AnonymousBayesian().predicted(subsets, np.ones(3))
 
         def chance(a, b):

@@ -257,7 +257,7 @@ def test_blank_cells_are_no_labels():
 def test_ways_to_answer_are_counted():
     counts = np.array([[3, 2, 0], [1, 1, 4], [0, 0, 5]])
     patterns = Patterns.of(counts)
-    entries = [len(subsets_of(patterns, k).pattern) for k in range(5)]
+    entries = [len(subsets_of(patterns, k, 1).pattern) for k in range(5)]
     subsets.check_number(patterns.counts, 4)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subsets, "MOST", sum(entries[:4]))

@@ -179,7 +179,7 @@ def test_equivalence_ratio_and_censoring():
     middle = ideal**0.5 / (ideal**0.5).sum(axis=1, keepdims=True)
     tree = tree_of(moving(rng, 400), counts)
     given = predictions(np.stack([bad, middle, ideal]), ["bad", "middle", "ideal"])
-    drawn = posterior_survey_equivalence(tree, given, replicates=0)
+    drawn = posterior_survey_equivalence(tree, given, replicates=0, random_seed=None)
     assert (drawn["equivalence"].sel(classifier="bad") == -np.inf).all()
     said = survey_summary(drawn)
     assert said["censored"].to_numpy()[:2].tolist() == ["below", ""]
@@ -194,7 +194,8 @@ def test_equivalence_ratio_and_censoring():
     score = float(drawn["score"].isel(chain=0, draw=3).sel(classifier="middle"))
     found = float(drawn["equivalence"].isel(chain=0, draw=3).sel(classifier="middle"))
     np.testing.assert_allclose(np.interp(found, np.arange(len(curve)), curve), score, rtol=1e-12)
-    alone = posterior_survey_equivalence(tree, given.sel(classifier="middle", drop=True), replicates=0)
+    middle = given.sel(classifier="middle", drop=True)
+    alone = posterior_survey_equivalence(tree, middle, replicates=0, random_seed=None)  # the tree's own seed
     same = drawn["score"].sel(classifier="middle")
     np.testing.assert_allclose(alone["score"], same, rtol=1e-12)
     assert "classifier" not in alone.dims

@@ -62,7 +62,7 @@ def test_other_folds_equal_sums_over_their_items(n_folds, k):
     counts = rng.multinomial(5, [0.2, 0.3, 0.5], 40)
     patterns = Patterns.of(counts, None, rng.permutation(40) % n_folds)
     weights = patterns.multiplicity * 10.0 ** rng.integers(-8, 9, len(patterns))
-    subsets = subsets_of(patterns, k)
+    subsets = subsets_of(patterns, k, 1)
     told = AnonymousBayesian(n_folds).predicted(subsets, weights)
     joint = (weights[subsets.pattern] * subsets.chance)[:, None] * subsets.reference
     for entry in range(len(subsets.pattern)):

@@ -14,6 +14,7 @@ from raterzoo.evaluation.surveys.item_states.curves import (
 )
 from raterzoo.evaluation.surveys.item_states.paths import drawn_curve
 from raterzoo.evaluation.surveys.results import crossing
+from scipy.stats import dirichlet
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
@@ -30,6 +31,18 @@ def mixture(categories, spread=0.0, samples=1):
     weight, probability = rng.dirichlet(np.full(3, 5.0)), rng.dirichlet(np.ones(categories), 3)
     rho = np.full(3, spread)
     return ItemStates(*(np.repeat(x[None], samples, axis=0) for x in (weight, probability, rho)))
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3])
+def test_variance_that_is_left_is_that_of_the_dirichlet_law(rho):
+    """Items are chosen by it, so that an error costs precision alone and no other test sees it."""
+    theta, counts = np.array([0.2, 0.3, 0.5]), np.array([[4, 0, 0], [1, 1, 2]])
+    states = ItemStates(np.ones((1, 1)), theta[None, None], np.full((1, 1), rho))
+    step = rho / (1 - rho)
+    mean = (theta + step * counts) / (1 + step * 4)
+    expected = [dirichlet(theta / step + y).var().sum() if rho else 0.0 for y in counts]
+    left = state_paths._variance(states, np.ones((1, 1, 2)), counts, mean[None])
+    np.testing.assert_allclose(left, [expected], rtol=1e-12, atol=1e-15)
 
 
 def independent(states, ks, score, rng):

@@ -10,7 +10,7 @@ from raterzoo.evaluation.uncertainty import intervals as resampling
 from scipy.stats import binom
 from sklearn.metrics import accuracy_score, f1_score
 
-from tests.support.evaluation_trees import as_dense, as_flat, random_case
+from tests.support.evaluation_trees import Case, as_dense, as_flat, random_case
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 
@@ -186,6 +186,22 @@ def test_members_of_a_group_are_those_of_the_draw(case, scores, truth, layout):
         found = drawn.sel(group=name)
         np.testing.assert_allclose(found["raters"].transpose("classifier", ...), expected)
         np.testing.assert_allclose(found["share"].isel(classifier=0), member.mean(-1))
+
+
+def test_members_of_other_that_no_rater_ranked_are_in_their_groups():
+    """Three members of OTHER share nine tenths; each is the label of a third of the draws, or nearly."""
+    case = Case([[0]], [np.tile([0.1, 0.9], (1, 400, 1))], 4, 1.0)
+    predicted = xr.DataArray(
+        [[*"1000"]], {"item": case.items, "category": case.categories}, ("item", "category")
+    )
+    drawn = evaluation.metric_draws(
+        evaluation.top_k_accuracy(1), as_flat(case), predicted.astype(float),
+        by={name: f"group of {name}" for name in case.categories}, resamples=5, random_seed=1,
+    )  # fmt: skip
+    share = drawn["share"].mean(("chain", "draw")).to_numpy().ravel()
+    off = (share[1:] - share[1:].mean()) / np.sqrt(share[1:].mean() * (1 - share[1:].mean()) / 400)
+    np.testing.assert_allclose(share.sum(), 1, rtol=1e-12)
+    assert share[0] < 0.1 and np.abs(off).max() < bonferroni_threshold(3)
 
 
 def test_groups_of_any_form_are_the_same_groups(case, scores, truth):
