@@ -39,6 +39,8 @@ from raterzoo.inference.nuts import blocks, stored_runs
 from raterzoo.inference.scattering import scatter
 from raterzoo.inference.storage.store import DrawStore
 
+from .same_draws import model_of
+
 PHASES = ("start", "compiling", "warm-up", "drawing", "finishing")
 QUIET = {"random_seed": 5, "progressbar": False}
 LONGEST = 240.0  # seconds of a run
@@ -68,12 +70,11 @@ def scores() -> models.Scores:
 
 
 def sampled(build: Callable[[], Any], store: Path, **options: Any) -> None:
-    """Begin a run of `sample`, or go on with it."""
-    model = build()
+    """Begin a run of `sample`, or go on with it, by the model in the store as `fit --resume` does."""
     if store.exists():
-        inference.resume(store, model, cores=options.get("cores"), progressbar=False)
+        inference.resume(store, cores=options.get("cores"), progressbar=False)
     else:
-        inference.sample(model, store=store, **QUIET, **options)
+        inference.sample(build(), store=store, **QUIET, **options)
 
 
 def scattered(store: Path, dask: bool = False) -> None:
@@ -100,6 +101,8 @@ OWN = {
     "Gibbs, item states": lambda: models.item_states(labels(), states=2),
     "HMC, comparisons": lambda: models.bradley_terry(votes()),
     "exact, scores": lambda: models.normal_scores(scores()),
+    "Gibbs, counts with predictions": lambda: model_of("dirichlet:prior_predictions"),
+    "Gibbs, rankings with predictions": lambda: model_of("plackett_luce:prior_predictions"),
 }
 LONG = {"draws": 400, "chains": 2, "thin": 40, "cores": 1}
 NUTS = {"method": "nuts", "draws": 200, "tune": 150, "chains": 2, "thin": 1, "log_likelihood": False}
@@ -107,6 +110,12 @@ NUTS = {"method": "nuts", "draws": 200, "tune": 150, "chains": 2, "thin": 1, "lo
 
 def one_coin() -> Any:
     return models.one_coin(labels())
+
+
+OPTIONAL = {
+    "features": partial(model_of, "dawid_skene:features"),
+    "vote covariates": partial(model_of, "bradley_terry:vote_covariates"),
+}  # of models that NUTS alone draws
 
 
 def runs() -> dict[str, Run]:
@@ -119,6 +128,9 @@ def runs() -> dict[str, Run]:
         "NUTS of nutpie, two threads": {"nuts_sampler": "nutpie", "cores": 2},
     }.items():
         found[name] = Run(partial(sampled, one_coin, **NUTS, **options), (2, 0, 5, 10, 3))
+    for name, build in OPTIONAL.items():
+        options = NUTS | {"nuts_sampler": "nutpie", "cores": 1}
+        found[f"NUTS of nutpie, {name}"] = Run(partial(sampled, build, **options), (0, 0, 1, 3, 1))
     found["scatter, processes"] = Run(scattered, (0, 0, 0, 3, 0))
     found["scatter, dask"] = Run(partial(scattered, dask=True), (0, 0, 1, 2, 0))
     found["Gibbs in shards"] = Run(sharded, (0, 0, 0, 3, 0))
@@ -283,13 +295,14 @@ def warm_up(chosen: dict[str, Run]) -> None:
         return
     compile_chains, compiled = stored_runs._chains, {}
     plan = checkpoints.Draws(NUTS["draws"], NUTS["tune"], NUTS["chains"], 1, 5, False, 1, "float32", False)
-    for sampler in stored_runs.SAMPLERS:
-        if any(sampler in name.lower() for name in chosen):
-            note = {"sampler": sampler, "every": 1, "options": {}}
-            compiled[sampler] = compile_chains(one_coin(), plan, note)
+    for name in (name for name in chosen if "NUTS" in name):
+        sampler = next(own for own in stored_runs.SAMPLERS if own in name.lower())
+        model = OPTIONAL.get(name.split(", ")[-1], one_coin)()
+        if (key := (sampler, *model.named_vars)) not in compiled:
+            compiled[key] = compile_chains(model, plan, {"sampler": sampler, "every": 1, "options": {}})
 
     def known(model: Any, plan: checkpoints.Draws, note: dict[str, Any]) -> Any:
-        own = compiled[note["sampler"]]
+        own = compiled[note["sampler"], *model.named_vars]
         own._plan = plan
         return own
 

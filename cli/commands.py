@@ -266,7 +266,7 @@ def _refuse_beside_resume(context: typer.Context) -> None:
     given = [
         max(parameter.opts, key=len)
         for parameter in context.command.params
-        if parameter.name != "resume" and _is_given(context, parameter.name)
+        if parameter.name not in ("resume", "strict") and _is_given(context, parameter.name)
     ]
     if given:
         raise ValueError(
@@ -328,13 +328,21 @@ def fit(
             "score, classifier]. Metrics against a posterior of labels that has seen them are accuracy against the truth.",
         ),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Exit code 1 if the sampler has not converged. Without it the verdict is only printed; the posterior is written "
+            "either way.",
+        ),
+    ] = False,
 ) -> None:
     """Sample the posterior of a model, and write it to a file."""
     if resume is not None:
         _refuse_beside_resume(context)
         from .fitting import resume_fit
 
-        return resume_fit(resume)
+        return _exit_unless(resume_fit(resume) or not strict)
     if annotations is None:
         raise ValueError("name a table of annotations, and -o posterior.nc or posterior.zarr")
     if output is None:
@@ -358,12 +366,22 @@ def fit(
     _check_header(annotations, settings, column or [], predictions)
     tables = annotations, predictions
     if workers is not None or scheduler is not None:
+        if strict:
+            raise ValueError("--strict: with --workers and --scheduler no verdict is given; leave it out")
         from .fitting import fit_divided
 
         return fit_divided(tables, column or [], settings, output, workers=workers, scheduler=scheduler)
     from .fitting import fit_to_file
 
-    fit_to_file(tables, column or [], settings, output, keep, predictive=predictive)
+    _exit_unless(
+        fit_to_file(tables, column or [], settings, output, keep, predictive=predictive) or not strict
+    )
+
+
+def _exit_unless(fine: bool) -> None:
+    """End with exit code 1 where numbers are not to be relied on."""
+    if not fine:
+        raise typer.Exit(1)
 
 
 def _check_joint(settings: "Settings", argument: str) -> None:

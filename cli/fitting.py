@@ -199,8 +199,10 @@ def fit_to_file(
     keep: str | None = None,
     *,
     predictive: bool = False,
-) -> None:
+) -> bool:
     """Sample, print the convergence verdict, and write the posterior to `output` (``.nc`` or ``.zarr``).
+
+    Returns whether the sampler has converged.
 
     `tables` are the annotations and perhaps predictions, whose classifiers become raters. A ``.zarr`` store is
     written while sampling, so that an interruption loses nothing. `keep` is the part that
@@ -215,7 +217,8 @@ def fit_to_file(
         with private_stores(settings.anonymize):
             builder = partial(build, data, settings, tables=further)
             (tree,) = draw(builder, settings, store=store, predictive=predictive).values()
-        print_text(inference.diagnose(tree).attrs["verdict"])
+        verdict = inference.diagnose(tree).attrs
+        print_text(verdict["verdict"])
         if said := strength_in_words(tree):
             print_text(said)
         if settings.kind == "scores" and (misfit := misfit_in_words(scale_ends(tree))):
@@ -224,6 +227,7 @@ def fit_to_file(
             _write(tree, output, keep, private=settings.anonymize)
         else:
             print_text(f"wrote {output}")
+    return bool(verdict["converged"])
 
 
 def _write(tree: xr.DataTree, output: Path, keep: str | None, *, private: bool) -> None:
@@ -236,14 +240,16 @@ def _write(tree: xr.DataTree, output: Path, keep: str | None, *, private: bool) 
         print_text(f"wrote {output}")
 
 
-def resume_fit(store: Path) -> None:
-    """Resume an interrupted fit from its zarr store, and print the convergence verdict."""
+def resume_fit(store: Path) -> bool:
+    """Resume an interrupted fit from its zarr store, and print the convergence verdict; return whether it has converged."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
         with adviser(lambda: left_by_fit(store)):
             tree = inference.resume(store)
-            print_text(inference.diagnose(tree).attrs["verdict"])
+            verdict = inference.diagnose(tree).attrs
+            print_text(verdict["verdict"])
             print_text(f"wrote {store}")
+    return bool(verdict["converged"])
 
 
 # --- Fits in shards of items, on several processes or the workers of dask ---

@@ -33,6 +33,7 @@ DOUBTFUL, AGAIN = 1.5, 4
 BEFORE = "before it was repeated"  # note of the statistic of the first
 MOST_OFF = 3.0  # standard deviations of the share of repetitions that catch a dose
 FEW = 20_000  # pairs, of few data each
+FEW_OF_WEAK = {"hierarchical_scores": 40_000}  # so that a dose of .1 of each of its shapes is caught
 CHAINS_OF_HMC = 60  # fewer: the Laplace centre is computed again for all new annotations
 
 
@@ -113,7 +114,7 @@ class Task:
         whole = {
             "calibration": BY_NUTS if self.method == "nuts" else OWN,
             "invariance": PAIRS,
-            "few data": FEW,
+            "few data": FEW_OF_WEAK.get(self.study, FEW),
             "joint": CHAINS_OF_HMC if self.method == "hmc" else CHAINS,
             "closed form": OWN,
             "power": REPETITIONS,

@@ -11,8 +11,10 @@ from hashlib import blake2b
 from importlib import import_module
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pymc as pm
+import xarray as xr
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.fg import AbstractFunctionGraph
@@ -21,6 +23,7 @@ from pytensor.graph.traversal import ancestors
 
 from ...models._catalog import catalog, recipe_of
 from ...models.data.container import Container
+from ...models.data.reading.frames import column_names, named_columns
 from ..runs.run import Draws
 
 SCHEME = "graph-3:"  # prefix of fingerprints; those of different schemes cannot be compared
@@ -168,6 +171,7 @@ def _check_starts(name: str, starts: np.ndarray, end: int) -> None:
 # --- Recipes of models, builder and arguments, serialised as JSON and arrays without pickle ---
 
 CONTAINERS = ("Comparisons", "Labels", "PartialRankings", "Scores")
+LONG = 100  # entries of a list that is written as an array
 Written = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
@@ -220,11 +224,24 @@ def _write(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         parts = {name: _write(part, arrays) for name, part in own.items()}
         return {"container": type(value).__name__, "fields": parts}
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
-        name = f"recipe_{len(arrays)}"
-        arrays[name] = value
-        return {"array": name}
+        return {"array": _kept(value, arrays)}
+    if isinstance(value, xr.DataArray):
+        coords = [
+            [name, list(own.dims), _write(_plain_array(own), arrays)] for name, own in value.coords.items()
+        ]
+        return {"data_array": _write(_plain_array(value), arrays), "dims": list(value.dims), "coords": coords}
+    if nw.dependencies.is_into_dataframe(value):
+        cells = named_columns(value, {name: name for name in column_names(value)})
+        return _write({name: list(own.values) for name, own in cells.items()}, arrays)
     if isinstance(value, Mapping):
         return {"mapping": [[_write(k, arrays), _write(v, arrays)] for k, v in value.items()]}
+    if isinstance(value, list) and len(value) > LONG and len(types := {*map(type, value)}) == 1:
+        if (
+            types <= {str, int, float}
+            and (array := np.array(value)).dtype.kind in "iuUf"
+            and array.tolist() == value
+        ):
+            return {"long_list": _kept(array, arrays)}
     if isinstance(value, list | tuple):
         return {type(value).__name__: [_write(part, arrays) for part in value]}
     if isinstance(value, np.generic):
@@ -232,6 +249,24 @@ def _write(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if value is None or type(value) in (str, int, float, bool):
         return value
     raise _NotWritable(type(value))
+
+
+def _kept(array: np.ndarray, arrays: dict[str, np.ndarray]) -> str:
+    """Add an array to `arrays`; return its name there."""
+    name = f"recipe_{len(arrays)}"
+    arrays[name] = array
+    return name
+
+
+def _plain_array(array: xr.DataArray) -> np.ndarray:
+    """Values of a DataArray, where they are objects as text or numbers, if they are nothing else."""
+    values = array.to_numpy()
+    if values.dtype.kind != "O":
+        return values
+    plain = np.array(values.tolist())
+    if plain.dtype.kind not in "biufU" or plain.tolist() != values.tolist():
+        raise _NotWritable(type(values))
+    return plain
 
 
 def _read(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
@@ -247,6 +282,12 @@ def _read(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         return data
     if kind == "array":
         return arrays[content]
+    if kind == "long_list":
+        return arrays[content].tolist()
+    if kind == "data_array":
+        own = dict(further)
+        coords = {name: (tuple(dims), _read(part, arrays)) for name, dims, part in own["coords"]}
+        return xr.DataArray(_read(content, arrays), coords, tuple(own["dims"]))
     if kind == "mapping":
         return {_read(k, arrays): _read(v, arrays) for k, v in content}
     parts = [_read(part, arrays) for part in content]

@@ -19,7 +19,23 @@ def annotations(tmp_path):
 
 
 @pytest.fixture
-def interrupted(annotations, tmp_path, monkeypatch):
+def predictions(tmp_path):
+    """Probabilities of a classifier for the two items."""
+    cases = models.published_ddx_cases()
+    items, categories = cases.items[:2].tolist(), cases.categories.tolist()
+    rows = [(item, category, 1 / len(categories)) for item in items for category in categories]
+    return write(
+        tmp_path / "law.csv", dict(zip(("item", "category", "score"), zip(*rows, strict=True), strict=True))
+    )
+
+
+@pytest.fixture(params=[(), ("--prior-predictions",)], ids=["annotations", "prior predictions"])
+def options(request, predictions):
+    return (*QUICK, *request.param, *([predictions] if request.param else []))
+
+
+@pytest.fixture
+def interrupted(annotations, options, tmp_path, monkeypatch):
     """A store of a fit that was interrupted after its second piece."""
     store, advance = tmp_path / "run.zarr", Run.advance
 
@@ -31,23 +47,36 @@ def interrupted(annotations, tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(Run, "advance", until)
         patched.setattr(draw_stores, "FEWEST_BLOCKS", 6)
-        assert run("fit", annotations, "-o", store, *QUICK).exit_code != 0
+        assert run("fit", annotations, "-o", store, *options).exit_code != 0
     return store
 
 
-def test_an_interrupted_fit_is_resumed(annotations, interrupted, tmp_path):
-    table = write(tmp_path / "p.csv", {"item": ["fig3"], "category": ["Eczema"], "rank": [1]})
-    assert run("evaluate", interrupted, table).exit_code == 2  # items are missing, the store is read
-    assert "no posterior" not in run("evaluate", interrupted, table).output
+def test_an_interrupted_fit_is_resumed(annotations, options, interrupted, tmp_path):
+    if options == QUICK:
+        table = write(tmp_path / "p.csv", {"item": ["fig3"], "category": ["Eczema"], "rank": [1]})
+        found = run("evaluate", interrupted, table)  # items are missing, the store is read
+        assert found.exit_code == 2 and "no posterior" not in found.output
     result = run("fit", "--resume", interrupted)
     assert result.exit_code == 0 and f"wrote {interrupted}" in result.output, result.output
     whole = tmp_path / "whole.zarr"
-    assert run("fit", annotations, "-o", whole, *QUICK).exit_code == 0
+    assert run("fit", annotations, "-o", whole, *options).exit_code == 0
     one, other = (read_draws(path) for path in (interrupted, whole))
     assert_same_bits(dict(one.children), dict(other.children))
     assert run("fit", "--resume", whole).exit_code == 0  # finished: nothing is drawn
+    again = run("fit", "--resume", whole, "--strict")  # so few draws have not converged
+    assert again.exit_code == 1 and "NOT converged" in again.output and f"wrote {whole}" in again.output
 
 
+def test_strict_fits_tell_by_their_exit_code(annotations, tmp_path):
+    for model, code in (("plackett_luce", 1), ("prirn", 0)):  # so few draws converge if they are independent
+        options = ("--model", model, *QUICK, "--strict", "-o", tmp_path / f"{model}.nc")
+        assert run("fit", annotations, *options).exit_code == code
+        assert (tmp_path / f"{model}.nc").exists()
+    result = run("fit", annotations, "--strict", "--workers", 2, "-o", tmp_path / "w.zarr")
+    assert result.exit_code == 2 and "--strict: with --workers" in result.output
+
+
+@pytest.mark.parametrize("options", [QUICK])
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

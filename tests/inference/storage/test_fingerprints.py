@@ -9,17 +9,21 @@ from pathlib import Path
 from types import FunctionType
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
+import xarray as xr
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
 from raterzoo import models
 from raterzoo.inference.checkpoints import _same_model
 from raterzoo.inference.runs import versions
 from raterzoo.inference.storage import model_identity as fingerprints
-from raterzoo.inference.storage.model_identity import SCHEME, fingerprint, note_of_run
+from raterzoo.inference.storage.model_identity import SCHEME, build_again, fingerprint, note_of_run
 
+from benchmarks.same_draws import model_of
 from tests.support.label_designs import tiny_labels
 from tests.support.resumable_runs import BUILD, plan_of
 
@@ -179,3 +183,40 @@ def test_fingerprints_of_another_scheme_do_not_speak_of_another_model():
     assert _same_model(store, built, *kept) is built
     with pytest.raises(ValueError, match="begun with another model"):
         _same_model(store, BUILD["prirn"](), *kept)
+
+
+@pytest.mark.parametrize(
+    "name", ["dawid_skene:features", "dirichlet:prior_predictions", "bradley_terry:vote_covariates"]
+)
+def test_models_with_an_option_are_built_again_from_their_recipe(name):
+    """Of such a run `raterzoo fit --resume` said that its model had to be given."""
+    model = model_of(name)
+    note, arrays = note_of_run(model, plan_of(8), {})
+    note = json.loads(json.dumps(note))
+    assert fingerprint(build_again(note["recipe"], arrays)) == fingerprint(model)
+
+
+def test_features_of_any_form_are_in_the_recipe():
+    labels = tiny_labels()
+    features = pd.DataFrame(
+        {
+            "item": labels.items,
+            "x": np.arange(len(labels.items)) ** 2.0,
+            "is": labels.items == labels.items[0],
+        }
+    )
+    array = xr.DataArray(
+        features[["x"]].to_numpy(), {"item": labels.items.astype(object)}, dims=("item", "feature")
+    )
+    long = {"item": labels.items.tolist(), "x": [0.5, *range(1, len(labels.items))]}  # no list of one type
+    for own in (features, array, long, pl.from_pandas(features)):
+        model = models.one_coin(labels, features=own)
+        note, arrays = note_of_run(model, plan_of(8), {})
+        assert fingerprint(build_again(json.loads(json.dumps(note))["recipe"], arrays)) == fingerprint(model)
+
+
+@pytest.mark.parametrize("cells", [["a", "b\0"], [1, 2**70], [0.1, float("inf")], [True, False], ["a", 1]])
+def test_long_lists_are_the_same_lists_again(cells):
+    arrays = {}
+    found = fingerprints._read(json.loads(json.dumps(fingerprints._write(cells * 200, arrays))), arrays)
+    assert found == cells * 200 and [*map(type, found)] == [*map(type, cells * 200)]
