@@ -223,6 +223,13 @@ class ReachedLines:
             names |= {*code.co_names}
             codes += [part for part in code.co_consts if isinstance(part, CodeType)]
         known = [function.__globals__.get(name) for name in names]
+        for own in [
+            function,
+            *(getattr(own, "py_func", None) for own in known),
+        ]:  # such as the density of a slice sampler
+            for cell in getattr(own, "__closure__", None) or ():
+                with contextlib.suppress(ValueError):  # of a name that has no value yet
+                    known.append(cell.cell_contents)
         parts = [vars(own).get(name) for own in known if isinstance(own, ModuleType) for name in names]
         tables = [part for own in known if isinstance(own, dict) for part in own.values()]
         return {place for own in [*known, *parts, *tables] if (place := self._place_of(own))}

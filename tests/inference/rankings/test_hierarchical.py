@@ -19,12 +19,13 @@ from scipy.special import betaln, expit
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
 
-FIRST = {"Ann": "xxxy", "Bob": "xxyx"}  # the first of two categories, by item; the other is not ranked
+# the first of two categories, by item; the other is not ranked, and Bob has not seen the last item
+FIRST = {"Ann": "xxxyx", "Bob": "xxyx"}
 SHAPE, SCALE = 0.8, 1.0
 
 
 def two_raters():
-    rows = [(i, rater, first[i], 1) for rater, first in FIRST.items() for i in range(4)]
+    rows = [(i, rater, first[i], 1) for rater, first in FIRST.items() for i in range(len(first))]
     table = dict(zip(("item", "rater", "category", "rank"), map(list, zip(*rows, strict=True)), strict=True))
     return models.PartialRankings.from_table(table, categories=["x", "y"])
 
@@ -48,9 +49,11 @@ def exact_means():
     # two Gamma(a, 1) worths: x / (x + y) ~ Beta(a, a), in d with its Jacobian
     prior = np.exp(SHAPE * (np.log(expit(d)) + np.log(expit(-d))) - betaln(SHAPE, SHAPE))
     mass, share = [], []
-    for i in range(4):
-        sign = [1.0 if FIRST[rater][i] == "x" else -1.0 for rater in ("Ann", "Bob")]
-        law = prior * expit(sign[0] * np.exp(u)[:, None] * d) * expit(sign[1] * np.exp(-u)[:, None] * d)
+    for i in range(5):
+        law = np.broadcast_to(prior, (len(u), len(d)))
+        for reliability, first in zip((np.exp(u), np.exp(-u)), FIRST.values(), strict=True):
+            if first[i : i + 1]:
+                law = law * expit((1.0 if first[i] == "x" else -1.0) * reliability[:, None] * d)
         mass.append(law.sum(axis=1))
         share.append((law * expit(d)).sum(axis=1) / law.sum(axis=1))
     likelihood = np.prod(mass, axis=0)
