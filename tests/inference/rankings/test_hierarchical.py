@@ -1,11 +1,14 @@
 """Gibbs of hierarchical Plackett-Luce: its posterior against quadrature, its densities against PyMC, models that it refuses."""
 
+from functools import partial
+
 import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.inference.methods import route_of
+from raterzoo.inference.kernels.random_streams import stream
+from raterzoo.inference.methods import begin_run, route_of
 from raterzoo.inference.rankings.hierarchical import (
     draw_raters,
     rater_log_likelihood,
@@ -13,8 +16,9 @@ from raterzoo.inference.rankings.hierarchical import (
     read_rater_reliabilities,
     zero_sum_log_density,
 )
+from raterzoo.inference.rankings.kernels import hierarchical as kernels
 from raterzoo.inference.runs.model_graph import NotConjugate
-from raterzoo.inference.runs.run import ChainPlan
+from raterzoo.inference.runs.run import ChainPlan, Draws
 from scipy.special import betaln, expit
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
@@ -91,8 +95,8 @@ def test_posterior_is_that_of_quadrature():
 def test_densities_are_those_of_pymc():
     model = models.hierarchical_plackett_luce(tied(), spread=0.7)
     tree = inference.sample(
-        model, draws=5, chains=2, thin=1, tune=5, dtype="float64", random_seed=1, progressbar=False
-    )
+        model, draws=66, chains=1, thin=1, tune=5, dtype="float64", random_seed=1, progressbar=False
+    )  # more than are computed at a time
     assert tree.attrs["method"] == "gibbs" and tree.attrs["model"] == "hierarchical_plackett_luce"
     reliability = tree["posterior"]["reliability"]
     np.testing.assert_allclose(np.log(reliability).sum("rater"), 0, atol=1e-12)
@@ -105,6 +109,43 @@ def test_densities_are_those_of_pymc():
             np.testing.assert_allclose(tree[group][name], found, rtol=1e-9, err_msg=str(name))
     checks = evaluation.model_checks(tree, random_seed=1)
     assert np.isfinite(checks["observed"]).any()
+
+
+def test_draws_are_the_same_in_pieces_of_any_length():
+    run = partial(
+        begin_run,
+        models.hierarchical_plackett_luce(tied()),
+        Draws(130, 5, 1, 1, 3, False, 1, "float64", False),
+    )
+    whole, parts = run(), run()
+    one = whole.advance(130)["posterior"]
+    pieces = [parts.advance(n)["posterior"] for n in (50, 80)]
+    for name, found in one.data_vars.items():
+        np.testing.assert_array_equal(
+            np.concatenate([own[name] for own in pieces], axis=1), found, err_msg=name
+        )
+
+
+def spread_given(log_reliability, scale):
+    """Mean of log sigma given the log reliabilities, by quadrature; of R of sum zero R - 1 are free."""
+    x = np.linspace(-6, 6, 4001)
+    log_p = x - 0.5 * (np.exp(x) / scale) ** 2 - (len(log_reliability) - 1) * x
+    p = np.exp(log_p - 0.5 * (log_reliability**2).sum() / np.exp(2 * x))
+    return (p * x).sum() / p.sum()
+
+
+def test_the_spread_is_drawn_from_its_conditional():
+    rankings, _ = rater_rankings(read_rater_reliabilities(model_of(tied(), spread=0.7)))
+    log_reliability = np.array([0.9, -0.4, -0.5])
+    state = kernels.RaterState(np.zeros(8), log_reliability, np.ones(1), np.ones(4), np.ones(8))
+    rng, drawn = stream(np.random.SeedSequence(seed_of("spread"))), np.empty((4, 500, 1))
+    for place in np.ndindex(drawn.shape[:2]):
+        kernels.draw_spread(rng, rankings, state)
+        drawn[place] = np.log(state.spread[0])
+    z = mc_z(drawn, [spread_given(log_reliability, 0.7)])
+    assert np.abs(z).max() < bonferroni_threshold(1)
+    for wrong in (spread_given(log_reliability, 1.0), spread_given(np.abs(log_reliability), 7.0), 0.0):
+        assert np.abs(mc_z(drawn, [wrong])).max() > bonferroni_threshold(1)
 
 
 def test_a_change_of_the_likelihood_shows_in_its_log():
