@@ -321,6 +321,9 @@ class WorthChains(Chains):
         return {"worth": np.exp(log_worth).reshape(self.shape)}
 
 
+OF_EFFECTS = ("feature_effect", "feature_scale")
+
+
 class ScoreChains(Chains):
     """Gibbs of hierarchical scores."""
 
@@ -343,6 +346,8 @@ class ScoreChains(Chains):
             "usual_variance": draws.usual if self.law.grouped else draws.usual[..., 0],
             "rater_bias": draws.bias,
             "rater_variance": draws.variance,
+            "feature_effect": draws.effect,
+            "feature_scale": draws.effect_scale[..., 0] if draws.effect.shape[-1] else None,
         }
         return {name: found[name] for name in (str(rv.name) for rv in self.model.free_RVs)}
 
@@ -359,7 +364,8 @@ class ScoreChains(Chains):
         own = ("location", "rater_bias", "rater_variance", "group_bias", "usual_variance")
         no_group = np.zeros(1)
         arrays = [np.array(np.atleast_1d(values.get(name, no_group)), np.float64) for name in own]
-        state = ScoreState(*arrays, np.array([float(values[name]) for name in names]))
+        effects = [np.array(np.atleast_1d(values.get(name, [])), np.float64) for name in OF_EFFECTS]
+        state = ScoreState(*arrays, np.array([float(values[name]) for name in names]), *effects)
         draws = ScoreDraws(*(np.empty((1, len(x))) for x in state))
         told = self.law.scores._replace(score=answers)
         score_chain.sample_scores(stream(rng), told, self.law.hyper, (0, moves), (state, draws))
@@ -418,6 +424,7 @@ def chains_of(name: str) -> type[Chains]:
         "correlated_votes": VoteChains,
         "ebcc": SubtypeChains,
         "hierarchical_scores": ScoreChains,
+        "hierarchical_scores_with_features": ScoreChains,
         "item_states": StateChains,
         "plackett_luce": WorthChains,
         "shared_guess": GuessChains,

@@ -241,6 +241,12 @@ def _scores(design: str, data: Callable[[], Any]) -> Study:
     )
 
 
+def scores_with_features(data: Any, features: Any = None) -> pm.Model:
+    """Hierarchical scores with two features of the items, which are correlated, by default those of the study."""
+    own = designs.features(len(data.items)) if features is None else features
+    return models.hierarchical_scores(data, group="kind", mean=0.0, spread=1.0, features=own)
+
+
 def _rankings(name: str, items: int = 2) -> Study:
     return Study(
         name,
@@ -410,6 +416,10 @@ STUDIES: Mapping[str, Study] = {
             of_guesses,
             model="shared_guess",
             methods=("nuts",),
+        ),
+        replace(
+            _scores("7 items, 5 raters of 2 groups, 3 scores an item, 2 features", designs.scores),
+            name="hierarchical_scores_with_features", law=scores_with_features, model="hierarchical_scores",
         ),
     )
 }  # fmt: skip

@@ -132,6 +132,10 @@ def _scores(bug: str, kind: Kind, link: Link) -> Twin:
     return Twin(bug, "hierarchical_scores", "gibbs", kind, (link,))
 
 
+def _regression(bug: str, kind: Kind, link: Link) -> Twin:
+    return Twin(bug, "hierarchical_scores_with_features", "gibbs", kind, (link,))
+
+
 def _pairs(bug: str, kind: Kind, link: Link, study: str = "bradley_terry") -> Twin:
     return Twin(bug, study, "hmc", kind, (link,))
 
@@ -234,7 +238,7 @@ OF_GUESSES = (
 )  # fmt: skip
 
 FEATURED = "dawid_skene_with_features"
-LOG_ODDS = "log_odds = pt.log(prevalence) + pt.dot(cast(Any, values), effect)"
+LOG_ODDS = "log_odds = pt.log(prevalence) + pt.dot(values, effect)"
 
 OF_FEATURES = (
     Twin("features of the next item", FEATURED, "nuts", "calibration",
@@ -256,6 +260,14 @@ OF_SCORES = (
     _scores("the log shape without its Jacobian", "invariance",
             ("_shape_density", ("a * slope + power * x", "a * slope + (power - 1.0) * x"),
              ("a * first + power,", "a * first + power - 1.0,"))),
+    _regression("the mean is not integrated out of the effects", "invariance",
+                ("draw_regression", ("gram[f, g] -= joint[f] * joint[g] / known", "gram[f, g] -= 0.0 * known"))),
+    _regression("the mean does not follow the effects", "invariance",
+                ("draw_regression", ("pull -= joint[f] * state.effect[f]", "pull -= 0.0 * state.effect[f]"))),
+    _regression("effects have the variance of the locations only", "invariance",
+                ("draw_regression", ("shrunk = 1.0 / (1.0 + weight[i] * between)", "shrunk = 1.0 / (weight[i] * between)"))),
+    Twin("features of the next item", "hierarchical_scores_with_features", "gibbs", "calibration",
+         told=lambda: studies.scores_with_features(designs.scores(), designs.features(7).roll(item=1, roll_coords=False))),
     _normal("the mean weight is missing", ("_to_items", ("location[i] * sigma * width[i]", "location[i] * sigma"))),
     _normal("a Gamma in place of the inverse Gamma",
             ("_to_items", ("sigma2 = posterior.rate[i] / variance[i]", "sigma2 = variance[i] / posterior.rate[i]"))),

@@ -10,6 +10,12 @@ FEATURES = """features : DataArray or frame, optional
     categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
     means. The sampler is NUTS."""
 
+FEATURES_OF_SCORES = """features : DataArray or frame, optional
+    Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
+    and columns of numbers. The location of item i is then Normal(m + x_i w, tau^2), with the effects w: variable
+    ``feature_effect`` (feature), in units of the score for a standard deviation of the feature; ``feature_scale``, their
+    scale in the prior. Columns are standardised, and ``location_mean`` is that at their means."""
+
 PREDICTIONS = """prior_predictions : DataArray or table, optional
     Probabilities f of the categories by one classifier: (item, category), with coordinates, or a table with a
     column of item ids and a column for each category. They sum to one for every item; items without a row have the

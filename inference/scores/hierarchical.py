@@ -50,7 +50,7 @@ def continue_hierarchy(
     scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan, state: dict[str, np.ndarray]
 ) -> ScoreDraws:
     """Run all chains on from their state, in place; return `ScoreDraws` (chain, draw, ...), whose range is not checked."""
-    shapes = [(plan.chains, plan.draws, size) for size in (*_sizes(scores), 4)]
+    shapes = [(plan.chains, plan.draws, size) for size in _sizes(scores)]
     draws = ScoreDraws(*(np.empty(shape, plan.dtype) for shape in shapes))
     block = max(1, NUMBERS_AT_ONCE // sum(size for *_, size in shapes))
 
@@ -70,10 +70,10 @@ def continue_hierarchy(
     return draws
 
 
-def _sizes(scores: RaterScores) -> tuple[int, int, int, int, int]:
-    """Numbers of locations, biases, variances, group biases and usual variances."""
-    n_items, n_raters, n_groups = scores.n_items, len(scores.group), int(scores.group.max()) + 1
-    return n_items, n_raters, n_raters, n_groups, n_groups
+def _sizes(scores: RaterScores) -> tuple[int, ...]:
+    """Lengths of the arrays of a draw, in the order of `ScoreDraws`."""
+    n_raters, n_groups, n_features = len(scores.group), int(scores.group.max()) + 1, scores.features.shape[1]
+    return scores.n_items, n_raters, n_raters, n_groups, n_groups, 4, n_features, min(n_features, 1)
 
 
 def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> ScoreState:
@@ -88,6 +88,8 @@ def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> 
         np.zeros(sizes[3]),
         np.full(sizes[4], spread[2] ** 2),
         population,
+        np.zeros(sizes[6]),
+        np.full(sizes[7], spread[0]),
     )
 
 
@@ -123,28 +125,36 @@ def hierarchy_log_likelihood(scores: RaterScores, draws: ScoreDraws) -> np.ndarr
 
 
 def hierarchy_log_prior(
-    hyper: ScoreHyper, group: np.ndarray, drawn: dict[str, np.ndarray]
+    hyper: ScoreHyper, scores: RaterScores, drawn: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Log prior density of every variable given its parents, for every draw.
 
-    Shapes: group, that of each rater (rater,); drawn, the free variables of `models.hierarchical_scores`
-    (chain, draw, ...). Returns one density for each element; one for all group biases together.
+    Shapes: drawn, the free variables of `models.hierarchical_scores` (chain, draw, ...). Returns one density for each element;
+    one for all group biases together.
     """
+    group = scores.group
     d = {name: values.astype(np.float64) for name, values in drawn.items()}
     usual = d["usual_variance"]
     of_rater = usual[..., group] if usual.ndim == 3 else usual[..., None]
     nu = d["variance_shape"][..., None]
     centre = d["group_bias"][..., group] if "group_bias" in d else 0.0
+    expected = d["location_mean"][..., None]
+    if "feature_effect" in d:
+        expected = expected + d["feature_effect"] @ scores.features.T
     prior = {
         "location_mean": _normal(d["location_mean"], hyper.mean, hyper.mean_sd),
         "location_spread": _normal(d["location_spread"], 0.0, hyper.location_scale) + np.log(2.0),
-        "location": _normal(d["location"], d["location_mean"][..., None], d["location_spread"][..., None]),
+        "location": _normal(d["location"], expected, d["location_spread"][..., None]),
         "bias_spread": _normal(d["bias_spread"], 0.0, hyper.bias_scale) + np.log(2.0),
         "variance_shape": _gamma(d["variance_shape"], hyper.shape_shape, hyper.shape_rate),
         "usual_variance": _inverse_gamma(usual, hyper.usual_shape, hyper.usual_rate),
         "rater_bias": _normal(d["rater_bias"], centre, d["bias_spread"][..., None]),
         "rater_variance": _inverse_gamma(d["rater_variance"], nu, (nu + 1) * of_rater),
     }
+    if "feature_effect" in d:
+        scale = d["feature_scale"]
+        prior["feature_scale"] = _normal(scale, 0.0, hyper.effect_scale) + np.log(2.0)
+        prior["feature_effect"] = _normal(d["feature_effect"], 0.0, scale[..., None])
     if "group_bias" in d:
         biases = d["group_bias"]
         free = biases.shape[-1] - 1  # degrees of freedom of a zero-sum vector
@@ -212,11 +222,13 @@ def _groups_of_raters(
         "rater_bias": drawn.bias,
         "rater_variance": drawn.variance,
     } | ({"group_bias": drawn.group_bias} if law.grouped else {})
+    if drawn.effect.shape[-1]:
+        arrays |= {"feature_scale": drawn.effect_scale[..., 0], "feature_effect": drawn.effect}
     groups = {"posterior": as_dataset(model, arrays, SAMPLE)}
     if plan.densities:
         log_p = {str(model.observed_RVs[0].name): hierarchy_log_likelihood(law.scores, drawn)}
         groups["log_likelihood"] = as_dataset(model, log_p, SAMPLE)
-        prior = hierarchy_log_prior(law.hyper, law.scores.group, arrays)
+        prior = hierarchy_log_prior(law.hyper, law.scores, arrays)
         of_groups = {"group_bias": (SAMPLE, prior.pop("group_bias"))} if law.grouped else {}
         groups["log_prior"] = as_dataset(model, prior, SAMPLE).assign(of_groups)
     return groups

@@ -98,7 +98,12 @@ LAWS = {
     "rater_variance": InvGammaRV,
 }
 
-GROUP_BIAS = "group_bias"
+GROUP_BIAS, EFFECT = "group_bias", "feature_effect"
+# those of groups of raters, and of features of items, by the first of them
+FURTHER_LAWS = {
+    GROUP_BIAS: {GROUP_BIAS: ZeroSumNormalRV},
+    EFFECT: {EFFECT: NormalRV, "feature_scale": HalfNormalRV},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,18 +125,35 @@ def read_rater_scores(model: pm.Model) -> RaterScoresModel:
     group = np.zeros(shape_of(free["rater_bias"]), np.int64)
     if grouped:
         group = laws.codes(GROUP_BIAS, 4)
-    laws.check(item, rater, group)
+    features = _features(model, free)
+    laws.check(item, rater, group, features)
     score = constant_value(model.rvs_to_values[observed], "the observed scores").astype(np.float64)
     (n_items,) = shape_of(free["location"])
-    scores = RaterScores(item, rater, score, group, n_items)
+    scores = RaterScores(item, rater, score, group, n_items, features)
     return RaterScoresModel(scores, _constants(free), grouped)
+
+
+def _features(model: pm.Model, free: dict[str, TensorVariable]) -> np.ndarray:
+    """Return the features of the items (item, feature), without columns if the model has none."""
+    (n_items,) = shape_of(free["location"])
+    if EFFECT not in free:
+        return np.zeros((n_items, 0))
+    if "features" not in model.named_vars:
+        raise NotConjugate("the model has effects of features, but no data 'features'")
+    values = constant_value(model["features"], "the features").astype(np.float64)
+    if values.shape != (n_items, *shape_of(free[EFFECT])):
+        raise NotConjugate("the features are not those of the items and effects")
+    return np.ascontiguousarray(values)
 
 
 def _free_variables(model: pm.Model) -> dict[str, TensorVariable]:
     """Return the free variables by name, or raise if names or laws differ from `hierarchical_scores`."""
-    refuse_further(model, [rv for rv in model.free_RVs if rv.name in {*LAWS, GROUP_BIAS}])
+    known = {*LAWS}.union(*FURTHER_LAWS.values())
+    refuse_further(model, [rv for rv in model.free_RVs if rv.name in known])
     free = {str(rv.name): rv for rv in model.free_RVs}
-    expected = LAWS | ({GROUP_BIAS: ZeroSumNormalRV} if GROUP_BIAS in free else {})
+    expected = dict(LAWS)
+    for name, further in FURTHER_LAWS.items():
+        expected |= further if name in free else {}
     if odd := sorted(set(free) ^ set(expected)):
         raise NotConjugate(
             f"the free variables are not those of hierarchical_scores: {odd[0]!r} is "
@@ -148,7 +170,8 @@ class _Laws:
 
     def __init__(self, free: dict[str, TensorVariable], observed: TensorVariable) -> None:
         self.shapes = {name: shape_of(rv) for name, rv in free.items()}
-        laws = (observed, *(free[name] for name in ("location", "rater_bias", "rater_variance")))
+        dependent = ("location", "rater_bias", "rater_variance", *(name for name in [EFFECT] if name in free))
+        laws = (observed, *(free[name] for name in dependent))
         parameters = [p for rv in laws for p in rv.owner.op.dist_params(rv.owner)]
         self._compiled = evaluator([*free.values()], parameters)
 
@@ -165,15 +188,15 @@ class _Laws:
         last = self.shapes[name][0] - 1
         return np.clip(np.nan_to_num(codes), 0, last).astype(np.int64)
 
-    def check(self, item: np.ndarray, rater: np.ndarray, group: np.ndarray) -> None:
+    def check(self, item: np.ndarray, rater: np.ndarray, group: np.ndarray, features: np.ndarray) -> None:
         """Raise unless the laws are those of `hierarchical_scores`, at random values."""
         rng = np.random.default_rng(0)
         at = {name: rng.uniform(0.5, 2.0, shape) for name, shape in self.shapes.items()}
-        usual = at["usual_variance"]
+        usual, effect = at["usual_variance"], at.get(EFFECT, np.zeros(0))
         expected = {
             "the mean of the scores": at["location"][item] + at["rater_bias"][rater],
             "the scale of the scores": np.sqrt(at["rater_variance"])[rater],
-            "the mean of the locations": at["location_mean"],
+            "the mean of the locations": at["location_mean"] + features @ effect,
             "the spread of the locations": at["location_spread"],
             "the mean of the biases": at[GROUP_BIAS][group] if GROUP_BIAS in at else 0.0,
             "the spread of the biases": at["bias_spread"],
@@ -181,8 +204,10 @@ class _Laws:
             "the rate of the variances": (at["variance_shape"] + 1.0)
             * (usual[group] if usual.ndim else usual),
         }
+        if EFFECT in at:
+            expected |= {"the mean of the effects": 0.0, "the scale of the effects": at["feature_scale"]}
         for (what, value), found in zip(expected.items(), self(at), strict=True):
-            if not np.allclose(found, value, rtol=1e-6, atol=0):
+            if not np.allclose(found, value, rtol=1e-6, atol=1e-12):
                 raise NotConjugate(f"{what} is not as in hierarchical_scores")
 
 
@@ -196,7 +221,8 @@ def _constants(free: dict[str, TensorVariable]) -> ScoreHyper:
             raise NotConjugate(f"{name!r} has not one prior, but one for each of its entries")
         return float(np.ravel(value)[0])
 
-    for name in ("location_spread", "bias_spread"):
+    featured = "feature_scale" in free
+    for name in ("location_spread", "bias_spread", *["feature_scale"] * featured):
         if of(name, 0) != 0:
             raise NotConjugate(f"the HalfNormal prior of {name!r} has a location other than 0")
     return ScoreHyper(
@@ -209,4 +235,5 @@ def _constants(free: dict[str, TensorVariable]) -> ScoreHyper:
         usual_rate=of("usual_variance", 1),
         shape_shape=of("variance_shape", 0),
         shape_rate=1.0 / of("variance_shape", 1),
+        effect_scale=of("feature_scale", 1) if featured else 1.0,
     )

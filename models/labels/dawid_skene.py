@@ -7,8 +7,9 @@ import pymc as pm
 from .._arguments import FEATURES, documented
 from .._catalog import recorded
 from .._hierarchy import annotation_model
+from .._item_features import feature_coords
 from ..data.labels import Labels
-from .features_of_items import feature_coords, prior_of_truth, read_features
+from .features_of_items import prior_of_truth, read_features
 from .observed import (
     concentration_of_confusion,
     coords_of,

@@ -10,6 +10,7 @@ from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 from scipy.linalg import helmert
 
+from .._item_features import register_features
 from ..data.features import ItemFeatures, item_features
 from ..data.labels import Labels
 
@@ -21,11 +22,6 @@ WIDEST = (
 def read_features(labels: Labels, features: Any) -> ItemFeatures | None:
     """Return the standardised features of the items of the labels; None without any."""
     return None if features is None else item_features(features, labels.items)
-
-
-def feature_coords(features: ItemFeatures | None) -> dict[str, np.ndarray]:
-    """Return the coordinate ``feature``, names of the columns; nothing without features."""
-    return {} if features is None else {"feature": features.names.astype(str)}
 
 
 def prior_of_truth(
@@ -44,15 +40,13 @@ def prior_of_truth(
     """
     if features is None:
         return prevalence
-    values = pm.Data("features", features.values, dims=("item", "feature"))
-    pm.Data("feature_mean", features.mean, dims="feature")
-    pm.Data("feature_sd", features.scale, dims="feature")
+    values = register_features(features)
     answered = np.isin(np.arange(len(labels.items)), labels.annotation_item) | (labels.gold >= 0)
     directions = FeatureDirections(features.values[answered], len(labels.categories))
     scale = pm.HalfNormal("feature_scale", WIDEST)
     dims = ("feature", "category")
     effect = pm.ZeroSumNormal("feature_effect", scale, dims=dims, default_transform=directions)
-    log_odds = pt.log(prevalence) + pt.dot(cast(Any, values), effect)
+    log_odds = pt.log(prevalence) + pt.dot(values, effect)
     return cast(TensorVariable, softmax(log_odds, axis=1))
 
 

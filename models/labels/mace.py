@@ -9,9 +9,10 @@ from pytensor.tensor.variable import TensorVariable
 from .._arguments import FEATURES, documented
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
+from .._item_features import feature_coords
 from ..data.labels import Labels
 from ..data.prior_arguments import positive_pair
-from .features_of_items import feature_coords, prior_of_truth, read_features
+from .features_of_items import prior_of_truth, read_features
 from .observed import coords_of, observe_labels, prevalence_or_uniform, require_identified_raters
 
 __all__ = ["mace"]

@@ -9,12 +9,21 @@ import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
 from pytensor.tensor.variable import TensorVariable
 
+from .._arguments import FEATURES_OF_SCORES, documented
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model
+from .._item_features import feature_coords, register_features
+from ..data.features import ItemFeatures, item_features
 from ..data.raters import rater_groups, refuse_reserved_attributes
 from ..data.scores import Scores
 from ..data.sharing_groups import BIASES, NO_GROUP, Groups, SharingGroups, sharing_groups
-from .observed import observed_scores, register_bounds, require_identified_raters, score_scale
+from .observed import (
+    observed_scores,
+    register_bounds,
+    require_identified_raters,
+    score_scale,
+    typical_location_and_spread,
+)
 
 __all__ = ["hierarchical_scores"]
 
@@ -49,7 +58,45 @@ class Standardised(Transform):
         return pt.zeros_like(value) + cast(Any, pt.log(inputs[-1]))
 
 
+class EffectDirections(Transform):
+    """Transform of the effects of features: effects along the principal axes, in posterior units.
+
+        w = V diag(u) z,    u_k = (1 / s^2 + l_k / v)^(-1/2),    X'X = V diag(l) V'
+
+    l_k / v is the information about the effect along axis k if locations are known up to the variance v, that of typical scores.
+    So z has a standard deviation of about one, whatever the scale s and however columns correlate. The distribution of w is
+    unchanged.
+
+    Reference: Papaspiliopoulos, Roberts and Sköld (2007), A general framework for the parametrization of
+    hierarchical models, Statistical Science 22(1), doi:10.1214/088342307000000014.
+    """
+
+    name = "directions"
+    ndim_supp = 0
+
+    def __init__(self, features: np.ndarray, variance: float) -> None:
+        information, self._axes = np.linalg.eigh(features.T @ features)
+        self._information = np.maximum(information, 0.0) / variance
+
+    def _unit(self, inputs: tuple[Any, ...]) -> Any:
+        """Return u (axis,), given the inputs of the random variable: the scale is the last."""
+        return (1 / inputs[-1] ** 2 + self._information) ** -0.5
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the coordinates z (axis,)."""
+        return cast(Any, pt.dot(self._axes.T, value)) / self._unit(inputs)
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return the effects w (feature,)."""
+        return pt.dot(self._axes, self._unit(inputs) * value)
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log of the unit of each axis; rotations have the determinant one."""
+        return pt.zeros_like(value) + cast(Any, pt.log(self._unit(inputs)))
+
+
 @recorded
+@documented(features=FEATURES_OF_SCORES)
 def hierarchical_scores(
     scores: Scores,
     *,
@@ -58,6 +105,7 @@ def hierarchical_scores(
     spread: Number | None = None,
     groups: Groups = None,
     independent: str | Collection[Any] = (),
+    features: Any = None,
 ) -> pm.Model:
     """Build the hierarchical model of scores: rater biases and scales, and item locations, from populations.
 
@@ -87,6 +135,12 @@ def hierarchical_scores(
         delta_gi  ~ Normal(0, phi_g^2)
         y_a       ~ Normal(mu_i + b_k + delta_g(k),i, sigma2_k)
 
+    and with features x of the items, standardised, a regression of the locations:
+
+        s         ~ HalfNormal(s0)                               scale of the effects
+        w_f       ~ Normal(0, s^2)                               effect of feature f
+        mu_i      ~ Normal(m + x_i w, tau^2)
+
     ====================  ====================  =================================
     symbol                variable              dims
     ====================  ====================  =================================
@@ -102,6 +156,8 @@ def hierarchical_scores(
     nu                    variance_shape        scalar
     delta                 shared_bias           group_of_raters, item
     phi                   shared_bias_spread    group_of_raters
+    w                     feature_effect        feature
+    s                     feature_scale         scalar
     y                     observed_score        annotation
     m0, s0                mean=, spread=        arguments
     ====================  ====================  =================================
@@ -131,11 +187,12 @@ def hierarchical_scores(
         ``scores.raters``. Sampled by NUTS. By default no raters share one. Not together with `group`.
     independent : str or collection of str
         Groups whose raters share no bias, such as ``("person",)``.
+    {features}
 
     Returns
     -------
     pymc.Model
-        Variables of the table, those of groups only with groups; the log likelihood of ``observed_score`` is
+        Variables of the table, those of groups and features only with these; the log likelihood of ``observed_score`` is
         pointwise by annotation, and a score that a rater gave n times is n annotations.
 
     Raises
@@ -144,7 +201,7 @@ def hierarchical_scores(
         If the raters are anonymous, a prior is out of range, equal scores without bounds leave no default, or a rater has
         no group.
     DataError
-        If there are no scores, or the attribute does not exist.
+        If there are no scores, the attribute does not exist, or an item has no features (`raterzoo.models.data.features`).
 
     Warns
     -----
@@ -156,7 +213,8 @@ def hierarchical_scores(
     -----
     Without bounds the priors are wide on the scale of the mean and variance of all scores. Prefer the Gibbs
     sampler, which draws each spread with its variables integrated out. NUTS samples locations and biases in
-    units of their populations (`Standardised`), as their spreads may be near zero.
+    units of their populations (`Standardised`), as their spreads may be near zero, and effects of features in
+    units of their posterior (`EffectDirections`).
 
     Examples
     --------
@@ -173,6 +231,7 @@ def hierarchical_scores(
     variance parameters in hierarchical models, Bayesian Analysis 1, doi:10.1214/06-BA117A (spreads).
     """
     middle, unit = score_scale(require_identified_raters(scores, "hierarchical_scores"), mean, spread)
+    of_items = None if features is None else item_features(features, scores.items)
     refuse_reserved_attributes(scores.rater_attributes, ("bias", "scale", "variance"))
     coords, item, rater, score = observed_scores(scores)
     of_rater = None
@@ -184,11 +243,12 @@ def hierarchical_scores(
     sharing = _sharing(scores, group, groups, independent)
     if sharing is not None:
         coords["group_of_raters"] = sharing.names
+    coords |= feature_coords(of_items)
     with annotation_model(coords) as model:
         code = pm.Data("annotation_item", item, dims="annotation")
         who = pm.Data("annotation_rater", rater, dims="annotation")
         register_bounds(scores)
-        location = _locations(middle, unit)
+        location = _locations(middle, unit, of_items, typical_location_and_spread(scores)[1] ** 2 or 1.0)
         bias, variance = _raters(unit, of_rater)
         scale = pm.Deterministic("rater_scale", pt.sqrt(variance), dims="rater")
         expected: Any = location[code] + bias[who]
@@ -232,11 +292,19 @@ def _shared_bias(unit: Any, sharing: SharingGroups, item: np.ndarray, rater: np.
     return pt.where(group != NO_GROUP, shared[np.maximum(group, 0), item], 0.0)
 
 
-def _locations(middle: Any, unit: Any) -> TensorVariable:
-    """Register the population of items, and return their locations."""
-    mean = pm.Normal("location_mean", middle, 4.0 * unit)
+def _locations(middle: Any, unit: Any, features: ItemFeatures | None, variance: float) -> TensorVariable:
+    """Register the population of items, and a regression on their features; return the locations.
+
+    `variance` is that of typical scores of an item, and chooses the coordinates of NUTS only.
+    """
+    centre: Any = pm.Normal("location_mean", middle, 4.0 * unit)
     spread = pm.HalfNormal("location_spread", 2.0 * unit)
-    return pm.Normal("location", mean, spread, dims="item", transform=Standardised())
+    if features is not None:
+        scale = pm.HalfNormal("feature_scale", unit)
+        directions = EffectDirections(features.values, variance)
+        effect = pm.Normal("feature_effect", 0.0, scale, dims="feature", transform=directions)
+        centre += pt.dot(register_features(features), effect)
+    return pm.Normal("location", centre, spread, dims="item", transform=Standardised())
 
 
 def _raters(unit: Any, of_rater: np.ndarray | None) -> tuple[TensorVariable, TensorVariable]:

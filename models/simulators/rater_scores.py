@@ -28,6 +28,9 @@ def scores(
     unequal: float = 0.5,
     bounds: tuple[float, float] | None = None,
     step: float | None = None,
+    features: int = 0,
+    useless_features: int = 0,
+    explained: float = 0.5,
     random_seed: int | np.random.Generator | None = None,
 ) -> Simulated[Scores]:
     """Simulate scores by raters, from the generative law of a model of scores.
@@ -40,6 +43,11 @@ def scores(
         normal_scores         sigma2_i ~ InverseGamma(3, 2 scale^2),
                               mu_i ~ Normal(center, spread^2 sigma2_i / scale^2),
                               y_ia ~ Normal(mu_i, sigma2_i), whoever the rater
+
+    With d features x of the items that tell of them, under "hierarchical_scores",
+
+        mu_i ~ Normal(center + x_i w, (1 - explained) spread^2),  x_if ~ Normal(0, 1),
+        w_f ~ Normal(0, 1), then scaled so that sum_f w_f^2 = explained spread^2
 
     Scores are rounded to the grid, if any, and clipped to the bounds, if any.
 
@@ -63,6 +71,10 @@ def scores(
         Bounds of the scores.
     step : float, optional
         Step of the grid of scores, which starts from the lower bound, or 0. By default scores are continuous.
+    features, useless_features : int
+        Numbers of features of the items that tell of their locations, and that do not; the informative ones are first.
+    explained : float
+        Share of the variance of locations that the informative features explain, from 0 to 1.
     random_seed : int or numpy.random.Generator, optional
         Seed, or generator.
 
@@ -71,7 +83,7 @@ def scores(
     Simulated
         ``data``: Scores with integer ids; ``truth``, before rounding: ``location`` (item), and ``rater_bias``
         and ``rater_scale`` (rater), or ``scale`` (item) under "normal_scores", in the order of ``data.items``
-        and ``data.raters``.
+        and ``data.raters``. With features also ``feature_effect`` (feature,); the features are in the attribute ``features``.
 
     Raises
     ------
@@ -108,6 +120,11 @@ def scores(
             raise ValueError(
                 f"step={step!r} must go into the width of bounds={ends!r} a whole number of times"
             )
+    check_whole(0, features=features, useless_features=useless_features)
+    check_numbers(0, 1, explained=explained)
+    columns = features + useless_features
+    if columns and model != "hierarchical_scores":
+        raise ValueError(f"features={columns}: under model={model!r} no location is drawn that features tell of")
     middle = center if center is not None else sum(ends) / 2 if ends else 0.0
     rng = np.random.default_rng(random_seed)
     item = np.repeat(np.arange(items), answers)
@@ -117,7 +134,10 @@ def scores(
         truth = {"location": rng.normal(middle, spread * sd / scale), "scale": sd}
         score = rng.normal(truth["location"][item], sd[item])
     else:
-        truth = {"location": rng.normal(middle, spread, items)}
+        values, effect = _features(rng, items, features, useless_features)
+        effect *= np.sqrt(explained) * spread
+        left = spread * np.sqrt(1 - explained) if features else spread
+        truth = {"location": rng.normal(middle, left, items) + values @ effect}
         truth["rater_bias"] = rng.normal(0.0, bias, raters)
         truth["rater_scale"] = scale * np.exp(rng.normal(0.0, unequal, raters))
         seen = truth["location"][item] + truth["rater_bias"][rater]
@@ -130,7 +150,23 @@ def scores(
     gave, merged = CodedRows(rows, count=np.ones(len(item), np.int64)).merged(raters)
     truth |= {name: truth[name][gave] for name in ("rater_bias", "rater_scale") if name in truth}
     data = Scores(items=np.arange(items), raters=gave, bounds=ends, rater_attributes={}, **merged)
-    return Simulated(data, truth)
+    if not columns:
+        return Simulated(data, truth)
+    names = [f"feature {k + 1}" for k in range(columns)]
+    table_of_items = {"item": data.items} | dict(zip(names, values.T, strict=True))
+    return Simulated(data, truth | {"feature_effect": effect}, table_of_items)
+
+
+def _features(
+    rng: np.random.Generator, items: int, informative: int, useless: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw standard normal features (item, feature), and their effects (feature,), of squares that add up to one."""
+    values = rng.standard_normal((items, informative + useless))
+    effect = np.zeros(informative + useless)
+    if informative:
+        own = rng.standard_normal(informative)
+        effect[:informative] = own / np.sqrt((own**2).sum())
+    return values, effect
 
 
 def different_raters(rng: np.random.Generator, items: int, raters: int, answers: int) -> np.ndarray:

@@ -4,6 +4,9 @@ items | raters
     with t_k = 1 / sigma2_k, W_i the sum of t_k over the scores of item i, r_i the mean of y - b_k with these
     weights: first the mean m of the population, then its spread tau, with the locations integrated out,
     r_i ~ Normal(m, tau^2 + 1 / W_i); then mu_i
+items | raters, with features x of the items
+    r_i ~ Normal(m + x_i w, tau^2 + 1 / W_i): first the scale s of the effects with m and w integrated out, then w and m,
+    then tau and mu_i as above (`draw_regression`)
 raters | items
     with mu_i - m held, r_k the mean of y - (mu_i - m) over the n_k scores of rater k: first m and the group
     biases beta (sum zero), then the spread omega, with the biases integrated out,
@@ -27,6 +30,7 @@ from ...kernels.random_streams import standard_exponential, standard_gamma, stan
 
 RECURRED = 12.0  # from here on the asymptotic series are exact to the last digits
 SCORINGS = 4
+ROUNDED = 1e-13  # share of the largest eigenvalue below which there is rounding only
 DOUBLINGS, SHRINKS = 64, 300  # reached only if a density is NaN
 
 
@@ -197,6 +201,7 @@ class RaterScores(NamedTuple):
     score: np.ndarray  # float (score,)
     group: np.ndarray  # int64 (rater,), 0 if all are of one population
     n_items: int  # including items without scores
+    features: np.ndarray  # float (item, feature), x; no columns without features
 
 
 class ScoreHyper(NamedTuple):
@@ -211,6 +216,7 @@ class ScoreHyper(NamedTuple):
     usual_rate: float
     shape_shape: float  # nu ~ Gamma(shape_shape, shape_rate)
     shape_rate: float
+    effect_scale: float  # s ~ HalfNormal
 
 
 class ScoreState(NamedTuple):
@@ -222,9 +228,93 @@ class ScoreState(NamedTuple):
     group_bias: np.ndarray  # (group,), beta
     usual: np.ndarray  # (group,), v
     population: np.ndarray  # (4,): m, tau, omega, nu
+    effect: np.ndarray  # (feature,), w
+    effect_scale: np.ndarray  # (1,), s; empty without features
 
 
 MEAN, LOCATION_SPREAD, BIAS_SPREAD, SHAPE = range(4)  # places in `population`
+
+
+@inner_njit(error_model="numpy")
+def _draw_mean(rng, seen, hyper, state):
+    """Draw the mean of the population of items with the locations integrated out, without features."""
+    weight, total = seen
+    between = state.population[LOCATION_SPREAD] ** 2
+    known = 1.0 / hyper.mean_sd**2
+    pull = hyper.mean * known
+    for i in range(len(weight)):
+        # m: r_i ~ Normal(m, tau^2 + 1 / W_i)
+        shrunk = 1.0 / (1.0 + weight[i] * between)
+        known += weight[i] * shrunk
+        pull += total[i] * shrunk
+    return pull / known + standard_normal(rng) / math.sqrt(known)
+
+
+@inner_njit(error_model="numpy")
+def draw_regression(rng, seen, hyper, state):
+    """Draw scale and effects of the features and return the mean, with the locations integrated out.
+
+        r_i ~ Normal(m + x_i w, 1 / c_i),   1 / c_i = tau^2 + 1 / W_i,   m ~ Normal(m0, .),   w_f ~ Normal(0, s^2)
+
+    With m integrated out w has the precision G = V diag(l) V' from the data, and V'w the independent estimates d_k ~
+    Normal(0, s^2 + 1 / l_k) about zero: s is drawn as the spread of a population of which they are the members, then V'w,
+    then m given w.
+
+    Shapes: in `seen` features (item, feature), weight W (item,), total W r (item,).
+    """
+    features, weight, total = seen
+    between = state.population[LOCATION_SPREAD] ** 2
+    n = len(state.effect)
+    known, pull = 1.0 / hyper.mean_sd**2, 0.0  # of m - m0
+    joint, slope, gram = np.zeros(n), np.zeros(n), np.zeros((n, n))
+    for i in range(len(weight)):
+        shrunk = 1.0 / (1.0 + weight[i] * between)
+        own = weight[i] * shrunk  # c_i
+        apart = shrunk * (total[i] - weight[i] * hyper.mean)  # c_i (r_i - m0)
+        known += own
+        pull += apart
+        _add_products(features[i], own, gram)
+        for f in range(n):
+            joint[f] += own * features[i, f]
+            slope[f] += apart * features[i, f]
+    for f in range(n):
+        slope[f] -= joint[f] * pull / known
+        for g in range(f + 1):
+            gram[f, g] -= joint[f] * joint[g] / known
+            gram[g, f] = gram[f, g]
+    # the chain is no longer finite, and none of its draws can be used
+    if not math.isfinite(gram.sum()):
+        return state.population[MEAN]
+    information, axes = np.linalg.eigh(gram)
+    seen_along, estimate = (
+        np.zeros(n),
+        np.zeros(n),
+    )  # l_k, d_k; zero of combinations of columns that are the same for all
+    for k in range(n):
+        if information[k] > ROUNDED * information[n - 1]:
+            seen_along[k] = information[k]
+            for f in range(n):
+                estimate[k] += axes[f, k] * slope[f]
+            estimate[k] /= information[k]
+    scale = draw_spread(rng, seen_along, estimate, 1.0 / hyper.effect_scale**2, state.effect_scale[0])
+    state.effect_scale[0] = scale
+    state.effect[:] = 0.0
+    for k in range(n):
+        along = _deviation(rng, seen_along[k], estimate[k], scale)
+        for f in range(n):
+            state.effect[f] += axes[f, k] * along
+    for f in range(n):
+        pull -= joint[f] * state.effect[f]
+    return hyper.mean + pull / known + standard_normal(rng) / math.sqrt(known)
+
+
+@inner_njit(**FAST)
+def _add_products(row, weight, gram):
+    """Add the weighted products of the features of an item to the lower triangle of their matrix (feature, feature)."""
+    for f in range(len(row)):
+        scaled = weight * row[f]
+        for g in range(f + 1):
+            gram[f, g] += scaled * row[g]
 
 
 @inner_njit(error_model="numpy")
@@ -238,23 +328,24 @@ def draw_items(rng, scores, hyper, state):
         k = scores.rater[a]
         weight[scores.item[a]] += precision[k]  # W_i
         total[scores.item[a]] += precision[k] * (scores.score[a] - state.bias[k])
-    between = state.population[LOCATION_SPREAD] ** 2
-    known = 1.0 / hyper.mean_sd**2
-    pull = hyper.mean * known
-    for i in range(len(weight)):
-        # m: r_i ~ Normal(m, tau^2 + 1 / W_i)
-        shrunk = 1.0 / (1.0 + weight[i] * between)
-        known += weight[i] * shrunk
-        pull += total[i] * shrunk
-    mean = pull / known + standard_normal(rng) / math.sqrt(known)
+    centre = np.empty(len(weight))  # m + x_i w
+    if len(state.effect) > 0:
+        mean = draw_regression(rng, (scores.features, weight, total), hyper, state)
+        for i in range(len(weight)):
+            centre[i] = mean
+            for f in range(len(state.effect)):
+                centre[i] += scores.features[i, f] * state.effect[f]
+    else:
+        mean = _draw_mean(rng, (weight, total), hyper, state)
+        centre[:] = mean
     away = np.zeros(len(weight))
     for i in range(len(weight)):
         if weight[i] > 0.0:
-            away[i] = total[i] / weight[i] - mean
+            away[i] = total[i] / weight[i] - centre[i]
     spread = state.population[LOCATION_SPREAD]
     spread = draw_spread(rng, weight, away, 1.0 / hyper.location_scale**2, spread)
     for i in range(len(weight)):
-        state.location[i] = mean + _deviation(rng, weight[i], away[i], spread)
+        state.location[i] = centre[i] + _deviation(rng, weight[i], away[i], spread)
     state.population[MEAN] = mean
     state.population[LOCATION_SPREAD] = spread
 
@@ -384,6 +475,8 @@ class ScoreDraws(NamedTuple):
     group_bias: np.ndarray  # (draw, group)
     usual: np.ndarray  # (draw, group), usual variance
     population: np.ndarray  # (draw, 4): mean and sd of locations, sd of biases, shape of variances
+    effect: np.ndarray  # (draw, feature)
+    effect_scale: np.ndarray  # (draw, 1), or (draw, 0) without features
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -410,3 +503,5 @@ def sample_scores(
         copy_into(draws.group_bias[d], state.group_bias)
         copy_into(draws.usual[d], state.usual)
         copy_into(draws.population[d], state.population)
+        copy_into(draws.effect[d], state.effect)
+        copy_into(draws.effect_scale[d], state.effect_scale)

@@ -86,11 +86,11 @@ def state_of(prior, s):
     own = {name: prior[name].to_numpy()[s] for name in NAMES}
     population = [own[n] for n in ("location_mean", "location_spread", "bias_spread", "variance_shape")]  # fmt: skip
     arrays = (own[n] for n in ("location", "rater_bias", "rater_variance", "group_bias", "usual_variance"))  # fmt: skip
-    return ScoreState(*(np.array(x, np.float64) for x in arrays), np.array(population))
+    return ScoreState(*(np.array(x, np.float64) for x in arrays), np.array(population), *np.zeros((2, 0)))
 
 
 def blank(draws):
-    shapes = (7, 5, 5, 2, 2, 4)
+    shapes = (7, 5, 5, 2, 2, 4, 0, 0)
     return ScoreDraws(*(np.empty((draws, n)) for n in shapes))
 
 

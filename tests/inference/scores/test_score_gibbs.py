@@ -22,13 +22,14 @@ from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold,
 from tests.support.source_twins import altered
 
 DRAWS = 20_000
-HYPER = ScoreHyper(0.5, 3.0, 1.5, 1.0, 0.8, 2.0, 2.0, 2.0, 0.25)
+HYPER = ScoreHyper(0.5, 3.0, 1.5, 1.0, 0.8, 2.0, 2.0, 2.0, 0.25, 0.9)
 SCORES = RaterScores(
     np.array([0, 0, 0, 1, 1, 2, 2, 2, 4, 4]),
     np.array([0, 1, 2, 0, 3, 1, 2, 3, 0, 1]),
     np.array([1.0, 1.5, 0.2, -1.0, 0.4, 2.0, 2.2, 3.0, 0.1, 0.9]),
     np.array([0, 1, 1, 1]),
     5,
+    np.zeros((5, 0)),
 )
 
 
@@ -40,6 +41,8 @@ def state():
         np.array([0.2, -0.2]),
         np.array([0.7, 1.1]),
         np.array([0.4, 1.2, 0.5, 3.0]),
+        np.zeros(0),
+        np.zeros(0),
     )
 
 
@@ -132,7 +135,7 @@ ITEMS, RATERS = [*range(5), 11, 12], [*range(5, 11), 11, 13]
 def test_items_given_raters():
     exact = exact_items()
     check(run(score_gibbs.draw_items, "items")[..., ITEMS], exact)
-    twin = altered("draw_items", ("known += weight[i] * shrunk", "known += weight[i]"))
+    twin = altered("_draw_mean", ("known += weight[i] * shrunk", "known += weight[i]"))
     assert_rejects_twin(check, run(twin.draw_items, "items")[..., ITEMS], exact)
 
 
