@@ -304,7 +304,8 @@ Features = Annotated[
     typer.Option(
         "--features",
         help="Features of the items, such as embeddings: a table with a column of item ids and columns of numbers, or an .npz "
-        "file with arrays items and features. Labels are then drawn by dawid_skene unless --model says another.",
+        "file with arrays items and features. Labels are then drawn by dawid_skene unless --model says another, and scores of "
+        "named raters by hierarchical_scores.",
     ),
 ]
 

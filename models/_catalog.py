@@ -223,7 +223,7 @@ _ENTRIES = (
         data="scores",
         methods=("gibbs", "nuts"),
         reference="Papaspiliopoulos et al. 2020, doi:10.1093/biomet/asz058",
-        options=("group", "groups", "independent"),
+        options=("group", "groups", "independent", "features"),
     ),
     CatalogEntry(
         name="item_difficulty",

@@ -57,7 +57,8 @@ def feature_worth(tree: xr.DataTree, *, largest: int | None = None, random_seed:
     Dataset
         ``worth`` (chain, draw)
             Number of answers of typical raters that tell as much as the features, before any answer. Answers after the features,
-            and features after answers, tell less.
+            and features after answers, tell less. Of scores take the median: where features may explain nearly all variance the
+            mean is not finite.
         ``gain`` (chain, draw)
             Of labels: mean gain in bits, with Bayesian-bootstrap weights of the items. At or below zero features tell nothing of
             items whose answers are left out.

@@ -68,11 +68,14 @@ def _rows(effects: xr.Dataset) -> list[Row]:
 
 
 def _facts(worth: xr.Dataset) -> dict[str, Any]:
-    """Return mean and 90 % interval of each quantity."""
+    """Return mean and 90 % interval of each quantity; the median of the worth of scores, which has no mean."""
     facts: dict[str, Any] = {}
     for name in ("worth", "gain", "explained"):
         if name in worth:
             facts[name] = mean_with_ends(worth[name].to_numpy())
+    if "explained" in worth:
+        facts["worth"] = {"median": float(worth["worth"].median())} | facts["worth"]
+        del facts["worth"]["mean"]
     if "censored" in worth:
         facts |= {"censored": float(worth["censored"].mean()), "unreliable": float(worth.attrs["unreliable"])}
         facts["items"] = worth.sizes["item"]
@@ -80,7 +83,9 @@ def _facts(worth: xr.Dataset) -> dict[str, Any]:
 
 
 def _figure(facts: dict[str, Any], digits: int = 2) -> str:
-    return with_interval(facts["mean"], facts["lower"], facts["upper"], digits)
+    """Return the mean, or the median where there is none, with its interval."""
+    centre = facts["mean"] if "mean" in facts else facts["median"]
+    return with_interval(centre, facts["lower"], facts["upper"], digits)
 
 
 def _of_labels(facts: dict[str, Any]) -> str:
@@ -113,7 +118,7 @@ def _of_scores(facts: dict[str, Any]) -> str:
     share = f"{percent(explained['mean'])} ({percent(explained['lower'])} to {percent(explained['upper'])})"
     return (
         f"The {facts['features']:,} features explain {share} of the variance of the locations of the items. Before any score "
-        f"they tell as much of a location as {_figure(facts['worth'])} scores of typical raters."
+        f"they tell as much of a location as {_figure(facts['worth'], 1)} scores of typical raters, in the median."
     )
 
 
@@ -124,4 +129,6 @@ def worth_in_words(section: Section) -> str:
         return ""
     if "gain" in facts and facts["gain"]["lower"] <= 0:
         return "Whether the features tell anything of an item's truth is not clear."
-    return f"The features of an item are worth {_figure(facts['worth'])} answers of a typical rater."
+    kind = "answers" if "gain" in facts else "scores"
+    digits = 2 if "gain" in facts else 1
+    return f"The features of an item are worth {_figure(facts['worth'], digits)} {kind} of a typical rater."
