@@ -518,6 +518,7 @@ def _check_options(kind: str, model: str, given: Mapping[str, Any]) -> None:
     entry = catalog[model]
     if wrong := sorted(set(given) - {*entry.options, *annotation_kinds[kind].options}):
         takers = [name for name, own in catalog.items() if wrong[0] in own.options]
+        takers = [name for name in takers if catalog[name].data == kind] or takers
         takers += [f"--kind {name}" for name, own in annotation_kinds.items() if wrong[0] in own.options]
         raise ValueError(
             f"{flag(wrong[0])} is not an option of the model {model}, but of {', '.join(takers)}"

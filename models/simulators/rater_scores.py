@@ -124,7 +124,9 @@ def scores(
     check_numbers(0, 1, explained=explained)
     columns = features + useless_features
     if columns and model != "hierarchical_scores":
-        raise ValueError(f"features={columns}: under model={model!r} no location is drawn that features tell of")
+        raise ValueError(
+            f"features={columns}: under model={model!r} no location is drawn that features tell of"
+        )
     middle = center if center is not None else sum(ends) / 2 if ends else 0.0
     rng = np.random.default_rng(random_seed)
     item = np.repeat(np.arange(items), answers)

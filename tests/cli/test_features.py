@@ -7,10 +7,12 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from raterzoo.cli.features import features_named, features_of
 from raterzoo.cli.options import settings_of
 from raterzoo.models import DataError
 from raterzoo.models.data.features import item_features
+from raterzoo.reports.sections.features import feature_sections, worth_in_words
 from typer.testing import CliRunner
 
 ITEMS = np.array(["7", "8", "9"])
@@ -165,6 +167,30 @@ def test_labels_with_features_are_drawn_by_dawid_skene(tmp_path):
     assert settings_of("labels", "mace", {"features": path}, **SAMPLER).model == "mace"
     with pytest.raises(ValueError, match="--features is not an option of the model glad"):
         settings_of("labels", "glad", {"features": path}, **SAMPLER)
+    assert settings_of("scores", None, {"features": path}, **SAMPLER).model == "hierarchical_scores"
+    with pytest.raises(
+        ValueError,
+        match=r"--features is not an option of the model normal_scores, but of hierarchical_scores$",
+    ):
+        settings_of("scores", "normal_scores", {"features": path}, **SAMPLER)
+
+
+def test_what_features_tell_of_scores_is_a_median():
+    """Where features may explain nearly all the variance of locations, the mean of their worth is not finite."""
+    draws, spread = ("chain", "draw"), np.array([[1.0, 0.5, 1e-6, 1.0]])
+    posterior = xr.Dataset({"location_spread": (draws, spread), "bias_spread": (draws, np.zeros((1, 4)))})
+    posterior["feature_effect"] = ((*draws, "feature"), np.full((1, 4, 1), 1.5), {})
+    posterior = posterior.assign_coords(feature=["length"])
+    posterior["rater_variance"] = ((*draws, "rater"), np.full((1, 4, 2), 2.5))
+    constant = xr.Dataset({"features": (("item", "feature"), np.array([[-1.0], [1.0], [0.0]]))})
+    (section,) = feature_sections(
+        xr.DataTree.from_dict({"posterior": posterior, "constant_data": constant}), 1
+    )
+    exact = np.median(2.5 * (1 / spread**2 - 1 / (1.5 + spread**2)))
+    assert section.facts["worth"]["median"] == pytest.approx(exact) and "mean" not in section.facts["worth"]
+    assert f"as much of a location as {exact:.1f} (" in section.text and "in the median" in section.text
+    assert worth_in_words(section).startswith(f"The features of an item are worth {exact:.1f} (")
+    assert "scores of a typical rater" in worth_in_words(section)
 
 
 @pytest.mark.slow

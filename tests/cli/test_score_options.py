@@ -90,7 +90,7 @@ CASES = [
     ),
     (
         ["fit", "{scores}", *SCORES, "-o", "x.nc", "--model", "normal_scores", "--group", "kind"],
-        "--group is not an option of the model normal_scores, but of hierarchical_dawid_skene",
+        "--group is not an option of the model normal_scores, but of hierarchical_scores",
     ),
     (
         ["fit", "{scores}", *SCORES, "-o", "x.nc", "--model", "hierarchical_scores", "--group", "sort"],

@@ -19,7 +19,9 @@ from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold,
 from tests.support.source_twins import altered
 
 DRAWS = 20_000
-FEATURES = 0.8 + np.array([[1.0, 0.5], [-1.0, -1.2], [1.4, 0.3], [0.2, 0.7], [-1.6, -0.3]])  # item 3 has no scores
+FEATURES = 0.8 + np.array(
+    [[1.0, 0.5], [-1.0, -1.2], [1.4, 0.3], [0.2, 0.7], [-1.6, -0.3]]
+)  # item 3 has no scores
 WITH = SCORES._replace(features=FEATURES)
 QUIET = {"progressbar": False}
 TWINS = {

@@ -40,6 +40,34 @@ def test_without_features_draws_remain():
     np.testing.assert_array_equal(drawn.truth["prevalence"], rng.dirichlet(np.ones(3)))
 
 
+def test_locations_follow_the_features():
+    drawn = simulators.scores(
+        items=4000,
+        features=3,
+        useless_features=1,
+        explained=0.8,
+        spread=2.0,
+        center=1.0,
+        random_seed=seed_of("locations"),
+    )
+    x, truth = np.stack([*drawn.features.values()][1:], axis=1), drawn.truth
+    assert [*drawn.features] == ["item", *(f"feature {k}" for k in range(1, 5))]
+    assert not truth["feature_effect"][3] and (truth["feature_effect"] ** 2).sum() == pytest.approx(0.8 * 4)
+
+    def check(effect):
+        """Residuals have mean zero, the variance that is left, and nothing to do with the features."""
+        left = (truth["location"] - 1.0 - x @ effect) / np.sqrt(0.2 * 4)
+        z = np.r_[left.sum(), (left**2 - 1).sum() / np.sqrt(2), left @ x] / np.sqrt(4000)
+        assert np.abs(z).max() < bonferroni_threshold(6)
+
+    check(truth["feature_effect"])
+    assert_rejects_twin(check, np.roll(truth["feature_effect"], 1))
+    plain = simulators.scores(items=40, random_seed=3)
+    assert plain.features is None and "feature_effect" not in plain.truth
+    with pytest.raises(ValueError, match="features=1: under model='normal_scores' no location"):
+        simulators.scores(model="normal_scores", features=1)
+
+
 def test_models_without_a_true_category_to_tell_about_refuse_them():
     with pytest.raises(ValueError, match=r"features=2: under model='dirichlet' no category is drawn"):
         models.simulators.labels(model="dirichlet", features=2)
