@@ -140,7 +140,6 @@ OPTIONS = {
     "or leave the prediction out": "or leave the row out",
     ", or pass new_items='add' to take items that no rater answered": "",
     "read the labels with categories= that have it": "add it to --categories",
-    ", or leave the items that nobody annotated out: predictions.sel(item=[...])": "",
     "read the annotations with categories= that have it": "add it to --categories",
 }  # remedies of predictions -> the same on the command line
 

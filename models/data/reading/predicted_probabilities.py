@@ -1,5 +1,6 @@
 """Reading of a classifier's probabilities of the categories of items, as numbers of a prior."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...._messages import short_repr
-from ..errors import DataError
+from ..errors import BUILDERS, DataError, DataWarning
 from .columns import code_ids, first_repeat
 from .frames import Column, column_names, named_columns
 from .matching import match_ids, nearest
@@ -35,8 +36,9 @@ def read_predicted_probabilities(
 ) -> PredictedProbabilities:
     """Read one classifier's probabilities, in the order of the items and categories of the annotations.
 
-    An item without a row has no prediction, nor has one whose scores are all -inf; its row is zero. Refuses items and
-    categories that are unknown or repeated, numbers that are no probabilities, and rows that do not sum to one.
+    An item without a row has no prediction, nor has one whose scores are all -inf; its row is zero. Items that nobody annotated
+    are kept aside, with a warning, as they are among features. Refuses predictions of no annotated item, unknown categories,
+    items and categories that are repeated, numbers that are no probabilities, and rows that do not sum to one.
     """
     if all(hasattr(predictions, name) for name in ("dims", "coords", "transpose", "expand_dims")):
         ids, names, values, named = _of_array(predictions)
@@ -45,18 +47,29 @@ def read_predicted_probabilities(
     with _in_argument():
         places = match_ids(ids, items, "items")
     if (unknown := places < 0).any():
-        first, more = ids[unknown.argmax()].item(), int(unknown.sum()) - 1
-        raise _refused(
-            f"item {short_repr(first)}{f' and {more:,} more' * bool(more)} is none of the annotated items",
-            value=first,
-            allowed=nearest(first, items),
-            remedy="correct the id, or leave the items that nobody annotated out: predictions.sel(item=[...])",
-        )
+        _tell_others(ids[unknown], len(ids), items)
+        ids, values, places = ids[~unknown], values[~unknown], places[~unknown]
     with _in_argument():
         codes = category_codes(names, categories)
     probability = np.zeros((len(items), len(categories)))
     probability[places] = _checked(values, (ids, names, codes), categories)
     return PredictedProbabilities(probability, _name(classifier, named))
+
+
+def _tell_others(others: np.ndarray, n: int, items: np.ndarray) -> None:
+    """Warn of predicted items that are not among the items of the data; raise if all of them are."""
+    first, more = others[0].item(), len(others) - 1
+    named = f"{short_repr(first)}{f' and {more:,} more' * bool(more)}"
+    if len(others) == n:
+        raise _refused(
+            f"none of the predicted items is in the data: {named}",
+            value=first,
+            allowed=nearest(first, items),
+            remedy="correct the ids, or leave the argument out",
+        )
+    plural = "s" * (more > 0)
+    said = f"{len(others):,} item{plural} kept aside, without an annotation in the data: {named} (items of the data: "
+    warnings.warn(f"{NAME}: {said}{nearest(first, items)})", DataWarning, skip_file_prefixes=BUILDERS)
 
 
 def _of_array(array: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, str | None]:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from raterzoo.evaluation import predictions_from_table
-from raterzoo.models import DataError
+from raterzoo.models import DataError, DataWarning
 from raterzoo.models.data.reading.predicted_probabilities import read_predicted_probabilities
 
 ITEMS, CATEGORIES = np.array(["a", "b", "c"]), np.array(["no", "yes"])
@@ -52,6 +52,15 @@ def test_the_classifier_is_named_by_the_argument_or_the_coordinate():
         read(array(), classifier="")
 
 
+def test_items_that_nobody_annotated_are_kept_aside():
+    with pytest.warns(
+        DataWarning,
+        match="1 item kept aside, without an annotation in the data: 'd' .items of the data: 3 such as 'a'",
+    ):
+        found = read(array(items=["c", "d"]))
+    np.testing.assert_allclose(found.probability, [[0, 0], [0, 0], [0.9, 0.1]], atol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("predictions", "message"),
     [
@@ -60,7 +69,7 @@ def test_the_classifier_is_named_by_the_argument_or_the_coordinate():
         (array([[2.0, -1.0], [0.5, 0.5]]), "item 'c', 'no': 2 is no probability; allowed: 0 to 1"),
         (array([[0.5, 0.5], [np.nan, 1.0]]), "item 'a', 'no': nan is no probability.*leave an item without prediction"),
         (array([[-np.inf] * 2] * 2), "no item has a prediction"),
-        (array(items=["c", "d"]), "item 'd' is none of the annotated items; allowed: .*leave the items that nobody"),
+        (array(items=["d", "e"]), "none of the predicted items is in the data: 'd' and 1 more; allowed: 3 such as 'a'"),
         (array(items=["c", "c"]), "item 'c' is there twice"),
         (array(items=[1, 2]), "values such as 1 are integers, but the items are text"),
         (array(categories=["no", "ja"]), "item 'c', 'ja': 0.1, of a category that the annotations do not have"),
