@@ -12,7 +12,7 @@ as many columns as items, or more       a warning: the prior does part of the wo
 an item that stands twice               refused
 an item of the data without features    refused
 features of items not in the data       kept aside, with a warning that says how many
-a column that repeats the answers       not looked for: what is known before the answers is for the analyst to say
+a column that repeats the answers       a warning: if it was made from them, they count twice
 ======================================  =========================================================================
 """
 
@@ -393,6 +393,49 @@ def _warn_dependent(features: ItemFeatures) -> None:
         "prior says how they share an effect. Predictions do not change; single effects mean little. Leave the surplus out to "
         "read them"
     )
+
+
+FEWEST_ITEMS = 20  # of which a column that repeats the answers is no coincidence
+
+
+def warn_of_labels(features: ItemFeatures, label: np.ndarray) -> None:
+    """Warn of columns that have one value wherever items have the same label, such as the most frequent answer.
+
+    Shapes: label int (item,), negative where it is not known.
+    """
+    known = np.flatnonzero(label >= 0)
+    order = known[np.argsort(label[known], kind="stable")]
+    starts = np.flatnonzero(np.diff(label[order], prepend=-1))
+    if len(order) < FEWEST_ITEMS or not 2 <= len(starts) <= len(order) / 4:
+        return
+    own = features.values[order]
+    same = (np.minimum.reduceat(own, starts) == np.maximum.reduceat(own, starts)).all(axis=0)
+    _tell_repeated(features.names[same & (np.ptp(own, axis=0) > 0)], "the most frequent answer to")
+
+
+def warn_of_numbers(features: ItemFeatures, number: np.ndarray) -> None:
+    """Warn of columns that are a linear function of numbers of the items, such as mean scores.
+
+    Shapes: number float (item,), NaN where it is not known.
+    """
+    known = np.isfinite(number)
+    if known.sum() < FEWEST_ITEMS or not np.ptp(number[known]) > 0:
+        return
+    own, target = features.values[known], number[known]
+    own, target = own - own.mean(axis=0), (target - target.mean()) / np.std(target)
+    size = np.sqrt((own**2).mean(axis=0))
+    correlation = target @ own / len(own) / np.where(size > 0, size, 1.0)
+    _tell_repeated(features.names[np.abs(correlation) > 1 - DEPENDENT], "the mean score of")
+
+
+def _tell_repeated(names: np.ndarray, answer: str) -> None:
+    """Warn of columns that repeat the answers."""
+    if len(names):
+        verb = f"repeat{'s' * (len(names) == 1)}"
+        _warn(
+            f"{first_reprs(names.tolist(), 4)} {verb} {answer} every item: what was made from the answers counts them twice, "
+            "so that the posterior is too sure; leave it out unless it was known before"
+        )
 
 
 def _warn(said: str) -> None:

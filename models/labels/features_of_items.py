@@ -11,7 +11,7 @@ from pytensor.tensor.variable import TensorVariable
 from scipy.linalg import helmert
 
 from .._item_features import register_features
-from ..data.features import ItemFeatures, item_features
+from ..data.features import ItemFeatures, item_features, warn_of_labels
 from ..data.labels import Labels
 
 WIDEST = (
@@ -20,8 +20,21 @@ WIDEST = (
 
 
 def read_features(labels: Labels, features: Any) -> ItemFeatures | None:
-    """Return the standardised features of the items of the labels; None without any."""
-    return None if features is None else item_features(features, labels.items)
+    """Return the standardised features of the items of the labels; None without any. Warns of those that repeat the answers."""
+    if features is None:
+        return None
+    found = item_features(features, labels.items)
+    warn_of_labels(found, _most_frequent(labels))
+    return found
+
+
+def _most_frequent(labels: Labels) -> np.ndarray:
+    """Code of the most frequent answer to each item (item,), -1 if there is none or several are."""
+    counts = np.zeros((len(labels.items), len(labels.categories)))
+    np.add.at(counts, (labels.annotation_item, labels.label_code), labels.count)
+    most = counts.max(axis=1)
+    single = (most > 0) & ((counts == most[:, None]).sum(axis=1) == 1)
+    return np.where(single, counts.argmax(axis=1), -1)
 
 
 def prior_of_truth(

@@ -124,7 +124,7 @@ def register_answers(
     Shapes: probability (state,), or (item, category) by item; confusion (rater, state, label); rater (annotation of the
     container,).
     """
-    warn_unidentified(labels)
+    warn_unidentified(labels, featured=probability.type.ndim == 2)
     item, own, label = expand_answers(labels)
     start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
     by = (own if rater is None else np.repeat(rater, labels.count)).astype(np.int64)
@@ -138,11 +138,15 @@ def register_answers(
     return Answers(start, by * len(labels.categories) + label, gold)
 
 
-def warn_unidentified(labels: Labels) -> None:
-    """Warn if no item has two answers, or one and a gold label."""
+UNIDENTIFIED = "the raters are not identified, and the posterior repeats their prior"
+
+
+def warn_unidentified(labels: Labels, *, featured: bool = False) -> None:
+    """Warn if no item has two answers, or one and a gold label; `featured` is whether items have features."""
     if not labels.identified:
+        known = "what is known of the raters rests on the features and their prior"
         warnings.warn(
-            "no item has two answers: the raters are not identified, and the posterior repeats their prior",
+            f"no item has two answers: {known if featured else UNIDENTIFIED}",
             DataWarning,
             skip_file_prefixes=BUILDERS,
         )

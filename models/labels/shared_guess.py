@@ -174,7 +174,7 @@ def _observe(
     group: np.ndarray,
 ) -> None:
     """Register ``observed_label``, pointwise by item, ``plausibility``, and the data that evaluation reads."""
-    warn_unidentified(labels)
+    warn_unidentified(labels, featured=law[0].type.ndim == 2)
     item, rater, label = expand_answers(labels)
     start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
     who, gold = rater.astype(np.int64), labels.gold.astype(np.int64)

@@ -13,7 +13,7 @@ from .._arguments import FEATURES_OF_SCORES, documented
 from .._catalog import recorded
 from .._hierarchy import Number, annotation_model
 from .._item_features import feature_coords, register_features
-from ..data.features import ItemFeatures, item_features
+from ..data.features import ItemFeatures, item_features, warn_of_numbers
 from ..data.raters import rater_groups, refuse_reserved_attributes
 from ..data.scores import Scores
 from ..data.sharing_groups import BIASES, NO_GROUP, Groups, SharingGroups, sharing_groups
@@ -231,7 +231,7 @@ def hierarchical_scores(
     variance parameters in hierarchical models, Bayesian Analysis 1, doi:10.1214/06-BA117A (spreads).
     """
     middle, unit = score_scale(require_identified_raters(scores, "hierarchical_scores"), mean, spread)
-    of_items = None if features is None else item_features(features, scores.items)
+    of_items = None if features is None else _read_features(scores, features)
     refuse_reserved_attributes(scores.rater_attributes, ("bias", "scale", "variance"))
     coords, item, rater, score = observed_scores(scores)
     of_rater = None
@@ -258,6 +258,17 @@ def hierarchical_scores(
             "observed_score", expected, cast(TensorVariable, scale)[who], observed=score, dims="annotation"
         )
     return model
+
+
+def _read_features(scores: Scores, features: Any) -> ItemFeatures:
+    """Return the standardised features of the items; warns of those that repeat the mean scores."""
+    found = item_features(features, scores.items)
+    count, total = (
+        np.bincount(scores.annotation_item, weight, len(scores.items))
+        for weight in (scores.count, scores.count * scores.score)
+    )
+    warn_of_numbers(found, np.where(count > 0, total / np.maximum(count, 1), np.nan))
+    return found
 
 
 def _sharing(

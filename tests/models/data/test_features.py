@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import xarray as xr
+from raterzoo import models
 from raterzoo.models import DataError, DataWarning
 from raterzoo.models.data.features import item_features
 
@@ -163,3 +164,51 @@ def test_columns_of_new_items_are_matched_by_name():
         old.like({"item": ["n"], "x": [1], "y": [None]})
     with pytest.warns(DataWarning, match="left out: 'z'"):
         old.like({"item": ["n"], "x": [1], "y": [0], "z": [3]})
+
+
+def labels_of(items=24):
+    table = {"item": np.repeat(np.arange(items), 2), "rater": ["r", "s"] * items}
+    return models.Labels.from_table(table | {"label": np.array(["x", "y", "z"])[table["item"] % 3]})
+
+
+@pytest.mark.parametrize(
+    ("column", "warns"),
+    [
+        (lambda k: k % 3, True),  # the answer
+        (lambda k: (k % 3 == 1) * 2.5, True),  # whether it is y
+        (lambda k: k % 3 + 1e-9 * k, False),
+        (lambda k: k % 2, False),
+    ],
+)
+def test_a_column_that_repeats_the_answers_is_told(column, warns):
+    table = {
+        "item": np.arange(24),
+        "size": np.random.default_rng(1).normal(size=24),
+        "copy": column(np.arange(24)),
+    }
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        models.dawid_skene(labels_of(), features=table)
+    found = [str(own.message) for own in told]
+    assert [("'copy' repeats the most frequent answer to every item" in text) for text in found] == [
+        True
+    ] * warns
+
+
+@pytest.mark.parametrize(("noise", "warns"), [(0.0, True), (0.01, False)])
+def test_a_column_that_repeats_the_scores_is_told(noise, warns):
+    rng, item = np.random.default_rng(2), np.repeat(np.arange(24), 2)
+    score = rng.normal(size=48)
+    scores = models.Scores.from_table({"item": item, "rater": ["r", "s"] * 24, "score": score})
+    mean = score.reshape(24, 2).mean(axis=1)
+    table = {
+        "item": np.arange(24),
+        "size": rng.normal(size=24),
+        "copy": 3 - 2 * mean + noise * rng.normal(size=24),
+    }
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        models.hierarchical_scores(scores, features=table)
+    assert [("'copy' repeats the mean score of every item" in str(own.message)) for own in told] == [
+        True
+    ] * warns
