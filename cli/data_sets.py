@@ -1,4 +1,4 @@
-"""Public data sets: downloaded from their authors' repositories, checked by hash, converted to tables."""
+"""Public data sets, as tables: downloaded from their authors' repositories and checked by hash, or brought by scikit-learn."""
 
 import csv
 import json
@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pooch
 from requests.exceptions import RequestException
 
@@ -32,7 +33,7 @@ def list_datasets() -> None:
 
 
 def fetch_dataset(name: str, out: Path) -> None:
-    """Download a data set, check its hashes, and write it as tables to the folder `out`.
+    """Download a data set and check its hashes, unless scikit-learn brings it, and write it as tables to the folder `out`.
 
     Raises ValueError if there is no such data set, a file cannot be downloaded, or its hash is not the pinned
     one.
@@ -41,6 +42,10 @@ def fetch_dataset(name: str, out: Path) -> None:
     if name not in datasets:
         raise ValueError(f"there is no data set {name!r}; the data sets are {', '.join(datasets)}")
     entry = datasets[name]
+    if name == "digits":
+        for table in write_digits(out):
+            print_text(f"wrote {table}")
+        return
     folder = Path(pooch.os_cache("raterzoo")) / name
     raw = {path: _fetched(entry, path, sha256, folder) for path, sha256 in entry["files"].items()}
     selectors, conditions, risks = raw.values()
@@ -79,6 +84,49 @@ def convert_dermatology(selectors: Path, conditions: Path, risks: Path, out: Pat
     groups = [RISKS[value] for value in values]
     _write(paths[1], ["category", "group", "value"], zip(names, groups, values, strict=True))
     return paths
+
+
+# shares of right answers of the simulated raters of digits; the other answers are mostly of the digit that looks alike
+DIGIT_RATERS = {"Ann": 0.9, "Bob": 0.8, "Cem": 0.7, "Dee": 0.6, "Eve": 0.5, "Fay": 0.4}
+LOOKS_LIKE = (6, 7, 7, 8, 9, 3, 0, 1, 3, 4)
+MISREAD = 0.7  # share of the wrong answers that are of the digit that looks alike; the others are any of the other eight
+
+
+def write_digits(out: Path) -> tuple[Path, Path, Path]:
+    """Write features, gold and simulated answers of handwritten digits as tables; return their paths.
+
+    The tables are ``digits_features.csv`` (item, and 64 grey values, 0 to 16), ``digits_gold.csv`` (item, category) and
+    ``digits_answers.csv`` (item, rater, label). Images and digits are public; answers are simulated, always the same: two raters
+    for every second item, one for the others.
+    """
+    from sklearn.datasets import load_digits
+
+    digits: Any = load_digits()
+    values, truth = digits.data.astype(int), digits.target
+    items = [f"digit {k:04d}" for k in range(len(truth))]
+    rng, raters = np.random.default_rng(1), list(DIGIT_RATERS)
+    answers = []
+    for k, (item, digit) in enumerate(zip(items, truth.tolist(), strict=True)):
+        for rater in rng.choice(len(raters), 1 + k % 2, replace=False).tolist():
+            answers.append((item, raters[rater], _answer(rng, digit, DIGIT_RATERS[raters[rater]])))
+    out.mkdir(parents=True, exist_ok=True)
+    paths = out / "digits_features.csv", out / "digits_gold.csv", out / "digits_answers.csv"
+    names = [f"pixel {row} {column}" for row in range(8) for column in range(8)]
+    _write(
+        paths[0], ["item", *names], ([item, *own] for item, own in zip(items, values.tolist(), strict=True))
+    )
+    _write(paths[1], ["item", "category"], zip(items, truth.tolist(), strict=True))
+    _write(paths[2], ["item", "rater", "label"], answers)
+    return paths
+
+
+def _answer(rng: np.random.Generator, digit: int, right: float) -> int:
+    """Draw the answer of a rater to the image of a digit."""
+    if rng.random() < right:
+        return digit
+    if rng.random() < MISREAD:
+        return LOOKS_LIKE[digit]
+    return int(rng.choice([other for other in range(10) if other not in (digit, LOOKS_LIKE[digit])]))
 
 
 def _write(path: Path, header: list[str], rows: Any) -> None:

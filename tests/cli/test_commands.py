@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from raterzoo import models
 from raterzoo.cli.commands import app
+from raterzoo.cli.data_sets import DIGIT_RATERS
 from raterzoo.cli.demo import compare_with_paper, z_in_words
 from typer.testing import CliRunner
 
@@ -230,6 +232,29 @@ def test_dermatology_is_converted_from_the_authors_files(tmp_path):
         ]
     groups = read_groups(conditions)
     assert list(dict.fromkeys(groups.group.values())) == ["low", "medium", "high"]
+
+
+def test_digits_have_features_gold_and_simulated_answers(tmp_path):
+    from sklearn.datasets import load_digits
+
+    result = run("data", "fetch", "digits", "--out", tmp_path)
+    assert result.exit_code == 0 and result.output.count("wrote ") == 3, result.output
+    tables = {}
+    for name in ("features", "gold", "answers"):
+        with (tmp_path / f"digits_{name}.csv").open() as file:
+            tables[name] = list(csv.reader(file))[1:]
+    digits = load_digits()
+    values = np.array([row[1:] for row in tables["features"]], float)
+    np.testing.assert_array_equal(values, digits.data)
+    truth = dict(tables["gold"])
+    assert [*map(int, truth.values())] == digits.target.tolist() and [*truth] == [
+        row[0] for row in tables["features"]
+    ]
+    given = [(rater, label == truth[item]) for item, rater, label in tables["answers"]]
+    assert len(given) == 1797 + 898
+    for rater, right in DIGIT_RATERS.items():
+        own = [hit for who, hit in given if who == rater]
+        assert abs(sum(own) - right * len(own)) < 4 * (len(own) * right * (1 - right)) ** 0.5
 
 
 def test_fetch_without_a_network_names_the_file_to_put_in_place(monkeypatch, tmp_path):
