@@ -420,6 +420,7 @@ STUDIES: Mapping[str, Study] = {
         replace(
             _scores("7 items, 5 raters of 2 groups, 3 scores an item, 2 features", designs.scores),
             name="hierarchical_scores_with_features", law=scores_with_features, model="hierarchical_scores",
+            methods=("gibbs", "nuts"),
         ),
     )
 }  # fmt: skip
