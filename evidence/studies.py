@@ -247,6 +247,16 @@ def scores_with_features(data: Any, features: Any = None) -> pm.Model:
     return models.hierarchical_scores(data, group="kind", mean=0.0, spread=1.0, features=own)
 
 
+def _featured_scores(design: str, data: Callable[[], Any]) -> Study:
+    return replace(
+        _scores(f"{design}, 2 features", data),
+        name="hierarchical_scores_with_features",
+        law=scores_with_features,
+        model="hierarchical_scores",
+        methods=("gibbs", "nuts"),
+    )
+
+
 def _rankings(name: str, items: int = 2) -> Study:
     return Study(
         name,
@@ -417,11 +427,7 @@ STUDIES: Mapping[str, Study] = {
             model="shared_guess",
             methods=("nuts",),
         ),
-        replace(
-            _scores("7 items, 5 raters of 2 groups, 3 scores an item, 2 features", designs.scores),
-            name="hierarchical_scores_with_features", law=scores_with_features, model="hierarchical_scores",
-            methods=("gibbs", "nuts"),
-        ),
+        _featured_scores("7 items, 5 raters of 2 groups, 3 scores an item", designs.scores),
     )
 }  # fmt: skip
 
@@ -437,6 +443,7 @@ FEW_DATA: Mapping[str, Study] = {
         _labels("dawid_skene", 2, 5, confusion_concentration=WEAK_ROWS, **WEAK),
         _subtypes(5, subtype_concentration=0.7, confusion_concentration=WEAK_ROWS, **WEAK),
         _scores("4 items, 12 raters of 2 groups, 3 scores an item", designs.few_scores),
+        _featured_scores("4 items, 12 raters of 2 groups, 3 scores an item", designs.few_scores),
         _states(5, 0.8, 0.6),
         _labels("mace", 2, 5, competence_concentration=(1.2, 0.6), spam_concentration=0.8, **WEAK),
         _labels("multinomial", 3, 5, confusion_concentration=0.6, **WEAK),

@@ -402,6 +402,7 @@ GRADED = (
          told=lambda: models.multinomial(designs.labels(3, 5), prevalence_concentration=0.8, confusion_concentration=0.7)),
     _graded("weights and probabilities", "item_states", "_draw_log_dirichlet", "prior[k] + counts[k]{}"),
     _graded("shape of the variances", "hierarchical_scores", "draw_raters", "_gamma(rng, nu + 0.5 * count[k]{})"),
+    _graded("shape of the variances", "hierarchical_scores_with_features", "draw_raters", "_gamma(rng, nu + 0.5 * count[k]{})"),
     _graded("shape", "plackett_luce", *SHAPE),
     Twin("told that the shape is 0.1 larger", "plackett_luce_with_predictions", "gibbs", "few data",
          told=lambda: studies.predicted_rankings(designs.rankings(2), 0.6)),
