@@ -37,6 +37,7 @@ MODELS = {
             "models._arguments",
             "models._catalog",
             "models._hierarchy",
+            "models._item_features",
             "models._prior_predictions",
             *LAWS,
         }
