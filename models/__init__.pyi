@@ -6,6 +6,7 @@ from .data.comparisons import Comparisons as Comparisons
 from .data.errors import DataError as DataError
 from .data.errors import DataWarning as DataWarning
 from .data.exports.tools import read_export as read_export
+from .data.label_shards import LabelShards as LabelShards
 from .data.labels import Labels as Labels
 from .data.published import published_ddx_accuracies as published_ddx_accuracies
 from .data.published import published_ddx_cases as published_ddx_cases

@@ -11,14 +11,24 @@ from scipy.optimize import linear_sum_assignment
 
 from ..._messages import OUR_FILES
 from ...models.data.features import ItemFeatures, item_features
+from ...models.data.label_shards import LabelShards
 from ...models.data.labels import Labels
 from ...models.data.prior_arguments import default_confusion
 from ..diagnostics import EstimateWarning
 from ..parallel.workers import AnyExecutor
+from .em_of_files import EmFolder, InFiles, opened_files
 from .em_search import EmData, Found, Problem, distinct_optima, open_labels, searched
 from .features_em import RegressionResult, WithFeatures
 from .kernels.em import EmResult
-from .votes import UNIDENTIFIED, check_search, estimate_coords, seeded_generator, unconverged
+from .label_files import SharedLabels
+from .votes import (
+    UNIDENTIFIED,
+    check_iterations,
+    check_search,
+    estimate_coords,
+    seeded_generator,
+    unconverged,
+)
 
 RESTARTS_WITH_FEATURES = 5
 LEAST_ANSWERS = (
@@ -27,7 +37,7 @@ LEAST_ANSWERS = (
 
 
 def dawid_skene_em(
-    labels: Labels,
+    labels: Labels | LabelShards,
     *,
     start: Literal["vote"] = "vote",
     prior: Literal["diagonal"] | None = "diagonal",
@@ -40,6 +50,7 @@ def dawid_skene_em(
     executor: AnyExecutor = None,
     shards: int | None = None,
     folder: str | Path | None = None,
+    out: str | Path | None = None,
 ) -> xr.Dataset:
     """Estimate prevalence, confusion matrices and true categories by EM.
 
@@ -61,8 +72,8 @@ def dawid_skene_em(
 
     Parameters
     ----------
-    labels : Labels
-        Labels of identified raters. Gold labels are taken as known true categories; if all items have one,
+    labels : Labels or LabelShards
+        Labels of identified raters, or files of them. Gold labels are taken as known true categories; if all items have one,
         the estimate has a closed form.
     start : {"vote"}, default "vote"
         First start: the share of each label among an item's answers.
@@ -91,10 +102,16 @@ def dawid_skene_em(
     executor : Executor, dask.distributed.Client or int, optional
         Executor of shards of items: anything with ``submit``, or a number of processes. The estimate does not
         depend on it, and equals that of this process but for rounding; random starts are drawn item by item there.
+        Without one, files are processed by threads of this process.
     shards : int, optional
-        Number of shards, by default one per million answers; without `executor` a pool of processes shares them.
+        Number of shards, by default one per million answers; without `executor` a pool of processes shares them. Of files each
+        is a shard.
     folder : path, optional
         Folder of the shards during use, which all workers must see; by default that of temporary files.
+    out : path, optional
+        New folder, for files of labels: workers write the plausibilities of each file there, as Parquet in ``plausibility``,
+        with columns ``item``, ``label`` (the most plausible) and ``plausibility_<category>``. A call that was stopped or
+        killed goes on there if it is made again, to the same bits.
 
     Returns
     -------
@@ -105,12 +122,15 @@ def dawid_skene_em(
         ``optimum``, the best first; ``optimum_found``, the number of starts that ended there (without those whose short
         run was not among the best); ``vote_optimum``, the optimum reached from the vote shares. Attributes ``log_likelihood``,
         ``converged`` (0 or 1) and ``iterations``. With features also ``feature_effect`` (feature, category), and mean and
-        standard deviation of the raw columns, ``feature_mean`` and ``feature_sd`` (feature).
+        standard deviation of the raw columns, ``feature_mean`` and ``feature_sd`` (feature). With `out`
+        the plausibilities, and the dim ``item``, are only there.
 
     Raises
     ------
     ValueError
-        If the raters are anonymous, an argument is out of range, or features come with an executor or shards.
+        If the raters are anonymous, an argument is out of range, or features come with an executor, shards or files; if
+        files are damaged, as a `DataError` that names file, row and column, or an item has rows in two; if `out` is of another
+        call.
 
     Warns
     -----
@@ -134,36 +154,94 @@ def dawid_skene_em(
     getting the highest likelihood, Computational Statistics & Data Analysis 41, doi:10.1016/S0167-9473(02)00163-6.
     """
     given = None if isinstance(restarts, str) and restarts == "auto" else restarts
-    check_search(labels, "dawid_skene_em", 0 if given is None else given, max_iterations, tolerance)
+    numbers = 0 if given is None else given, max_iterations, tolerance
+    if isinstance(labels, LabelShards):
+        check_iterations(*numbers)
+    else:
+        check_search(labels, "dawid_skene_em", *numbers)
     if start != "vote":
         raise ValueError(f"start={start!r} is not 'vote'")
     if prior not in ("diagonal", None):
         raise ValueError(f"prior={prior!r} is neither 'diagonal' nor None")
     seeded_generator(random_seed)
-    problem = Problem(_pseudo_counts(labels, prior), max_iterations, tolerance)
+    if isinstance(labels, LabelShards):
+        if features is not None or shards is not None:
+            raise ValueError(
+                "labels in files are fitted without features, a shard a file: leave features and shards out"
+            )
+        options = {
+            "prior": prior,
+            "restarts": given,
+            "max_iterations": max_iterations,
+            "tolerance": tolerance,
+        }
+        return _of_files(labels, options, random_seed, executor, folder, out)
+    if out is not None:
+        raise ValueError(
+            "out= is for labels in files, models.LabelShards: a Dataset holds the plausibilities of these"
+        )
     own = _features(labels, features, feature_penalty, executor, shards)
     if own is not None and given is None:
         given = RESTARTS_WITH_FEATURES
-    aligned = _aligned if prior is None and (labels.gold < 0).all() else _as_they_are
     opened = open_labels(labels, executor, shards, folder)
     if own is not None:
         opened = nullcontext(cast(Any, WithFeatures(labels, own, float(feature_penalty))))
     with opened as em_data:
-        if given is None:
-            found = searched(labels, em_data, problem, random_seed, aligned)
-        else:
-            runs = [aligned(run, em_data) for run in em_data.runs(given, random_seed, problem)]
-            found = Found(runs, np.arange(len(runs)))
-        optima, of_run = distinct_optima(found.runs, em_data)
-        answers = None if prior else np.stack([em_data.expected(run)[1] for run, _ in optima])
+        result, optima = _estimate(labels, em_data, prior, given, random_seed, max_iterations, tolerance)
+    if own is not None:
+        result = _with_effects(result, own, [cast(Any, run).effect for run in optima])
+    return result
+
+
+def _of_files(
+    shards: LabelShards,
+    options: dict[str, Any],
+    random_seed: int | None,
+    executor: AnyExecutor,
+    folder: str | Path | None,
+    out: str | Path | None,
+) -> xr.Dataset:
+    """Estimate from labels in files, in a folder with which the same call goes on if `out` names one."""
+    own = None if out is None else EmFolder(out)
+    if own is not None:
+        random_seed = own.seed_of_call({"labels": shards.identity(), **options}, random_seed)
+        if (done := own.finished()) is not None:
+            return done
+    with opened_files(shards, executor, folder, own) as (labels, em_data):
+        result, optima = _estimate(labels, em_data, random_seed=random_seed, **options)
+        if own is not None:
+            em_data.write(optima[0], own.path / "plausibility")
+            own.finish(result)
+    return result
+
+
+def _estimate(
+    labels: Labels | SharedLabels,
+    em_data: EmData,
+    prior: str | None,
+    restarts: int | None,
+    random_seed: int | None,
+    max_iterations: int,
+    tolerance: float,
+) -> tuple[xr.Dataset, list[EmResult]]:
+    """Search for the optima; `restarts` None is "auto". Returns the result, and the runs that came to the optima."""
+    problem = Problem(_pseudo_counts(labels, prior), max_iterations, tolerance)
+    aligned = _aligned if prior is None and not labels.has_gold else _as_they_are
+    if restarts is None:
+        found = searched(labels, em_data, problem, random_seed, aligned)
+    else:
+        runs = [aligned(run, em_data) for run in em_data.runs(restarts, random_seed, problem)]
+        found = Found(runs, np.arange(len(runs)))
+    optima, of_run = distinct_optima(found.runs, em_data)
+    answers = None if prior else np.stack([em_data.expected(run)[1] for run, _ in optima])
+    if isinstance(em_data, InFiles):
+        optima = [(run, None if em_data.is_kept else em_data.collected(run)) for run, _ in optima]
     ended = of_run[found.run_of_start]
     result = _dataset(labels, optima, answers)
-    if own is not None:
-        result = _with_effects(result, own, [cast(Any, run).effect for run, _ in optima])
     result["optimum_found"] = ("optimum", np.bincount(ended, minlength=len(optima)))
     result["vote_optimum"] = ended[0]
     _warn(labels, prior, result, [found.runs[k] for k in found.run_of_start])
-    return result
+    return result, [run for run, _ in optima]
 
 
 def _features(
@@ -194,7 +272,7 @@ def _with_effects(result: xr.Dataset, features: ItemFeatures, effects: list[np.n
     )
 
 
-def _pseudo_counts(labels: Labels, prior: str | None) -> tuple[np.ndarray, np.ndarray]:
+def _pseudo_counts(labels: Labels | SharedLabels, prior: str | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the pseudo-counts: prevalence (category,), confusion (rater * label, category)."""
     n = len(labels.categories)
     if prior is None:
@@ -219,9 +297,11 @@ def _as_they_are(run: EmResult, em_data: EmData) -> EmResult:
 
 
 def _dataset(
-    labels: Labels, optima: list[tuple[EmResult, np.ndarray]], answers: np.ndarray | None
+    labels: Labels | SharedLabels, optima: list[tuple[EmResult, Any]], answers: np.ndarray | None
 ) -> xr.Dataset:
-    """Assemble the result from the optima; rows with hardly any expected answers are NaN, unless these are None.
+    """Assemble the result from the optima, with their plausibilities unless these are None.
+
+    Rows with hardly any expected answers are NaN, unless these are None.
 
     Shape: answers, expected labels by true category (optimum, rater * label, category).
     """
@@ -233,7 +313,10 @@ def _dataset(
     variables: dict[str, Any] = {
         "prevalence": (("category",), np.stack([run.prevalence for run in runs])),
         "confusion": (("rater", "category", "answer"), tables.swapaxes(2, 3)),
-        "plausibility": (("item", "category"), np.stack([own for _, own in optima])),
+    }
+    if held := optima[0][1] is not None:
+        variables["plausibility"] = ("item", "category"), np.stack([own for _, own in optima])
+    variables |= {
         "log_likelihood": ((), np.array([run.log_likelihood for run in runs])),
         "objective": ((), np.array([run.trace[-1] for run in runs])),
     }
@@ -241,10 +324,10 @@ def _dataset(
     data |= {f"optimum_{k}": (("optimum", *dims), v) for k, (dims, v) in variables.items()}
     data["trace"] = (("iteration",), runs[0].trace)
     attrs = {"log_likelihood": float(runs[0].log_likelihood), "converged": int(runs[0].converged)}
-    return xr.Dataset(data, estimate_coords(labels), attrs | {"iterations": len(runs[0].trace)})
+    return xr.Dataset(data, estimate_coords(labels, held), attrs | {"iterations": len(runs[0].trace)})
 
 
-def _warn(labels: Labels, prior: str | None, result: xr.Dataset, runs: list[EmResult]) -> None:
+def _warn(labels: Labels | SharedLabels, prior: str | None, result: xr.Dataset, runs: list[EmResult]) -> None:
     """Warn of overfitting, unidentified raters, several optima or starts that have not converged."""
     reasons = [] if labels.identified else [UNIDENTIFIED]
     if prior is None:

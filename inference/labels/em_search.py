@@ -12,8 +12,9 @@ doi:10.1016/S0167-9473(02)00163-6.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,7 @@ from .kernels.em import (
     run_em_on_patterns,
     vote_share,
 )
+from .label_files import InTheFiles, SharedLabels
 from .sharded_answers import LabelWork, label_work, total
 from .votes import patterns_of, vote_starts
 
@@ -127,17 +129,17 @@ class InShards:
         work, seed = self._work, int(np.random.SeedSequence(random_seed).generate_state(1)[0])
         for number in range(1, restarts + 1):
             sweep = sharded_answers.Sweep(seed, number, 0)
-            counts = total(work.map(sharded_answers.counts_near_vote, work.shape, sweep, False))
-            yield self._run(counts, problem)
+            near = partial(work.map, sharded_answers.counts_near_vote, work.shape, sweep, False)
+            yield self._run(lambda near=near: total(near()), problem)
 
     def from_vote(self, problem: Problem) -> EmResult:
         """Run EM from the vote shares."""
         work = self._work
-        return self._run(total(work.map(sharded_answers.vote_counts, work.shape)), problem)
+        return self._run(lambda: total(work.map(sharded_answers.vote_counts, work.shape)), problem)
 
     def from_parameters(self, parameters: Counts, problem: Problem, ended: Ended | None = None) -> EmResult:
         """Run EM from prevalence and table."""
-        return self._run(self._expected(*parameters)[0], problem, ended)
+        return self._run(lambda: self._expected(*parameters)[0], problem, ended)
 
     def expected(self, run: EmResult) -> Counts:
         """Return the expected numbers of items (category,) and of labels (rater * label, category)."""
@@ -149,8 +151,13 @@ class InShards:
         parts = self._work.map(sharded_answers.plausibility, parameters)
         return np.concatenate([part for part, _ in parts])
 
-    def _run(self, expected: Counts, problem: Problem, ended: Ended | None = None) -> EmResult:
-        """Run EM from expected counts, which it overwrites."""
+    def _run(self, start: Callable[[], Counts], problem: Problem, ended: Ended | None = None) -> EmResult:
+        """Run EM from the expected counts of a start."""
+        expected = start()
+        return run_em(self._e_step(expected), expected, *problem, ended)
+
+    def _e_step(self, expected: Counts) -> Callable[[np.ndarray, np.ndarray], float]:
+        """Return the E-step as a function of (prevalence, table), which overwrites the expected counts."""
 
         def expect(prevalence: np.ndarray, table: np.ndarray) -> float:
             counts, log_likelihood = self._expected(prevalence, table)
@@ -158,7 +165,7 @@ class InShards:
                 whole[...] = summed
             return log_likelihood
 
-        return run_em(expect, expected, *problem, ended)
+        return expect
 
     def _expected(self, prevalence: np.ndarray, table: np.ndarray) -> tuple[Counts, float]:
         """Return expected counts and log likelihood, summed over the shards."""
@@ -179,23 +186,26 @@ EmData = InMemory | InShards
 SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01  # largest relative and absolute difference at one optimum
 
 
-def distinct_optima(
-    runs: list[EmResult], em_data: EmData
-) -> tuple[list[tuple[EmResult, np.ndarray]], np.ndarray]:
+def distinct_optima(runs: list[EmResult], em_data: EmData) -> tuple[list[tuple[EmResult, Any]], np.ndarray]:
     """Return one run and plausibility per distinct optimum, the best first; and the optimum of each run."""
     order = np.argsort([-run.trace[-1] for run in runs], kind="stable")
-    optima: list[tuple[EmResult, np.ndarray]] = []
+    optima: list[tuple[EmResult, Any]] = []
     ended = np.empty(len(runs), int)
     for place in order:
         run, own = runs[place], em_data.plausibility(runs[place])
         for k, (other, theirs) in enumerate(optima):
-            if _near(run.trace[-1], other) and np.abs(own - theirs).max() < SAME_PLAUSIBILITY:
+            if _near(run.trace[-1], other) and _apart(own, theirs) < SAME_PLAUSIBILITY:
                 ended[place] = k
                 break
         else:
             ended[place] = len(optima)
             optima.append((run, own))
     return optima, ended
+
+
+def _apart(own: Any, theirs: Any) -> float:
+    """Largest difference of plausibilities, arrays or in the files."""
+    return own.apart(theirs) if isinstance(own, InTheFiles) else np.abs(own - theirs).max()
 
 
 def _near(objective: float, run: EmResult) -> bool:
@@ -252,7 +262,7 @@ class Found(NamedTuple):
 
 
 def searched(
-    labels: Labels,
+    labels: Labels | SharedLabels,
     em_data: EmData,
     problem: Problem,
     random_seed: int | None,
@@ -276,11 +286,14 @@ def searched(
     return Found(known.runs, np.array([0, *ends]))
 
 
-def _sample(labels: Labels, em_data: EmData, rng: np.random.Generator) -> InMemory:
+def _sample(labels: Labels | SharedLabels, em_data: EmData, rng: np.random.Generator) -> InMemory:
     """Draw the items of the short runs: all if there are few answers."""
     n_answers, n = len(labels), len(labels.categories)
     size = max(SAMPLE, SAMPLE_OF_RATER * len(labels.raters))
-    if n_answers <= max(LARGE, 2 * size):
+    few = n_answers <= max(LARGE, 2 * size)
+    if isinstance(labels, SharedLabels):
+        return InMemory(answer_patterns(labels.sample(rng, 1.0 if few else size / n_answers)), n)
+    if few:
         return em_data if isinstance(em_data, InMemory) else InMemory(patterns_of(labels), n)
     chosen = rng.random(len(labels.items)) < size / n_answers
     rows = np.flatnonzero(chosen[labels.annotation_item])
@@ -310,7 +323,7 @@ def _of_many_starts(
     return Found(known.runs, np.array(ends))
 
 
-def _smoothed(labels: Labels, expected: Counts) -> Counts:
+def _smoothed(labels: Labels | SharedLabels, expected: Counts) -> Counts:
     """Return prevalence and table of expected counts with the usual pseudo-counts, so that no probability is zero."""
     n = len(labels.categories)
     prior, (categories, counts) = (np.ones(n), default_confusion(labels).reshape(-1, n)), expected

@@ -1,5 +1,6 @@
 """Shards of labels on disk, which workers memory-map: written once, and never sent."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,7 +8,8 @@ from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
+from uuid import uuid4
 
 import numpy as np
 
@@ -44,12 +46,23 @@ class LabelShard(NamedTuple):
         arrays = patterns.answers._asdict()
         arrays |= {"multiplicity": patterns.multiplicity, "pattern": patterns.pattern}
         for name, array in arrays.items():
-            np.save(f"{self.folder}/{self.number}-{name}.npy", array)
+            save_array(self.file(name), array)
+
+    def file(self, name: str) -> Path:
+        """File of one array of the shard."""
+        return Path(self.folder, f"{self.number}-{name}.npy")
 
     def _mapped(self, name: str) -> np.ndarray:
         # copy-on-write: the compiled code takes writable arrays only; nothing is written, so nothing is copied
-        file = f"{self.folder}/{self.number}-{name}.npy"
-        return np.asarray(np.load(file, mmap_mode="c", allow_pickle=False))
+        return np.asarray(np.load(self.file(name), mmap_mode="c", allow_pickle=False))
+
+
+def save_array(file: Path, array: np.ndarray) -> None:
+    """Write or replace a file in one step: another worker may be at the same task, or map the file."""
+    partial = file.with_name(f"{file.name}.{uuid4().hex}")
+    with partial.open("wb") as written:
+        np.save(written, array, allow_pickle=False)
+    os.replace(partial, file)
 
 
 def shard_edges(labels: Labels, shards: int | None) -> np.ndarray:
@@ -153,11 +166,30 @@ def _counted(patterns: AnswerPatterns, mass: np.ndarray, shape: tuple[int, int])
 # --- Labels in shards and the workers that process them; sums over shards are taken in their order ---
 
 
+class LabelIds(Protocol):
+    """Ids of labels: those of a `Labels`, or of shards that no process holds together."""
+
+    @property
+    def items(self) -> np.ndarray:
+        """Ids of the items."""
+        ...
+
+    @property
+    def raters(self) -> np.ndarray:
+        """Ids of the raters."""
+        ...
+
+    @property
+    def categories(self) -> np.ndarray:
+        """Categories."""
+        ...
+
+
 @dataclass(frozen=True)
 class LabelWork:
     """Shards of labels on disk, and their workers."""
 
-    labels: Labels  # all of them
+    labels: LabelIds  # of all shards
     shards: list[LabelShard]
     edges: np.ndarray  # (shard + 1,); the items of shard s are edges[s]:edges[s + 1]
     workers: Workers

@@ -14,6 +14,7 @@ from ...models.data.prior_arguments import positive_array
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
 from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, jittered_vote, vote_share
+from .sharded_answers import LabelIds
 
 
 def majority_vote(labels: Labels) -> xr.Dataset:
@@ -67,6 +68,11 @@ def check_search(
         raise ValueError(
             f"{estimator} describes each rater, but these labels are counts of anonymous raters; read a table with raters"
         )
+    check_iterations(restarts, max_iterations, tolerance)
+
+
+def check_iterations(restarts: int, max_iterations: int, tolerance: float) -> None:
+    """Raise unless the arguments of a search are in range."""
     check_whole("restarts", restarts, 0)
     check_whole("max_iterations", max_iterations)
     number = isinstance(tolerance, int | float | np.integer | np.floating)
@@ -106,10 +112,10 @@ def vote_starts(
         yield jittered_vote(patterns.answers, n_categories, rng)
 
 
-def estimate_coords(labels: Labels) -> dict[str, Any]:
-    """Return the coordinates of an estimate: ids of items and raters, categories and answers."""
-    coords = {"item": labels.items, "rater": labels.raters}
-    return coords | dict.fromkeys(("category", "answer"), labels.categories)
+def estimate_coords(labels: LabelIds, items: bool = True) -> dict[str, Any]:
+    """Return the coordinates of an estimate: ids of items, unless it has none, and raters, categories and answers."""
+    coords = {"item": labels.items} if items else {}
+    return coords | {"rater": labels.raters} | dict.fromkeys(("category", "answer"), labels.categories)
 
 
 UNIDENTIFIED = "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"  # fmt: skip

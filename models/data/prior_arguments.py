@@ -2,14 +2,12 @@
 
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..._rater_attributes import are_classifiers
-
-if TYPE_CHECKING:
-    from .labels import Labels
 
 TOTAL, DIAGONAL = 8.0, 4.8
 LIKELIHOOD_POWER = (
@@ -37,7 +35,26 @@ def weak_confusion_concentrations(n_categories: int) -> np.ndarray:
     return 1 + np.eye(n_categories)
 
 
-def default_confusion(labels: "Labels", machines: np.ndarray | None = None) -> np.ndarray:
+class HasRaters(Protocol):
+    """Labels of identified raters, in memory or in files."""
+
+    @property
+    def raters(self) -> np.ndarray:
+        """Ids of the raters."""
+        ...
+
+    @property
+    def categories(self) -> np.ndarray:
+        """Categories."""
+        ...
+
+    @property
+    def rater_attributes(self) -> Mapping[str, np.ndarray]:
+        """Attributes of the raters."""
+        ...
+
+
+def default_confusion(labels: HasRaters, machines: np.ndarray | None = None) -> np.ndarray:
     """Return default concentrations (rater, category, answer): those of people, and weak ones for classifiers.
 
     `machines` (rater,) says who has the latter; by default those whom an attribute calls "classifier".

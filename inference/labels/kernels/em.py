@@ -14,7 +14,7 @@ Dawid and Skene (1979), equations 2.3 to 2.5, doi:10.2307/2346806.
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -188,17 +188,20 @@ def run_em(
     max_iterations: int,
     tolerance: float,
     ended: Callable[[np.ndarray, np.ndarray, float], bool] | None = None,
+    begun: Sequence[float] = (),
+    passed: Callable[[list[float]], None] | None = None,
 ) -> EmResult:
     """Run EM with a given E-step, such as one over shards of the answers.
 
     ``expect(prevalence, table)`` overwrites `expected`, the counts of items (category,) and of labels
     (rater * label, category), and returns the log likelihood. ``ended(prevalence, table, objective)``, asked after
-    every ten iterations, stops the run where it says so. The other arguments are as in `run_em_on_patterns`.
+    every ten iterations, stops the run where it says so. ``passed(trace)`` is called after every iteration that another one
+    follows; `begun` is such a trace of a run that goes on from its counts. The other arguments are as in `run_em_on_patterns`.
     """
     categories, counts = expected
     prevalence, table = np.empty(len(categories)), np.empty(counts.shape)
-    trace, log_likelihood, converged = [], -np.inf, False
-    for _ in range(max_iterations):
+    trace, log_likelihood, converged = [*begun], -np.inf, False
+    while len(trace) < max_iterations:
         log_prior = m_step(prior, categories, counts, prevalence, table)
         log_likelihood = expect(prevalence, table)
         trace.append(log_likelihood + log_prior)
@@ -207,6 +210,8 @@ def run_em(
             break
         if ended and len(trace) % ASKED_EVERY == 0 and ended(prevalence, table, trace[-1]):
             break
+        if passed and len(trace) < max_iterations:
+            passed(trace)
     return EmResult(prevalence, table, np.array(trace), log_likelihood, converged)
 
 

@@ -226,14 +226,14 @@ def annotation_columns(
             remedy="name the column of the raters: rater=..., or leave the attribute out",
             where="argument rater_attributes",
         )
-    _tell_synonyms({role: name for role, name in found.items() if asked[role] != name})
+    tell_synonyms({role: name for role, name in found.items() if asked[role] != name})
     columns = named_columns(frame, found)
     if missing == "error":
         return Columns(found, lambda name: replace(columns.take(name), fill_in=_DROP))
     return _without_empty(columns)
 
 
-def _tell_synonyms(found: Mapping[str, str]) -> None:
+def tell_synonyms(found: Mapping[str, str]) -> None:
     """Warn of columns that were found by a synonym."""
     if said := renamed_in_words(found):
         arguments = ", ".join(PYTHON.column(role, name) for role, name in found.items())

@@ -1,0 +1,228 @@
+"""EM over labels in files: runs that are kept as they go, and plausibilities that workers write.
+
+out/call.json       arguments of the call; another call is refused
+out/shards          labels as they were read, while the call lasts
+out/run-0.npz       state of each run of EM: the counts of its last iteration that was kept, or its result
+out/plausibility    a Parquet file for each file of labels
+out/estimate.npz    the result, after which shards and runs are removed
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import xarray as xr
+
+from ...models.data.label_shards import LabelShards
+from ..parallel.workers import AnyExecutor
+from ..storage.interruptions import Advice, adviser
+from ..storage.journal import read_journal, write_journal
+from ..storage.store import StoreLock
+from .em_search import Counts, Ended, InShards, Problem
+from .kernels.em import EmResult, run_em
+from .label_files import FileWork, InTheFiles, SharedLabels, file_work
+from .sharded_answers import LabelShard, Parameters, plausibility
+
+KEPT_EVERY = 5  # iterations
+MOST_NUMBERS = 100_000_000  # plausibilities of an estimate that a Dataset holds
+
+
+class InFiles(InShards):
+    """Labels in files that workers read and process."""
+
+    def __init__(self, work: FileWork, runs: "KeptRuns | None") -> None:
+        super().__init__(work)
+        self._files, self._kept, self._number = work, runs, 0
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a folder for runs and plausibilities."""
+        return self._kept is not None
+
+    def plausibility(self, run: EmResult) -> Any:
+        """Return p(true category | estimate, answers), left in the files."""
+        return InTheFiles(self._files, (run.prevalence, np.ascontiguousarray(run.table)))
+
+    def collected(self, run: EmResult) -> np.ndarray:
+        """Return p(true category | estimate, answers), shape (item, category)."""
+        return super().plausibility(run)
+
+    def write(self, run: EmResult, folder: Path) -> None:
+        """Have the plausibilities written, a file for each file of labels, which are not written again."""
+        labels = self._files.labels
+        parameters = run.prevalence, np.ascontiguousarray(run.table)
+        names = labels.names
+        if len({*names}) < len(names):
+            names = tuple(f"{number}-{name}" for number, name in enumerate(names))
+        tasks = (
+            (shard, parameters, labels.categories, str(folder / name))
+            for shard, name in zip(self._files.shards, names, strict=True)
+        )
+        for _ in self._files.workers.run(write_plausibility, tasks, self._files.named):
+            pass
+
+    def _run(self, start: Callable[[], Counts], problem: Problem, ended: Ended | None = None) -> EmResult:
+        """Run EM, or go on with it, or return what a call before has found."""
+        number, kept = self._number, self._kept
+        self._number += 1
+        if kept is None:
+            return super()._run(start, problem, ended)
+        found = kept.read(number)
+        if isinstance(found, EmResult):
+            return found
+        expected, trace = found or (start(), [])
+
+        def keep(trace: list[float]) -> None:
+            if len(trace) % KEPT_EVERY == 0:
+                kept.write_state(number, expected, trace)
+
+        result = run_em(self._e_step(expected), expected, *problem, ended, trace, keep)
+        kept.write_result(number, result)
+        return result
+
+
+def write_plausibility(shard: LabelShard, parameters: Parameters, categories: np.ndarray, path: str) -> None:
+    """Write p(true category | answers) of the items of a file, and the most plausible label, to Parquet."""
+    if os.path.exists(path):
+        return
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    own, _ = plausibility(shard, parameters)
+    best = arrow.DictionaryArray.from_arrays(own.argmax(axis=1).astype(np.int32), categories.tolist())
+    columns = {"item": np.load(shard.file("items")), "label": best.dictionary_decode()}
+    columns |= {f"plausibility_{name}": own[:, k] for k, name in enumerate(categories.tolist())}
+    partial = f"{path}.{uuid4().hex}"
+    parquet.write_table(arrow.table(columns), partial, use_dictionary=["label"])
+    os.replace(partial, path)
+
+
+class KeptRuns:
+    """Runs of EM in files, one for each start."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, number: int) -> EmResult | tuple[Counts, list[float]] | None:
+        """Return the result of a run; or, if it was stopped, its counts and trace; or None if it did not begin."""
+        if not (file := self._file(number)).exists():
+            return None
+        note, arrays = read_journal(file)
+        if "converged" not in note:
+            return (arrays["categories"], arrays["counts"]), arrays["trace"].tolist()
+        parts = arrays["prevalence"], arrays["table"], arrays["trace"]
+        return EmResult(*parts, note["log_likelihood"], note["converged"])
+
+    def write_state(self, number: int, counts: Counts, trace: list[float]) -> None:
+        """Keep the expected counts after an iteration, from which the next one follows."""
+        arrays = {"categories": counts[0], "counts": counts[1], "trace": np.array(trace)}
+        write_journal(self._file(number), {}, arrays)
+
+    def write_result(self, number: int, run: EmResult) -> None:
+        """Keep the result of a run."""
+        arrays = {"prevalence": run.prevalence, "table": run.table, "trace": run.trace}
+        note = {"log_likelihood": float(run.log_likelihood), "converged": run.converged}
+        write_journal(self._file(number), note, arrays)
+
+    def _file(self, number: int) -> Path:
+        return self._folder / f"run-{number}.npz"
+
+
+class EmFolder:
+    """Folder of a call of EM over files, with which the same call goes on."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._estimate = self.path / "estimate.npz"
+        self._call = self.path / "call.json"
+
+    def seed_of_call(self, arguments: Mapping[str, Any], random_seed: int | None) -> int:
+        """Return the seed of the call, which is recorded; raise if the folder is of another one."""
+        if self._call.exists():
+            begun = json.loads(self._call.read_text())
+            ours = {**arguments, "random_seed": begun["random_seed"] if random_seed is None else random_seed}
+            for name, value in json.loads(json.dumps(ours)).items():
+                if begun.get(name) != value:
+                    raise ValueError(
+                        f"{self.path} was begun with {name}={_brief(begun.get(name))}, not {_brief(value)}; ask for the same to "
+                        "go on with it, or name another folder"
+                    )
+            return begun["random_seed"]
+        if self.path.exists() and any(self.path.iterdir()):
+            raise ValueError(
+                f"{self.path} is no folder that this call has begun; name another folder, or an empty one"
+            )
+        seed = int(np.random.SeedSequence().generate_state(1)[0]) if random_seed is None else random_seed
+        self.path.mkdir(parents=True, exist_ok=True)
+        partial = self._call.with_suffix(".partial")
+        partial.write_text(json.dumps({**arguments, "random_seed": seed}, indent=1))
+        os.replace(partial, self._call)
+        return seed
+
+    def finished(self) -> xr.Dataset | None:
+        """Return the result of a call that has come to its end, else None."""
+        if not self._estimate.exists():
+            return None
+        note, arrays = read_journal(self._estimate)
+        data, coords = (
+            {name: (tuple(dims), arrays[name]) for name, dims in note[kind].items()}
+            for kind in ("data", "coords")
+        )
+        return xr.Dataset(data, coords, note["attrs"])
+
+    def finish(self, result: xr.Dataset) -> None:
+        """Write the result, and remove what only a call that goes on needs."""
+        data, coords = (
+            {str(name): list(map(str, own.dims)) for name, own in variables.items()}
+            for variables in (result.data_vars, result.coords)
+        )
+        arrays = {str(name): values.to_numpy() for name, values in result.variables.items()}
+        write_journal(self._estimate, {"data": data, "coords": coords, "attrs": dict(result.attrs)}, arrays)
+        shutil.rmtree(self.path / "shards", ignore_errors=True)
+        for left in [*self.path.glob("run-*.npz"), self.path / "lock"]:
+            left.unlink(missing_ok=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Context manager: no other process writes to the folder; a stop says how to go on."""
+        advice = Advice(
+            f"{self.path} keeps what was done",
+            "the same call goes on with it",
+            "the same command goes on with it",
+        )
+        lock = StoreLock(self.path / "lock", self.path)
+        lock.acquire()
+        try:
+            with adviser(lambda: advice):
+                yield
+        finally:
+            lock.release()
+
+
+def _brief(value: Any) -> str:
+    """Return a value in few letters."""
+    text = repr(value)
+    return text if len(text) < 60 else f"{text[:57]}..."
+
+
+@contextmanager
+def opened_files(
+    shards: LabelShards, executor: AnyExecutor, folder: str | Path | None, out: EmFolder | None
+) -> Iterator[tuple[SharedLabels, InFiles]]:
+    """Context manager: what the files share, and their labels for EM, in `out` if it is given."""
+    with out.locked() if out else nullcontext():
+        with file_work(shards, executor, folder, out.path / "shards" if out else None) as work:
+            labels = work.labels
+            if out:
+                (out.path / "plausibility").mkdir(exist_ok=True)
+            elif labels.n_items * len(labels.categories) > MOST_NUMBERS:
+                raise ValueError(
+                    f"the plausibilities of {labels.n_items:,} items are too many for one Dataset: pass out=, a folder to which "
+                    "workers write them"
+                )
+            yield labels, InFiles(work, KeptRuns(out.path) if out else None)
