@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..._messages import OUR_FILES
 from ...models.data.features import ItemFeatures, item_features
-from ...models.data.label_shards import LabelShards
+from ...models.data.label_shards import LabelShards, identity
 from ...models.data.labels import Labels
 from ...models.data.prior_arguments import default_confusion
 from ..diagnostics import EstimateWarning
@@ -204,7 +204,7 @@ def _of_files(
     """Estimate from labels in files, in a folder with which the same call goes on if `out` names one."""
     own = None if out is None else EmFolder(out)
     if own is not None:
-        random_seed = own.seed_of_call({"labels": shards.identity(), **options}, random_seed)
+        random_seed = own.seed_of_call({"labels": identity(shards), **options}, random_seed)
         if (done := own.finished()) is not None:
             return done
     with opened_files(shards, executor, folder, own) as (labels, em_data):

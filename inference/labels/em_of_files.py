@@ -144,16 +144,22 @@ class EmFolder:
     def seed_of_call(self, arguments: Mapping[str, Any], random_seed: int | None) -> int:
         """Return the seed of the call, which is recorded; raise if the folder is of another one."""
         if self._call.exists():
-            begun = json.loads(self._call.read_text())
-            ours = {**arguments, "random_seed": begun["random_seed"] if random_seed is None else random_seed}
+            try:
+                begun = dict(json.loads(self._call.read_text()))
+            except ValueError as problem:
+                raise ValueError(f"{self._call} is damaged ({problem}); name another folder") from None
+            ours = {
+                **arguments,
+                "random_seed": begun.get("random_seed", 0) if random_seed is None else random_seed,
+            }
             for name, value in json.loads(json.dumps(ours)).items():
                 if begun.get(name) != value:
                     raise ValueError(
                         f"{self.path} was begun with {name}={_brief(begun.get(name))}, not {_brief(value)}; ask for the same to "
                         "go on with it, or name another folder"
                     )
-            return begun["random_seed"]
-        if self.path.exists() and any(self.path.iterdir()):
+            return int(begun["random_seed"])
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise ValueError(
                 f"{self.path} is no folder that this call has begun; name another folder, or an empty one"
             )
@@ -184,8 +190,8 @@ class EmFolder:
         arrays = {str(name): values.to_numpy() for name, values in result.variables.items()}
         write_journal(self._estimate, {"data": data, "coords": coords, "attrs": dict(result.attrs)}, arrays)
         shutil.rmtree(self.path / "shards", ignore_errors=True)
-        for left in [*self.path.glob("run-*.npz"), self.path / "lock"]:
-            left.unlink(missing_ok=True)
+        for left in self.path.glob("run-*.npz"):
+            left.unlink()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -202,6 +208,8 @@ class EmFolder:
                 yield
         finally:
             lock.release()
+            if self._estimate.exists():
+                (self.path / "lock").unlink(missing_ok=True)
 
 
 def _brief(value: Any) -> str:

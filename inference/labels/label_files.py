@@ -22,7 +22,7 @@ import numpy as np
 
 from ..._messages import short_repr
 from ...models.data.errors import DataError
-from ...models.data.label_shards import LabelShards
+from ...models.data.label_shards import LabelShards, closed_set, labels_in
 from ...models.data.labels import expand_answers
 from ...models.distributions.marginal_labels_kernels import Answers
 from ..parallel.workers import AnyExecutor, Workers, workers_of
@@ -225,7 +225,7 @@ def _coded(shards: LabelShards, workers: Workers, folder: Path) -> FileWork:
     numbers = range(len(names))
     declared = shards.categories is not None
     tasks = ((shards, number) for number in numbers if not declared)
-    categories = shards.closed_set([*workers.ordered(LabelShards.labels_in, tasks, named)])
+    categories = closed_set(shards, [*workers.ordered(labels_in, tasks, named)])
     written = [LabelShard(str(folder), number, 0) for number in numbers]
     tasks = ((shards, shard, categories) for shard in written)
     found = [*workers.ordered(read_file, tasks, named)]

@@ -8,6 +8,7 @@ bit-identical for any number of workers and shards.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ import xarray as xr
 from scipy.special import gammaln, xlogy
 
 from ..._progress import step
+from ...models.data.label_shards import LabelShards, identity
 from ...models.data.labels import Labels, expand_answers
 from ...models.data.prior_arguments import positive_array
 from ...models.labels.observed import concentration_of_confusion, require_identified_raters
@@ -30,6 +32,7 @@ from ..runs.trees import attributes, label
 from ..storage.interruptions import adviser
 from ..storage.resumable_calls import (
     ARGUMENTS,
+    StoreRecord,
     digest_of,
     how_to_repeat,
     open_or_create_store,
@@ -39,6 +42,7 @@ from ..storage.store import DrawStore, allocated, read_draws, store_attrs
 from ..storage.untrusted_files import WRITTEN
 from .kernels.gibbs import FREE_ROWS, ConfusionPrior
 from .kernels.sharded import draw_parameters
+from .label_files import SharedLabels, file_work
 from .recognition import as_table
 from .sharded_answers import (
     LabelShard,
@@ -72,35 +76,42 @@ class DrawBatch:
 class PosteriorLayout:
     """Layout of the posterior tree for given labels, priors and length of the run."""
 
-    labels: Labels
+    labels: Labels | SharedLabels
     prior: ConfusionPrior
     chains: int
     draws: int
     thin: int
     dtype: str  # of the stored draws
 
+    @cached_property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.labels.items)
+
     @property
     def buffered(self) -> int:
         """Number of draws per chain that are written at a time."""
-        size = len(self.labels.items) * len(self.labels.categories) + WIDTH * self.prior.confusion.size
+        size = self.n_items * len(self.labels.categories) + WIDTH * self.prior.confusion.size
         return min(max(BUFFER // (self.chains * size), 1), self.draws)
 
     @property
     def chunks(self) -> dict[str, int]:
         """Chunk lengths of the stored arrays, by dim."""
         items = max(CHUNK // (self.buffered * len(self.labels.categories)), 1)
-        return {"chain": 1, "draw": self.buffered, "item": min(items, len(self.labels.items))}
+        return {"chain": 1, "draw": self.buffered, "item": min(items, self.n_items)}
 
     @cached_property
     def has_data(self) -> np.ndarray:
         """Mask of items with an answer or a gold label; only these have a log likelihood."""
+        if isinstance(self.labels, SharedLabels):
+            return self.labels.has_data
         answered = np.bincount(self.labels.annotation_item, minlength=len(self.labels.items)) > 0
         return answered | (self.labels.gold >= 0)
 
     def allocate(self, draws: int) -> DrawBatch:
         """Allocate a batch for some draws of all chains."""
         n, size = len(self.labels.categories), (self.chains, draws)
-        n_items, rows = len(self.labels.items), len(self.prior.confusion)
+        n_items, rows = self.n_items, len(self.prior.confusion)
         parameters = np.zeros((*size, n)), np.zeros((*size, rows, n))
         return DrawBatch(
             *parameters, np.zeros((*size, n_items, n), self.dtype), np.zeros((*size, n_items), self.dtype)
@@ -109,8 +120,10 @@ class PosteriorLayout:
     def allocated(self) -> dict[str, xr.Dataset]:
         """Return all groups at their final shapes, without allocating memory for the draws."""
         groups = self.of(self.allocate(1)) | {"sample_stats": xr.Dataset({"thinning": self.thin})}
-        tree = label(xr.DataTree.from_dict(groups | self._known()), self.labels)
+        tree = label(xr.DataTree.from_dict(groups | self._known()), self.labels, truth="category")
         labelled = {name: node.to_dataset() for name, node in tree.children.items()}
+        if isinstance(self.labels, SharedLabels):  # without answers the tree does not know who has any
+            labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=self.has_data)
         return allocated(labelled, {"chain": self.chains, "draw": self.draws})
 
     def of(self, batch: DrawBatch) -> dict[str, xr.Dataset]:
@@ -146,7 +159,9 @@ class PosteriorLayout:
         return {"constant_data": self._known()["constant_data"][["gold"]]}
 
     def _known(self) -> dict[str, xr.Dataset]:
-        """Return the groups that hold the data."""
+        """Return the groups that hold the data: of files, the gold labels, not the answers."""
+        if isinstance(self.labels, SharedLabels):
+            return {"constant_data": xr.Dataset({"gold": ("item", self.labels.gold)})}
         item, rater, given = expand_answers(self.labels)
         constant = {
             "annotation_item": ("annotation", item),
@@ -237,7 +252,7 @@ class SharedChains:
 
 
 def dawid_skene_gibbs(
-    labels: Labels,
+    labels: Labels | LabelShards,
     *,
     store: str | Path,
     executor: AnyExecutor = None,
@@ -260,31 +275,33 @@ def dawid_skene_gibbs(
 
     Parameters
     ----------
-    labels : Labels
-        Annotations of identified raters.
+    labels : Labels or LabelShards
+        Annotations of identified raters, or files of them, which workers read.
     store : path
         Zarr store to which draws are written as they are made; repeating the call resumes an interrupted run.
     executor : Executor, dask.distributed.Client or int, optional
         Where to draw the true categories: any object with ``submit``, or a number of processes; by default
-        one process per core. The draws do not depend on it.
+        one process per core, for files threads of this process. The draws do not depend on it.
     prevalence_concentration, confusion_concentration
         As for `models.dawid_skene`.
     draws, tune, chains, thin, random_seed, dtype, progressbar
         As for `sample`: `tune` and `thin` count sweeps.
     shards : int, optional
-        Number of shards; by default one per million answers. The draws do not depend on it.
+        Number of shards; by default one per million answers. The draws do not depend on it. Of files each is a shard.
     folder : path, optional
         Folder for the shards during the run, seen by all workers; by default one for temporary files.
 
     Returns
     -------
     DataTree
-        As returned by `sample`; read from the store lazily. Convergence is not checked: see `diagnose`.
+        As returned by `sample`; read from the store lazily. Convergence is not checked: see `diagnose`. Of labels in files
+        it has the bits that one table gives, but not the answers: no ``observed_data``, and of ``constant_data`` the gold labels.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, or the store holds another run or is damaged.
+        If an argument is out of range, or the store holds another run or is damaged; if files are damaged, as a `DataError`
+        that names file, row and column, or an item has rows in two.
 
     Warns
     -----
@@ -310,25 +327,50 @@ def dawid_skene_gibbs(
     """
     started = perf_counter()
     check_options(dtype, draws=draws, tune=tune, chains=chains, thin=thin, random_seed=random_seed)
-    require_identified_raters(labels, "dawid_skene_gibbs")
-    prior = _prior(labels, prevalence_concentration, confusion_concentration)
-    groups = PosteriorLayout(labels, prior, chains, draws, thin, dtype)
-    record = record_of_call(Path(store), _run_arguments(groups, tune), random_seed)
-    reason = "given the true categories, prevalence and confusion are conjugate"
-    attrs = attributes("dawid_skene", "gibbs", reason, record.seed) | {ARGUMENTS: record.text}
-    with open_or_create_store(Path(store), attrs, groups.allocated, groups.chunks) as kept:
-        if kept is not None:
-            with (
-                adviser(lambda: how_to_repeat(kept.path)),
-                label_work(labels, executor, shards, folder) as work,
-            ):
-                _draw(SharedChains(work, groups, record.seed), kept, tune, progressbar)
-            begun = {k: v for k, v in store_attrs(Path(store)).items() if k != WRITTEN}
-            kept.finish(begun | {"seconds": perf_counter() - started})
+    numbers = {"draws": draws, "chains": chains, "thin": thin, "dtype": dtype}
+    priors, path, bar = (prevalence_concentration, confusion_concentration), Path(store), progressbar
+    if not isinstance(labels, LabelShards):
+        require_identified_raters(labels, "dawid_skene_gibbs")
+        groups = PosteriorLayout(labels, _prior(labels, *priors), **numbers)
+        digests = {"labels": digest_of(picklable(labels).values), "prior": digest_of(groups.prior._asdict())}
+        record = record_of_call(path, _run_arguments(numbers, tune, digests), random_seed)
+        _fill(path, record, groups, label_work(labels, executor, shards, folder), tune, bar, started)
+        return read_draws(store)
+    if shards is not None:
+        raise ValueError("of labels in files each file is a shard: leave shards out")
+    given = {"prevalence": priors[0], "confusion": priors[1]}
+    prior = {name: None if own is None else np.asarray(own) for name, own in given.items()}
+    digests = {"labels": digest_of(identity(labels)), "prior": digest_of(prior)}
+    record = record_of_call(path, _run_arguments(numbers, tune, digests), random_seed)
+    if not path.exists() or WRITTEN in store_attrs(path):
+        with file_work(labels, executor, folder, None) as work:
+            groups = PosteriorLayout(work.labels, _prior(work.labels, *priors), **numbers)
+            _fill(path, record, groups, nullcontext(work), tune, bar, started)
     return read_draws(store)
 
 
-def _prior(labels: Labels, alpha: Any, beta: Any) -> ConfusionPrior:
+def _fill(
+    path: Path,
+    record: StoreRecord,
+    groups: PosteriorLayout,
+    opened: AbstractContextManager[LabelWork],
+    tune: int,
+    progressbar: bool,
+    started: float,
+) -> None:
+    """Draw into a store, which is made if it is missing, until it is finished."""
+    reason = "given the true categories, prevalence and confusion are conjugate"
+    attrs = attributes("dawid_skene", "gibbs", reason, record.seed) | {ARGUMENTS: record.text}
+    with open_or_create_store(path, attrs, groups.allocated, groups.chunks) as kept:
+        if kept is None:
+            return
+        with adviser(lambda: how_to_repeat(kept.path)), opened as work:
+            _draw(SharedChains(work, groups, record.seed), kept, tune, progressbar)
+        begun = {k: v for k, v in store_attrs(path).items() if k != WRITTEN}
+        kept.finish(begun | {"seconds": perf_counter() - started})
+
+
+def _prior(labels: Labels | SharedLabels, alpha: Any, beta: Any) -> ConfusionPrior:
     """Concentrations of the Dirichlet priors in the layout of the kernels."""
     n = len(labels.categories)
     prevalence = positive_array("prevalence_concentration", alpha, (n,))
@@ -336,11 +378,8 @@ def _prior(labels: Labels, alpha: Any, beta: Any) -> ConfusionPrior:
     return ConfusionPrior(np.array(prevalence, np.float64), as_table(confusion), FREE_ROWS)
 
 
-def _run_arguments(groups: PosteriorLayout, tune: int) -> dict[str, Any]:
+def _run_arguments(numbers: dict[str, Any], tune: int, digests: dict[str, str]) -> dict[str, Any]:
     """Arguments that determine the draws, with digests of the data and the prior."""
-    numbers = {name: getattr(groups, name) for name in ("draws", "chains", "thin", "dtype")}
-    data, prior = picklable(groups.labels).values, groups.prior._asdict()
-    digests = {"labels": digest_of(data), "prior": digest_of(prior)}
     return {"call": "dawid_skene_gibbs"} | numbers | {"tune": tune} | digests
 
 

@@ -182,32 +182,35 @@ class LabelShards:
         except DataError as error:
             raise error.moved(", ".join(filter(None, (path.name, error.where)))) from None
 
-    def labels_in(self, shard: int) -> list[Any]:
-        """Return the distinct cells of a file's column of labels, without empty ones, in no order."""
-        table = _read(self.files[shard], [self.columns["label"]]).unify_dictionaries()
-        return [cell for cell in table.column(0).unique().to_pylist() if not is_blank(cell)]
 
-    def closed_set(self, found: Sequence[Sequence[Any]]) -> np.ndarray:
-        """Return the categories, (category,): those declared, or else all labels `found` in the files."""
-        name = self.columns["label"]
-        cells = sorted({cell for own in found for cell in own}) or list(self.categories or ())
-        if not cells:
-            problem, remedy = "no file has a label", "check what wrote the files"
-            raise DataError(problem, column=name, remedy=remedy)
-        try:
-            return code_categories(Column(name, cells), self.categories)[0]
-        except DataError as error:
-            raise error.moved(f"column {short_repr(name)}") from None
+def labels_in(shards: LabelShards, shard: int) -> list[Any]:
+    """Return the distinct cells of a file's column of labels, without empty ones, in no order."""
+    table = _read(shards.files[shard], [shards.columns["label"]]).unify_dictionaries()
+    return [cell for cell in table.column(0).unique().to_pylist() if not is_blank(cell)]
 
-    def identity(self) -> dict[str, Any]:
-        """Return what the answers depend on: files with their sizes and times, columns and rules, for JSON."""
-        stats = [(path, path.stat()) for path in self.files]
-        return {
-            "files": [[path.name, stat.st_size, stat.st_mtime_ns] for path, stat in stats],
-            "columns": dict(self.columns),
-            "categories": None if self.categories is None else list(self.categories),
-            "missing": self.missing,
-        }
+
+def closed_set(shards: LabelShards, found: Sequence[Sequence[Any]]) -> np.ndarray:
+    """Return the categories, (category,): those declared, or else all labels `found` in the files."""
+    name = shards.columns["label"]
+    cells = sorted({cell for own in found for cell in own}) or list(shards.categories or ())
+    if not cells:
+        problem, remedy = "no file has a label", "check what wrote the files"
+        raise DataError(problem, column=name, remedy=remedy)
+    try:
+        return code_categories(Column(name, cells), shards.categories)[0]
+    except DataError as error:
+        raise error.moved(f"column {short_repr(name)}") from None
+
+
+def identity(shards: LabelShards) -> dict[str, Any]:
+    """Return what the answers depend on: files with their sizes and times, columns and rules, for JSON."""
+    stats = [(path, path.stat()) for path in shards.files]
+    return {
+        "files": [[path.name, stat.st_size, stat.st_mtime_ns] for path, stat in stats],
+        "columns": dict(shards.columns),
+        "categories": None if shards.categories is None else list(shards.categories),
+        "missing": shards.missing,
+    }
 
 
 # --- Files ---
