@@ -304,7 +304,7 @@ def test_a_killed_driver_goes_on_to_the_same_bits(files, tmp_path, executor):
     kills = 0
     for wanted in ("call.json", "run-0.npz", "run-2.npz"):
         driver = subprocess.Popen([sys.executable, str(script), str(files[0]), str(out), str(executor)])
-        until = time.monotonic() + 100
+        until = time.monotonic() + 600
         while not (out / wanted).exists() and driver.poll() is None and time.monotonic() < until:
             time.sleep(0.01)
         if driver.poll() is None:
