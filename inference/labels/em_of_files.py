@@ -137,7 +137,7 @@ class EmFolder:
     """Folder of a call of EM over files, with which the same call goes on."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._estimate = self.path / "estimate.npz"
         self._call = self.path / "call.json"
 
