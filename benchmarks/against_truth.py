@@ -19,18 +19,24 @@ classifier as one group.
 """
 
 import argparse
+import resource
 import warnings
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from raterzoo.models.labels.vote_correlation import correlation_evidence
 from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import binom
 
 __all__ = ["DESIGNS", "Design", "coverage_row", "estimates", "simulated", "summary"]
 
+DRAWS = {"draws": 300, "chains": 2}
+REPLICATES = 99  # of the checks; 200 by default
+CHECKED = 200  # simulations of a design whose joint posterior is checked
 NAMES = ("majority", "adjusted", "joint", "matrix", "gold")
 
 
@@ -110,10 +116,10 @@ def _fitted(model: Any, seed: int) -> Any:
     """Draw a posterior."""
     from raterzoo import inference
 
-    options: dict[str, Any] = {"draws": 300, "chains": 2, "log_likelihood": False, "progressbar": False}
+    options: dict[str, Any] = {"log_likelihood": False, "progressbar": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)
-        return inference.sample(model, random_seed=seed, **options)
+        return inference.sample(model, random_seed=seed, **DRAWS, **options)
 
 
 def _scored(tree: Any, predictions: Any, seed: int, source: str = "both") -> list[float]:
@@ -134,23 +140,106 @@ class Estimates(NamedTuple):
     independent: list[float]
     correlated: list[float]
     grouped: list[float] | None
-    alarm: bool
+    alarm: bool | None  # None: not checked
 
 
-def of_joint(design: Design, seed: int) -> Estimates:
-    """Return the joint estimates of one simulation."""
-    from raterzoo import evaluation, models
+class Posteriors(NamedTuple):
+    """Posteriors of people and classifiers by models of their errors."""
 
+    independent: Any
+    correlated: Any
+    grouped: Any | None  # judge and classifier share a guess
+
+
+THIN = 2  # sweeps per draw: those of `inference.sample` too, if it is told so
+
+
+class Samplers:
+    """Callable that draws the posteriors of a design's simulations, as `inference.sample` does with ``thin=THIN``.
+
+    Models are built for one simulation; others have their own answers, as the same raters answer the same items.
+    Dawid-Skene and correlated votes have the same draws of prevalence and confusion, which are made once. What
+    `inference.sample` does beside, such as a pilot run and a diagnosis of every quantity, is left out.
+    """
+
+    def __init__(self, seen: Any, shares: bool) -> None:
+        from raterzoo import models
+        from raterzoo.inference.labels.correlated_votes import read_correlated_votes
+        from raterzoo.inference.labels.shared_guess import constant_guess_prior, read_shared_guess
+        from raterzoo.inference.runs.trees import Completion
+
+        self._votes = models.correlated_votes(seen)
+        self._structure = read_correlated_votes(self._votes)
+        self._completed = [Completion(model) for model in (models.dawid_skene(seen), self._votes)]
+        self._guesses = None
+        if shares:
+            guesses = models.shared_guess(seen, "kind", ("person",))
+            law = read_shared_guess(guesses)
+            self._guesses = guesses, law, constant_guess_prior(guesses, law)
+            self._completed.append(Completion(guesses))
+
+    def __call__(self, seen: Any, seed: int) -> Posteriors:
+        """Draw the posteriors of labels by the same raters of the same items."""
+        from raterzoo.inference.labels.correlated_votes import begin_correlated_votes
+        from raterzoo.inference.labels.shared_guess import begin_shared_guess
+        from raterzoo.inference.runs.run import Draws
+        from raterzoo.models.distributions.marginal_labels_kernels import answer_codes
+
+        labels, (n, n_raters) = self._structure.labels, (len(seen.categories), len(seen.raters))
+        code = answer_codes(seen.annotation_rater, seen.label_code, n)
+        answers = labels.answers._replace(code=code)
+        plan = Draws(DRAWS["draws"], None, DRAWS["chains"], 1, seed, False, THIN, "float32", densities=False)
+        alone, prior = {"thinning": np.array(THIN)}, self._structure.prior
+        beta = prior.confusion.reshape(n_raters, n, n).swapaxes(1, 2)
+        evidence = correlation_evidence(seen, prior.prevalence, beta)
+        own = replace(
+            self._structure, labels=replace(labels, answers=answers), correlation=(evidence.a, evidence.b)
+        )
+        groups = begin_correlated_votes(own, self._votes, plan, alone).advance(plan.draws)
+        posterior = groups["posterior"]
+        independent = posterior.drop_vars(["vote_correlation", "independent_plausibility"])
+        independent = independent.assign(plausibility=posterior["independent_plausibility"])
+        found = [groups | {"posterior": independent}, groups]
+        if self._guesses is not None:
+            model, law, of_guesses = self._guesses
+            law = replace(law, answers=answers)
+            found.append(begin_shared_guess((law, of_guesses), model, plan, alone).advance(plan.draws))
+        trees = [done(own) for done, own in zip(self._completed, found, strict=True)]
+        for tree in trees:  # else those of the first simulation
+            observed = tree["observed_data"].to_dataset()
+            label = observed["observed_label"].copy(data=seen.label_code)
+            tree["observed_data"] = observed.assign(observed_label=label)
+        return Posteriors(trees[0], trees[1], trees[2] if self._guesses is not None else None)
+
+
+@lru_cache
+def samplers_of(design: Design) -> Samplers:
+    """Return the samplers of a design, built once in each process."""
+    _, labels, predictions = simulated(design, np.random.default_rng(0))
+    return Samplers(labels.with_predictions(predictions), design.copies is not None)
+
+
+def of_joint(design: Design, simulation: tuple[int, bool]) -> Estimates:
+    """Return the joint estimates of one simulation, given by its seed and whether the joint posterior is checked."""
+    from raterzoo import evaluation
+
+    seed, is_checked = simulation
     _, labels, predictions = simulated(design, np.random.default_rng(seed))
-    seen = labels.with_predictions(predictions)
-    joint = _fitted(models.dawid_skene(seen), seed)
-    alarm = not evaluation.model_checks(joint, "kind", random_seed=seed).attrs["fits"]
-    grouped = None
-    if design.copies is not None:
-        grouped = _scored(_fitted(models.shared_guess(seen, "kind", ("person",)), seed), predictions, seed)
-    correlated = _fitted(models.correlated_votes(seen), seed)
-    found = (_scored(tree, predictions, seed) for tree in (joint, correlated))
-    return Estimates(*found, grouped, alarm)
+    trees = samplers_of(design)(labels.with_predictions(predictions), seed)
+    own = predictions.sel(classifier=["net"])
+
+    def scored(tree: Any) -> list[float]:
+        drawn = evaluation.metric_draws(
+            evaluation.top_k_accuracy(1), tree, own, resamples=1, random_seed=seed, progressbar=False
+        )["both"].to_numpy()
+        return [float(drawn.mean()), *np.quantile(drawn, [0.05, 0.95]).tolist()]
+
+    grouped = None if trees.grouped is None else scored(trees.grouped)
+    alarm = None
+    if is_checked:
+        found = evaluation.model_checks(trees.independent, "kind", replicates=REPLICATES, random_seed=seed)
+        alarm = not found.attrs["fits"]
+    return Estimates(scored(trees.independent), scored(trees.correlated), grouped, alarm)
 
 
 def coverage_row(design: Design, found: list[Estimates]) -> list[str]:
@@ -165,7 +254,8 @@ def coverage_row(design: Design, found: list[Estimates]) -> list[str]:
         return [f"{covered:.3f}", f"{(mean - accuracy).mean():+.4f}", f"{(upper - lower).mean():.3f}"]
 
     by = Estimates(*map(list, zip(*found, strict=True)))
-    return [*cells(by.independent), f"{np.mean(by.alarm):.2f}", *cells(by.correlated), *cells(by.grouped)[:2]]
+    alarms = np.mean([alarm for alarm in by.alarm if alarm is not None])
+    return [*cells(by.independent), f"{alarms:.2f}", *cells(by.correlated), *cells(by.grouped)[:2]]
 
 
 def coverage(simulations: int, cores: int, only: str) -> None:
@@ -190,9 +280,11 @@ def coverage(simulations: int, cores: int, only: str) -> None:
     with ProcessPoolExecutor(cores) as pool:
         for k, (name, design) in enumerate(DESIGNS.items()):
             if only in name:
-                seeds = range(100_000 * k, 100_000 * k + simulations)
-                row = coverage_row(design, [*pool.map(partial(of_joint, design), seeds, chunksize=5)])
+                seeds = [(100_000 * k + s, s < CHECKED) for s in range(simulations)]
+                row = coverage_row(design, [*pool.map(partial(of_joint, design), seeds, chunksize=10)])
                 print(f"| {name} | {' | '.join(row)} |", flush=True)
+    spent = sum(resource.getrusage(own).ru_utime for own in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(f"{spent:,.0f} CPU s")
 
 
 def estimates(design: Design, seed: int) -> np.ndarray:
