@@ -34,9 +34,9 @@ from scipy.stats import binom
 
 __all__ = ["DESIGNS", "Design", "coverage_row", "estimates", "simulated", "summary"]
 
-DRAWS = {"draws": 300, "chains": 2}
+FEW: dict[str, int] = {"draws": 400, "chains": 1, "thin": 1}  # of the table: options of `inference.sample`
 REPLICATES = 99  # of the checks; 200 by default
-CHECKED = 200  # simulations of a design whose joint posterior is checked
+CHECKED = 100  # simulations of a design whose joint posterior is checked
 NAMES = ("majority", "adjusted", "joint", "matrix", "gold")
 
 
@@ -116,10 +116,10 @@ def _fitted(model: Any, seed: int) -> Any:
     """Draw a posterior."""
     from raterzoo import inference
 
-    options: dict[str, Any] = {"log_likelihood": False, "progressbar": False}
+    options: dict[str, Any] = {"draws": 300, "chains": 2, "log_likelihood": False, "progressbar": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)
-        return inference.sample(model, random_seed=seed, **DRAWS, **options)
+        return inference.sample(model, random_seed=seed, **options)
 
 
 def _scored(tree: Any, predictions: Any, seed: int, source: str = "both") -> list[float]:
@@ -151,11 +151,8 @@ class Posteriors(NamedTuple):
     grouped: Any | None  # judge and classifier share a guess
 
 
-THIN = 2  # sweeps per draw: those of `inference.sample` too, if it is told so
-
-
 class Samplers:
-    """Callable that draws the posteriors of a design's simulations, as `inference.sample` does with ``thin=THIN``.
+    """Callable that draws the posteriors of a design's simulations, as `inference.sample` does with the options `FEW`.
 
     Models are built for one simulation; others have their own answers, as the same raters answer the same items.
     Dawid-Skene and correlated votes have the same draws of prevalence and confusion, which are made once. What
@@ -188,8 +185,10 @@ class Samplers:
         labels, (n, n_raters) = self._structure.labels, (len(seen.categories), len(seen.raters))
         code = answer_codes(seen.annotation_rater, seen.label_code, n)
         answers = labels.answers._replace(code=code)
-        plan = Draws(DRAWS["draws"], None, DRAWS["chains"], 1, seed, False, THIN, "float32", densities=False)
-        alone, prior = {"thinning": np.array(THIN)}, self._structure.prior
+        plan = Draws(
+            FEW["draws"], None, FEW["chains"], 1, seed, False, FEW["thin"], "float32", densities=False
+        )
+        alone, prior = {"thinning": np.array(plan.thin)}, self._structure.prior
         beta = prior.confusion.reshape(n_raters, n, n).swapaxes(1, 2)
         evidence = correlation_evidence(seen, prior.prevalence, beta)
         own = replace(

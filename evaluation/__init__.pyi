@@ -70,5 +70,6 @@ from .uncertainty.classifiers import compare as compare
 from .uncertainty.classifiers import reliability_sweep as reliability_sweep
 from .uncertainty.intervals import metric_draws as metric_draws
 from .uncertainty.intervals import metric_intervals as metric_intervals
+from .uncertainty.predicted_features import prediction_features as prediction_features
 from .uncertainty.predictions import predictions_from_table as predictions_from_table
 from .uncertainty.rectified import rectified as rectified

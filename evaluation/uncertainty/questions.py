@@ -21,6 +21,7 @@ from ..._messages import OUR_FILES, SEEN_IN_PRIOR, first_reprs, short_repr
 from ..._rater_attributes import classifiers_of, posterior_with_attributes
 from ..truth.plausibility import Plausibility, UnknownTruth, plausibility_of, truth_of
 from .alignment import align
+from .predicted_features import labels_in_features
 
 ALONE = "predictions"  # rater of predictions without a name, as Labels.with_predictions calls it
 OPEN = "agreement with what the raters leave open"
@@ -149,13 +150,18 @@ def _answers_of(tree: xr.DataTree) -> SeenAnswers | None:
 
 def _question(tree: xr.DataTree, predictions: xr.DataArray, name: object, answers: SeenAnswers) -> str:
     """Return the question of the metrics of one classifier."""
-    if name not in answers.raters:
+    in_features = None if name in answers.raters else labels_in_features(tree, name)
+    if name not in answers.raters and in_features is None:
         others = first_reprs(answers.classifiers, 3)
         among = f", among them the classifiers {others}, but not this one" if answers.classifiers else ""
         return f"{OPEN}{among}; {TO_TRUTH}"
-    own = answers.rater == answers.raters.index(name)
     best = _best_labels(tree, predictions, name)
-    item, differ = answers.item[own], best[answers.item[own]] != answers.label[own]
+    if in_features is None:
+        own = answers.rater == answers.raters.index(name)
+        item, differ = answers.item[own], best[answers.item[own]] != answers.label[own]
+    else:
+        item = np.arange(len(best))
+        differ = (best < 0) | ~in_features[item, best]
     if differ.any():
         return (
             f"{OPEN}, among them other predictions of {short_repr(name)}, which differ for {len({*item[differ].tolist()}):,} "
