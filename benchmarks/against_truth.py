@@ -16,6 +16,9 @@ A simulation of 300 items takes about a second on one core.
 false too: items that all find hard, and a judge who repeats the classifier. With it stand how often a check of the joint
 posterior fails, the estimate by `correlated_votes`, and, where there is a judge, that by `shared_guess` with judge and
 classifier as one group.
+
+`python -m benchmarks.against_truth soft --simulations 100` compares what a classifier's labels tell of the truth with what
+its probabilities tell (`evaluation.prediction_features`).
 """
 
 import argparse
@@ -30,7 +33,7 @@ import numpy as np
 from raterzoo.models.labels.vote_correlation import correlation_evidence
 from scipy.optimize import brentq
 from scipy.special import expit
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 __all__ = ["DESIGNS", "Design", "coverage_row", "estimates", "simulated", "summary"]
 
@@ -286,6 +289,98 @@ def coverage(simulations: int, cores: int, only: str) -> None:
     print(f"{spent:,.0f} CPU s")
 
 
+SOFT = ("people", "labels", "probabilities", "mixed")
+
+
+class Soft(NamedTuple):
+    """Estimates by a classifier whose probabilities are known."""
+
+    log_score: np.ndarray  # of the truth of each item (item,)
+    claimed: float  # mean probability of the most probable category
+    right: float  # share of the items in which it is the truth
+    error: float  # of the classifier's estimated accuracy in these items
+
+
+def simulated_soft(
+    rng: np.random.Generator,
+    *,
+    items: int = 300,
+    people: int = 3,
+    prevalence: float = 0.5,
+    overconfidence: float = 1.0,
+) -> tuple[np.ndarray, Any, Any]:
+    """Return true categories (item,), labels of people who are right in .8, and probabilities (classifier, item, category).
+
+    The log odds of the classifier, before a factor of overconfidence, are calibrated and normal given the truth; its best label
+    is right in .824 of the items of equally frequent categories.
+    """
+    import xarray as xr
+    from raterzoo import models
+
+    distance = 2 * norm.ppf(Design().right_classifier)
+    truth = (rng.random(items) < prevalence).astype(int)
+    label = np.where(rng.random((items, people)) < Design().right_people, truth[:, None], 1 - truth[:, None])
+    log_odds = (2 * truth - 1) * distance**2 / 2 + distance * rng.normal(size=items)
+    p = expit(overconfidence * (log_odds + np.log(prevalence / (1 - prevalence))))
+    item, rater = np.indices(label.shape)
+    table = {"item": item.ravel(), "rater": np.array([f"person {k}" for k in range(people)])[rater.ravel()]}
+    labels = models.Labels.from_table(table | {"label": label.ravel()}, categories=range(2))
+    coords = {"classifier": ["net"], "item": labels.items, "category": [0, 1]}
+    dims = ("classifier", "item", "category")
+    return truth, labels, xr.DataArray(np.stack([1 - p, p], axis=-1)[None], coords, dims)
+
+
+def estimates_of_soft(truth: np.ndarray, labels: Any, predictions: Any, seed: int) -> list[Soft]:
+    """Return the estimates of `SOFT`: point estimates by people alone, with the classifier's labels, and with its probabilities.
+
+    The last one is wrong on purpose: how sure the classifier is of an item is that of another item with the same best label.
+    """
+    from raterzoo import evaluation, inference
+
+    best = predictions.to_numpy()[0].argmax(axis=1)
+    rng, place = np.random.default_rng(seed), np.arange(len(best))
+    for category in range(2):
+        place[best == category] = rng.permutation(place[best == category])
+    mixed = predictions.copy(data=predictions.to_numpy()[:, place])
+    joint = labels.with_predictions(predictions)
+    fits = [inference.dawid_skene_em(own, restarts=0) for own in (labels, joint)]
+    for own in (predictions, mixed):
+        features = evaluation.prediction_features(own)
+        fits.append(inference.dawid_skene_em(labels, features=features, restarts=0))
+    found, each = [], np.arange(len(truth))
+    for fit in fits:
+        p = fit["plausibility"].to_numpy()
+        right, error = (p.argmax(axis=1) == truth).mean(), p[each, best].mean() - (best == truth).mean()
+        found.append(Soft(np.log(p[each, truth]), p.max(axis=1).mean(), right, error))
+    return found
+
+
+def soft(simulations: int) -> None:
+    """Print what probabilities of a classifier tell beside its labels, for several designs."""
+    designs: dict[str, dict[str, Any]] = {
+        "three people": {},
+        "two people": {"people": 2},
+        "a category with a prevalence of .1": {"prevalence": 0.1},
+        "an overconfident classifier: log odds times three": {"overconfidence": 3.0},
+    }
+    print("| design | evidence | log score | claimed | right | bias of the accuracy | its error |")
+    print(f"|{'---|' * 7}")
+    for design, options in designs.items():
+        found = []
+        for seed in range(simulations):
+            data = simulated_soft(np.random.default_rng(seed), **options)
+            found.append(estimates_of_soft(*data, seed))
+        for k, name in enumerate(SOFT):
+            own = [run[k] for run in found]
+            score, error = (
+                np.mean([one.log_score.mean() for one in own]),
+                np.array([one.error for one in own]),
+            )
+            claimed, right = (np.mean([getattr(one, part) for one in own]) for part in ("claimed", "right"))
+            cells = f"{score:.3f} | {claimed:.3f} | {right:.3f} | {error.mean():+.4f} | {np.sqrt((error**2).mean()):.4f}"
+            print(f"| {design} | {name} | {cells} |", flush=True)
+
+
 def estimates(design: Design, seed: int) -> np.ndarray:
     """Return mean, lower and upper end (estimate, 3) by the estimates of `NAMES`, of one simulation."""
     import xarray as xr
@@ -338,7 +433,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("table", nargs="?", choices=["coverage"], help="of all designs")
+    parser.add_argument("table", nargs="?", choices=["coverage", "soft"], help="of all designs")
     parser.add_argument("--simulations", type=int, default=500)
     parser.add_argument("--cores", type=int, default=1, help="of the table")
     parser.add_argument("--only", default="", help="designs of the table whose names have this text")
@@ -347,6 +442,8 @@ def main() -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default)
     given = vars(parser.parse_args())
     table, simulations, cores, only = (given.pop(name) for name in ("table", "simulations", "cores", "only"))
+    if table == "soft":
+        return soft(simulations)
     if table:
         return coverage(simulations, cores, only)
     design = Design(**given)

@@ -27,6 +27,7 @@ from ..models.data.reading.frames import MAX_CHARACTERS, named_columns
 from ..models.data.reading.names import KINDS, Wording, missing_columns, resolved_names
 from ..models.data.reading.numbers import decimal_points, is_number, number_of
 from ..reports.settings import Groups, Settings
+from ..reports.wording import contradictions_in_words
 from .anonymity import Raters, may_show, without_named_columns, without_names
 from .exports import read_source, source_names
 from .terminal import print_note, print_text
@@ -370,6 +371,12 @@ def _cleaned(data: Any, settings: Settings, table: "_Read") -> Any:
             f"{repeated:,} of the {len(data):,} annotations repeat another of the same rater exactly, and are counted again; "
             "--drop-duplicates counts each once"
         )
+    if (
+        (other := data.contradictions())
+        and "count" not in table.header.found
+        and not settings.vote_covariates
+    ):
+        print_note(contradictions_in_words(other, len(data)))
     return data
 
 

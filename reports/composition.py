@@ -54,7 +54,7 @@ from .sections.scores import (
 from .sections.sensitivity import prior_part, sensitivity_sections
 from .sections.vote_covariates import favours_in_words
 from .study import Groups, Joint, Settings, Study
-from .wording import first_names, percent, percent_with_interval, with_interval
+from .wording import contradictions_in_words, first_names, percent, percent_with_interval, with_interval
 
 
 def headlines(sections: Sequence[Section]) -> list[str]:
@@ -540,6 +540,8 @@ def _summary_of(data: Any) -> str:
             f"{repeated:,} of the {len(data):,} annotations repeat another of the same rater exactly, and each is counted. "
             "If that is not meant, --drop-duplicates counts each once (in Python data.without_duplicates())."
         )
+    if other := data.contradictions():
+        notes.append(f"{contradictions_in_words(other, len(data))}.")
     for what in ("items", "raters", "categories"):
         groups = look_alikes(getattr(data, what, np.array([], int)))
         if groups:

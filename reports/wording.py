@@ -36,6 +36,14 @@ def with_interval(mean: float, lower: float, upper: float, digits: int = 3) -> s
     return f"{mean:z.{digits}f} ({interval(lower, upper, digits)})"
 
 
+def contradictions_in_words(number: int, of: int) -> str:
+    """Return a note on answers that contradict an earlier one of the same rater, without a full stop."""
+    return (
+        f"{number:,} of the {of:,} annotations contradict{'s' * (number == 1)} another of the same rater on the same item or "
+        "pair of items; all of them are counted, and no option chooses between them"
+    )
+
+
 def percent(probability: float) -> str:
     """Percentage of a probability; below .1 % and above 99.9 % only the bound is given."""
     if not math.isfinite(probability):

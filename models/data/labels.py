@@ -256,7 +256,8 @@ class Labels(Container):
             As by `evaluation.predictions_from_table`: labels (item, position), best first, "" for none; or scores,
             probabilities or booleans (item, category), -inf for none; perhaps with a dim ``classifier``, whose coordinate
             names the raters. Without one the rater is "predictions". Of each item the best label counts, ties by the order of
-            the categories: how probable a classifier says it is does not enter.
+            the categories: how probable a classifier says it is does not enter; it does as features of the items, see
+            `evaluation.prediction_features`.
         group : str, default "classifier"
             Value of the attribute for these classifiers, also of all other attributes of text.
         attribute : str, default "kind"
@@ -421,6 +422,26 @@ class Labels(Container):
         np.add.at(counts, (self.annotation_item, self.label_code), self.count)
         return counts
 
+    def contradictions(self) -> int:
+        """Count the labels other than the rater's first label of the item; 0 if the raters are anonymous.
+
+        Returns
+        -------
+        int
+            Number of such answers, exact repeats of one counted once.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"item": [1, 1, 1, 2], "rater": ["Ann"] * 4, "label": ["cat", "cat", "dog", "dog"]}
+        >>> models.Labels.from_table(table).contradictions()
+        1
+        """
+        if self.anonymous:
+            return 0
+        pair = self.annotation_item.astype(np.int64) * len(self.raters) + self.annotation_rater
+        return len(pair) - len(np.unique(pair))
+
     def _summary(self) -> dict[str, str]:
         n_items, n_raters, n_categories = map(len, (self.items, self.raters, self.categories))
         per_item = np.bincount(self.annotation_item, self.count, n_items).astype(int)
@@ -438,7 +459,10 @@ class Labels(Container):
         if n_raters:
             per_rater = np.bincount(self.annotation_rater, self.count, n_raters).astype(int)
             lines["answers by rater"] = range_of(per_rater)
-            lines["repeated answers"] = f"{self._n_repeats():,}"
+            other = self.contradictions()
+            lines["repeated answers"] = (
+                f"{self._n_repeats():,}" + f", {other:,} of them with another label" * (other > 0)
+            )
         if not self.identified:
             lines["NOT IDENTIFIED"] = "no item has two answers: only the prior says who errs, and how often"
         return lines

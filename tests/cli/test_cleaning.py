@@ -18,6 +18,11 @@ ROWS = [
     ("m2", "bob ", "ham "),
 ]
 ROWS += [("m3", "Ann", "ham"), ("m3", "Bob", "spam")]
+CHANGED = [
+    *ROWS,
+    ("m2", "Ann", "ham"),
+    ("m2", "Ann", "spam"),
+]  # an answer that contradicts the first, and one that repeats it
 TABLE = {name: [row[k] for row in ROWS] for k, name in enumerate(("item", "rater", "label"))}
 
 
@@ -37,6 +42,36 @@ def test_a_fit_says_what_it_counts_twice_and_apart(table, tmp_path):
         "--drop-duplicates counts each once",
     ):
         assert part in said(result), part
+
+
+def test_contradictions_are_told_apart_from_exact_repeats(tmp_path):
+    """One repeat was there before; of the two further answers one repeats exactly and one contradicts."""
+    cells = {name: [row[k] for row in CHANGED] for k, name in enumerate(TABLE)}
+    result = run("fit", write(tmp_path / "mail.csv", cells), "-o", tmp_path / "p.nc", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "2 of the 9 annotations repeat another of the same rater exactly" in said(result)
+    assert "1 of the 9 annotations contradicts another of the same rater on the same item" in said(result)
+    labels = models.Labels.from_table(cells)
+    assert "1 of the 9 annotations contradicts another" in _summary_of(labels)
+    assert "3, 1 of them with another label" in labels.report()
+    assert labels.without_duplicates().contradictions() == 1
+    assert models.Labels.from_table(TABLE).contradictions() == 0
+
+
+def test_a_vote_contradicts_another_whichever_item_is_on_the_left():
+    votes = [
+        ("Ann", "a", "b", "left"),
+        ("Ann", "b", "a", "right"),
+        ("Ann", "b", "a", "left"),
+        ("Bob", "b", "a", "left"),
+    ]
+    votes += [("Ann", "a", "b", "tie"), ("Ann", "a", "b", "tie")]
+    table = {name: [row[k] for row in votes] for k, name in enumerate(("rater", "left", "right", "winner"))}
+    found = models.Comparisons.from_table(table, rater="rater")
+    assert found.contradictions() == 2  # won by b, and a tie
+    assert "4, 2 of them with another winner" in found.report()
+    anonymous = models.Comparisons.from_table({k: v for k, v in table.items() if k != "rater"})
+    assert anonymous.contradictions() == 0
 
 
 def test_a_report_says_it_too():
