@@ -35,9 +35,11 @@ from .options import (
     Predictive,
     Prob,
     RaterAttributes,
+    SampleFile,
     SamplerOptions,
     Scheduler,
     Seed,
+    Sensitivity,
     SharingOptions,
     SourceOption,
     Subtypes,
@@ -494,6 +496,8 @@ def judge(
     *,
     people_column: PeopleColumn = None,
     fail_below: FailBelow = None,
+    sample: SampleFile = None,
+    sensitivity: Sensitivity = False,
     model: Annotated[
         str | None,
         typer.Option(
@@ -541,7 +545,9 @@ def judge(
     _check_header(answers, settings, column or [], predictions)
     from .judging import Asked, judge_files
 
-    judge_files((answers, predictions), column or [], settings, Asked(people, fail_below, out))
+    judge_files(
+        (answers, predictions), column or [], settings, Asked(people, fail_below, out, sample, sensitivity)
+    )
 
 
 @_command()

@@ -13,7 +13,7 @@ import numpy as np
 import typer
 import xarray as xr
 
-from .. import inference, models
+from .. import evaluation, inference, models
 from .._messages import first_reprs, short_repr
 from .._progress import step
 from ..evaluation.truth.matching import with_complement
@@ -29,7 +29,7 @@ from .exports import chosen_question
 from .fitting import build, draw, with_classifiers
 from .options import UNKNOWN_KIND
 from .section_files import write_numbers
-from .tables import read_annotations, read_predictions
+from .tables import read_annotations, read_predictions, read_sample
 from .terminal import print_table, print_text
 
 HEADING = "How good are the classifiers and the judges?"
@@ -45,6 +45,8 @@ class Asked(NamedTuple):
     people: tuple[str, str] | None  # column of the answers, and its value for people
     limit: float | None  # of the lower end of the accuracy against the truth
     out: Path | None  # .csv, .json or a folder
+    sample: Path | None = None  # table of how the items with people were chosen
+    sensitivity: bool = False  # to errors that judges and classifiers share
 
 
 def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Settings, asked: Asked) -> None:
@@ -55,6 +57,12 @@ def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Set
     """
     with step("Reading"):
         panel = _read(tables, columns, settings, asked.people)
+        if asked.sensitivity and (panel.role != PERSON).sum() < 2:
+            raise ValueError(
+                "--sensitivity: there is one judge or classifier, and nobody with whom it could share errors; leave it out"
+            )
+        if asked.sample is not None:
+            panel = replace(panel, sample=read_sample(asked.sample, panel.labels.items))
     settings = _with_groups(settings, panel)
     trees = {"all raters": _fitted(panel.labels, settings, panel)}
     if panel.names(JUDGE):
@@ -65,6 +73,10 @@ def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Set
     with step("Evaluating"):
         doubts = _unconverged(trees)
         sections, more = _sections(trees, panel, asked, settings.seed)
+    if asked.sensitivity:
+        section, unsure = _sensitivity(trees["all raters"], panel, settings)
+        sections.append(section)
+        doubts += unsure
     _show(panel, settings, sections)
     doubts += more
     if doubts or asked.limit is not None:
@@ -217,6 +229,25 @@ def _of_part(panel: Panel, settings: Settings, *roles: str) -> xr.DataTree:
         else:
             settings = replace(settings, model="dawid_skene", priors=priors)
     return _fitted(labels, settings, panel)
+
+
+def _sensitivity(joint: xr.DataTree, panel: Panel, settings: Settings) -> tuple[Section, list[str]]:
+    """Return the section on errors that judges and classifiers share, and a sentence if a fit of it has not converged."""
+    shared = _with_groups(replace(settings, model=SHARED), panel)
+    plain = replace(settings, model="dawid_skene", priors={})
+    trees = {"independent": joint if settings.model == plain.model else _fitted(panel.labels, plain, panel)}
+    if settings.model not in (plain.model, SHARED):
+        trees["chosen"] = joint
+    trees["shared"] = joint if settings.model == SHARED else _fitted(panel.labels, shared, panel)
+    predicted = panel.predicted_of(panel.labels.items)
+    found = {key: judging.scored(tree, predicted, settings.seed) for key, tree in trees.items()}
+    fits = {
+        key: bool(evaluation.model_checks(tree, panel.groups, random_seed=settings.seed).attrs["fits"])
+        for key, tree in trees.items()
+        if tree is not joint
+    }
+    fitted = {judging.SENSITIVITY[key]: tree for key, tree in trees.items() if tree is not joint}
+    return judging.sensitivity_section(found, fits), _unconverged(fitted)
 
 
 def _unconverged(trees: Mapping[str, xr.DataTree]) -> list[str]:

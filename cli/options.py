@@ -275,6 +275,21 @@ PeopleColumn = Annotated[
         "raters are judges. By default all raters are people.",
     ),
 ]
+SampleFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--sample",
+        help="Table of how the items with people were chosen, one row for each item: item, and of stratum, cluster and "
+        "probability (of being given to people) those that matter. By default a simple random sample.",
+    ),
+]
+Sensitivity = Annotated[
+    bool,
+    typer.Option(
+        "--sensitivity",
+        help="Also fit judges and classifiers who err independently, and who share a guess, and show both accuracies.",
+    ),
+]
 FailBelow = Annotated[
     float | None,
     number_option(

@@ -951,6 +951,40 @@ def read_item_groups(path: Path) -> "Groups | xr.DataArray":
     return xr.DataArray(np.array(group), {"item": np.array(item)}, ("item",))
 
 
+SAMPLE_ROLES = {"strata": "stratum", "clusters": "cluster", "sampling": "probability"}  # arguments -> columns
+
+
+def read_sample(path: Path, items: np.ndarray) -> "dict[str, xr.DataArray]":
+    """Read how items were chosen for people, as the arguments of `evaluation.rectified`, for all of `items` in their order."""
+    import xarray as xr
+
+    names = read_file(path).names
+    roles = {role: column for role, column in SAMPLE_ROLES.items() if column in names}
+    if "item" not in names or not roles:
+        raise ValueError(
+            f"{path}: expected a column 'item' and one of 'stratum', 'cluster' and 'probability'; the columns are "
+            f"{first_reprs(names)}"
+        )
+    table = _columns(path, ("item", *roles.values()))
+    ids = _texts(path, "item", table["item"])
+    _check_distinct(path, "item", ids)
+    place = {name: row for row, name in enumerate(ids)}
+    if missing := [name for name in items.tolist() if str(name) not in place]:
+        more = f" and {len(missing) - 1:,} more" if len(missing) > 1 else ""
+        raise ValueError(
+            f"{path}: there is no row for item {short_repr(missing[0])}{more}; every item needs one"
+        )
+    rows = [place[str(name)] for name in items.tolist()]
+    found = {}
+    for role, column in roles.items():
+        cells = table[column]
+        values = (
+            as_numbers(path, column, cells) if role == "sampling" else np.array(_texts(path, column, cells))
+        )
+        found[role] = xr.DataArray(values[rows], {"item": items}, ("item",))
+    return found
+
+
 def _columns(path: Path, needed: Sequence[str]) -> dict[str, list[Any]]:
     """Cells of the columns of a file of groups."""
     table = read_file(path)

@@ -82,6 +82,9 @@ def width() -> int:
     return _console.width
 
 
+LONGEST, NARROWEST = 20, 8  # characters of a cell of numbers that is not folded, and of a folded column
+
+
 def print_table(
     rows: Sequence[Mapping[str, object]],
     title: str = "",
@@ -91,19 +94,22 @@ def print_table(
 ) -> None:
     """Print a table of rows with the same keys.
 
-    `folds` is the only column that may be folded, all others being numeric; by default every column but the
-    first may be, except those in `whole`.
+    `folds` is the only column that may be folded, all others being numeric, or cells of more than `LONGEST` characters; by
+    default every column but the first may be, except those in `whole`.
     """
     table = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False)
     for name in rows[0]:
         number = all(isinstance(row[name], int | float | None) for row in rows)
+        longest = max(len(_cell(row[name])) for row in rows)
         if folds is not None:
             number = name != folds
         table.add_column(
             Text(name),
             justify="right" if number else "left",
             overflow="fold",
-            no_wrap=name in whole or (name == next(iter(rows[0])) if folds is None else number),
+            min_width=min(longest, NARROWEST) if name == folds else None,
+            no_wrap=name in whole
+            or (name == next(iter(rows[0])) if folds is None else number and longest <= LONGEST),
         )
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))

@@ -5,7 +5,7 @@ compared: of all, of people and judges without the predictions, and of people an
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from math import hypot
 from typing import Any
@@ -45,6 +45,8 @@ class Panel:
         Attribute of the raters, and its value for people.
     groups : str
         Attribute by which errors are shared.
+    sample : mapping of str to DataArray
+        How the items with people were chosen, as arguments of `evaluation.rectified`: strata, clusters, sampling.
     """
 
     labels: Labels
@@ -53,6 +55,7 @@ class Panel:
     kind: str
     people: str
     groups: str
+    sample: Mapping[str, xr.DataArray] = field(default_factory=dict)
 
     def names(self, role: str) -> list[str]:
         """Return the raters of a role."""
@@ -233,6 +236,42 @@ def below_in_words(found: xr.Dataset, limit: float) -> list[str]:
     ]
 
 
+# --- Sensitivity to shared errors ---
+
+SENSITIVITY = {
+    "independent": "independent (dawid_skene)",
+    "chosen": "as in the model above",
+    "shared": "a shared guess (shared_guess)",
+}
+
+
+def sensitivity_section(found: Mapping[str, xr.Dataset], checks: Mapping[str, bool]) -> Section:
+    """Return how the accuracies against the truth depend on errors that machines share.
+
+    `found` are results of `scored` by the key in `SENSITIVITY`, in order; `checks` says of some of them whether the model fits.
+    """
+    first = next(iter(found.values()))
+    rows, shown = [], []
+    for name in first["classifier"].to_numpy().tolist():
+        for key, own in found.items():
+            figures = {part: figures_of(own, name)[part] for part in ("mean", "lower", "upper")}
+            rows.append({"classifier": str(name), "errors": key, **figures})
+            cells = {"classifier": str(name), "errors of judges and classifiers": SENSITIVITY[key]}
+            ends = interval(figures["lower"], figures["upper"])
+            shown.append(cells | {"mean": figures["mean"], "90 % interval": ends})
+    text = (
+        "Accuracy against the truth if judges and classifiers err independently given the truth, and if they copy a guess of "
+        "their group as often as the answers say. Where these differ, the figure rests on the assumption, not on the data alone."
+    )
+    failed = [SENSITIVITY[key] for key, fits in checks.items() if not fits]
+    if failed:
+        text += f" A check of the model fails for the row {first_names(failed)}."
+    if passed := [SENSITIVITY[key] for key, fits in checks.items() if fits]:
+        text += f" No check fails for the row {first_names(passed)}."
+    given = {"file": "judge_sensitivity", "key": "sensitivity", "facts": {"fits": dict(checks)}}
+    return Section("If judges and classifiers share errors", text, rows=rows, shown=shown, **given)
+
+
 # --- What the judges add ---
 
 
@@ -334,13 +373,24 @@ def _rectified(
     rows = []
     for judge in complete:
         found = evaluation.rectified(
-            METRIC, tree, panel.predicted, counts[judge], probability=PROBABILITY, random_seed=seed
+            METRIC,
+            tree,
+            panel.predicted,
+            counts[judge],
+            probability=PROBABILITY,
+            random_seed=seed,
+            **panel.sample,
         )
         rows += [
             _rectified_row(judge, name, found.sel(classifier=name))
             for name in found["classifier"].to_numpy().tolist()
         ]
     return rows, ""
+
+
+def _strata_of(weight: xr.DataArray) -> list[str]:
+    """Return the strata along a coefficient, none without strata."""
+    return weight["stratum"].to_numpy().tolist() if "stratum" in weight.dims else []
 
 
 def _rectified_row(judge: str, classifier: object, found: xr.Dataset) -> dict[str, Any]:
@@ -351,8 +401,23 @@ def _rectified_row(judge: str, classifier: object, found: xr.Dataset) -> dict[st
         lower, upper = own["interval"].to_numpy().tolist()
         row |= {f"{start}mean": float(own["mean"]), f"{start}lower": lower, f"{start}upper": upper}
         row[f"{start}sd"] = float(own["sd"])
-    row |= {name: float(found[name]) for name in ("gain", "effective_items", "judge_weight")}
+    row |= {name: float(found[name]) for name in ("gain", "effective_items")}
+    weight = found["judge_weight"]  # by stratum, if there are strata
+    of_strata = {f"judge_weight {own}": float(weight.sel(stratum=own)) for own in _strata_of(weight)}
+    row |= of_strata or {"judge_weight": float(weight)}
     return row | {"note": str(found["note"].item())}
+
+
+def sample_in_words(sample: Mapping[str, xr.DataArray]) -> str:
+    """Return how the items with people were chosen, as --sample tells it."""
+    if not sample:
+        return "a simple random sample of all"
+    parts = [
+        "with the given probabilities" if "sampling" in sample else "",
+        f"from {len(np.unique(sample['strata'])):,} strata" if "strata" in sample else "",
+        f"in {len(np.unique(sample['clusters'])):,} clusters" if "clusters" in sample else "",
+    ]
+    return f"a random sample {', '.join(filter(None, parts))}"
 
 
 def _rectified_section(
@@ -372,8 +437,8 @@ def _rectified_section(
     n = int(heard.sum())
     text = (
         f"People answered {n:,} of {len(heard):,} items. The accuracy by the judge's labels of all is corrected by the items "
-        "with people: right however bad the judge, if these items are a random sample of all, and the model of people and "
-        f"classifiers holds. Items: as many with people alone would say as much; gain is their number divided by {n:,}."
+        f"with people: right however bad the judge, if these items are {sample_in_words(panel.sample)}, and the model of people "
+        f"and classifiers holds. Items: as many with people alone would say as much; gain is their number divided by {n:,}."
     )
     noted = groupby(
         sorted((row["note"], f"{row['judge']} and {row['classifier']}") for row in rows if row["note"]),

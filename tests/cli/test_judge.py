@@ -5,6 +5,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
+import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.cli import judging
 from raterzoo.reports.sections.judging import Panel, _difference_in_words
@@ -60,6 +61,14 @@ def files(simulated, tmp_path_factory):
         "same": predicted | {"classifier": ["gpt"] * 150},
         "short": {name: cells[:140] for name, cells in predicted.items()},
         "nameless": {name: predicted[name] for name in ("item", "category")},
+    }
+    hard = np.arange(150) % 3 == 0
+    sample = {"item": ITEMS[::-1], "stratum": np.where(hard, "hard", "easy").tolist()[::-1]}
+    sample["probability"] = np.where(hard, 0.6, 0.3).tolist()[::-1]
+    tables |= {
+        "sample": sample,
+        "short sample": {name: cells[:149] for name, cells in sample.items()},
+        "odd sample": {"item": ITEMS, "group": ["a"] * 150},
     }
     return {name: write(folder / f"{name}.csv", own) for name, own in tables.items()}
 
@@ -130,15 +139,19 @@ def test_the_numbers_are_those_of_the_functions(page, trees):
     assert found["accuracy"]["question_raters"].startswith("agreement with what the raters leave open")
 
 
-def test_what_the_judge_adds_is_that_of_the_functions(page, trees):
-    _, found = page
-    labels = trees["labels"]
+def judged_by_gpt(labels):
+    """Labels of all items by the judge."""
     only = labels.raters[labels.annotation_rater] == "gpt"
     label = labels.categories[labels.label_code[only]]
-    judged = evaluation.predictions_from_table(
+    return evaluation.predictions_from_table(
         {"item": labels.items[labels.annotation_item[only]], "category": label, "rank": [1] * 150},
         rank="rank",
     )
+
+
+def test_what_the_judge_adds_is_that_of_the_functions(page, trees):
+    _, found = page
+    judged = judged_by_gpt(trees["labels"])
     own = evaluation.rectified(ACCURACY, trees["people"], trees["predictions"], judged, random_seed=1)
     (row,) = found["judges"]["rectified"]["rows"]
     own = own.sel(classifier="net")
@@ -150,14 +163,28 @@ def test_what_the_judge_adds_is_that_of_the_functions(page, trees):
     assert not found["judges"]["differs"]
 
 
-def test_the_lower_end_of_the_accuracy_against_the_truth_decides(page, files):
+def test_the_lower_end_decides_and_a_sample_that_is_told_is_that_of_the_functions(
+    page, files, trees, tmp_path
+):
     result, found = page
     (lower,) = [row["lower"] for row in found["accuracy"]["rows"] if row["question"] == "truth"]
     assert "Every lower end of an accuracy against the truth reaches the limit 0.5." in said(result)
     limit = lower + 0.001
-    result = judge(files, "few", "net", *PEOPLE, *QUICK, "--fail-below", limit)
+    told = ("--fail-below", limit, "--sample", files["sample"], "--out", tmp_path / "judged.json")
+    result = judge(files, "few", "net", *PEOPLE, *QUICK, *told)
     assert result.exit_code == 1 and "Do not rely" not in said(result)
     assert f"accuracy against the truth, {lower:.3f}, is below the limit {limit:g}" in said(result)
+    assert "a random sample with the given probabilities, from 2 strata" in said(result)
+    (row,) = json.loads((tmp_path / "judged.json").read_text())["judges"]["rectified"]["rows"]
+    hard = trees["predictions"]["item"].str[1:].astype(int) % 3 == 0
+    design = {"strata": hard.astype(str), "sampling": xr.where(hard, 0.6, 0.3)}
+    judged = judged_by_gpt(trees["labels"])
+    asked = trees["people"], trees["predictions"], judged
+    own = evaluation.rectified(ACCURACY, *asked, **design, random_seed=1).sel(classifier="net")
+    plain = evaluation.rectified(ACCURACY, *asked, random_seed=1).sel(classifier="net")
+    means = [one["mean"].sel(estimate="rectified").item() for one in (own, plain)]
+    assert np.isclose(row["mean"], means[0]) and abs(means[0] - means[1]) > 0.003
+    assert np.isclose(row["judge_weight hard"], own["judge_weight"].sel(stratum="True"))
 
 
 def test_a_judge_that_copies_the_classifier_is_not_relied_on(files, tmp_path):
@@ -183,6 +210,21 @@ def test_a_judge_that_copies_the_classifier_is_not_relied_on(files, tmp_path):
 def test_the_remedy_for_a_judge_that_copies_passes_the_check(files):
     remedy = judge(files, "copied", "net", *PEOPLE, *QUICK, "--model", "shared_guess")
     assert "model shared_guess" in said(remedy) and "a check of the model fails" not in said(remedy)
+
+
+@pytest.mark.slow
+def test_the_sensitivity_to_shared_errors_is_that_of_both_models(files, tmp_path):
+    asked = ("--sensitivity", "--out", tmp_path / "judged.json")
+    result = judge(files, "copied", "net", *PEOPLE, *QUICK, *asked)
+    found = json.loads((tmp_path / "judged.json").read_text())["sensitivity"]
+    mean = {row["errors"]: row["mean"] for row in found["rows"]}
+    assert mean["independent"] > mean["chosen"] > mean["shared"]
+    assert found["fits"] == {"independent": False, "shared": True}
+    assert "A check of the model fails for the row independent (dawid_skene)." in said(result)
+    for model, key in (("dawid_skene", "independent"), ("shared_guess", "shared")):
+        judge(files, "copied", "net", *PEOPLE, *QUICK, "--model", model, "--out", tmp_path / f"{model}.json")
+        rows = json.loads((tmp_path / f"{model}.json").read_text())["accuracy"]["rows"]
+        assert [row["mean"] for row in rows if row["question"] == "truth"] == [pytest.approx(mean[key])]
 
 
 def test_few_draws_are_not_relied_on_and_without_a_column_all_are_people(files, tmp_path):
@@ -227,13 +269,26 @@ REFUSED = {
         "--groups-of-raters is not an option of the model correlated_votes, but of",
     ),
     "wide": (("all", "net", *PEOPLE, "--layout", "wide"), "--people-column"),
+    "a sample without an item": (
+        ("all", "net", *PEOPLE, "--sample", "short sample"),
+        "there is no row for item 'i000'",
+    ),
+    "a sample without a design": (
+        ("all", "net", *PEOPLE, "--sample", "odd sample"),
+        "expected a column 'item' and one of 'stratum', 'cluster' and 'probability'; the columns are 'item', 'group'",
+    ),
+    "nobody who could share": (
+        ("people", "net", "--sensitivity"),
+        "--sensitivity: there is one judge or classifier",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_bad_input_is_exit_code_2_and_names_the_remedy(files, name):
     asked, words = REFUSED[name]
-    result = judge(files, *asked)
+    named = (files[own] if own in ("short sample", "odd sample") else own for own in asked[2:])
+    result = judge(files, *asked[:2], *named)
     assert result.exit_code == 2 and words in said(result), said(result)
 
 
