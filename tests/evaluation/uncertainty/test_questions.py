@@ -1,5 +1,7 @@
 """Which question a metric answers: by a posterior of raters alone, or one that has seen the predictions."""
 
+import warnings
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -14,7 +16,7 @@ from raterzoo.evaluation.uncertainty.questions import (
     is_of_truth,
 )
 
-from benchmarks.against_truth import Design, Estimates, coverage_row, simulated, summary
+from benchmarks.against_truth import FEW, Design, Estimates, coverage_row, samplers_of, simulated, summary
 
 ITEMS, CATEGORIES = ["a", "b", "c"], ["x", "y"]
 ACCURACY = evaluation.top_k_accuracy(1)
@@ -213,3 +215,27 @@ def test_the_benchmark_counts_coverage_and_bias():
     row = summary(found, 0.8)[2]
     assert row["estimate"] == "joint" and row["coverage"] == 0.5
     assert row["bias"] == pytest.approx(-0.1) and row["width"] == pytest.approx(0.2)
+
+
+@pytest.mark.slow
+def test_the_samplers_of_the_table_of_coverage_draw_what_sample_draws():
+    """Models built for another simulation, and parts of `sample` left out, change no draw, check or interval."""
+    design = Design(people=2, items=60, prevalence=0.2, copies=0.5)
+    _, labels, predictions = simulated(design, np.random.default_rng(5))
+    seen = labels.with_predictions(predictions)
+    builders = (
+        models.dawid_skene,
+        models.correlated_votes,
+        lambda own: models.shared_guess(own, "kind", ("person",)),
+    )
+    for found, build in zip(samplers_of(design)(seen, 5), builders, strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+            drawn = inference.sample(build(seen), **FEW, random_seed=5, progressbar=False)
+        for group in ("posterior", "observed_data"):
+            own, expected = found[group].to_dataset(), drawn[group].to_dataset()
+            xr.testing.assert_identical(own[sorted(own)], expected[sorted(expected)])
+        again = [evaluation.metric_draws(ACCURACY, of, predictions, **DRAWN)["both"] for of in (found, drawn)]
+        np.testing.assert_array_equal(*again)
+        checks = [evaluation.model_checks(of, "kind", replicates=99, random_seed=1) for of in (found, drawn)]
+        xr.testing.assert_equal(*checks)
