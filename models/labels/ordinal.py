@@ -199,14 +199,14 @@ def _observe(labels: Labels, typical: Any, log_confusion: Any, grid: Nodes, rate
     joint = typical * grid.weight
     pm.Deterministic("prevalence", joint.sum(axis=1), dims="category")
     if (labels.gold >= 0).any():
-        by_state = pt.exp(pt.tile(log_confusion, (1, n, 1)))
+        by_state = cast(Any, pt.exp(pt.tile(log_confusion, (1, n, 1))))
         state, distinct_index = observe_state_labels(
             labels, joint.reshape((n * nodes,)), by_state, nodes, rater
         )
         state = state.reshape((-1, n, nodes))
         plausibility, location = state.sum(axis=2), state.sum(axis=1)
     else:
-        weight, confusion = pt.as_tensor(grid.weight), pt.exp(log_confusion)
+        weight, confusion = pt.as_tensor(grid.weight), cast(Any, pt.exp(log_confusion))
         location, distinct_index = observe_state_labels(labels, weight, confusion, nodes, rater)
         plausibility = location @ typical.T
     pm.Deterministic("plausibility", plausibility[distinct_index], dims=("item", "category"))
