@@ -47,12 +47,13 @@ def rankings(
     block_sizes: Sequence[int] | Sequence[Sequence[int]] = (1, 1),
     concentration: float = 1.0,
     log_worth: np.ndarray | None = None,
+    reliability: Sequence[float] | np.ndarray | None = None,
     random_seed: int | np.random.Generator,
 ) -> Simulated[PartialRankings]:
     """Simulate Plackett-Luce partial rankings: every rater ranks every item, by the item's worths.
 
     Worths are Gamma(concentration, 1); a rater draws an order of all categories and names those of the ranked
-    blocks.
+    blocks. A rater of reliability r sees the worths at the power r, as in `hierarchical_plackett_luce`.
 
     Parameters
     ----------
@@ -64,18 +65,22 @@ def rankings(
         Shape of the Gamma prior of each worth.
     log_worth : ndarray, shape (item, category), optional
         Log worths instead of draws from the prior; their shape replaces `items` and `categories`.
+    reliability : sequence of float, optional
+        Reliability of each rater, positive: large for one who ranks as the worths say, near 0 for one who guesses. Their
+        number replaces `raters`. By default all are 1.
     random_seed : int or numpy.random.Generator
         Seed, or generator.
 
     Returns
     -------
     Simulated
-        ``data``: PartialRankings; ``truth``: ``log_worth`` and ``plausibility``, shape (item, category).
+        ``data``: PartialRankings; ``truth``: ``log_worth`` and ``plausibility``, shape (item, category), and
+        ``reliability`` (rater) if it was given.
 
     Raises
     ------
     ValueError
-        If a block is empty or there are fewer categories than ranks.
+        If a block is empty, there are fewer categories than ranks, or a reliability is not a positive number.
 
     Examples
     --------
@@ -96,10 +101,22 @@ def rankings(
     structures = padded_sizes(block_sizes)
     if structures.sum(axis=1).max() > categories:
         raise ValueError(f"block_sizes={block_sizes!r} rank more than the {categories} categories")
+    truth = {"log_worth": log_worth, "plausibility": normalised(log_worth)}
+    if reliability is not None:
+        truth["reliability"] = _positive(reliability)
+        raters = len(truth["reliability"])
     item, rater = np.divmod(np.arange(items * raters), raters)
     sizes = structures[rng.integers(len(structures), size=len(item))]
-    data = draw_rankings(log_worth, item, rater, sizes, rng)
-    return Simulated(data, {"log_worth": log_worth, "plausibility": normalised(log_worth)})
+    power = truth["reliability"][rater] if "reliability" in truth else None
+    return Simulated(draw_rankings(log_worth, item, rater, sizes, rng, power), truth)
+
+
+def _positive(reliability: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Return the reliabilities of the raters (rater,), or raise."""
+    values = np.asarray(reliability, float)
+    if values.ndim != 1 or not len(values) or not ((values > 0) & (values < np.inf)).all():
+        raise ValueError(f"reliability={reliability!r} must be a positive number for each rater")
+    return values
 
 
 def padded_sizes(block_sizes: Sequence[int] | Sequence[Sequence[int]]) -> np.ndarray:
@@ -115,10 +132,19 @@ def padded_sizes(block_sizes: Sequence[int] | Sequence[Sequence[int]]) -> np.nda
 
 
 def draw_rankings(
-    log_worth: np.ndarray, item: np.ndarray, rater: np.ndarray, sizes: np.ndarray, rng: np.random.Generator
+    log_worth: np.ndarray,
+    item: np.ndarray,
+    rater: np.ndarray,
+    sizes: np.ndarray,
+    rng: np.random.Generator,
+    power: np.ndarray | None = None,
 ) -> PartialRankings:
-    """Draw a partial ranking per annotation (item, rater) by log_worth (item, category); block sizes end in zeros."""
-    order = draw_order(log_worth[item], rng)
+    """Draw a partial ranking per annotation (item, rater) by log_worth (item, category); block sizes end in zeros.
+
+    `power` (annotation,) is that of the worths, by default 1.
+    """
+    seen = log_worth[item] if power is None else power[:, None] * log_worth[item]
+    order = draw_order(seen, rng)
     annotation, category, rank = ranked_entries(order, sizes)
     table = {"item": item[annotation], "rater": rater[annotation], "category": category, "rank": rank}
     return PartialRankings.from_table(table, categories=range(log_worth.shape[1]))

@@ -379,7 +379,9 @@ def _rectified(
             counts[judge],
             probability=PROBABILITY,
             random_seed=seed,
-            **panel.sample,
+            sampling=panel.sample.get("sampling"),
+            strata=panel.sample.get("strata"),
+            clusters=panel.sample.get("clusters"),
         )
         rows += [
             _rectified_row(judge, name, found.sel(classifier=name))

@@ -136,3 +136,25 @@ def test_seed_gives_the_same_and_the_global_generator_is_left_alone(simulate):
 def test_block_sizes_that_cannot_be(sizes):
     with pytest.raises(ValueError, match="block_sizes="):
         simulators.rankings(categories=6, block_sizes=sizes, random_seed=1)
+
+
+def test_a_rater_sees_the_worths_at_the_power_of_his_reliability():
+    """Of two categories the first is best with probability w^r / (1 + w^r); all raters alike is the wrong twin."""
+    log_worth = np.tile(np.log([3.0, 1.0]), (4000, 1))
+    reliability = [0.25, 1.0, 3.0]
+    simulated = simulators.rankings(
+        log_worth=log_worth, reliability=reliability, block_sizes=(1,), random_seed=1
+    )
+    assert simulated.truth["reliability"].tolist() == reliability
+    first = simulated.data.category_code[simulated.data.block_start[:-1]] == 0
+    rater = simulated.data.raters[simulated.data.annotation_rater].astype(int)
+    share = np.array([first[rater == k].mean() for k in range(3)])
+
+    def z(powers):
+        p = 1 / (1 + 3.0 ** -np.array(powers))
+        return np.abs(share - p) / np.sqrt(p * (1 - p) / 4000)
+
+    assert z(reliability).max() < 4 and z([1.0, 1.0, 1.0]).max() > 8
+    for wrong in ([], [1.0, 0.0], [[1.0]], [np.inf]):
+        with pytest.raises(ValueError, match="must be a positive number for each rater"):
+            simulators.rankings(reliability=wrong, random_seed=1)
