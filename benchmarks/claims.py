@@ -16,6 +16,9 @@ import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.labels.kernels.effective_votes import effective_truth
 from raterzoo.inference.labels.recognition import as_table, read_labels
+from raterzoo.models.data.effective_votes import effective_power
+from raterzoo.models.data.prior_arguments import confusion_concentrations
+from raterzoo.models.labels import vote_correlation
 from raterzoo.reports.sections.vote_correlation import LOOK_INDEPENDENT
 
 SETS = ("bluebird", "temp", "cf", "dog")
@@ -176,7 +179,118 @@ def independent_raters() -> None:
         row(categories, answers, items, float(gap.mean()), float(gap.min()), *shares)
 
 
-PARTS: Mapping[str, Callable[[], None]] = {"public": public_sets, "independent": independent_raters}
+# --- Simulated crowds who share errors, at the posterior mode ---
+
+# how the raters of an item err: items hard for all; an attractor in .15 of the items, or in all to a degree of their own;
+# attractors that are the next category, or the most frequent one; not together
+ERRORS = ("hard", "tricky", "spread", "next", "frequent", "independent")
+# categories, answers an item, share of the first category (0: even)
+SHAPES = (
+    (2, 5, 0),
+    (2, 10, 0),
+    (4, 5, 0),
+    (8, 5, 0),
+    (5, 20, 0),
+    (2, 3, 0.88),
+    (2, 10, 0.9),
+    (4, 10, 0.7),
+    (8, 10, 0.5),
+)
+CONSTANT = (
+    0.005,
+    0.005,
+)  # residual correlation of independent raters, and its error, before it was simulated
+
+
+def crowd(errors: str, shape: tuple[int, int, float], seed: int, items: int = 600) -> tuple[Any, np.ndarray]:
+    """Return labels of 60 raters of unequal ability and diligence, a tenth of them spammers, and the truth."""
+    n, answers, first = shape
+    rng = np.random.default_rng(seed)
+    share = np.r_[first, np.full(n - 1, (1 - first) / (n - 1))] if first else np.full(n, 1 / n)
+    truth = rng.choice(n, items, p=share)
+    able, spams = np.clip(rng.normal(0.8, 0.08, 60), 1 / n + 0.05, 0.97), rng.random(60) < 0.1
+    often = rng.gamma(1.0, 1.0, 60) + 0.05
+    rater = np.array([rng.choice(60, answers, replace=False, p=often / often.sum()) for _ in range(items)])
+    right, other = able[rater], (truth + rng.integers(1, n, items)) % n
+    if errors == "hard":
+        log_odds = np.log(right / (1 - right) * (n - 1)) * np.exp(rng.normal(0, 1, items))[:, None]
+        right = np.exp(log_odds) / (np.exp(log_odds) + n - 1)
+    wrong = (truth[:, None] + rng.integers(1, n, rater.shape)) % n
+    label = np.where(rng.random(rater.shape) < right, truth[:, None], wrong)
+    drawn = {"tricky": 0.7 * (rng.random(items) < 0.15), "next": rng.beta(0.3, 1, items)}
+    drawn |= dict.fromkeys(("spread", "frequent"), rng.beta(0.4, 2, items))
+    attractor = {"next": (truth + 1) % n, "frequent": np.full(items, share.argmax())}.get(errors, other)
+    if errors in drawn:
+        label = np.where(rng.random(rater.shape) < drawn[errors][:, None], attractor[:, None], label)
+    label = np.where(spams[rater] & (rng.random(rater.shape) < 0.8), rng.integers(0, n, rater.shape), label)
+    table = {"item": np.repeat(np.arange(items), answers), "rater": rater.ravel(), "label": label.ravel()}
+    return models.Labels.from_table(table, categories=range(n)), truth
+
+
+def claims_of_crowd(labels: Any, truth: np.ndarray, seed: int) -> dict[str, dict[str, float]]:
+    """Return the claims by road, with parameters at the posterior mode and draws of the correlation."""
+    item, rater, label = vote_correlation.expand_answers(labels)
+    n, raters = len(labels.categories), len(labels.raters)
+    start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
+    codes = vote_correlation.answer_codes(rater, label, n)
+    answers = vote_correlation.Answers(start, codes, np.full(len(labels.items), -1))
+    beta = np.broadcast_to(confusion_concentrations(n), (raters, n, n)).astype(float)
+    prior = np.ones(n), beta.transpose(0, 2, 1).reshape(-1, n)
+    found = vote_correlation._fitted(answers, raters, prior)
+    rng = np.random.default_rng(seed)
+    simulated = vote_correlation._of_independent_raters(answers, found, prior, rng)
+    no_gold = np.zeros(len(vote_correlation.GRID) + 1)
+
+    def powers(expected: tuple[float, float]) -> np.ndarray:
+        own = vote_correlation._beta_of((found.residual, found.error), expected, no_gold, 0)
+        return effective_power(np.diff(start), rng.beta(own.a, own.b, (60, 1)))[..., None]
+
+    def plausibility(of_prevalence: Any, of_likelihood: Any) -> np.ndarray:
+        log_p = of_prevalence * found.log_prevalence + of_likelihood * found.log_p
+        p = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
+        return p / p.sum(axis=-1, keepdims=True)
+
+    constant, replicated = powers(CONSTANT), powers(simulated)
+    by_road = {
+        "dawid_skene": plausibility(1, 1)[None],
+        "power of the likelihood, a constant": plausibility(1, constant),
+        "power of the likelihood, replicates": plausibility(1, replicated),
+        "power of both, a constant": plausibility(constant, constant),
+        "correlated_votes": plausibility(replicated, replicated),
+    }
+    return {road: claim(p, truth) for road, p in by_road.items()}
+
+
+def crowds() -> None:
+    """Print claims on simulated crowds, by the kind of their errors and whether the categories are even."""
+    row("errors", "categories", "road", "gap", "mean of abs(gap)", "log loss", "right")
+    row(*["---"] * 7)
+    every: dict[str, list[dict[str, float]]] = {}
+    for errors in ERRORS:
+        for even in (True, False):
+            found: dict[str, list[dict[str, float]]] = {}
+            for shape in SHAPES:
+                if (shape[2] == 0) == even:
+                    for road, own in claims_of_crowd(*crowd(errors, shape, 1), 1).items():
+                        found.setdefault(road, []).append(own)
+                        every.setdefault(road, []).append(own)
+            _by_road((errors, "even" if even else "uneven"), found)
+    _by_road(("all", "all"), every)
+
+
+def _by_road(names: tuple[str, str], found: Mapping[str, list[dict[str, float]]]) -> None:
+    """Print a row for each road."""
+    for road, own in found.items():
+        of = {name: np.array([study[name] for study in own]) for name in ("gap", "log loss", "right")}
+        means = (of["gap"].mean(), np.abs(of["gap"]).mean(), of["log loss"].mean(), of["right"].mean())
+        row(*names, road, *map(float, means))
+
+
+PARTS: Mapping[str, Callable[[], None]] = {
+    "public": public_sets,
+    "independent": independent_raters,
+    "crowds": crowds,
+}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore", inference.ConvergenceWarning)
