@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
+from raterzoo.cli.fitting import build
+from raterzoo.cli.options import settings_of
+from raterzoo.cli.tables import read_annotations
 from raterzoo.reports.page import SCHEMA
 
 from tests.support.command_line import read, run, said, write
@@ -133,6 +136,9 @@ def test_keys_are_stable(found):
         assert names | {"title", "text", "rows"} <= set(found[key]), key
     assert found["data"]["items"] == N_ITEMS and found["model"]["reliability"] == 2
     assert found["versions"]["raterzoo"]
+    effective = found["sensitivity"]["effective_votes"]  # four rankings of each case
+    assert effective["answers"] == 4 and effective["effective_answers"] == pytest.approx(4 / (1 + 3 * 0.35))
+    assert "a reliability of 0.49 each. This report counts each as 2" in found["sensitivity"]["text"]
 
 
 def test_rows_are_those_of_the_tables(report, found):
@@ -221,6 +227,29 @@ def test_draws_that_did_not_converge_are_loud(tables, tmp_path):
     text, own = (out / "report.html").read_text(), json.loads((out / "report.json").read_text())
     assert own["convergence"]["converged"] is False and "NOT converged" in said(result)
     assert text.count('class="alarm"') == 2 and text.index("Do not rely") < text.index("<h2>")
+
+
+def test_effective_numbers_of_rankings_reach_the_model(tables):
+    settings = settings_of("rankings", None, {"reliability": "effective"}, draws=10, chains=1, seed=1)
+    data, _ = read_annotations(tables["rankings"], settings, [])
+    model = build(data, settings, settings.reliabilities[0])
+    assert model["reliability"].get_value() == pytest.approx(np.full(N_ITEMS * N_RATERS, 1 / (1 + 3 * 0.35)))
+    with pytest.raises(ValueError, match="an option of plackett_luce, not of prirn"):
+        settings_of("rankings", "prirn", {"reliability": "effective"}, draws=10, chains=1, seed=1)
+
+
+@pytest.mark.slow
+def test_a_report_of_effective_numbers_says_so(tables, tmp_path):
+    options = ("--reliability", "effective", "--draws", 100, "--chains", 2, "--out", tmp_path / "out")
+    result = run("report", tables["rankings"], *options)
+    assert result.exit_code == 0, result.output
+    own = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert own["model"]["reliability"] is None and "by their effective number" in own["model"]["text"]
+    assert (
+        "With a correlation of 0.35, the 4 rankings of a typical item count as 2.0"
+        in own["sensitivity"]["text"]
+    )
+    assert "reliability" not in own["sensitivity"]  # no draws of other reliabilities
 
 
 @pytest.mark.parametrize("options", [(), ("--model", "prirn"), ("--reliability", "1,2")])
