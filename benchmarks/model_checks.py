@@ -1,4 +1,7 @@
-"""False alarms and power of `evaluation.model_checks`. `python -m benchmarks.model_checks labels [--studies 400] [--first 1]`.
+"""False alarms, power and cost of `evaluation.model_checks`. `python -m benchmarks.model_checks labels [--studies 400] [--first 1]`.
+
+`python -m benchmarks.model_checks cost` prints CPU seconds of the fit by default, of Dawid-Skene, and of the checks, and the memory of the
+checks of five million answers.
 
 For each design of a kind of annotation: in how many simulated studies the verdict is that the model does not fit, and how
 often each check fails. Posteriors are short chains of the model that is checked.
@@ -20,11 +23,15 @@ posterior has reliability 3.
 
 import argparse
 import collections
+import os
+import resource
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
@@ -158,17 +165,83 @@ STUDIES: dict[str, dict[str, Callable[[int], Any]]] = {
 }
 
 
+SIZES = ((100, 5, 3, 3), (500, 8, 8, 3), (2000, 20, 5, 4), (10_000, 100, 5, 5))
+
+
+def of_cost() -> None:
+    """Print CPU seconds of fits and of their checks, by the number of answers, and memory."""
+    from raterzoo import evaluation, inference, models
+
+    options = {"cores": 1, "random_seed": 1, "progressbar": False}
+    for number, (items, raters, answers, categories) in enumerate((SIZES[0], *SIZES)):  # the first compiles
+        shape = {"items": items, "raters": raters, "answers": answers, "categories": categories}
+        model = models.dawid_skene(models.simulators.labels(random_seed=1, **shape).data)
+        began = time.process_time()
+        tree = inference.sample(model, **options)
+        fitted = time.process_time()
+        evaluation.model_checks(tree)
+        checked = time.process_time()
+        if number:
+            fit, checks = fitted - began, checked - fitted
+            print(
+                f"{items * answers:,} answers: fit {fit:.2f} CPU s, checks {checks:.2f}, a share of {checks / fit:.2f}"
+            )
+    tree = many_answers()
+    before, began = _peak(), time.process_time()
+    evaluation.model_checks(tree)
+    print(
+        f"5,000,000 answers: checks {time.process_time() - began:.1f} CPU s, peak {before:.2f} GB before, {_peak():.2f} GB after"
+    )
+
+
+def _peak() -> float:
+    """Return the largest memory of the process so far, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def many_answers(items: int = 500_000, answers: int = 10, raters: int = 1000) -> Any:
+    """Return a posterior, whose draws are all the truth, of two categories."""
+    import xarray as xr
+
+    rng = np.random.default_rng(1)
+    item, rater = np.repeat(np.arange(items), answers), rng.integers(0, raters, items * answers)
+    truth, right = rng.integers(0, 2, items), rng.beta(8, 2, raters)
+    label = np.where(rng.random(len(item)) < right[rater], truth[item], 1 - truth[item])
+    own = np.where(np.eye(2, dtype=bool), right[:, None, None], 1 - right[:, None, None])
+    draws, sample = (2, 100), ("chain", "draw")
+    posterior = xr.Dataset(
+        {
+            "confusion": (
+                (*sample, "rater", "category", "answer"),
+                np.broadcast_to(own, (*draws, raters, 2, 2)),
+            ),
+            "prevalence": ((*sample, "category"), np.full((*draws, 2), 0.5)),
+            "plausibility": ((*sample, "item", "category"), np.broadcast_to(0.5, (*draws, items, 2))),
+        },
+        {"rater": np.arange(raters), "category": [0, 1], "item": np.arange(items)},
+    )
+    codes = {"annotation_item": ("annotation", item), "annotation_rater": ("annotation", rater)}
+    groups = {"posterior": posterior, "constant_data": xr.Dataset(codes)}
+    groups["observed_data"] = xr.Dataset({"observed_label": ("annotation", label)})
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs = {"model": "dawid_skene"}
+    return tree
+
+
 def main(arguments: list[str]) -> None:
     """Print the share of studies that do not fit, by design."""
     from raterzoo import evaluation
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("kind", choices=list(STUDIES))
+    parser.add_argument("kind", choices=[*STUDIES, "cost"])
     parser.add_argument("--design", help="only designs with this text in their name", default="")
     parser.add_argument("--studies", type=int, default=400)
     parser.add_argument("--first", type=int, default=1, help="seed of the first study")
     chosen = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
+    if chosen.kind == "cost":
+        of_cost()
+        return
     for name, study in STUDIES[chosen.kind].items():
         if chosen.design not in name:
             continue
