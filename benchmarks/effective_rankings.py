@@ -38,7 +38,9 @@ def main(arguments: list[str]) -> None:
     rankings = cases(parser.parse_args(arguments).cases)
     number = np.bincount(rankings.annotation_item)
     print(f"{len(rankings.items)} cases, {number.mean():.1f} rankings each\n")
-    print("| rankings count as | reliability of each | top 1 | top 3 | over .95 sure of top 1 | R-hat |")
+    print(
+        "| rankings count as | reliability of each | the first | the three first | over .95 sure of the first | R-hat |"
+    )
     print("| --- | --- | --- | --- | --- | --- |")
     warnings.simplefilter("ignore", inference.ConvergenceWarning)
     ways = [(f"{r:g} each", {"reliability": r}) for r in RELIABILITIES]

@@ -1,7 +1,7 @@
-"""False alarms, power and cost of `evaluation.model_checks`. `python -m benchmarks.model_checks labels [--studies 400] [--first 1]`.
+"""False alarms, power and cost of `evaluation.model_checks`. `python -m benchmarks.model_checks labels [--studies 400]`.
 
-`python -m benchmarks.model_checks cost` prints CPU seconds of the fit by default, of Dawid-Skene, and of the checks, and the memory of the
-checks of five million answers.
+`python -m benchmarks.model_checks cost` prints CPU seconds of the fit by default, of Dawid-Skene, and of the checks, and the
+memory of the checks of five million answers.
 
 For each design of a kind of annotation: in how many simulated studies the verdict is that the model does not fit, and how
 often each check fails. Posteriors are short chains of the model that is checked.

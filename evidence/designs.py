@@ -15,6 +15,7 @@ __all__ = [
     "few_scores",
     "grouped_labels",
     "labels",
+    "many_comparisons",
     "many_labels",
     "many_scores",
     "predictions",
@@ -93,6 +94,14 @@ def comparisons() -> models.Comparisons:
     return models.Comparisons.from_table(
         {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
     )
+
+
+@cache
+def many_comparisons() -> models.Comparisons:
+    """Ten votes of each of three raters on every pair of four items."""
+    rows = [(r, i, j, "left") for r in range(3) for i in range(4) for j in range(i) for _ in range(10)]
+    names = ("rater", "left", "right", "winner")
+    return models.Comparisons.from_table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
 
 @cache

@@ -402,8 +402,8 @@ STUDIES: Mapping[str, Study] = {
         _predicted_rankings(4, "predictions of 3 items"),
         Study(
             "bradley_terry_with_taste",
-            "27 votes of 3 raters on 4 items, with ties and a taste that 2 raters share",
-            designs.comparisons,
+            "180 votes of 3 raters on 4 items, with ties and a taste that 2 raters share",
+            designs.many_comparisons,
             votes_with_taste,
             of_places("quality"),
             model="bradley_terry",

@@ -343,7 +343,7 @@ OF_PREDICTIONS = (
 
 OF_SHARING = (
     Twin("told the taste of other raters", "bradley_terry_with_taste", "nuts", "calibration",
-         told=lambda: studies.votes_with_taste(designs.comparisons(), "bba")),
+         told=lambda: studies.votes_with_taste(designs.many_comparisons(), "bba")),
     Twin("told the bias of other raters", "hierarchical_scores_with_shared_bias", "nuts", "calibration",
          told=lambda: studies.scores_with_shared_bias(designs.scores(), "babaa")),
     Twin("told that other raters copy each other", "shared_guess_of_learned_shares", "nuts", "calibration",
