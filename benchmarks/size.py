@@ -4,7 +4,9 @@ Binary answers of 1,000 raters, ten for each item, read from a frame in memory a
 of its own, after compilation; the memory is that of the whole process with its frame.
 """
 
+import os
 import resource
+import subprocess
 import sys
 import time
 import warnings
@@ -12,6 +14,8 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from importlib.util import find_spec
 from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -105,6 +109,106 @@ def peer(n: int) -> str:
     return f"{seconds:.2f} CPU s, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB"
 
 
+def peak() -> float:
+    """Return the peak memory of this process, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def posterior(n: int) -> str:
+    """Time a frame to the certainty of every item by the Gibbs posterior of Dawid and Skene's model, 4 x 500 draws."""
+    from raterzoo import evaluation, inference, models
+
+    frame = frame_of("pandas", answers(n, "integers", "sorted"))
+    warnings.simplefilter(
+        "ignore", inference.CostWarning
+    )  # that not all draws are kept, and how long it takes
+    quiet: dict[str, Any] = {"draws": 500, "random_seed": 1, "progressbar": False, "cores": 2}
+    few = models.dawid_skene(models.Labels.from_table(frame[:1000]))
+    inference.sample(few, keep="thinned", **quiet | {"draws": 20})  # compiles
+    labels, read = cpu(lambda: models.Labels.from_table(frame))
+    tree, drawn = cpu(lambda: inference.sample(models.dawid_skene(labels), **quiet))
+    found, told = cpu(lambda: evaluation.truth_certainty(tree))
+    sure = float(found["certainty"].mean())
+    verdict = inference.diagnose(tree).attrs["verdict"].partition(" over")[0]
+    said = f"{(read + drawn + told) / 60:.1f} CPU minutes, {peak():.2f} GB"
+    return f"{said}; mean certainty {sure:.3f}; {verdict}"
+
+
+def dermatology() -> str:
+    """Time `raterzoo report` of the dermatology set with predictions of four classifiers, by defaults."""
+    import pandas as pd
+
+    folder = os.environ.get("RATERZOO_DATA")
+    if not folder:
+        return "RATERZOO_DATA is not set"
+    frame = pd.read_csv(Path(folder) / "dermatology_ddx_long.csv")
+    table = pd.DataFrame(
+        {
+            "item": frame["case"],
+            "rater": frame["reader"],
+            "category": frame["condition"],
+            "rank": frame["block"] + 1,
+        }
+    )
+    rng, cases = np.random.default_rng(1), table["item"].unique()
+    guesses = pd.DataFrame(
+        [
+            (name, case, category, place)
+            for name in "ABCD"
+            for case in cases
+            for place, category in enumerate(rng.choice(419, 3, replace=False), 1)
+        ],
+        columns=["classifier", "item", "category", "rank"],
+    )
+    with TemporaryDirectory() as own:
+        paths = [f"{own}/{name}.csv" for name in ("annotations", "predictions", "categories")]
+        table.to_csv(paths[0], index=False)
+        guesses.to_csv(paths[1], index=False)
+        Path(f"{own}/categories.txt").write_text("\n".join(map(str, range(419))))
+        asked = ["--kind", "rankings", "--categories", f"{own}/categories.txt"]
+        few = [f"{own}/few.csv", f"{own}/guesses.csv"]
+        table[table["item"].isin(cases[:20])].to_csv(few[0], index=False)
+        guesses[guesses["item"].isin(cases[:20])].to_csv(few[1], index=False)
+        raterzoo = [str(Path(sys.executable).with_name("raterzoo")), "report"]
+        subprocess.run(
+            [*raterzoo, *few, *asked, "--out", f"{own}/few"], check=True, capture_output=True
+        )  # compiles
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            [*raterzoo, *paths[:2], *asked, "--out", f"{own}/out"], check=True, capture_output=True
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        size = sum(file.stat().st_size for file in Path(own, "out").rglob("*")) / 1e6
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"{seconds:.0f} CPU s, {after.ru_maxrss / 1e6:.2f} GB, {size:.0f} MB on disk"
+
+
+def ranked_items(n: int, keep: str) -> str:
+    """Time ranked items from their table to the numbers of a report, by two processes; a million are multiplied from `n`."""
+    from functools import partial
+
+    from raterzoo import inference, models
+
+    options: dict[str, Any] = {"raters": 5, "categories": 500, "block_sizes": (1,) * 5, "random_seed": 1}
+    data = models.simulators.rankings(items=n, **options).data
+    warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    asked: dict[str, Any] = {"keep": keep, "random_seed": 1, "progressbar": False}
+    build = partial(models.plackett_luce, reliability=1)
+    with TemporaryDirectory() as own:
+        few = data.select(items=data.items[:16])
+        inference.scatter(build, few, 2, store=f"{own}/few.zarr", **asked)  # compiles
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        inference.scatter(build, data, 2, store=f"{own}/run.zarr", **asked)
+        after = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        size = sum(file.stat().st_size for file in Path(own, "run.zarr").rglob("*") if file.is_file())
+    seconds = sum(b.ru_utime + b.ru_stime - a.ru_utime - a.ru_stime for a, b in zip(used, after, strict=True))
+    hours, gigabytes = seconds * 1e6 / n / 3600, size / n * 1e6 / 1e9
+    return (
+        f"{n:,} items: {1e3 * seconds / n:.1f} CPU ms and {size / n / 1e3:.1f} kB an item; a million: {hours:.1f} core-hours, "
+        f"{gigabytes:.1f} GB on disk"
+    )
+
+
 def row(what: str, function: Callable[..., str], *arguments: Any, limit: str = "") -> None:
     """Print a row, measured in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
@@ -120,3 +224,12 @@ if __name__ == "__main__":
         row(f"{library} frame to codes, {kind}, {order}", reading, n, library, kind, order, limit=limit)
     row("frame to estimate by defaults", estimate, n, limit="2.5 CPU s, 1.5 GB")
     row("the same by crowd-kit", peer, n)
+    row("the same to the certainty of every item, Gibbs, 4 x 500", posterior, n, limit="15 CPU minutes, 4 GB")
+    row(
+        "ranked items, 4 x 1,000 draws, keep='summary'",
+        ranked_items,
+        10_000,
+        "summary",
+        limit="4 core-hours, 20 GB",
+    )
+    row("dermatology: files to report with predictions", dermatology, limit="50 CPU s, 1.5 GB, 120 MB")

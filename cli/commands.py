@@ -357,9 +357,10 @@ def fit(
     )
     if len(settings.reliabilities) > 1:
         raise ValueError("--reliability: fit takes one; `raterzoo report` takes several")
-    if output.suffix == ".zarr" and keep not in (None, Keep.all):
+    divided = workers is not None or scheduler is not None
+    if output.suffix == ".zarr" and keep not in (None, Keep.all) and not divided:
         raise ValueError(
-            f"--keep {keep}: a .zarr store has all draws, written while sampling; name a .nc file"
+            f"--keep {keep}: a .zarr store has all draws, written while sampling; name a .nc file, or draw by --workers"
         )
     if predictive:
         _check_predictive(settings, output, keep)
@@ -367,12 +368,13 @@ def fit(
         _check_joint(settings, "--predictions")
     _check_header(annotations, settings, column or [], predictions)
     tables = annotations, predictions
-    if workers is not None or scheduler is not None:
+    if divided:
         if strict:
             raise ValueError("--strict: with --workers and --scheduler no verdict is given; leave it out")
         from .fitting import fit_divided
 
-        return fit_divided(tables, column or [], settings, output, workers=workers, scheduler=scheduler)
+        own = {"workers": workers, "scheduler": scheduler, "keep": keep}
+        return fit_divided(tables, column or [], settings, output, **own)
     from .fitting import fit_to_file
 
     _exit_unless(

@@ -114,10 +114,12 @@ def draw(
     log_likelihood: bool = True,
     store: Path | None = None,
     predictive: bool = False,
+    keep: str | None = None,
 ) -> dict[float, xr.DataTree]:
     """Sample the posterior of a model at every reliability of the settings.
 
-    With `store` the draws are written while sampling; the reliability must then be a single one.
+    With `store` the draws are written while sampling; the reliability must then be a single one. `keep` is what is kept of
+    the draws.
     """
     trees = {}
     for reliability in settings.reliabilities:
@@ -131,6 +133,7 @@ def draw(
                 chains=settings.chains,
                 log_likelihood=log_likelihood,
                 predictive=predictive,
+                keep=None if keep is None else str(keep),  # type: ignore[arg-type]
                 **stored(store),
             )
     return trees
@@ -205,7 +208,7 @@ def fit_to_file(
 
     `tables` are the annotations and perhaps predictions, whose classifiers become raters. A ``.zarr`` store is
     written while sampling, so that an interruption loses nothing. `keep` is the part that
-    is written to a ``.nc`` file, `predictive` whether annotations are simulated too.
+    is drawn into memory, and written to a ``.nc`` file, `predictive` whether annotations are simulated too.
     """
     if output.suffix not in (".nc", ".zarr"):
         raise ValueError(f"-o {output}: name a .nc or a .zarr file")
@@ -215,7 +218,7 @@ def fit_to_file(
         data, further = _read(tables, columns, settings)
         with private_stores(settings.anonymize):
             builder = partial(build, data, settings, tables=further)
-            (tree,) = draw(builder, settings, store=store, predictive=predictive).values()
+            (tree,) = draw(builder, settings, store=store, predictive=predictive, keep=keep).values()
         verdict = inference.diagnose(tree).attrs
         print_text(verdict["verdict"])
         if said := strength_in_words(tree):
@@ -262,11 +265,12 @@ def fit_divided(
     *,
     workers: int | None,
     scheduler: str | None,
+    keep: str | None = None,
 ) -> None:
     """Sample on several processes or machines, and write draws to a ``.zarr`` store as they arrive.
 
     The same command continues an interrupted fit. The data must then be the same, and anonymised data are
-    refused.
+    refused. `keep` is what the store keeps of the draws of each item.
     """
     if output.suffix != ".zarr":
         raise ValueError(f"-o {output}: --workers and --scheduler write a .zarr store as draws come")
@@ -306,10 +310,16 @@ def fit_divided(
     }
     with _executor(workers, scheduler) as executor:
         if own := entry.distributed_sampler:
+            if keep not in (None, "all"):
+                raise ValueError(
+                    f"--keep {keep}: the store of {settings.model} on several workers has all draws; leave --workers out, and "
+                    "one process keeps what is asked for"
+                )
             getattr(inference, own)(data, executor=executor, store=output, **options)
         else:
             builder = partial(build, settings=settings, reliability=settings.reliabilities[0])
-            inference.scatter(builder, data, executor, store=output, **options)
+            kept: Any = None if keep is None else str(keep)
+            inference.scatter(builder, data, executor, store=output, keep=kept, **options)
     print_text(f"wrote {output}")
 
 

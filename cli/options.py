@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 
 class Keep(StrEnum):
-    """Part of a posterior that is written."""
+    """Part of the draws that is kept."""
 
     all = "all"
     thinned = "thinned"
@@ -107,8 +107,9 @@ KeepOption = Annotated[
     Keep | None,
     typer.Option(
         "--keep",
-        help="Draws in the .nc file: all; thinned to 200 MB, but at least 100 of each chain; or a summary without draws. "
-        "Default all, above 200 MB thinned.",
+        help="What is kept of the draws: all; thinned, summaries of all draws of each item and up to 1,000 of the draws; or a "
+        "summary without draws of the items. Default all, and above 500 MB of draws (20 GB with --workers) thinned. A .nc file "
+        "above 200 MB is thinned further, to at least 100 draws of each chain.",
         **choice(Keep),
     ),
 ]

@@ -47,7 +47,9 @@ def make_report(
     `keep` is the part of the posterior that is written.
     """
     makers = {"comparisons": _of_votes, "scores": _of_scores}
-    report = makers.get(settings.kind, _of_truth)(annotations, sources, columns, settings)
+    report = makers.get(settings.kind, _of_truth)(
+        annotations, sources, columns, settings, drawn_for_report(keep)
+    )
     kept = kept_posterior(report.tree, keep)
     if kept.is_large:
         print_text(kept.in_words(out / kept.name))
@@ -59,7 +61,14 @@ def make_report(
     print_text(f"wrote {page}")
 
 
-def _of_votes(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
+def drawn_for_report(keep: str | None) -> str | None:
+    """Return what is kept of the draws while a report is made: its sections need some, also if none are written."""
+    return "thinned" if keep == "summary" else keep
+
+
+def _of_votes(
+    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings, keep: str | None
+) -> Report:
     """Fit comparisons and return the report on items and raters."""
     if sources.groups is not None:
         raise ValueError("--groups: comparisons have no categories to group; leave it out")
@@ -70,18 +79,20 @@ def _of_votes(annotations: Path, sources: Sources, columns: Sequence[str], setti
     if sources.predictions is not None:
         orders = read_orders(sources.predictions, [], votes.items, missing=settings.missing)
     model = build(votes, settings, 1.0, tables)
-    (tree,) = draw(lambda _: model, settings).values()
+    (tree,) = draw(lambda _: model, settings, keep=keep).values()
     return comparison_report(tree, votes, settings, orders, model)
 
 
-def _of_scores(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
+def _of_scores(
+    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings, keep: str | None
+) -> Report:
     """Fit scores and return the report on items, raters and sides of thresholds."""
     predicted = _predicted_sides(sources, settings)
     scores = read_annotations(annotations, settings, columns).data
     if predicted is not None:
         match_items(scores.items, predicted["item"].to_numpy())
     model = build(scores, settings, 1.0)
-    (tree,) = draw(lambda _: model, settings).values()
+    (tree,) = draw(lambda _: model, settings, keep=keep).values()
     with step("Evaluating"):
         return score_report(tree, scores, settings, predicted, sources.metrics, model)
 
@@ -103,7 +114,9 @@ def _predicted_sides(sources: Sources, settings: Settings) -> xr.DataArray | Non
     return predicted
 
 
-def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings) -> Report:
+def _of_truth(
+    annotations: Path, sources: Sources, columns: Sequence[str], settings: Settings, keep: str | None
+) -> Report:
     """Fit rankings or labels and return the report on the true categories."""
     predicted = None
     if sources.predictions:
@@ -119,10 +132,10 @@ def _of_truth(annotations: Path, sources: Sources, columns: Sequence[str], setti
         match_items(data.items, predicted["item"].to_numpy())
     tables = prior_tables(data, prior, settings)
     built = {own: build(data, settings, own, tables) for own in settings.reliabilities}
-    trees = draw(built.__getitem__, settings)
+    trees = draw(built.__getitem__, settings, keep=keep)
     joint = None
     if predicted is not None and settings.kind == "labels":
-        joint = joint_of(data, predicted, sources, settings, also_raters)
+        joint = joint_of(data, predicted, sources, settings, also_raters, keep)
     study = Study(data, settings, trees, predicted, tuple(sources.metrics), groups, joint)
     with step("Evaluating"):
         return truth_report(study, only_predicted, built[settings.reliabilities[0]])
@@ -134,6 +147,7 @@ def joint_of(
     sources: Sources,
     settings: Settings,
     also_raters: Sequence[str] = (),
+    keep: str | None = None,
 ) -> Joint:
     """Fit the model to the labels and, as answers of further raters, the predictions; or say why it cannot be."""
     if catalog[settings.model].raters_alike:
@@ -147,7 +161,7 @@ def joint_of(
         warnings.simplefilter("ignore", DataWarning)  # the same as of the labels alone
         model = build(seen, settings, settings.reliabilities[0])
         with step("Posterior of raters and classifiers"):
-            tree = next(iter(draw(lambda _: model, settings, log_likelihood=False).values()))
+            tree = next(iter(draw(lambda _: model, settings, log_likelihood=False, keep=keep).values()))
     return Joint(tree, model)
 
 

@@ -65,6 +65,7 @@ from .surveys.item_states.equivalence import posterior_power_curve as posterior_
 from .surveys.item_states.equivalence import posterior_survey_equivalence as posterior_survey_equivalence
 from .surveys.item_states.equivalence import survey_summary as survey_summary
 from .surveys.rater_groups import rater_equivalence as rater_equivalence
+from .truth.item_summaries import DrawsNotKept as DrawsNotKept
 from .uncertainty.adjusted import uncertainty_adjusted as uncertainty_adjusted
 from .uncertainty.classifiers import compare as compare
 from .uncertainty.classifiers import reliability_sweep as reliability_sweep

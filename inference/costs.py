@@ -78,11 +78,15 @@ class Cost:
 class Costs:
     """Estimates of one run; says at most once that it is large."""
 
-    def __init__(self, model: pm.Model, plan: Draws, in_store: bool = False) -> None:
+    def __init__(
+        self, model: pm.Model, plan: Draws, in_store: bool = False, kept_every: int | None = None
+    ) -> None:
         self.plan: Draws = plan
+        self.skipped: bool = False  # whether nothing is estimated
+        self._kept_every = kept_every  # of the draws of items; None: all are kept
         self._model, self._in_store = model, in_store
-        self._sizes, self._said = _sizes(model), False
-        self._trial: tuple[float, float, xr.Dataset] | None = None
+        self._sizes, self._said = sizes_of_draw(model), False
+        self._trial: tuple[float, float, xr.Dataset, bool] | None = None
 
     def in_double_precision(self) -> "Costs":
         """Return the estimates of the same run with draws in double precision: what was tried and said is not again."""
@@ -91,7 +95,7 @@ class Costs:
 
     def check_run(self, route: Route, tuning: Tuning | None = None) -> None:
         """Check a run of the model's own sampler, before or after its pilot run has found `tuning`."""
-        if self._is_small(1) or (route.method == "hmc" and tuning is None):
+        if self.skipped or self._is_small(1) or (route.method == "hmc" and tuning is None):
             return  # the start of HMC is most of what a trial of it would be
         self._check(self.of_run(route, tuning))
 
@@ -107,12 +111,18 @@ class Costs:
         plan, cpus = self.plan, _cpus(self.plan)
         if self._trial is None:
             self._trial = _trial(self._model, plan, route, tuning)
-        sweep, density, drawn = self._trial
+        sweep, density, drawn, by_items = self._trial
+        in_blocks = by_items and self._kept_every is not None
         sizes = {
             str(n): v.size / v.sizes["draw"] * _bytes_of_number(v.dtype, plan.dtype)
             for n, v in drawn.data_vars.items()
             if "draw" in v.dims
         }
+        if in_blocks:  # of items only the kept draws are in memory, and their summaries
+            of_items = [
+                str(n) for n, v in drawn.data_vars.items() if {*v.dims} & {"item", "candidate", "annotation"}
+            ]
+            sizes |= {n: sizes[n] / (self._kept_every or 1) for n in of_items if n in sizes}
         kept, largest = plan.chains * plan.draws, max(sizes, key=lambda name: sizes[name])
         thin = float(np.mean(tuning["thinning"])) if tuning and "thinning" in tuning else 1.0
         at_once = min(plan.chains, cpus)
@@ -128,7 +138,8 @@ class Costs:
                 memory = max(memory, kept * sum(sizes.values()) + DIAGNOSED_AT_ONCE * diagnosed)
         if route.method == "gibbs" and plan.thin == "pilot" and tuning is None:
             # two copies in double precision, and the ranks of its diagnosis
-            memory = max(memory, PILOT_CHAINS * PILOT_DRAWS * 2.5 * 8 * self._numbers)
+            held = 0 if in_blocks else self._numbers
+            memory = max(memory, PILOT_CHAINS * PILOT_DRAWS * 2.5 * 8 * held)
             pilot = PILOT_CHAINS * ((plan.tune or 200) + PILOT_DRAWS) * sweep / min(PILOT_CHAINS, cpus)
             seconds += pilot + _diagnosis_seconds(PILOT_CHAINS, PILOT_DRAWS, self._numbers) / cpus
         return Cost(memory, seconds, self._numbers, largest)
@@ -203,7 +214,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
-def _sizes(model: pm.Model) -> dict[str, int]:
+def sizes_of_draw(model: pm.Model) -> dict[str, int]:
     """Numbers in one draw of each free variable and deterministic."""
     lengths = {dim: len(names) for dim, names in model.coords.items() if names is not None}
     found = {}
@@ -233,15 +244,17 @@ def _memory_with_store(plan: Draws, sizes: dict[str, float], *, diagnosed: bool)
 
 def _trial(
     model: pm.Model, plan: Draws, route: Route, tuning: Tuning | None
-) -> tuple[float, float, xr.Dataset]:
-    """Return CPU seconds of a sweep of one chain, and of a draw besides its sweeps; and a few draws of all groups."""
-    few = replace(plan, chains=1, cores=1, tune=0, progressbar=False)
+) -> tuple[float, float, xr.Dataset, bool]:
+    """Return CPU seconds of a sweep of one chain, and of a draw besides; a few draws of all groups; whether in blocks."""
+    few, in_blocks = replace(plan, chains=1, cores=1, tune=0, progressbar=False), []
 
     def seconds(thin: int) -> tuple[float, dict[str, xr.Dataset]]:
         found = None  # HMC keeps its centre, and has its thinning there
         if tuning is not None and route.method == "hmc":
             found = {**tuning, "thinning": np.array(thin)}
-        return _seconds_of_draw(begin_run(model, replace(few, thin=thin), found, route))
+        run = begin_run(model, replace(few, thin=thin), found, route)
+        in_blocks.append(run.by_items is not None)
+        return _seconds_of_draw(run)
 
     (once, groups), (often, _) = seconds(1), seconds(TRIAL_THINNING)
     sweep = max(0.0, often - once) / (TRIAL_THINNING - 1)
@@ -250,7 +263,7 @@ def _trial(
         for group, own in groups.items()
         for name, values in own.data_vars.items()
     }
-    return sweep, max(0.0, once - sweep), xr.Dataset(arrays)
+    return sweep, max(0.0, once - sweep), xr.Dataset(arrays), in_blocks[0]
 
 
 def _seconds_of_draw(run: Run) -> tuple[float, dict[str, xr.Dataset]]:

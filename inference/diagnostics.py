@@ -4,8 +4,9 @@ Variables with items are summarised by item, at the worst element of the item; o
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations, product
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -100,6 +101,8 @@ def diagnose(
     doi:10.1214/20-BA1221. Betancourt (2016), Diagnosing suboptimal cotangent disintegrations,
     arXiv:1604.00695 (E-BFMI).
     """
+    if isinstance(tree, xr.DataTree) and DIAGNOSIS in tree.children:
+        return _of_all_draws(tree[DIAGNOSIS].to_dataset(), var_names, r_hat, ess)
     posterior = _posterior(tree, var_names)
     with_items, others = {}, {}
     for name, variable in posterior.data_vars.items():
@@ -108,10 +111,82 @@ def diagnose(
         found = _element_diagnostics(draws, r_hat, ess, threads)
         (with_items if has_items else others)[name] = _shape_of_draw(draws), found
     diagnosis = xr.Dataset(_by_item(with_items) | _by_element(others) | _nuts(tree) | _switching(posterior))
-    diagnosis.attrs = {"chains": posterior.sizes["chain"], "draws": posterior.sizes["draw"]}
-    diagnosis.attrs |= {"exact": int(tree.attrs.get("method") == "exact"), "r_hat": r_hat, "ess": ess}
+    sizes = {"chains": posterior.sizes["chain"], "draws": posterior.sizes["draw"]}
+    exact = {"exact": int(tree.attrs.get("method") == "exact")}
+    return _with_verdict(diagnosis, sizes | exact | {"r_hat": r_hat, "ess": ess})
+
+
+def _with_verdict(diagnosis: xr.Dataset, attrs: Mapping[str, Any]) -> xr.Dataset:
+    """Return a diagnosis with these attributes and its verdict."""
+    diagnosis = diagnosis.assign_attrs(attrs)
     converged, sentence = verdict(diagnosis)
     return diagnosis.assign_attrs(converged=int(converged), verdict=sentence)
+
+
+# --- Diagnosis of a tree that does not keep all draws: computed of all of them, block by block, and stored ---
+
+DIAGNOSIS = "diagnosis"  # group
+
+
+def by_blocks_of_items(
+    worst: Mapping[str, Mapping[str, np.ndarray]],
+    items: np.ndarray,
+    shared: xr.Dataset,
+    stats: Mapping[str, xr.Dataset],
+    attrs: Mapping[str, Any],
+    thresholds: tuple[float, float],
+) -> xr.Dataset:
+    """Return the diagnosis of variables of items, of which the worst is known, and of draws of what they share.
+
+    Shapes: worst: quantity -> statistic -> (item,). `stats`: group of the statistics of the sampler; `attrs`: chains, draws,
+    and whether draws are independent.
+    """
+    r_hat, ess = thresholds
+    coords = {"quantity": list(worst), "item": items if worst else np.empty(0, np.int64)}
+    shape = len(worst), len(coords["item"])
+    by_item = {
+        statistic: xr.DataArray(
+            np.reshape([own[statistic] for own in worst.values()], shape), coords, ("quantity", "item")
+        )
+        for statistic in SUMMARY
+    }
+    numeric = shared[[name for name in shared.data_vars if shared[name].dtype.kind in "biuf"]]
+    others = {}
+    for name, variable in numeric.data_vars.items():
+        draws = variable.transpose("chain", "draw", ...)
+        others[name] = _shape_of_draw(draws), _element_diagnostics(draws, r_hat, ess, None)
+    tree = xr.DataTree.from_dict(dict(stats))
+    found = xr.Dataset(by_item | _by_element(others) | _nuts(tree) | _switching(numeric))
+    return _with_verdict(found, {**attrs, "r_hat": r_hat, "ess": ess})
+
+
+def _of_all_draws(
+    stored: xr.Dataset, var_names: str | Sequence[str] | None, r_hat: float, ess: float
+) -> xr.Dataset:
+    """Return a stored diagnosis, of some variables or by other thresholds."""
+    found = stored.load()
+    if "element" not in found.dims:  # of items drawn in shards, which share nothing
+        found = found.assign(_by_element({}))
+    if var_names is not None:
+        names = [var_names] if isinstance(var_names, str) else list(var_names)
+        of_element = np.array([str(e).partition("[")[0] for e in found["element"].to_numpy()], str)
+        known = {*map(str, found["quantity"].to_numpy()), *of_element.tolist()}
+        if unknown := [name for name in names if name not in known]:
+            raise ValueError(f"var_names has {unknown[0]!r}, but the diagnosis holds {sorted(known)}")
+        found = found.isel(
+            quantity=np.isin(found["quantity"].to_numpy().astype(str), names),
+            element=np.isin(of_element, names),
+        )
+    if (r_hat, ess) != (found.attrs["r_hat"], found.attrs["ess"]):
+        for prefix, moving in (
+            ("", found["constant"] < found["elements"]),
+            ("element_", found["element_constant"] == 0),
+        ):
+            least = np.minimum(found[f"{prefix}ess_bulk"], found[f"{prefix}ess_tail"])
+            missed = ((found[f"{prefix}r_hat"] > r_hat) | ~(least >= ess)) & moving
+            failed = missed | (found[f"{prefix}not_finite"] > 0)
+            found = found.assign({f"{prefix}failed": failed.astype(np.int64)})
+    return _with_verdict(found, {**found.attrs, "r_hat": r_hat, "ess": ess})
 
 
 REMEDY = "Try more draws (draws=, thin=) or warm-up (tune=); inference.diagnose(tree) has every quantity"
@@ -155,7 +230,12 @@ def _element_diagnostics(
     matrix = draws.to_numpy().reshape(*draws.shape[:2], -1)
     if matrix.dtype not in (np.float32, np.float64):
         matrix = matrix.astype(np.float64)
-    reduction, bulk, tail, mcse = mixing_of(np.ascontiguousarray(matrix), threads)
+    return judged(matrix, mixing_of(np.ascontiguousarray(matrix), threads), r_hat, ess)
+
+
+def judged(matrix: np.ndarray, mixing: np.ndarray, r_hat: float, ess: float) -> dict[str, np.ndarray]:
+    """Diagnostics of every quantity and failure flags. Shapes: matrix (chain, draw, quantity), mixing of `mixing_of`."""
+    reduction, bulk, tail, mcse = mixing[:4]
     highest, lowest = matrix.max(axis=(0, 1)), matrix.min(axis=(0, 1))
     finite = np.isfinite(highest) & np.isfinite(lowest)  # NaN is both highest and lowest
     constant = highest == lowest
@@ -170,6 +250,11 @@ def _element_diagnostics(
         "failed": np.where(finite & (passed | constant), 0, 1),
         "not_finite": np.where(finite, 0, 1),
     }
+
+
+def worst_by_item(statistics: dict[str, np.ndarray], starts: np.ndarray) -> dict[str, np.ndarray]:
+    """Reduce the diagnostics of contiguous elements to the worst of each item; starts (item,), first element of each."""
+    return {name: reduce.reduceat(statistics[name], starts) for name, reduce in SUMMARY.items()}
 
 
 Diagnosed = dict[str, tuple[xr.DataArray, dict[str, np.ndarray]]]

@@ -14,6 +14,7 @@ from .._progress import Step, compiled_step, handed_over, step
 from .checkpoints import draw_into
 from .costs import Costs
 from .diagnostics import diagnose, warn_unless_converged
+from .kept_draws import ALL, Keep, Kept, Numbered, blocks_of, kept_groups, kept_of
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, check_nuts_options, draw_with_nuts, route_of
 from .nuts.stored_runs import draw_nuts_into
@@ -42,6 +43,7 @@ def sample(
     dtype: Literal["float32", "float64"] = "float32",
     log_likelihood: bool = True,
     predictive: bool = False,
+    keep: Keep | None = None,
     store: str | os.PathLike[str] | None = None,
     **nuts: Any,
 ) -> xr.DataTree:
@@ -94,6 +96,14 @@ def sample(
     predictive : bool, default False
         Whether to add a group ``posterior_predictive``: replicates of the data at 200 evenly spaced draws, those of
         `predict`, whose tree has log likelihoods for `arviz.loo_pit` too.
+    keep : {"all", "thinned", "summary"}, optional
+        What is kept of the draws. "all": every draw. "thinned": mean, quantiles, certainties, R-hat and ESS of all draws
+        of each item, in a group ``item_summary``, and every so many of the draws, 1,000 of all chains or fewer; what items
+        share, such as confusion matrices, at all draws, in ``shared_posterior``. "summary": no draws of the items. The
+        default is "all" up to .5 GB of draws and "thinned" above, which a `CostWarning` says. `raterzoo.evaluation` reads
+        the summaries, and says what it cannot answer without draws; `diagnose` is of all draws in any case. Gibbs of
+        rankings, of Dawid-Skene and its relatives, and of correlated votes then hold a block of items in memory; other
+        samplers hold all draws until they are summarised.
     store : path, optional
         New zarr store, such as "run.zarr", to which draws are written as they are made. If the process is
         interrupted, the store can be read, and `resume` draws the rest. The draws are the same as without a
@@ -105,15 +115,16 @@ def sample(
     -------
     DataTree
         Groups ``posterior``, ``sample_stats``, ``observed_data``, ``constant_data``, and ``log_likelihood`` and
-        ``log_prior`` where the model has them; ``posterior_predictive`` if asked for. Attributes: model, method,
-        versions, seed, duration in seconds.
+        ``log_prior`` where the model has them; ``posterior_predictive`` if asked for; ``item_summary``, ``diagnosis`` and
+        ``shared_posterior`` where not all draws are kept. Attributes: model, method, versions, seed, duration in seconds;
+        ``keep`` and ``kept_every`` where not all draws are kept.
 
     Raises
     ------
     ValueError
         If `method` does not fit the model (the message says why), a number is out of range, or the run needs more
         memory than the machine has available, unless the environment variable ``RATERZOO_MEMORY_GB`` allows it. With
-        `predictive`, if the model has no law of its answers, or there is a `store`.
+        `predictive`, if the model has no law of its answers, there is a `store`, or `keep` is "summary".
 
     Warns
     -----
@@ -121,7 +132,7 @@ def sample(
         If a quantity misses the thresholds of `diagnose`.
     CostWarning
         If the run takes more than 2 GB of memory or five minutes, by an estimate made before the first draw
-        from a few sweeps (for NUTS: from its gradient).
+        from a few sweeps (for NUTS: from its gradient); if not all draws are kept by default.
 
     Examples
     --------
@@ -139,7 +150,7 @@ def sample(
     numbers = {"draws": draws, "chains": chains, "thin": None if thin == "pilot" else thin, "cores": cores}
     check_options(dtype, **numbers, tune=tune, random_seed=random_seed)
     if predictive:
-        _check_predictive(model, store)
+        _check_predictive(model, store, keep)
     started = perf_counter()
     with graph_lock:
         route = route_of(model)
@@ -149,7 +160,8 @@ def sample(
     check_nuts_options(nuts)
     if nuts and chosen != "nuts":
         raise ValueError(f"{', '.join(nuts)}: only method='nuts' takes options of pymc.sample")
-    attrs = attributes(route.name, chosen, route.reason, seed)
+    kept = kept_of(keep, model, plan, in_store=store is not None)
+    attrs = attributes(route.name, chosen, route.reason, seed) | kept.attrs
     if chosen == "nuts":
         Costs(model, plan, in_store=store is not None).check_nuts()
     if store is not None:
@@ -163,9 +175,11 @@ def sample(
             with handed_over(NUTS_STARTS, shown=progressbar):
                 groups = draw_with_nuts(model, plan, nuts)
             groups["posterior"] = with_items_drawn(model, groups["posterior"], plan)
+            if kept is not ALL:
+                groups = kept_groups(model, plan, kept, blocks_of(model, groups), attrs)
             tree = Completion(model)(groups, computed=True)
         else:
-            tree = draw_compiled(model, plan, route)
+            tree = draw_compiled(model, plan, route, kept)
         tree.attrs |= attrs | {"seconds": perf_counter() - started}
     if chosen != "exact":  # independent draws need no convergence check
         with compiled_step("Checking convergence", shown=progressbar):
@@ -177,9 +191,13 @@ def sample(
     return tree
 
 
-def _check_predictive(model: pm.Model, store: str | os.PathLike[str] | None) -> None:
+def _check_predictive(model: pm.Model, store: str | os.PathLike[str] | None, keep: Keep | None) -> None:
     """Raise ValueError if replicates of the data could not be drawn after sampling."""
     require_replicates(model)
+    if keep == "summary":
+        raise ValueError(
+            "predictive=True: replicates are drawn given draws, of which keep='summary' keeps none; say keep='thinned'"
+        )
     if store is not None:
         raise ValueError(
             "predictive=True: a store holds no replicates; leave it out, and draw them from the tree by "
@@ -187,27 +205,57 @@ def _check_predictive(model: pm.Model, store: str | os.PathLike[str] | None) -> 
         )
 
 
-def draw_compiled(model: pm.Model, plan: Draws, route: Route) -> xr.DataTree:
-    """Draw by the model's own sampler; in double precision if single precision cannot hold the draws."""
-    costs = Costs(model, plan)
+def draw_compiled(
+    model: pm.Model,
+    plan: Draws,
+    route: Route,
+    kept: Kept = ALL,
+    *,
+    blocks: Numbered | None = None,
+    checked: bool = False,
+) -> xr.DataTree:
+    """Draw by the model's own sampler; in double precision if single precision cannot hold the draws.
+
+    `blocks` of items are those of `kept_groups`; `checked`: the cost of the run, a shard of one, is not estimated.
+    """
+    costs = Costs(model, plan, kept_every=kept.step if kept.keep == "thinned" else plan.draws)
+    if kept is ALL:
+        costs = Costs(model, plan)
+    costs.skipped = checked
     try:
-        groups = _drawn(model, costs, route)
+        groups = _drawn(model, costs, route, kept, blocks)
     except SinglePrecisionError:
-        groups = _drawn(model, costs.in_double_precision(), route)
+        groups = _drawn(model, costs.in_double_precision(), route, kept, blocks)
     with step("Completing the posterior", shown=plan.progressbar):
-        return Completion(model)(groups)
+        return Completion(model)(groups, computed=kept.keep == "summary")
 
 
 SECONDS = 1.0  # of a portion of the draws, or up to twice as much
 
 
-def _drawn(model: pm.Model, costs: Costs, route: Route) -> dict[str, xr.Dataset]:
-    """Set up the model's own sampler and make all draws."""
+def _drawn(
+    model: pm.Model, costs: Costs, route: Route, kept: Kept, numbered: Numbered | None
+) -> dict[str, xr.Dataset]:
+    """Set up the model's own sampler, make all draws, and return what is kept of them."""
     plan = costs.plan
     with compiled_step("Setting up the sampler", shown=plan.progressbar):
         costs.check_run(route)
         run = begin_run(model, plan, route=route)
         costs.check_run(route, run.tuning)
+    if kept is ALL:
+        return _all_draws(run, plan)
+    if run.by_items is None:
+        blocks = blocks_of(model, _all_draws(run, plan))
+    else:
+        with compiled_step("Drawing from the posterior", plan.draws, shown=plan.progressbar) as bar:
+            blocks = run.by_items(plan.draws, bar.advance)
+    n_items = len(model.coords.get("item") or ())
+    with compiled_step("Drawing and summarising item by item", n_items, shown=plan.progressbar) as bar:
+        return kept_groups(model, plan, kept, blocks, {"method": route.method}, bar.advance, numbered)
+
+
+def _all_draws(run: Run, plan: Draws) -> dict[str, xr.Dataset]:
+    """Make all draws in one piece."""
     if run.shows_progress:
         return run.advance(plan.draws)
     with compiled_step("Drawing from the posterior", plan.draws, shown=plan.progressbar) as bar:

@@ -259,7 +259,8 @@ class Report:
         keep : {"all", "thinned", "summary"}, optional
             Part of the posterior that is written: all draws; of each chain every n-th, at least 100, so that
             the file has at most 200 MB; or ``posterior_summary.nc`` without draws. By default all draws if
-            they take at most 200 MB, else thinned ones. The report is computed from all draws.
+            they take at most 200 MB, else thinned ones. The report is computed from all draws of the tree; of one that
+            `inference.sample` thinned, certainties and convergence are of all draws that were made.
 
         Returns
         -------

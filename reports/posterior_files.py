@@ -17,6 +17,7 @@ LEAST = 100  # draws of each chain that thinning keeps
 QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
 SUMMARY = "posterior_summary"
 PARTS = ("all", "thinned", "summary")
+SHARED, DIAGNOSIS, EVERY = "shared_posterior", "diagnosis", "kept_every"  # of `inference.sample` with keep=
 REPLICATES = "posterior_predictive"  # at few draws as it is: a check needs 99
 
 
@@ -30,6 +31,9 @@ class KeptPosterior:
     kept: int  # of each chain
     bytes: float  # of all draws
     bytes_kept: float
+    made: int | None = (
+        None  # draws of each chain of a tree that has summaries of all, and `draws` of them; None: it has all
+    )
 
     @property
     def name(self) -> str:
@@ -44,6 +48,8 @@ class KeptPosterior:
     def in_words(self, file: object) -> str:
         """Return what a file has of the posterior, and how to choose otherwise."""
         size = _megabytes(self.bytes)
+        if self.made is not None:
+            return self._in_words_of_summaries(file)
         if not self.kept:
             return (
                 f"{file} has mean, standard deviation, quantiles, R-hat and ESS of each quantity of the posterior, from all "
@@ -62,13 +68,27 @@ class KeptPosterior:
             'Python keep="all") writes them all, --keep summary none of them.'
         )
 
+    def _in_words_of_summaries(self, file: object) -> str:
+        """Return what a file has of a posterior with summaries of all draws."""
+        made = f"the {self.made:,} draws of each chain"
+        if not self.kept:
+            return (
+                f"{file} has mean, standard deviation, quantiles, certainties, R-hat and ESS of each item, from all of {made}, "
+                "and no draws of the items. --keep thinned (the default of large posteriors) has some."
+            )
+        return (
+            f"{file} has {self.kept:,} of {made}: {_megabytes(self.bytes_kept)}. Certainties, means of items and convergence are "
+            f"computed from all draws, metrics and figures from {self.draws:,} of each chain. --keep all (from Python "
+            'keep="all") keeps them all, --keep summary none of the items.'
+        )
+
     def write(self, tree: xr.DataTree, path: Path) -> None:
         """Write the kept part of a posterior as netCDF."""
         if not self.kept:
-            tree = summary_of(tree)
+            tree = summary_of(tree) if self.made is None else without_draws_of_items(tree)
         elif self.step > 1:
             tree = _thinned(tree, self.step)
-        write_posterior(tree, path)
+        write_posterior(tree, path, rounded=True)
 
 
 def kept_posterior(tree: xr.DataTree, keep: str | None = None) -> KeptPosterior:
@@ -78,6 +98,11 @@ def kept_posterior(tree: xr.DataTree, keep: str | None = None) -> KeptPosterior:
     """
     if keep is not None and keep not in PARTS:
         raise ValueError(f"keep={keep!r}: expected one of {', '.join(PARTS)}")
+    summarised = "keep" in tree.attrs
+    made = int(tree[DIAGNOSIS].attrs["draws"]) if summarised else None
+    if summarised and tree.attrs["keep"] == "summary":
+        size = sum(node.to_dataset(inherit=False).nbytes for node in tree.subtree)
+        return KeptPosterior("summary", 1, 0, 0, size, size, made)
     draws = tree["posterior"].sizes["draw"]
     sizes = {True: 0, False: 0}  # bytes of what thinning takes draws from, and of the rest
     for node in tree.subtree:
@@ -92,12 +117,12 @@ def kept_posterior(tree: xr.DataTree, keep: str | None = None) -> KeptPosterior:
         step = max(1, min(enough, draws // LEAST))
     kept = 0 if keep == "summary" else math.ceil(draws / step)
     size = fixed + drawn
-    return KeptPosterior(keep, step, draws, kept, size, fixed + drawn * kept / draws)
+    return KeptPosterior(keep, step, draws, kept, size, fixed + drawn * kept / draws, made)
 
 
 def _is_thinned(node: xr.DataTree, values: xr.Variable | xr.Dataset) -> bool:
     """Return whether thinning takes draws from values of a node."""
-    return "draw" in values.dims and node.name != REPLICATES
+    return "draw" in values.dims and node.name not in (REPLICATES, SHARED)
 
 
 def _thinned(tree: xr.DataTree, step: int) -> xr.DataTree:
@@ -108,6 +133,24 @@ def _thinned(tree: xr.DataTree, step: int) -> xr.DataTree:
         nodes[node.path] = own.isel(draw=slice(None, None, step)) if _is_thinned(node, own) else own
     found = xr.DataTree.from_dict(nodes)
     found.attrs["thinned"] = step
+    if EVERY in tree.attrs:
+        found.attrs[EVERY] = int(tree.attrs[EVERY]) * step
+    return found
+
+
+def without_draws_of_items(tree: xr.DataTree) -> xr.DataTree:
+    """Return a posterior that has summaries of its items, as `inference.sample` returns it with ``keep="summary"``."""
+    if tree.attrs["keep"] == "summary":
+        return tree
+    groups = {
+        name: node.to_dataset()
+        for name, node in tree.children.items()
+        if name not in ("posterior", SHARED, "log_likelihood", "log_prior", REPLICATES)
+    }
+    if SHARED in tree.children:
+        groups["posterior"] = tree[SHARED].to_dataset()
+    found = xr.DataTree.from_dict(groups)
+    found.attrs = {name: value for name, value in tree.attrs.items() if name != EVERY} | {"keep": "summary"}
     return found
 
 

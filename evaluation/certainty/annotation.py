@@ -13,6 +13,7 @@ import xarray as xr
 from ..._messages import OUR_FILES
 from ..calls import EvaluationError, check_whole
 from ..truth.groups import group_by_code
+from ..truth.item_summaries import is_of_category, mean_plausibility, stored_alternatives, stored_certainty
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of, truth_of
 from ..truth.top_labels import NO_LABEL, OtherAs, TopLabels, treatment_of_other
 
@@ -58,13 +59,17 @@ def truth_certainty(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.Dataset
     >>> found["label"].item(), round(found["certainty"].item(), 2)
     ('no', 0.75)
     """
-    plausibility = plausibility_of(tree)
+    mean = mean_plausibility(tree)
+    if mean is not None and is_of_category(mean):
+        return _most_probable(mean)  # of all draws, also of those that were not kept
+    plausibility = plausibility_of(tree) if mean is None else mean
     if "item" not in plausibility.dims:
         raise EvaluationError(
             "the tree has no plausibility (item, category); truth_certainty reads posteriors of models of labels"
         )
     said = "truth" in plausibility.attrs or isinstance(tree, xr.DataTree)  # an array may leave it out
-    if said and "draw" in plausibility.dims and truth_of(tree, plausibility) != "category":
+    drawn = "draw" in plausibility.dims or mean is not None
+    if said and drawn and truth_of(tree, plausibility) != "category":
         raise EvaluationError(
             "the plausibilities of this model are the truth itself, not the probability of one category; use annotation_certainty"
         )
@@ -75,7 +80,11 @@ def truth_certainty(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.Dataset
         plausibility.isel(item=slice(first, first + step)).mean(samples, dtype=float)
         for first in range(0, n_items, step)
     ]
-    probability = xr.concat(blocks, "item") if len(blocks) > 1 else blocks[0]
+    return _most_probable(xr.concat(blocks, "item") if len(blocks) > 1 else blocks[0])
+
+
+def _most_probable(probability: xr.DataArray) -> xr.Dataset:
+    """Return the most probable category of each item, and the probabilities of all (item, category)."""
     values = probability.transpose("item", "category").to_numpy()
     names = probability["category"].to_numpy()[values.argmax(axis=1)]
     found = {"label": ("item", names), "certainty": ("item", values.max(axis=1))}
@@ -143,6 +152,12 @@ def annotation_certainty(
     array([0.75])
     """
     check_whole("top", top, 1, remark=": a set has at least one label")
+    if groups is None and random_seed is None:
+        mean = mean_plausibility(tree)
+        if mean is not None and top == 1 and is_of_category(mean):
+            return truth_certainty(tree)["certainty"].rename("annotation_certainty")
+        if (counted := stored_certainty(tree, top, other)) is not None:
+            return counted
     view = Plausibility.of(tree)
     other = treatment_of_other(view, other)
     if groups is not None and top != 1:
@@ -156,10 +171,10 @@ def annotation_certainty(
         return _certainty_of_groups(view, groups, other, random_seed).assign_attrs(note)
     labels = TopLabels(view, other)
 
-    def largest_count(block: Block, rng: np.random.Generator) -> np.ndarray:
-        return _largest_count(_set_keys(labels.draw(block, top, rng)))
+    def of_block(block: Block, rng: np.random.Generator) -> np.ndarray:
+        return largest_counts(labels, block, top, rng)
 
-    certainty = np.concatenate(view.map_blocks(largest_count, random_seed)) / view.n_samples
+    certainty = np.concatenate(view.map_blocks(of_block, random_seed)) / view.n_samples
     return xr.DataArray(certainty, {"item": view.items}, ("item",), "annotation_certainty", note)
 
 
@@ -220,15 +235,15 @@ def plausible_labels(
     ([[['x'], ['y']]], array([[0.75, 0.25]]))
     """
     check_whole("top", top, 1, remark=": a set has at least one label")
+    if top == 1 and random_seed is None and (counted := stored_alternatives(tree, other)) is not None:
+        return counted
     view = Plausibility.of(tree)
     labels = TopLabels(view, treatment_of_other(view, other), identify=False)
 
-    def alternatives(block: Block, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
-        codes = labels.draw(block, top, rng)
-        cells = np.split(view.code[block.cells], view.start[block.items][1:] - block.cells.start)
-        return [_alternatives(codes[:, i], own, labels.n_codes) for i, own in enumerate(cells)]
+    def of_block(block: Block, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+        return alternatives(labels, block, top, rng)
 
-    found = list(chain.from_iterable(view.map_blocks(alternatives, random_seed)))
+    found = list(chain.from_iterable(view.map_blocks(of_block, random_seed)))
     unnamed = labels.n_codes + 1 - len(view.categories)
     names = np.array([*view.categories.tolist(), *[OTHER] * unnamed, ""])
     probability = np.zeros((len(found), max(len(count) for _, count in found)))
@@ -239,6 +254,20 @@ def plausible_labels(
     dims = ("item", "alternative")
     variables = {"probability": (dims, probability), "label": ((*dims, "position"), label)}
     return xr.Dataset(variables, {"item": view.items})
+
+
+def largest_counts(labels: TopLabels, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
+    """Count the draws of the most frequent top set of each item of a block (item,)."""
+    return _largest_count(_set_keys(labels.draw(block, top, rng)))
+
+
+def alternatives(
+    labels: TopLabels, block: Block, top: int, rng: np.random.Generator
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the distinct top sets of each item of a block, as `_alternatives`."""
+    view, codes = labels.view, labels.draw(block, top, rng)
+    cells = np.split(view.code[block.cells], view.start[block.items][1:] - block.cells.start)
+    return [_alternatives(codes[:, i], own, labels.n_codes) for i, own in enumerate(cells)]
 
 
 def _set_keys(codes: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ import xarray as xr
 
 from ..._messages import ASK_TRUTH, TRUTHS, short_repr
 from ..calls import MOST_THREADS, EvaluationError, Seed, default_seed, generator_of, in_threads
+from .item_summaries import refuse_without_draws
 from .matching import ids_of
 
 OTHER = "OTHER"
@@ -39,6 +40,7 @@ def plausibility_of(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArr
         raise EvaluationError(
             f"expected a DataTree or the DataArray of its plausibility, found {type(tree).__name__}"
         )
+    refuse_without_draws(tree, "plausibility")
     if "posterior" not in tree.children:
         raise EvaluationError(f"the tree has no group posterior; {REMEDY}")
     posterior = tree["posterior"].to_dataset()
@@ -121,6 +123,12 @@ def law_of_other(constant: xr.Dataset, items: np.ndarray) -> tuple[np.ndarray | 
 
 BLOCK_SIZE = 5_000_000  # plausibilities in one block: few numpy calls, bounded memory
 SLAB = 64  # samples transposed at once
+
+
+def block_edges(cells: np.ndarray, n_samples: int) -> list[int]:
+    """Edges of the blocks of items, of which each has some number of cells (item,), all samples in memory at once."""
+    number = np.cumsum(cells) * n_samples // BLOCK_SIZE
+    return np.flatnonzero(np.diff(number, prepend=-1, append=number[-1] + 1)).tolist()
 
 
 @dataclass(frozen=True)
@@ -245,9 +253,7 @@ class Plausibility:
         Independent of the number of threads. `width`: numbers needed by item and draw, if more than the
         cells.
         """
-        cells = np.maximum(np.diff(self.start), width)
-        number = np.cumsum(cells) * self.n_samples // BLOCK_SIZE
-        edges = np.flatnonzero(np.diff(number, prepend=-1, append=number[-1] + 1)).tolist()
+        edges = block_edges(np.maximum(np.diff(self.start), width), self.n_samples)
         generators = generator_of(random_seed, self.seed).spawn(len(edges) - 1)
 
         def apply(ends: tuple[int, int], rng: np.random.Generator) -> Result:

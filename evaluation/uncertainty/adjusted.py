@@ -16,6 +16,7 @@ from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_from_ca
 from ..metrics.metric import Metric, OneHotScore, Response, Truth
 from ..truth import forms
 from ..truth.forms import DrawnBlock
+from ..truth.item_summaries import kept_in_words
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility
 from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
 from .alignment import NO_PREDICTION, Aligned, align, align_ranks, align_scores
@@ -325,8 +326,8 @@ def uncertainty_adjusted(
     -------
     DataArray, shape (chain, draw[, classifier][, item])
         Metric of every draw, under its name. The mean over draws is the uncertainty-adjusted metric (Stutz et
-        al., 2025, arXiv:2307.02191, section 2.5, equations 12-20). Attributes: ``question``, which the metric
-        answers, and ``larger_is_better``.
+        al., 2025, arXiv:2307.02191, section 2.5, equations 12-20). Attributes: ``question``, which the metric answers,
+        ``larger_is_better`` and, of a posterior that keeps every so many draws, ``kept_draws``.
 
     Raises
     ------
@@ -358,7 +359,8 @@ def uncertainty_adjusted(
         values = _over_items(scorer, random_seed, progressbar)
     else:
         values = _by_item(scorer, reduce, random_seed)
-    return _named(values, scorer, reduce).assign_attrs(question=question_of(tree, predictions))
+    asked = {"question": question_of(tree, predictions)}
+    return _named(values, scorer, reduce).assign_attrs(asked | kept_in_words(tree))
 
 
 def _by_item(scorer: Scorer, reduce: str | None, random_seed: int | np.random.Generator | None) -> np.ndarray:

@@ -26,6 +26,7 @@ from ..calls import EvaluationError, check_arguments, check_probability, check_w
 from ..metrics.callables import ByDraw
 from ..metrics.metric import Metric, Response, Truth
 from ..truth.gold import gold_against_answers, gold_in_words
+from ..truth.item_summaries import kept_in_words
 from ..truth.plausibility import Block
 from ..truth.top_labels import OtherAs
 from .adjusted import Scorer
@@ -304,6 +305,7 @@ def metric_draws(
         "items": len(view.items),
         "note": gold_in_words(gold_against_answers(tree)),
         "question": question_of(tree, predictions),
+        **kept_in_words(tree),
     }
     if by is None:
         drawn = drawn.isel(group=0, drop=True).drop_vars("share")

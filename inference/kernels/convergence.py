@@ -154,26 +154,36 @@ TAIL = 0.89
 MIN_DRAWS = 4
 
 
+NO_QUANTILES = np.zeros(0)
+
+
 def measure_mixing(
-    draws: np.ndarray, scores: np.ndarray, first: int, last: int, tail: float = TAIL
+    draws: np.ndarray,
+    scores: np.ndarray,
+    first: int,
+    last: int,
+    tail: float = TAIL,
+    *,
+    quantiles: np.ndarray | None = None,
 ) -> np.ndarray:
     """Diagnose the quantities from `first` to before `last`.
 
     Shapes: draws float32 or float64 (chain, draw, quantity); scores, `normal_scores_of_ranks` of the numbers of chains
     and draws; result (4, last - first): R-hat (NaN for a single chain), bulk ESS, tail ESS (of the quantiles
     `tail` and 1 - `tail`), standard error of the mean; all NaN where a draw is NaN, and for chains of fewer
-    than four draws.
+    than four draws. With `quantiles`, probabilities (q,), also mean, standard deviation and these quantiles: (6 + q,
+    last - first).
     """
     n_chains, n_draws, _ = draws.shape
-    result = np.full((4, last - first), np.nan)
+    result = np.full((4 if quantiles is None else 6 + len(quantiles), last - first), np.nan)
     if n_draws < MIN_DRAWS:
         return result
     values = np.empty((last - first, n_chains * n_draws))
     values.reshape(-1, n_chains, n_draws)[:] = np.moveaxis(draws[:, :, first:last], 2, 0)
     known = ~np.isnan(values).any(axis=1)
-    _diagnose(
-        values, known, _places(n_chains, n_draws), (n_chains, draws.itemsize == 4, tail), scores, result
-    )
+    options = (n_chains, draws.itemsize == 4, tail)
+    wanted = NO_QUANTILES if quantiles is None else quantiles
+    _diagnose(values, known, _places(n_chains, n_draws), options, (scores, wanted), result)
     return result
 
 
@@ -187,12 +197,14 @@ def _places(n_chains: int, n_draws: int) -> np.ndarray:
 
 
 @cached_njit(nogil=True, error_model="numpy")
-def _diagnose(values, known, places, options, scores, result):
-    """Overwrite `result` (4, quantity) of the quantities that are `known` (quantity,).
+def _diagnose(values, known, places, options, tables, result):
+    """Overwrite `result` (4 or 6 + q, quantity) of the quantities that are `known` (quantity,).
 
     Shapes: values (quantity, chain * draw); places (chain * draw,). Options: number of chains, single precision, tail.
+    Tables: normal scores of the ranks, and probabilities of the quantiles (q,).
     """
     n_chains, single, tail = options
+    scores, wanted = tables
     n_draws = values.shape[1] // n_chains // 2
     size = 2 * n_chains * n_draws
     ascending = np.empty(values.shape[1])
@@ -234,8 +246,13 @@ def _diagnose(values, known, places, options, scores, result):
             if turn < 2:
                 ess_tail = min(ess_tail, ess_mean)
         result[2, quantity] = ess_tail
-        variance = _moments(x)[1] / (len(x) - 1)
+        mean, squares = _moments(x)
+        variance = squares / (len(x) - 1)
         result[3, quantity] = math.sqrt(variance) / math.sqrt(ess_mean)
+        if len(result) > 4:
+            result[4, quantity], result[5, quantity] = mean, math.sqrt(variance)
+            for k in range(len(wanted)):
+                result[6 + k, quantity] = quantile(ascending, wanted[k], single)
 
 
 @inner_njit(error_model="numpy")
@@ -416,19 +433,33 @@ def _effective_sizes(chains: np.ndarray) -> np.ndarray:
 QUANTITIES_PER_TASK = 256
 
 
-def mixing_of(draws: np.ndarray, threads: int | None) -> np.ndarray:
+def mixing_of(
+    draws: np.ndarray, threads: int | None, quantiles: np.ndarray | None = None, *, few: bool | None = None
+) -> np.ndarray:
     """R-hat, bulk ESS, tail ESS and MCSE of the mean of every quantity, multi-threaded.
 
-    Shapes: draws (chain, draw, quantity); returns (4, quantity).
+    Shapes: draws (chain, draw, quantity); returns (4, quantity). With `quantiles`, probabilities (q,), also mean, standard
+    deviation and these quantiles: (6 + q, quantity). `few`: whether to do without compiled code; None: by their number.
     """
     n_chains, n_draws, n_quantities = draws.shape
     scores = normal_scores_of_ranks(n_chains, n_draws, draws.dtype)
-    if draws.size <= FEW_DRAWS:
-        return measure_few(draws, scores)
+    if n_draws < MIN_DRAWS or (draws.size <= FEW_DRAWS if few is None else few):
+        mixing = measure_few(draws, scores)
+        return mixing if quantiles is None else np.concatenate([mixing, _moments_of(draws, quantiles)])
 
     def part(first: int) -> np.ndarray:
-        return measure_mixing(draws, scores, first, min(first + QUANTITIES_PER_TASK, n_quantities))
+        last = min(first + QUANTITIES_PER_TASK, n_quantities)
+        return measure_mixing(draws, scores, first, last, quantiles=quantiles)
 
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         parts = list(pool.map(part, range(0, n_quantities, QUANTITIES_PER_TASK)))
-    return np.concatenate([np.empty((4, 0)), *parts], axis=1)
+    rows = 4 if quantiles is None else 6 + len(quantiles)
+    return np.concatenate([np.empty((rows, 0)), *parts], axis=1)
+
+
+def _moments_of(draws: np.ndarray, quantiles: np.ndarray) -> np.ndarray:
+    """Mean, standard deviation and quantiles (2 + q, quantity) of draws (chain, draw, quantity)."""
+    every = draws.reshape(-1, draws.shape[2])
+    spread = every.std(axis=0, dtype=float, ddof=1) if len(every) > 1 else np.full(every.shape[1], np.nan)
+    order_statistics = np.quantile(every, quantiles, axis=0)
+    return np.concatenate([[every.mean(axis=0, dtype=float), spread], order_statistics])

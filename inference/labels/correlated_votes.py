@@ -1,6 +1,7 @@
 """Sampler of correlated votes: the Gibbs loop of Dawid-Skene, and the truth by the effective number of votes."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pymc as pm
@@ -9,8 +10,9 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import BetaRV
 from scipy.special import betaln, xlog1py, xlogy
 
+from ...models.distributions.marginal_labels_kernels import Answers
 from ..runs.model_graph import NotConjugate, positive_constant, refuse_further
-from ..runs.run import Draws, Run, Tuning, in_threads
+from ..runs.run import Draws, ItemBlocks, Run, Tuning, in_threads
 from ..runs.trees import as_dataset
 from .gibbs import SAMPLE, begin_labels_gibbs
 from .kernels.effective_votes import effective_truth
@@ -63,7 +65,28 @@ def begin_correlated_votes(
         correlation = draw_correlations(votes.correlation, plan.seed, plan.chains, (drawn, n))
         return _with_effective_truth(groups, votes, model, plan, correlation)
 
-    run.draw = draw
+    blocks_of_labels = run.by_items
+    assert blocks_of_labels is not None
+
+    def by_items(n: int, advance: Callable[[int], None]) -> ItemBlocks:
+        blocks = blocks_of_labels(n, advance)
+        correlation = draw_correlations(votes.correlation, plan.seed, plan.chains, (0, n))
+        shared = _with_correlation(blocks.shared, votes, plan, correlation)
+
+        def of(items: slice, kept: slice) -> dict[str, dict[str, xr.Variable]]:
+            groups, answers = blocks.of(items, kept), votes.labels.answers
+            independent = groups["posterior"][EFFECTIVE]
+            own = Answers(
+                answers.start[items.start : items.stop + 1], answers.code, answers.gold_category[items]
+            )
+            effective = np.empty_like(independent.to_numpy())
+            _fill_effective(own, shared["posterior"], correlation, effective, plan)
+            found = {INDEPENDENT: independent, EFFECTIVE: independent.copy(data=effective)}
+            return groups | {"posterior": found}
+
+        return replace(blocks, shared=shared, of=of)
+
+    run.draw, run.by_items = draw, by_items
     return run
 
 
@@ -87,22 +110,37 @@ def _with_effective_truth(
     correlation: np.ndarray,
 ) -> dict[str, xr.Dataset]:
     """Return the groups with correlation (chain, draw), and both plausibilities under their names."""
+    groups = _with_correlation(groups, votes, plan, correlation)
     posterior = groups["posterior"]
     independent = posterior[EFFECTIVE].to_numpy()
     effective = np.empty_like(independent)
-    confusion = posterior["confusion"].to_numpy()
-    prevalence = posterior["prevalence"].to_numpy()
-
-    def fill(chain: int) -> None:
-        table = np.stack([as_table(own) for own in confusion[chain]])
-        answers = votes.labels.answers
-        effective_truth(answers, prevalence[chain], table, correlation[chain], effective[chain])
-
-    in_threads(fill, zip(range(plan.chains)), plan.cores or plan.chains)
-    arrays = {CORRELATION: correlation.astype(plan.dtype), INDEPENDENT: independent, EFFECTIVE: effective}
+    _fill_effective(votes.labels.answers, posterior, correlation, effective, plan)
+    arrays = {INDEPENDENT: independent, EFFECTIVE: effective}
     groups["posterior"] = posterior.assign(as_dataset(model, arrays, SAMPLE).data_vars)
+    return groups
+
+
+def _with_correlation(
+    groups: dict[str, xr.Dataset], votes: VotesStructure, plan: Draws, correlation: np.ndarray
+) -> dict[str, xr.Dataset]:
+    """Return the groups with the correlation (chain, draw), and its log prior where there are others."""
+    stored = (SAMPLE, correlation.astype(plan.dtype))
+    groups = groups | {"posterior": groups["posterior"].assign({CORRELATION: stored})}
     if "log_prior" in groups:
         a, b = votes.correlation
         density = xlogy(a - 1, correlation) + xlog1py(b - 1, -correlation) - betaln(a, b)
         groups["log_prior"] = groups["log_prior"].assign({CORRELATION: (SAMPLE, density)})
     return groups
+
+
+def _fill_effective(
+    answers: Answers, posterior: xr.Dataset, correlation: np.ndarray, effective: np.ndarray, plan: Draws
+) -> None:
+    """Overwrite the plausibility (chain, draw, item, category) of the items of some answers, given the stored parameters."""
+    confusion, prevalence = posterior["confusion"].to_numpy(), posterior["prevalence"].to_numpy()
+
+    def fill(chain: int) -> None:
+        table = np.stack([as_table(own) for own in confusion[chain]])
+        effective_truth(answers, prevalence[chain], table, correlation[chain], effective[chain])
+
+    in_threads(fill, zip(range(plan.chains)), plan.cores or plan.chains)

@@ -1,5 +1,6 @@
 """Sampler of label models with conjugate confusion: the compiled Gibbs loop."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.special import betaln, gammaln, xlogy
 
 from ...models.distributions.marginal_labels_kernels import Answers
 from ..kernels.random_streams import stream
-from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, pilot
+from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Tuning, in_threads, pilot
 from ..runs.trees import as_dataset
 from .kernels.em import jittered_vote
 from .kernels.gibbs import (
@@ -22,6 +23,7 @@ from .kernels.gibbs import (
     LabelState,
     begin_table,
     sample_labels,
+    weigh_items,
 )
 from .recognition import LabelStructure
 
@@ -61,19 +63,22 @@ def continue_labels(
     plan: ChainPlan,
     state: dict[str, np.ndarray],
     collapsed: bool = True,
+    *,
+    of_items: bool = True,
 ) -> LabelDraws:
-    """Run all chains on from their state, in place; `collapsed` integrates confusion out. Returns (chain, draw, ...)."""
+    """Run all chains on from their state, in place; `collapsed` integrates confusion out. Returns (chain, draw, ...).
+
+    Without `of_items` the arrays of items have none: the same draws of the parameters, in little memory.
+    """
     n_rows, n = prior.confusion.shape
-    n_items, size = len(answers.gold_category), (plan.chains, plan.draws)
-    # MACE: a competence is a difference of two entries, which single precision would round away
-    of_table = "float64" if prior.kind == COMPETENCE else plan.dtype
+    n_items, size = len(answers.gold_category) if of_items else 0, (plan.chains, plan.draws)
     draws = LabelDraws(
         np.empty((*size, n), plan.dtype),
-        np.empty((*size, n_rows, n), of_table),
+        np.empty((*size, n_rows, n), _of_table(prior, plan)),
         np.empty((*size, n_items, n), plan.dtype),
         np.empty((*size, n_items), plan.dtype),
     )
-    block = min(plan.draws, max(1, BLOCK // (n_items * n + 1)))
+    block = min(plan.draws, max(1, BLOCK // (n_items * n + (n_rows * n if not of_items else 1))))
 
     def run(chain: int) -> None:
         own = LabelState(state["category"][chain], state["table"][chain])
@@ -88,6 +93,11 @@ def continue_labels(
 
     in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws
+
+
+def _of_table(prior: ConfusionPrior, plan: ChainPlan | Draws) -> str:
+    """Precision of stored matrices; in MACE a competence is a difference of two entries, which single would round away."""
+    return "float64" if prior.kind == COMPETENCE else plan.dtype
 
 
 # --- The sampler as a run ---
@@ -107,7 +117,7 @@ def begin_labels_gibbs(
     answers, chains = structure.answers, plan.chain(SWEEPS_BEFORE)
 
     def parameters(trial: ChainPlan) -> np.ndarray:
-        draws = draw_labels_model(answers, prior, trial)
+        draws = continue_labels(answers, prior, trial, begin_labels(answers, prior, trial), of_items=False)
         table = draws.table.reshape(trial.chains, trial.draws, -1)
         return np.concatenate([draws.prevalence, table], axis=2)
 
@@ -122,13 +132,92 @@ def begin_labels_gibbs(
         draws = continue_labels(answers, prior, chains.part(drawn, n), state)
         return _groups(model, (structure, prior), draws, plan) | {"sample_stats": stats}
 
-    return Run(found, state, draw)
+    def by_items(n: int, advance: Callable[[int], None]) -> ItemBlocks:
+        draws = _parameters_by_parts(answers, prior, replace(chains, draws=n), state, advance)
+        stored = LabelDraws(
+            draws.prevalence.astype(plan.dtype), draws.table.astype(_of_table(prior, plan)), *draws[2:]
+        )
+        shared = _of_parameters(model, (structure, prior), stored, plan) | {"sample_stats": stats}
+        starts = {"item": np.arange(len(answers.gold_category) + 1)}
+        return ItemBlocks(
+            shared, starts, lambda items, kept: _of_items(model, answers, draws, plan, (items, kept))
+        )
+
+    return Run(found, state, draw, by_items=by_items)
+
+
+PARTS = 20  # of a run, between which its progress is shown
+
+
+def _parameters_by_parts(
+    answers: Answers,
+    prior: ConfusionPrior,
+    plan: ChainPlan,
+    state: dict[str, np.ndarray],
+    advance: Callable[[int], None],
+) -> LabelDraws:
+    """Draw the parameters of a whole run, in double precision, so that those of items follow from them to the bit."""
+    size, (n_rows, n) = (plan.chains, plan.draws), prior.confusion.shape
+    none = np.empty((*size, 0))
+    whole = LabelDraws(np.empty((*size, n)), np.empty((*size, n_rows, n)), none[..., None], none)
+    exact, step = replace(plan, dtype="float64"), -(-plan.draws // PARTS)
+    for first in range(0, plan.draws, step):
+        part = exact.part(first, min(step, plan.draws - first))
+        drawn = continue_labels(answers, prior, part, state, of_items=False)
+        for array, own in zip(whole[:2], drawn[:2], strict=True):
+            array[:, first : first + part.draws] = own
+        advance(part.draws)
+    return whole
+
+
+def _of_items(
+    model: pm.Model, answers: Answers, drawn: LabelDraws, plan: Draws, which: tuple[slice, slice]
+) -> dict[str, dict[str, xr.Variable]]:
+    """Return what the loop stores of some items, at all draws of the parameters, and their log likelihoods at some."""
+    items, kept = which
+    own = Answers(answers.start[items.start : items.stop + 1], answers.code, answers.gold_category[items])
+    n_chains, n_draws, n = drawn.prevalence.shape
+    log_p = np.empty((n_chains, n_draws, items.stop - items.start))
+    plausibility = np.empty((*log_p.shape, n))
+
+    def run(chain: int) -> None:
+        weigh_items(own, (drawn.prevalence[chain], drawn.table[chain]), (log_p[chain], plausibility[chain]))
+
+    in_threads(run, zip(range(n_chains)), plan.cores or n_chains)
+    groups: dict[str, dict[str, xr.Variable]] = {"posterior": {}}
+    if "plausibility" in model.named_vars:
+        stored = plausibility.astype(plan.dtype)
+        groups["posterior"]["plausibility"] = xr.Variable((*SAMPLE, "item", "category"), stored)
+    if plan.densities:
+        name = str(model.observed_RVs[0].name)
+        pointwise = log_p[:, kept].astype(plan.dtype)
+        groups["log_likelihood"] = {name: xr.Variable((*SAMPLE, "item"), pointwise)}
+    return groups
 
 
 def _groups(
     model: pm.Model, law: tuple[LabelStructure, ConfusionPrior], drawn: LabelDraws, plan: Draws
 ) -> dict[str, xr.Dataset]:
     """Convert draws of the loop to draws of the model's variables, with log densities if the plan asks for them."""
+    groups = _of_parameters(model, law, drawn, plan)
+    if "plausibility" in model.named_vars:
+        stored = {"plausibility": drawn.plausibility.astype(plan.dtype, copy=False)}
+        groups["posterior"] = groups["posterior"].merge(as_dataset(model, stored, SAMPLE))
+    if plan.densities:
+        name = model.observed_RVs[0].name
+        pointwise = xr.Dataset({name: ((*SAMPLE, "item"), drawn.log_p)})
+        groups = {
+            "posterior": groups["posterior"],
+            "log_likelihood": pointwise,
+            "log_prior": groups["log_prior"],
+        }
+    return groups
+
+
+def _of_parameters(
+    model: pm.Model, law: tuple[LabelStructure, ConfusionPrior], drawn: LabelDraws, plan: Draws
+) -> dict[str, xr.Dataset]:
+    """Convert draws of prevalence and confusion, with their log prior if the plan asks for it."""
     structure, prior = law
     n = len(prior.prevalence)
     confusion = drawn.table.reshape(*drawn.table.shape[:2], -1, n, n).swapaxes(-1, -2)
@@ -136,13 +225,9 @@ def _groups(
     arrays = {str(rv.name): value for rv, value in zip(structure.free, values, strict=True)}
     if prior.kind != FREE_ROWS and "confusion" in model.named_vars:
         arrays["confusion"] = confusion
-    if "plausibility" in model.named_vars:
-        arrays["plausibility"] = drawn.plausibility
     stored = {name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()}
     groups = {"posterior": as_dataset(model, stored, SAMPLE)}
     if plan.densities:
-        name = model.observed_RVs[0].name
-        groups["log_likelihood"] = xr.Dataset({name: ((*SAMPLE, "item"), drawn.log_p)})
         groups["log_prior"] = _log_prior(model, structure, prior, values)
     return groups
 

@@ -1,7 +1,8 @@
 """Samplers of ranking models: independent draws without data, the compiled Gibbs loop with partial rankings."""
 
 from collections.abc import Callable
-from itertools import product
+from functools import partial
+from itertools import pairwise, product
 
 import numpy as np
 import pymc as pm
@@ -12,7 +13,17 @@ from ..._progress import compiled_step
 from ...models.distributions.partial_ranking_kernels import rankings_log_p
 from ..kernels.random_streams import draw_log_gammas, stream
 from ..runs.model_graph import shape_of
-from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, item_keys, pilot, streams_of_items
+from ..runs.run import (
+    ChainPlan,
+    Draws,
+    ItemBlocks,
+    Run,
+    Tuning,
+    in_threads,
+    item_keys,
+    pilot,
+    streams_of_items,
+)
 from ..runs.trees import as_dataset
 from .kernels.gibbs import Schedule, continue_item
 from .kernels.race import WorthPosterior
@@ -98,39 +109,54 @@ def continue_worths(
     plan: ChainPlan,
     state: dict[str, np.ndarray],
     progress: Callable[[int], None] = lambda done: None,
+    items: slice | None = None,
 ) -> np.ndarray:
     """Run all chains on from their state, which is overwritten in place.
 
-    Shapes: thinning, sweeps per kept draw () or (item,); returns log worths (chain, draw, candidate).
-    `progress` is called, by any thread, with the number of newly finished items, counted over all chains.
+    Shapes: thinning, sweeps per kept draw () or (item,); returns log worths (chain, draw, candidate), of consecutive `items`
+    only if given. `progress` is called, by any thread, with the number of newly finished items, counted over all chains.
     """
     start, streams, log_worth = posterior.candidate_start, state["stream"], state["log_worth"]
     n_items = streams.shape[1]
-    thinning = np.broadcast_to(thinning, n_items)
-    out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
+    which = items or slice(0, n_items)
+    thinning, origin = np.broadcast_to(thinning, n_items), start[which.start]
+    out = np.empty((plan.chains, plan.draws, start[which.stop] - origin), plan.dtype)
 
     def run(first: int, chain: int) -> None:
-        end = min(first + ITEMS_PER_TASK, n_items)
+        end = min(first + ITEMS_PER_TASK, which.stop)
         for item in range(first, end):
             own = slice(start[item], start[item + 1])
             draws = np.empty((plan.draws, own.stop - own.start))
             schedule, place = Schedule(plan.tune, int(thinning[item])), (log_worth[chain, own], draws)
             continue_item(streams[chain, item], item, posterior, schedule, place)
-            out[chain, :, own] = draws
+            out[chain, :, own.start - origin : own.stop - origin] = draws
         progress(end - first)
 
-    in_threads(run, product(range(0, n_items, ITEMS_PER_TASK), range(plan.chains)), plan.threads)
+    tasks = product(range(which.start, which.stop, ITEMS_PER_TASK), range(plan.chains))
+    in_threads(run, tasks, plan.threads)
     return out
+
+
+PILOT_CANDIDATES = 2_000  # of one block of items of a pilot run, which is in memory several times
 
 
 def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> np.ndarray:
     """Sweeps per kept draw, int64 (item,), by a pilot run: the smallest ESS among an item's plausibilities decides."""
-    start = posterior.candidate_start
+    start, state = posterior.candidate_start, {}
 
-    def draw(chains: ChainPlan) -> np.ndarray:
-        return plausibilities(draw_log_worths(posterior, keys, 1, chains), start)
+    def draw(chains: ChainPlan, items: slice) -> np.ndarray:
+        if not state:
+            state.update(begin_worths(posterior, keys, chains))
+        log_worth = continue_worths(posterior, 1, chains, state, items=items)
+        return plausibilities(log_worth, start[items.start : items.stop + 1] - start[items.start])
 
-    return pilot(draw, plan, first=start[:-1])
+    edges = np.flatnonzero(np.diff(start[:-1] // PILOT_CANDIDATES, prepend=-1)).tolist()
+    blocks = [slice(*ends) for ends in pairwise(sorted({0, *edges, len(keys)}))]
+    few = None if len(blocks) == 1 else False  # the same arithmetic for the last block
+    found = (
+        pilot(partial(draw, items=own), plan, first=start[own] - start[own.start], few=few) for own in blocks
+    )
+    return np.concatenate([np.empty(0, np.int64), *found])
 
 
 def plausibilities(log_worth: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -223,7 +249,63 @@ def begin_gibbs(
         groups = _densities(model, (likelihood, prior), log_worth, plan) if plan.densities else {}
         return _posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups
 
-    return Run(found, state, draw, shows_progress=True)
+    def by_items(n: int, advance: Callable[[int], None]) -> ItemBlocks:
+        del advance  # nothing is drawn before the items are
+        each = np.arange(len(keys) + 1)
+        starts = {"item": each, "candidate": start, "annotation": np.searchsorted(first, start)}
+
+        def of(items: slice, kept: slice) -> dict[str, dict[str, xr.Variable]]:
+            log_worth = continue_worths(posterior, thinning, chains.part(0, n), state, items=items)
+            places = {dim: slice(*own[[items.start, items.stop]].tolist()) for dim, own in starts.items()}
+            own = start[items.start : items.stop + 1] - start[items.start]
+            return _block_groups(model, (likelihood, prior), log_worth, plan, (own, places, kept))
+
+        return ItemBlocks({"sample_stats": stats}, starts, of)
+
+    first = likelihood.candidate[:, 0]
+    in_order = bool((np.diff(first) >= 0).all())  # annotations by item, as builders have them
+    return Run(found, state, draw, shows_progress=True, by_items=by_items if in_order else None)
+
+
+def _block_groups(
+    model: pm.Model,
+    law: tuple[RankingLikelihood, tuple[np.ndarray, np.ndarray]],
+    log_worth: np.ndarray,
+    plan: Draws,
+    which: tuple[np.ndarray, dict[str, slice], slice],
+) -> dict[str, dict[str, xr.Variable]]:
+    """Return the draws of some items, log_worth (chain, draw, candidate), overwritten; densities of some draws.
+
+    `which` holds the first candidate of each of the items (item + 1,), their places along each dim, and the draws whose
+    densities are wanted.
+    """
+    likelihood, (shape, rate) = law
+    (start, places, kept), name = which, str(likelihood.worth.name)
+    own, rows = places["candidate"], places["annotation"]
+    of_draw = shape_of(likelihood.worth)[1:]
+    dims = ("chain", "draw", *(("item", "category") if of_draw else ("candidate",)))
+
+    def shaped(array: np.ndarray) -> xr.Variable:
+        return xr.Variable(dims, array.reshape(*array.shape[:2], -1, *of_draw))
+
+    groups = {}
+    if plan.densities:
+        thinned = np.ascontiguousarray(log_worth[:, kept])
+        block = likelihood.block[rows]
+        of_rows = np.where(
+            block >= 0, likelihood.candidate[rows] - own.start, 0
+        )  # beyond its candidates ignored
+        pointwise = ranking_log_likelihood(thinned, of_rows, block, plan.cores)
+        observed = str(model.observed_RVs[0].name)
+        along = model.named_vars_to_dims[observed][0]
+        groups["log_likelihood"] = {observed: xr.Variable(("chain", "draw", along), pointwise)}
+        prior = worth_log_prior(thinned, shape[own], rate[own], plan.cores)
+        groups["log_prior"] = {name: shaped(prior)}
+    plausibility = plausibilities(log_worth, start)
+    with np.errstate(under="ignore"):
+        worth = np.exp(log_worth)
+    groups["posterior"] = {name: shaped(worth), "plausibility": shaped(plausibility)}
+    return groups
 
 
 def _densities(

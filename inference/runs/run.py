@@ -97,6 +97,17 @@ class SinglePrecisionError(ValueError):
     """Draws beyond the range of single precision: the run must begin again in double precision."""
 
 
+@dataclass(frozen=True)
+class ItemBlocks:
+    """Draws of a whole run, of which the items come block by block, so that never all of them are in memory."""
+
+    shared: dict[str, xr.Dataset]  # groups of what items share, all draws
+    starts: dict[str, np.ndarray]  # dim -> (item + 1,): first candidate, annotation or item of each item
+    # consecutive items, each once, and the draws whose log densities are wanted -> group -> name -> draws of these items, all
+    # of the posterior; dims chain, draw, one of `starts`, and others
+    of: Callable[[slice, slice], dict[str, dict[str, xr.Variable]]]
+
+
 @dataclass
 class Run:
     """Sampler between two draws; its state is complete, as anything recomputed might be rounded differently."""
@@ -106,6 +117,8 @@ class Run:
     draw: Callable[[int, int], dict[str, xr.Dataset]]  # (drawn, n) -> groups of n draws
     drawn: int = 0  # draws so far of each chain
     shows_progress: bool = False  # by items, while it draws
+    # number of draws, and what is told of each that is made -> the whole run by blocks of items; None: only in one piece
+    by_items: Callable[[int, Callable[[int], None]], ItemBlocks] | None = None
 
     def advance(self, n: int) -> dict[str, xr.Dataset]:
         """Make `n` further draws of each chain, in whatever portions; return groups, ``sample_stats`` of the whole run."""
@@ -138,11 +151,12 @@ def pilot(
     first: np.ndarray | tuple[int, ...] = (0,),
     most: int = LARGEST_THINNING,
     wanted: int = WANTED_ESS,
+    few: bool | None = None,
 ) -> np.ndarray:
     """Return sweeps per kept draw by group, by `sweeps_for_each_draw` of a pilot run of 4 chains in double precision."""
     chains = replace(plan, chains=PILOT_CHAINS, draws=draws, seed=plan.seed + 1, dtype="float64", thin=1)
     kept = plan.chains * plan.draws
-    return sweeps_for_each_draw(draw(chains), kept, plan.threads, first, most, wanted)
+    return sweeps_for_each_draw(draw(chains), kept, plan.threads, first, most, wanted, few)
 
 
 def sweeps_for_each_draw(
@@ -152,6 +166,7 @@ def sweeps_for_each_draw(
     first: np.ndarray | tuple[int, ...] = (0,),
     most: int = LARGEST_THINNING,
     wanted: int = WANTED_ESS,
+    few: bool | None = None,
 ) -> np.ndarray:
     """Return the number of sweeps per kept draw that each group of quantities needs, by the ESS of a pilot run.
 
@@ -159,9 +174,10 @@ def sweeps_for_each_draw(
     that raises the effective size of the planned run to the one `wanted`, or to four fifths of its draws if that is
     less; at most `most`. `diagnose` shows whether it sufficed.
     Shapes: drawn, not thinned (chain, draw, quantity); first, first quantity of each group, by default one
-    group (group,); returns int64 (group,), 1 where nothing moves. `kept`: kept draws of all planned chains.
+    group (group,); returns int64 (group,), 1 where nothing moves. `kept`: kept draws of all planned chains; `few` as in
+    `mixing_of`.
     """
-    _, bulk, tail, _ = mixing_of(drawn, threads)
+    _, bulk, tail, _ = mixing_of(drawn, threads, few=few)
     least = np.fmin.reduceat(np.fmin(bulk, tail), first)
     per_draw = np.where(np.isnan(least), 1.0, least / (drawn.shape[0] * drawn.shape[1]))
     share = min(wanted, 0.8 * kept) / kept

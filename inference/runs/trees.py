@@ -21,6 +21,7 @@ OBSERVED: Mapping[tuple[Hashable, ...], str] = {
     ("annotation",): "category",
     ("item", "category"): "distribution",
 }  # truth by the dims of the observed labels
+SUMMARISED = "item_summary"  # group of summaries of the items, where their draws are not all kept
 REMEDY = "label a tree with the data its model was built from"
 
 
@@ -102,6 +103,10 @@ def label(
         # not in place: the arrays are those of the given tree
         own = labelled["posterior"]["plausibility"]
         labelled["posterior"]["plausibility"] = own.assign_attrs(truth=meant)
+    if SUMMARISED in labelled and "plausibility" in labelled[SUMMARISED]:
+        own = labelled[SUMMARISED]["plausibility"]
+        if (of_model := _truth_by_model(tree) or truth) is not None:
+            labelled[SUMMARISED]["plausibility"] = own.assign_attrs(truth=of_model)
     if "posterior" in labelled and (seen := classifier_in_prior(tree)) is not None:
         labelled["posterior"] = labelled["posterior"].assign_attrs({SEEN_IN_PRIOR: seen})
     if observed is not None and "log_likelihood" in labelled:
@@ -134,7 +139,10 @@ def _truth_by_model(tree: xr.DataTree) -> str | None:
     if labels is not None and labels.dims in OBSERVED:
         return OBSERVED[labels.dims]
     observed = tree["observed_data"] if "observed_data" in tree.children else {}
-    ranked = "candidate" in tree["posterior"]["plausibility"].dims or "observed_ranking" in observed
+    drawn = tree.children.get("posterior") or tree[SUMMARISED]
+    if "plausibility" not in drawn:
+        drawn = tree[SUMMARISED]
+    ranked = "candidate" in drawn["plausibility"].dims or "observed_ranking" in observed
     return "distribution" if ranked else None
 
 
@@ -371,7 +379,7 @@ class Completion:
         self._deterministics = Deterministics(model)
 
     def __call__(self, groups: dict[str, xr.Dataset], *, computed: bool = False) -> xr.DataTree:
-        """Return groups as a labelled tree without attributes; `computed`: the posterior has all deterministics already."""
+        """Return groups as a labelled tree without attributes; `computed`: the posterior has all deterministics it can have."""
         if not computed:
             groups = groups | {"posterior": self._deterministics(groups["posterior"])}
         tree = xr.DataTree.from_dict(groups | self._constants)

@@ -6,10 +6,11 @@ from the seed and its id. Therefore the draws do not depend on workers or shards
 
 import sys
 import warnings
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
@@ -21,11 +22,12 @@ import xarray as xr
 from ..._messages import OUR_FILES
 from ..._progress import step
 from ..diagnostics import ConvergenceWarning
+from ..kept_draws import ALL, LARGE_STORE, Keep, Kept, Numbered, check_keep, item_blocks, kept_by_size
 from ..methods import Route, route_of
 from ..parallel.slices import Annotations, items_between, picklable
 from ..parallel.workers import AnyExecutor, is_of_processes, workers_of
 from ..runs.model_graph import graph_lock
-from ..runs.run import check_options
+from ..runs.run import Draws, check_options
 from ..scores.precision import Storage
 from ..storage.interruptions import adviser, cleaned_up
 from ..storage.journal import raise_journal_error
@@ -46,6 +48,7 @@ from .shards import (
 )
 
 SHARD_BYTES = 48 * 2**20  # of the draws of one shard
+BLOCKS_OF_A_SHARD = 4  # of items that are summarised together
 COPIES = 3  # stored numbers per draw and cell: worth, plausibility, densities
 
 Builder = Callable[[Any], pm.Model]
@@ -60,10 +63,13 @@ class ScatteredModel:
     route: Route
     prior: ItemPrior
     dtype: Storage  # needed for the draws of all items
+    kept: Kept = ALL
+    blocks: Numbered | None = None  # of items that are summarised together, if not all draws are kept
 
     @classmethod
-    def of(cls, build: Builder, data: Annotations, draws: int, dtype: Storage) -> "ScatteredModel":
-        """Build the model of all items; raise if they are not independent. `draws` counts all chains."""
+    def of(cls, build: Builder, data: Annotations, plan: Draws, keep: Keep | None) -> "ScatteredModel":
+        """Build the model of all items; raise if they are not independent."""
+        draws, dtype = plan.chains * plan.draws, plan.dtype
         if not isinstance(data, Annotations):
             remedy = "scatter PartialRankings, Labels or Scores"
             raise ValueError(f"a {type(data).__name__} has no shards of items; {remedy}")
@@ -77,7 +83,9 @@ class ScatteredModel:
             if why := reason_not_divisible(route):
                 raise ValueError(why)
             prior = item_prior(model, route.name)
-            return cls(data, model, route, prior, storage_of(model, route.name, draws, dtype))
+            kept = kept_by_size(keep, model, plan, LARGE_STORE)
+            blocks = None if kept is ALL else item_blocks(model, draws, prior.starts)
+            return cls(data, model, route, prior, storage_of(model, route.name, draws, dtype), kept, blocks)
 
     def arguments(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return all that the draws depend on, except the seed, to be recorded in the store."""
@@ -89,7 +97,7 @@ class ScatteredModel:
 
     def shards(self, size: int | None, draws: int) -> list[tuple[int, int]]:
         """Divide the items into shards (first, end) with annotations, of `size` items or about 50 MB of all draws."""
-        n_items = len(self.data.items)
+        n_items, aligned = len(self.data.items), size is None
         if size is None:
             cells = self.prior.starts["candidate"][-1] if "candidate" in self.prior.starts else n_items
             if cells == n_items:
@@ -97,6 +105,8 @@ class ScatteredModel:
             each = draws * cells / n_items * np.dtype(self.dtype).itemsize * COPIES
             size = max(int(SHARD_BYTES / each), 1)
         edges = np.append(np.arange(0, n_items, size), n_items)
+        if aligned and self.blocks is not None:
+            edges = np.array([first for _, first, _ in self.blocks[::BLOCKS_OF_A_SHARD]] + [n_items])
         before = np.searchsorted(self.data.annotation_item, edges)  # annotations of earlier items
         # a shard without annotations is merged with the next
         starts = np.append(before[:-1] < before[1:], True)
@@ -109,7 +119,22 @@ class ScatteredModel:
     def shard(self, first: int, end: int) -> ItemShard:
         """Return the task of items first ... end - 1."""
         data = picklable(items_between(self.data, first, end))
-        return ItemShard(data, self.route.name, self.prior.digest(first, end))
+        return ItemShard(
+            data, self.route.name, self.prior.digest(first, end), self.kept, self._blocks(first, end)
+        )
+
+    def _blocks(self, first: int, end: int) -> Numbered | None:
+        """Return the blocks of a shard; those of all items if its edges are theirs, else one of its own."""
+        if self.blocks is None:
+            return None
+        near = bisect_left(self.blocks, first, key=lambda block: block[1])
+        own = [
+            (k, a - first, b - first)
+            for k, a, b in takewhile(lambda block: block[2] <= end, islice(self.blocks, near, None))
+        ]
+        if own and (own[0][1], own[-1][2]) == (0, end - first):
+            return own
+        return [(len(self.blocks) + first, 0, end - first)]
 
     def name_of(self, first: int, end: int) -> str:
         """Return the name of a shard by its first and last item, for errors."""
@@ -174,7 +199,8 @@ class ShardWriter:
     def _open(self, drawn: ItemDraws) -> tuple[DrawStore, ItemGroups]:
         """Return store and groups, laid out when the first draws arrive."""
         if self._groups is None:
-            for name, variable in drawn.groups["posterior"].data_vars.items():
+            drawn_posterior = drawn.groups.get("posterior", xr.Dataset())
+            for name, variable in drawn_posterior.data_vars.items():
                 if not set(variable.dims) & set(GROWING_DIMS):  # it would differ from shard to shard
                     raise ValueError(
                         f"{name!r} is a variable of all items together; leave it out of the model that is scattered, and compute "
@@ -220,6 +246,7 @@ def scatter(
     thin: int | Literal["pilot"] = "pilot",
     dtype: Literal["float32", "float64"] = "float32",
     log_likelihood: bool = True,
+    keep: Keep | None = None,
 ) -> xr.DataTree:
     """Draw from the posterior of many independent items on many workers.
 
@@ -244,6 +271,9 @@ def scatter(
         As for `sample`.
     progressbar : bool, default True
         Whether to show progress.
+    keep : {"all", "thinned", "summary"}, optional
+        What the store keeps of the draws, as in `sample`; the default is "all" up to 20 GB of draws, and "thinned" above,
+        which a `CostWarning` says.
 
     Returns
     -------
@@ -283,10 +313,13 @@ def scatter(
         check_picklable(model_builder)
     numbers = {"draws": draws, "tune": tune, "chains": chains, "random_seed": random_seed, "shard": shard}
     check_options(dtype, **numbers, thin=None if thin == "pilot" else thin)
-    whole = ScatteredModel.of(model_builder, data, chains * draws, dtype)
+    check_keep(keep)
+    plan = Draws(draws, tune, chains, 1, random_seed or 0, False, thin, dtype, log_likelihood)
+    whole = ScatteredModel.of(model_builder, data, plan, keep)
     options = {"draws": draws, "tune": tune, "chains": chains, "thin": thin}
     options |= {"dtype": whole.dtype, "log_likelihood": log_likelihood}
-    record = record_of_call(path, whole.arguments(options), random_seed)
+    known = options if whole.kept is ALL else options | {"keep": whole.kept.keep}
+    record = record_of_call(path, whole.arguments(known), random_seed)
     results = ShardWriter(whole, path, record)
     if not results.finished:
         with adviser(lambda: how_to_repeat(path)), results, cleaned_up(), workers_of(executor) as workers:

@@ -10,7 +10,8 @@ import pymc as pm
 import xarray as xr
 
 from ...models._catalog import catalog
-from ..diagnostics import diagnose, verdict
+from ..diagnostics import DIAGNOSIS, diagnose, verdict
+from ..kept_draws import ALL, Kept, Numbered
 from ..labels.recognition import read_counted_labels
 from ..methods import Route, route_of
 from ..parallel.slices import PicklableContainer
@@ -41,11 +42,11 @@ class ItemGroups:
     @property
     def chunks(self) -> dict[str, int]:
         """Chunk lengths of the stored arrays, by dim: some draws of one chain and some items."""
-        posterior, largest = self.full["posterior"], 1
+        posterior, largest = self.full.get("posterior", self.full.get("item_summary", xr.Dataset())), 1
         for variable in posterior.data_vars.values():
             inner = [n for d, n in variable.sizes.items() if d not in ("chain", "draw", *GROWING_DIMS)]
             largest = max(largest, int(np.prod(inner, dtype=int)))
-        draws = min(posterior.sizes["draw"], CHUNK_DRAWS)
+        draws = min(posterior.sizes.get("draw", 1), CHUNK_DRAWS)
         cells = max(CHUNK // (draws * largest), 1)
         return {"chain": 1, "draw": draws} | {d: min(cells, int(s[-1])) for d, s in self._starts.items()}
 
@@ -75,7 +76,8 @@ def groups_of(
     names = CodeNames.of(model)
     assert names is not None  # every model of items has their ids
     labelled = {n: node.to_dataset() for n, node in label(tree, names).children.items()}
-    samples = {dim: drawn["posterior"].sizes[dim] for dim in ("chain", "draw")}
+    of_draws = drawn["posterior"].sizes if "posterior" in drawn else {}
+    samples = {dim: of_draws[dim] for dim in ("chain", "draw") if dim in of_draws}
     return ItemGroups(allocated(labelled, samples), starts)
 
 
@@ -90,8 +92,13 @@ def _one_draw(model: pm.Model, group: xr.Dataset, sizes: Mapping[str, int]) -> x
     coords: dict[str, Any] = {}
     for dim in (str(d) for d in group.coords if d in group.dims):
         names = model.coords.get(dim)
-        coords[dim] = np.arange(lengths[dim]) if names is None else np.asarray(names)
-    return xr.Dataset(variables, coords)
+        if names is not None:
+            coords[dim] = np.asarray(names)
+        elif dim in lengths and lengths[dim] != group.sizes[dim]:
+            coords[dim] = np.arange(lengths[dim])
+        else:
+            coords[dim] = group.coords[dim].variable  # the same in every shard
+    return xr.Dataset(variables, coords, group.attrs)
 
 
 # --- Prior and reliabilities of each item, which must be the same in a shard as in the whole data set ---
@@ -184,6 +191,8 @@ class ItemShard(NamedTuple):
     data: PicklableContainer
     name: str  # of the model
     prior: str  # digest of their prior and reliabilities, by the model of all items (`ItemPrior`)
+    kept: Kept = ALL
+    blocks: Numbered | None = None  # of these items
 
 
 class ItemDraws(NamedTuple):
@@ -213,10 +222,18 @@ def sample_shard(shard: ItemShard, build: Callable[[Any], pm.Model], options: Ma
     own = {name: options[name] for name in ("draws", "tune", "chains", "thin", "dtype")}
     seed = options["random_seed"]
     plan = Draws(cores=1, seed=seed, progressbar=False, densities=options["log_likelihood"], **own)
-    tree = draw_compiled(model, plan, route)
+    tree = draw_compiled(model, plan, route, shard.kept, blocks=shard.blocks, checked=True)
     exact = route.method == "exact"
     converged, failure = (True, "") if exact else verdict(diagnose(tree, threads=1), listed=20)
     known = {"constant_data", "observed_data"}  # the driver has these for all items
     groups = {n: node.to_dataset() for n, node in tree.children.items() if n not in known}
-    attrs = attributes(route.name, route.method, route.reason, seed)
+    if (
+        DIAGNOSIS in groups
+    ):  # without what the items share, which is nothing, and what is of these items alone
+        own = groups[DIAGNOSIS]
+        own = own.drop_vars([n for n, v in own.variables.items() if "element" in v.dims])
+        groups[DIAGNOSIS] = own.drop_attrs().assign_attrs(
+            {n: own.attrs[n] for n in ("chains", "draws", "exact", "r_hat", "ess")}
+        )
+    attrs = attributes(route.name, route.method, route.reason, seed) | shard.kept.attrs
     return ItemDraws(groups, attrs, "" if converged else failure)

@@ -9,14 +9,18 @@ from typing import Any
 import xarray as xr
 
 from ..._messages import short_repr
-from ..runs.trees import with_current_dims
+from ..runs.trees import SUMMARISED, with_current_dims
 from ..runs.versions import check_schema
 from .checksums import Checksums, DamageError, append_checksum, check_netcdf_bytes, check_netcdf_comment
 from .interruptions import NOTHING_KEPT, Advice
 from .resumable_calls import ARGUMENTS, how_to_repeat
+from .rounding import rounded_draws
 from .store import checked_files, open_checked, resume_command, store_attrs, trimmed, verify_store
 from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_posterior_path, check_zarr
 
+OF_DRAWS = ("posterior", "shared_posterior", "log_likelihood", "log_prior")
+ROUNDED = "draws to at most a hundredth of the Monte-Carlo standard error of their mean"
+COMPRESSED = {"zlib": True, "complevel": 1, "shuffle": True}
 CHUNK = 2**20  # bytes of a chunk of a netCDF file: the cache of HDF5
 
 
@@ -55,6 +59,8 @@ def _arrow_errors() -> tuple[type[Exception], ...]:
 def _check_draws(path: Path, tree: xr.DataTree) -> None:
     """Raise unless the posterior has numeric draws along chain and draw."""
     posterior = tree.children.get("posterior")
+    if posterior is None and SUMMARISED in tree.children:
+        return  # keep="summary", of a model whose items share nothing
     if posterior is None or not posterior.data_vars:
         raise ValueError(f"{path}: there is no posterior in it; `raterzoo fit` writes one")
     if tree.attrs.get(WRITTEN) == 0:
@@ -110,23 +116,44 @@ def stored(path: Path | None) -> dict[str, Any]:
     return {"store": path}
 
 
-def write_posterior(tree: xr.DataTree, path: Path) -> None:
-    """Write a posterior as netCDF or zarr, by its suffix, with checksums."""
+def write_posterior(tree: xr.DataTree, path: Path, *, rounded: bool = False) -> None:
+    """Write a posterior as netCDF or zarr, by its suffix, with checksums.
+
+    With `rounded` draws are rounded as `rounded_draws` does, and said to be, and compressed in netCDF.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    if rounded:
+        tree = _with_rounded_draws(tree)
     if path.suffix == ".zarr":
         checksums = Checksums(path)
         tree.to_zarr(checked_files(path, read_only=False, checksums=checksums), mode="w", consolidated=False)
         checksums.seal()
     else:
-        tree.to_netcdf(path, engine="h5netcdf", encoding=_with_fletcher32(tree))
+        tree.to_netcdf(path, engine="h5netcdf", encoding=_encoding(tree, COMPRESSED if rounded else {}))
         append_checksum(path)
 
 
-def _with_fletcher32(tree: xr.DataTree) -> dict[str, dict[str, dict[str, Any]]]:
+def _with_rounded_draws(tree: xr.DataTree) -> xr.DataTree:
+    """Return a tree whose draws are rounded; the attribute ``rounded`` says so."""
+    nodes = {}
+    for node in tree.subtree:
+        own = node.to_dataset(inherit=False)
+        draws = {
+            name: array.copy(data=rounded_draws(array.to_numpy()))
+            for name, array in own.data_vars.items()
+            if array.dims[:2] == ("chain", "draw") and array.dtype.kind == "f" and node.name in OF_DRAWS
+        }
+        nodes[node.path] = own.assign(draws)
+    found = xr.DataTree.from_dict(nodes)
+    found.attrs = dict(tree.attrs) | {"rounded": ROUNDED}
+    return found
+
+
+def _encoding(tree: xr.DataTree, options: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
     """Return the encoding of numbers in chunks, each with a checksum for readers in other programs; scalars have no chunks."""
     return {
         node.path: {
-            str(name): {"fletcher32": True, "chunksizes": _chunk_shape(array)}
+            str(name): {"fletcher32": True, "chunksizes": _chunk_shape(array), **options}
             for name, array in node.to_dataset(inherit=False).variables.items()
             if array.dtype.kind in "biuf" and array.size and array.ndim
         }

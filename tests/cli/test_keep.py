@@ -1,7 +1,8 @@
 """`--keep` of fit and report: all draws, thinned ones or a summary, announced where the posterior is large."""
 
 import pytest
-from raterzoo import evaluation
+from raterzoo import evaluation, inference
+from raterzoo.inference import kept_draws
 from raterzoo.inference.storage.posterior_files import read_posterior
 from raterzoo.reports import posterior_files
 
@@ -40,18 +41,40 @@ def test_large_posteriors_are_announced_and_thinned(table, tmp_path, monkeypatch
     assert draws_in(tmp_path / "whole" / "posterior.nc") == 300
 
 
-def test_a_summary_is_no_posterior(table, tmp_path):
+def test_a_summary_has_no_draws_of_the_items(table, tmp_path):
     result = run("fit", table, *ASKED, "-o", tmp_path / "p.nc", "--keep", "summary")
-    assert result.exit_code == 0 and "no draws, which would take" in said(result)
-    with pytest.raises(ValueError, match="no posterior in it"):
-        read_posterior(tmp_path / "p.nc")
+    assert result.exit_code == 0, result.output
+    assert "from all of the 300 draws of each chain, and no draws of the items" in said(result)
+    tree = read_posterior(tmp_path / "p.nc")
+    assert tree["item_summary"]["location"].sizes == {"statistic": 11, "item": 6}
+    assert "location" not in tree.children.get("posterior", {})
+    assert inference.diagnose(tree).attrs["draws"] == 300
+    result = run("report", table, *ASKED, "--out", tmp_path / "out", "--keep", "summary")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "out" / "posterior_summary.nc").exists()
 
 
-@pytest.mark.parametrize("further", [(), ("--workers", 2)])
-def test_stores_have_all_draws(table, tmp_path, further):
-    result = run("fit", table, *ASKED, "-o", tmp_path / "p.zarr", "--keep", "thinned", *further)
+def test_thinned_draws_have_summaries_of_all(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_draws, "MOST", 100)
+    result = run("fit", table, *ASKED, "-o", tmp_path / "p.nc", "--keep", "thinned")
+    assert "has 50 of the 300 draws of each chain" in said(result), result.output
+    assert read_posterior(tmp_path / "p.nc").attrs["kept_every"] == 6
+
+
+def test_stores_have_all_draws(table, tmp_path):
+    result = run("fit", table, *ASKED, "-o", tmp_path / "p.zarr", "--keep", "thinned")
     assert result.exit_code == 2
     assert "--keep thinned: a .zarr store has all draws, written while sampling; name a .nc file" in said(
+        result
+    )
+
+
+def test_stores_of_workers_keep_what_is_asked_for(tmp_path):
+    asked = ("--kind", "labels", "--model", "dawid_skene", "--workers", 1, "--keep", "summary")
+    rows = {"item": ITEMS, "rater": [*"rst"] * 6, "label": [str(k % 2) for k in range(18)]}
+    table = write(tmp_path / "labels.csv", rows)
+    result = run("fit", table, *asked, "-o", tmp_path / "p.zarr")
+    assert result.exit_code == 2 and "the store of dawid_skene on several workers has all draws" in said(
         result
     )
 

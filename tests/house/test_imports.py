@@ -87,7 +87,7 @@ ALLOWED = MODELS | INFERENCE | EVALUATION | ABOVE
 # floors of inference, from the top: a module imports its own floor and those below
 FLOORS = (
     {"sampling", "scattering", "design"},
-    {"checkpoints", "costs", "posterior_predictive"},
+    {"checkpoints", "costs", "kept_draws", "posterior_predictive"},
     {"nuts"},
     {"methods"},
     {*FAMILIES},
@@ -180,6 +180,16 @@ def test_numba_stands_in_kernels_only():
             "kernels" in path.parts or path.stem.endswith("_kernels") or path.parts[-2] == "distributions"
         )
         assert not compiled or allowed, module_of(path)
+
+
+def test_inference_asks_evaluation_only_for_the_certainties_of_draws_that_are_let_go():
+    asking = {
+        module_of(path)
+        for path in SOURCES
+        if path.is_relative_to(ROOT / "inference")
+        and any(m.partition(".")[0] == "evaluation" for m in imports_of(path))
+    }
+    assert asking == {"inference.kept_draws"}
 
 
 def test_families_do_not_import_each_other():

@@ -32,7 +32,7 @@ def test_small_posteriors_are_kept_whole(fitted):
 @pytest.mark.usefixtures("small_limit")
 def test_large_posteriors_are_thinned(fitted, tmp_path):
     data, tree = fitted
-    kept = kept_posterior(tree)
+    file = kept = kept_posterior(tree)
     assert (kept.keep, kept.step, kept.kept, kept.is_large) == ("thinned", 4, 113, True)
     assert kept.bytes_kept < kept.bytes / 3.5
     words = kept.in_words("posterior.nc")
@@ -40,9 +40,12 @@ def test_large_posteriors_are_thinned(fitted, tmp_path):
     page = reports.make(tree, annotations=data).write(tmp_path)
     assert "113 of the 450 draws" in page.read_text("utf-8")
     found = read_posterior(tmp_path / "posterior.nc")
-    assert found.attrs["thinned"] == 4 and (tmp_path / "posterior.nc").stat().st_size < kept.bytes
+    assert found.attrs["thinned"] == 4 and (tmp_path / "posterior.nc").stat().st_size < file.bytes
     for group in ("posterior", "log_likelihood"):
-        assert found[group].to_dataset().identical(tree[group].to_dataset().isel(draw=slice(None, None, 4)))
+        kept = tree[group].to_dataset().isel(draw=slice(None, None, 4))
+        for name, draws in kept.data_vars.items():
+            error = abs(found[group][name] - draws).max(("chain", "draw"))
+            assert (error <= 0.01 * draws.std(("chain", "draw"), ddof=1) / np.sqrt(2 * 113) + 1e-7).all()
     assert evaluation.threshold_certainty(found, 0.0).sizes["item"] == 12
     numbers = (tmp_path / "locations.csv").read_text("utf-8")
     reports.make(tree, annotations=data).write(tmp_path / "all", keep="all")

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from functools import cache
 
 import arviz as az
+import numba
 import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
+from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.labels.gibbs import draw_labels_model
+from raterzoo.inference.labels.kernels import gibbs
 from raterzoo.inference.labels.kernels.gibbs import ABILITIES, FREE_ROWS, ONE_ABILITY, ConfusionPrior
 from raterzoo.inference.labels.recognition import constant_prior, read_labels
 from raterzoo.inference.runs.run import ChainPlan
@@ -84,6 +87,36 @@ def test_collapsed_sweep_keeps_every_category_in_play():
         z = mc_z(draws.prevalence[..., 0], 0.5)
         assert abs(z) < bonferroni_threshold(1)
         assert draws.prevalence[..., 0].std() < 0.1
+
+
+@pytest.mark.slow
+def test_two_categories_are_drawn_to_the_bit_as_any_number_of_them():
+    """The sweep in scalars and the one for any number of categories, with repeated answers and underflow."""
+
+    def compiled(sweep):
+        @numba.njit(error_model="numpy")
+        def run(rng, answers, prior, truth, row_total):
+            gibbs.recount(answers, truth)
+            sweep(rng, answers, prior, truth, row_total)
+
+        return run
+
+    rng = np.random.default_rng(1)
+    start = np.concatenate([[0], np.cumsum(rng.integers(0, 400, 60))])
+    rater = np.concatenate([np.sort(rng.integers(0, 4, n)) for n in np.diff(start)])
+    answers = Answers(start, answer_codes(rater, rng.integers(0, 2, len(rater)), 2), rng.integers(-1, 2, 60))
+    prior = ConfusionPrior(np.array([1.0, 2.0]), rng.gamma(2.0, size=(8, 2)), FREE_ROWS)
+    drawn = []
+    for sweep in (gibbs.draw_collapsed, gibbs.draw_collapsed_pair):
+        category = np.where(answers.gold_category < 0, np.arange(60) % 2, answers.gold_category)
+        counts = np.zeros(2, np.int64), np.zeros((8, 2), np.int64), np.zeros((4, 2), np.int64)
+        run, words = compiled(sweep), stream(np.random.SeedSequence(1))
+        for _ in range(20):
+            run(words, answers, prior, (category, *counts), prior.confusion.reshape(4, 2, 2).sum(axis=1))
+        drawn.append((category, words, *counts))
+    for one, other in zip(*drawn, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (answers.gold_category < 0).any()
 
 
 def test_collapsed_sweeps_are_not_plain_ones():

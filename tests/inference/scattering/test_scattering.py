@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo import inference, models
+from raterzoo import evaluation, inference, models
+from raterzoo.evaluation.truth import plausibility
 from raterzoo.inference.parallel.processes import Processes
 from raterzoo.inference.scattering import scatter
 from raterzoo.inference.scattering.shards import sample_shard
@@ -84,6 +85,25 @@ def test_same_bits_as_sample(case, shard, tmp_path):
     }
 
 
+@pytest.mark.parametrize("keep", ["thinned", "summary"])
+def test_the_same_is_kept_as_by_sample(keep, tmp_path, monkeypatch):
+    monkeypatch.setattr(plausibility, "BLOCK_SIZE", 1_000)  # many blocks
+    build, data = CASES["plackett_luce"][0], ddx()
+    whole = quietly(inference.sample, build(data), keep=keep, **FEW)
+    with ThreadPoolExecutor(2) as threads:
+        store = tmp_path / "draws.zarr"
+        tree = quietly(inference.scatter, build, data, threads, store=store, keep=keep, **FEW)
+    assert set(tree.children) == set(whole.children)
+    for name in set(whole.children) - {"diagnosis"}:
+        xr.testing.assert_equal(tree[name].to_dataset().load(), whole[name].to_dataset())
+    ours, theirs = inference.diagnose(tree), inference.diagnose(whole)
+    assert (ours.attrs, ours.equals(theirs)) == (theirs.attrs, True)
+    assert tree.attrs["keep"] == keep
+    xr.testing.assert_equal(
+        evaluation.annotation_certainty(tree, 2), evaluation.annotation_certainty(whole, 2)
+    )
+
+
 def test_processes_that_are_killed_lose_nothing(tmp_path):
     build, data = CASES["plackett_luce"][0], ddx()
     whole = quietly(inference.sample, build(data), **FEW)
@@ -126,7 +146,8 @@ def test_an_interrupted_call_goes_on_with_what_is_missing(tmp_path):
 
 CHILD = """
 import sys, functools
-from raterzoo import inference, models
+from raterzoo import evaluation, inference, models
+from raterzoo.evaluation.truth import plausibility
 if __name__ == "__main__":
     build = functools.partial(models.plackett_luce, reliability=2)
     inference.scatter(build, models.published_ddx_cases(), 1, store=sys.argv[1], shard=1, draws=20, chains=2, random_seed=5)

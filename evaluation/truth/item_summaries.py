@@ -1,0 +1,131 @@
+"""Summaries of the items of a posterior that does not keep all draws: means, certainties and plausible labels of all draws."""
+
+import numpy as np
+import xarray as xr
+
+from ..._messages import TRUTHS
+from ..calls import EvaluationError
+
+GROUP = "item_summary"
+REMEDY = (
+    'fit again with keep="thinned", which keeps hundreds of draws, or keep="all" (--keep on the command line)'
+)
+
+
+class DrawsNotKept(EvaluationError):
+    """A posterior keeps summaries of its items without their draws, and the question needs draws.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> simulated = models.simulators.labels(items=20, raters=3, random_seed=1)
+    >>> model = models.dawid_skene(simulated.data)
+    >>> tree = inference.sample(model, random_seed=1, keep="summary", progressbar=False)
+    >>> float(evaluation.truth_certainty(tree)["certainty"][0]) > 0.3
+    True
+    >>> try:
+    ...     evaluation.expected_value(tree, {0: 0, 1: 1, 2: 2})
+    ... except evaluation.DrawsNotKept as error:
+    ...     print("fit again" in str(error))
+    True
+    """
+
+
+def summary_of(tree: object) -> xr.Dataset | None:
+    """Return the summaries of the items of a tree; None if it has none."""
+    if isinstance(tree, xr.DataTree) and GROUP in tree.children:
+        return tree[GROUP].to_dataset()
+    return None
+
+
+def mean_plausibility(tree: object) -> xr.DataArray | None:
+    """Return the mean of all draws of the plausibility, with the attribute ``truth``; None without such a summary."""
+    summary = summary_of(tree)
+    if summary is None or "plausibility" not in summary:
+        return None
+    whole = summary["plausibility"]
+    return whole.sel(statistic="mean", drop=True).assign_attrs(whole.attrs)
+
+
+def is_of_category(mean: xr.DataArray) -> bool:
+    """Whether the truth behind a summarised plausibility is one category."""
+    return TRUTHS.get(str(mean.attrs.get("truth"))) == "category"
+
+
+def refuse_without_draws(tree: xr.DataTree, variable: str) -> None:
+    """Raise `DrawsNotKept` if a tree has summaries of a variable and no draws of it."""
+    summary = summary_of(tree)
+    if summary is None or variable not in summary:
+        return
+    if "posterior" not in tree.children or variable not in tree["posterior"]:
+        raise DrawsNotKept(
+            f"the posterior keeps a summary of the {variable} of each item and no draws of it, which this needs; {REMEDY}"
+        )
+
+
+def kept_in_words(tree: object) -> dict[str, str]:
+    """Return the attribute that says of which draws a metric is, for a posterior that keeps every so many; else none."""
+    if (
+        not isinstance(tree, xr.DataTree)
+        or "kept_every" not in tree.attrs
+        or "diagnosis" not in tree.children
+    ):
+        return {}
+    sizes, made = tree["posterior"].sizes, tree["diagnosis"].attrs
+    kept, drawn = sizes["chain"] * sizes["draw"], made["chains"] * made["draws"]
+    return {
+        "kept_draws": f"{kept:,} of the {drawn:,} draws of the posterior, the others were not kept; the Monte-Carlo error "
+        "(mcse of metric_intervals) is that of the kept ones"
+    }
+
+
+def stored_certainty(tree: object, top: int, other: str | None) -> xr.DataArray | None:
+    """Return the certainty (item,) of top sets that was counted in all draws; None if it was not."""
+    summary = summary_of(tree)
+    if summary is None or "certainty" not in summary or top > summary.sizes["top"]:
+        return None
+    found = summary["certainty"]
+    if other not in (None, found.attrs["other"]):
+        return None
+    of_items = found.isel(top=top - 1, drop=True).rename("annotation_certainty")
+    return xr.DataArray(of_items.to_numpy(), {"item": _ids(of_items)}, ("item",), "annotation_certainty")
+
+
+def stored_alternatives(tree: object, other: str | None) -> xr.Dataset | None:
+    """Return the most plausible labels, as `plausible_labels` of top 1, that were counted in all draws; None if not."""
+    mean = mean_plausibility(tree)
+    if mean is not None and is_of_category(mean):
+        return _by_probability(mean)
+    summary = summary_of(tree)
+    if summary is None or "alternative_label" not in summary:
+        return None
+    if other not in (None, summary["certainty"].attrs["other"]):
+        return None
+    names = summary["alternative_name"].to_numpy().astype(str)
+    probability = summary["alternative_probability"].to_numpy()
+    width = max(1, int((probability > 0).sum(axis=1).max(initial=0)))
+    label = names[summary["alternative_label"].to_numpy()[:, :width]][..., None]
+    dims = ("item", "alternative")
+    variables = {"probability": (dims, probability[:, :width]), "label": ((*dims, "position"), label)}
+    return xr.Dataset(variables, {"item": _ids(summary)})
+
+
+def _by_probability(mean: xr.DataArray) -> xr.Dataset:
+    """Return the categories of each item by their probability, those of probability zero left out."""
+    values = mean.transpose("item", "category").to_numpy()
+    order = np.argsort(-values, axis=1, kind="stable")
+    probability = np.take_along_axis(values, order, axis=1)
+    names = mean["category"].to_numpy().astype(str)
+    label = np.where(probability > 0, names[order], "")
+    width = max(1, int((probability > 0).sum(axis=1).max()))
+    dims = ("item", "alternative")
+    variables = {
+        "probability": (dims, probability[:, :width]),
+        "label": ((*dims, "position"), label[:, :width, None]),
+    }
+    return xr.Dataset(variables, {"item": mean["item"].to_numpy()})
+
+
+def _ids(summary: xr.DataArray | xr.Dataset) -> np.ndarray:
+    """Return the ids of the items."""
+    return summary["item_id"].to_numpy() if "item_id" in summary.coords else summary["item"].to_numpy()

@@ -1,0 +1,354 @@
+"""What is kept of the draws: all, or summaries of all draws of the items and every so many of the draws.
+
+The items of a run come block by block (`ItemBlocks`): a block is drawn or computed at all draws, summarised, and let go, so
+that no more than one is in memory. What items share, such as the prevalence and the confusion matrices, is kept whole.
+
+Groups of a tree that does not keep all draws:
+
+    posterior          every step-th draw of all variables ("thinned"), or all draws of what items share ("summary")
+    shared_posterior   all draws of what items share ("thinned")
+    item_summary       mean, sd, quantiles, R-hat, ESS and MCSE of all draws, by element, along ``statistic``; certainties
+    diagnosis          what `diagnose` finds of all draws
+"""
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+
+from .._messages import OUR_FILES
+from ..evaluation.certainty.item_certainties import ItemCertainties
+from ..evaluation.truth.plausibility import block_edges
+from .costs import CostWarning, sizes_of_draw
+from .diagnostics import by_blocks_of_items, judged, worst_by_item
+from .kernels.convergence import mixing_of
+from .runs.run import Draws, ItemBlocks
+from .runs.trees import CodeNames, constant_groups, label
+
+Keep = Literal["all", "thinned", "summary"]
+
+LARGE_STORE = 20_000_000_000  # bytes of the draws that `scatter` stores, as `LARGE`
+LARGE = 500_000_000  # bytes of the draws of all variables; above, the default is to keep every so many
+MOST, LEAST = 1000, 100  # draws of all chains that thinning keeps
+QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
+STATISTICS = ("mean", "sd", *QUANTILES, "R-hat", "bulk ESS", "tail ESS", "MCSE")
+R_HAT, ESS = 1.01, 400.0  # thresholds of `diagnose`
+SAMPLE = ("chain", "draw")
+OF_ITEMS = ("item", "candidate")  # dims of the variables of items
+DENSITIES = ("log_likelihood", "log_prior")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Part of the draws of items that is kept: "all", every `step`-th ("thinned"), or none of them ("summary")."""
+
+    keep: Keep
+    step: int = 1
+
+    @property
+    def attrs(self) -> dict[str, str | int]:
+        """Attributes of a tree that says what it keeps."""
+        if self.keep == "all":
+            return {}
+        return {"keep": self.keep} | ({"kept_every": self.step} if self.keep == "thinned" else {})
+
+    def draws(self, n: int) -> slice:
+        """Return the draws of each chain that are kept, of `n`."""
+        return slice(self.step - 1, n, self.step)
+
+
+ALL = Kept("all")
+
+
+def kept_of(keep: Keep | None, model: pm.Model, plan: Draws, *, in_store: bool) -> Kept:
+    """Return what is kept of a run: as asked for or, above `LARGE` bytes, every so many draws, which a warning says.
+
+    Raises ValueError if `keep` is none of the three, or not "all" with a store.
+    """
+    check_keep(keep)
+    if in_store:
+        if keep in (None, "all"):
+            return ALL
+        raise ValueError(
+            f"keep={keep!r}: a store has all draws, written as they are made; leave store= out, or use inference.scatter, whose "
+            "store keeps what is asked for"
+        )
+    return kept_by_size(keep, model, plan, LARGE)
+
+
+def check_keep(keep: Keep | None) -> None:
+    """Raise ValueError unless `keep` is None or one of its values."""
+    if keep is not None and keep not in get_args(Keep):
+        raise ValueError(f"keep={keep!r} is not one of 'all', 'thinned', 'summary'")
+
+
+def kept_by_size(keep: Keep | None, model: pm.Model, plan: Draws, most: float) -> Kept:
+    """Return what is kept: as asked for, or every so many draws if all take more than `most` bytes, which a warning says."""
+    number = np.dtype(plan.dtype).itemsize
+    whole = float(plan.chains * plan.draws * number * sum(sizes_of_draw(model).values()))
+    if keep == "all" or (keep is None and whole <= most):
+        return ALL
+    if keep == "summary":
+        return Kept("summary")
+    thinned = Kept("thinned", thinning_step(model, plan))
+    if keep is None:
+        text = _switched(whole, most, plan, thinned.step)
+        warnings.warn(text, CostWarning, skip_file_prefixes=OUR_FILES)
+    return thinned
+
+
+def thinning_step(model: pm.Model, plan: Draws) -> int:
+    """Return every how many draws one is kept: 1,000 of all chains, fewer if they take more than `LARGE` bytes, 100 at least."""
+    dims = model.named_vars_to_dims
+    of_items = {
+        name: size for name, size in sizes_of_draw(model).items() if set(dims.get(name) or ()) & {*OF_ITEMS}
+    }
+    numbers = sum(of_items.values())
+    if plan.densities:
+        numbers += sum(size for name, size in of_items.items() if name in {rv.name for rv in model.free_RVs})
+        numbers += sum(int(np.prod(rv.shape.eval()[:1])) for rv in model.observed_RVs)
+    most = LARGE / max(numbers * np.dtype(plan.dtype).itemsize, 1)
+    wanted = math.ceil(min(max(most, LEAST), MOST) / plan.chains)
+    return max(1, plan.draws // wanted)
+
+
+def _switched(whole: float, most: float, plan: Draws, step: int) -> str:
+    """Return the sentence that says what is kept by default."""
+    return (
+        f"all draws take {whole / 1e9:.1f} GB, more than {most / 1e9:.1f} GB: means, quantiles, certainties, R-hat and ESS of "
+        f"each item are computed of all {plan.draws:,} draws of each chain, and {plan.draws // step:,} of them are kept "
+        "(keep='thinned'). keep='all' (--keep all) keeps all, keep='summary' none of the items"
+    )
+
+
+# --- Blocks of items ---
+
+
+def blocks_of(model: pm.Model, groups: Mapping[str, xr.Dataset]) -> ItemBlocks:
+    """Return the draws of a sampler that makes them in one piece, as blocks of items."""
+    posterior = groups["posterior"]
+    of_items = [str(n) for n, v in posterior.data_vars.items() if set(v.dims) & {*OF_ITEMS}]
+    shared = {**groups, "posterior": posterior.drop_vars(of_items)}
+    starts = {}
+    if "item" in model.coords:
+        starts["item"] = np.arange(len(model.coords["item"] or ()) + 1)
+        if "candidate_item" in model.named_vars:
+            starts["candidate"] = np.searchsorted(model["candidate_item"].get_value(), starts["item"])
+
+    def of(items: slice, kept: slice) -> dict[str, dict[str, xr.Variable]]:
+        del kept  # log densities are among what is shared
+        places = {dim: slice(*own[[items.start, items.stop]].tolist()) for dim, own in starts.items()}
+        own = {name: posterior[name].variable.isel(places, missing_dims="ignore") for name in of_items}
+        return {"posterior": own}
+
+    return ItemBlocks(shared, starts, of if starts and of_items else _no_items)
+
+
+def _no_items(items: slice, kept: slice) -> dict[str, dict[str, xr.Variable]]:
+    """Return the draws of items of a model without any."""
+    del items, kept
+    return {"posterior": {}}
+
+
+Numbered = list[tuple[int, int, int]]  # number, first item and end of each block
+
+
+def item_blocks(model: pm.Model, n_samples: int, starts: Mapping[str, np.ndarray]) -> Numbered:
+    """Return the blocks in which evaluation reads the items, to which its random numbers belong; `starts` as in `ItemBlocks`."""
+    dims = model.named_vars_to_dims
+    drawn = [str(rv.name) for rv in (*model.free_RVs, *model.deterministics)]
+    of_items = [name for name in drawn if set(dims.get(name) or ()) & {*OF_ITEMS}]
+    cells = np.ones(len(starts["item"]) - 1, np.int64)
+    for name in ["plausibility"] if "plausibility" in of_items else of_items:
+        own = [str(dim) for dim in dims[name]]
+        inner = [len(model.coords.get(dim) or (0,)) for dim in own if dim not in OF_ITEMS]
+        of_item = next(dim for dim in OF_ITEMS if dim in own)
+        cells = np.maximum(cells, np.diff(starts[of_item]) * math.prod(inner))
+    edges = block_edges(cells, n_samples)
+    return [(number, *ends) for number, ends in enumerate(pairwise(edges))]
+
+
+class KeptItems:
+    """Summaries and kept draws of the items of a run, filled block by block."""
+
+    def __init__(self, model: pm.Model, plan: Draws, kept: Kept, starts: Mapping[str, np.ndarray]) -> None:
+        self._model, self._plan, self._kept, self._starts = model, plan, kept, starts
+        self._names = CodeNames.of(model)
+        self._arrays: dict[str, dict[str, xr.Variable]] = {}  # group -> name -> whole variable
+        self._worst: dict[str, dict[str, np.ndarray]] = {}  # quantity -> statistic -> (item,)
+        self._certainties: ItemCertainties | None = None
+
+    def add(self, number: int, items: slice, groups: dict[str, dict[str, xr.Variable]]) -> None:
+        """Summarise the draws of a block of items, and keep some of them."""
+        for name, draws in groups["posterior"].items():
+            self._summarise(name, items, draws)
+            if name == "plausibility" and self._certainties is not None:
+                self._certainties.add(number, items, draws.to_numpy())
+            if self._kept.keep == "thinned":
+                kept = draws.isel(draw=self._kept.draws(draws.sizes["draw"]))
+                self._write("posterior", name, items, kept)
+        for group in DENSITIES:
+            for name, draws in groups.get(group, {}).items():
+                self._write(group, name, items, draws)
+
+    def begin_certainties(self, model: pm.Model, plausibility: xr.Variable) -> None:
+        """Prepare to count the most plausible labels, given one draw of all items."""
+        posterior = xr.Dataset({"plausibility": plausibility})
+        tree = xr.DataTree.from_dict({"posterior": posterior} | constant_groups(model))
+        tree.attrs["seed"] = self._plan.seed
+        if self._names is not None:
+            labelled = label(tree, self._names)
+            known = self._names.categories
+            assert known is not None  # of a model with plausibilities
+            self._certainties = ItemCertainties.of(labelled, self._plan.chains * self._plan.draws, known)
+
+    def _summarise(self, name: str, items: slice, draws: xr.Variable) -> None:
+        """Fill the statistics of a block of items of a variable, and the worst of each item."""
+        dim = next(d for d in OF_ITEMS if d in draws.dims)
+        ordered = draws.transpose(*SAMPLE, dim, ...)
+        matrix = np.ascontiguousarray(ordered.to_numpy().reshape(*ordered.shape[:2], -1))
+        if matrix.dtype not in (np.float32, np.float64):
+            matrix = matrix.astype(np.float64)
+        found = mixing_of(matrix, self._plan.cores, np.array([*QUANTILES.values()]), few=False)
+        rows = np.concatenate([found[4:], found[:4]])
+        shape = (len(STATISTICS), *ordered.shape[2:])
+        summary = xr.Variable(("statistic", *ordered.dims[2:]), rows.reshape(shape))
+        self._write("item_summary", name, items, summary)
+        start = self._starts[dim][items.start : items.stop + 1]
+        inner = math.prod(ordered.shape[3:])
+        worst = worst_by_item(judged(matrix, found, R_HAT, ESS), (start[:-1] - start[0]) * inner)
+        places = self._worst.setdefault(name, {})
+        for statistic, values in worst.items():
+            if statistic not in places:
+                places[statistic] = np.empty(len(self._starts["item"]) - 1, values.dtype)
+            places[statistic][items] = values
+
+    def _write(self, group: str, name: str, items: slice, block: xr.Variable) -> None:
+        """Write the part of some items of a variable of a group, whose room is made with the first."""
+        dim = next(d for d in map(str, block.dims) if d in self._starts)
+        start = self._starts[dim]
+        arrays = self._arrays.setdefault(group, {})
+        if name not in arrays:
+            sizes = {**block.sizes, dim: int(start[-1])}
+            arrays[name] = xr.Variable(block.dims, np.empty([*sizes.values()], block.dtype))
+        own = {dim: slice(*start[[items.start, items.stop]].tolist())}
+        arrays[name][own] = block
+
+    def groups(self, shared: Mapping[str, xr.Dataset], attrs: Mapping[str, Any]) -> dict[str, xr.Dataset]:
+        """Return the groups of the tree; `shared` are those of what items share, `attrs` those of the tree."""
+        kept = self._kept.draws(self._plan.draws)
+        own = {
+            group: self._dataset(group, arrays)
+            for group, arrays in self._arrays.items()
+            if group not in DENSITIES or self._kept.keep == "thinned"
+        }
+        of_all = shared.get("posterior", xr.Dataset())
+        groups: dict[str, xr.Dataset] = {}
+        if self._kept.keep == "thinned":
+            groups["posterior"] = _renumbered(of_all.isel(draw=kept, missing_dims="ignore")).merge(
+                own.get("posterior", xr.Dataset())
+            )
+            if of_all.data_vars and self._arrays:
+                groups["shared_posterior"] = of_all
+            for group in DENSITIES:
+                parts = (
+                    [_renumbered(shared[group].isel(draw=kept, missing_dims="ignore"))]
+                    if group in shared
+                    else []
+                )
+                parts += [own[group]] if group in own else []
+                if parts:
+                    groups[group] = xr.merge(parts)
+        elif of_all.data_vars:
+            groups["posterior"] = of_all
+        if "item_summary" in own:
+            groups["item_summary"] = own["item_summary"].assign_coords(statistic=[*STATISTICS])
+            if self._certainties is not None:
+                groups["item_summary"] = self._certainties.added_to(groups["item_summary"])
+        stats = {"sample_stats": shared["sample_stats"]} if "sample_stats" in shared else {}
+        groups["diagnosis"] = by_blocks_of_items(
+            self._worst,
+            np.asarray(self._model.coords.get("item") or ()),
+            of_all,
+            stats,
+            {
+                "chains": self._plan.chains,
+                "draws": self._plan.draws,
+                "exact": int(attrs.get("method") == "exact"),
+            },
+            (R_HAT, ESS),
+        )
+        if stats:
+            groups["sample_stats"] = _thinned_stats(shared["sample_stats"], self._kept)
+        return groups
+
+    def _dataset(self, group: str, arrays: Mapping[str, xr.Variable]) -> xr.Dataset:
+        """Return a group with the dims in the order of the model, and its coordinates."""
+        leading = ("statistic",) if group == "item_summary" else SAMPLE
+        variables = {}
+        for name, variable in arrays.items():
+            order = [d for d in self._model.named_vars_to_dims.get(name) or () if d in variable.dims]
+            variables[name] = variable.transpose(*leading, *order, ...)
+        lengths = {str(dim): n for own in variables.values() for dim, n in own.sizes.items()}
+        coords = {
+            d: np.asarray(self._model.coords[d]) for d in lengths if self._model.coords.get(d) is not None
+        }
+        coords |= {d: np.arange(lengths[d]) for d in SAMPLE if d in lengths}
+        return xr.Dataset(variables, coords)
+
+
+def _renumbered(group: xr.Dataset) -> xr.Dataset:
+    """Count the draws of a group from 0."""
+    return group.assign_coords(draw=np.arange(group.sizes["draw"])) if "draw" in group.dims else group
+
+
+def _thinned_stats(stats: xr.Dataset, kept: Kept) -> xr.Dataset:
+    """Return statistics of the kept draws, if there are kept ones; divergent if any since the one before was."""
+    if kept.keep != "thinned" or "draw" not in stats.dims or kept.step == 1:
+        return stats
+    n = stats.sizes["draw"]
+    own = stats.isel(draw=kept.draws(n))
+    if "diverging" in stats:
+        whole = stats["diverging"].isel(draw=slice(0, n // kept.step * kept.step))
+        own["diverging"] = own["diverging"].copy(data=whole.coarsen(draw=kept.step).max().astype(bool))
+    return _renumbered(own)
+
+
+def kept_groups(
+    model: pm.Model,
+    plan: Draws,
+    kept: Kept,
+    blocks: ItemBlocks,
+    attrs: Mapping[str, Any],
+    advance: Callable[[int], None] = lambda items: None,
+    numbered: Numbered | None = None,
+) -> dict[str, xr.Dataset]:
+    """Return the groups of a tree that keeps a part of the draws; `advance` is told of the items that are finished.
+
+    `numbered` are the blocks of items and their numbers, by default those of evaluation (`item_blocks`).
+    """
+    found = KeptItems(model, plan, kept, blocks.starts)
+    if "item" in blocks.starts and len(blocks.starts["item"]) > 1:
+        one = _one_draw_of_plausibility(model, blocks.starts)
+        if one is not None:
+            found.begin_certainties(model, one)
+        for number, first, end in numbered or item_blocks(model, plan.chains * plan.draws, blocks.starts):
+            items = slice(first, end)
+            found.add(number, items, blocks.of(items, kept.draws(plan.draws)))
+            advance(end - first)
+    return found.groups(blocks.shared, attrs)
+
+
+def _one_draw_of_plausibility(model: pm.Model, starts: Mapping[str, np.ndarray]) -> xr.Variable | None:
+    """Return the shape of a draw of the plausibility of all items, without memory; None if the model has none."""
+    dims = [str(dim) for dim in model.named_vars_to_dims.get("plausibility") or ()]
+    if not set(dims) & {*OF_ITEMS} or not set(dims) <= {*OF_ITEMS, "category"}:
+        return None
+    sizes = [int(starts[d][-1]) if d in starts else len(model.coords[d] or ()) for d in dims]
+    return xr.Variable((*SAMPLE, *dims), np.broadcast_to(0.5, (1, 1, *sizes)))

@@ -1,0 +1,155 @@
+"""What is kept of the draws: summaries equal those of all draws, and kept draws are some of them."""
+
+import warnings
+from functools import cache
+
+import arviz
+import numpy as np
+import pytest
+import xarray as xr
+from raterzoo import evaluation, inference, models
+from raterzoo.evaluation.truth import plausibility
+from raterzoo.inference import kept_draws
+from raterzoo.inference.kept_draws import STATISTICS
+
+QUIET = {"random_seed": 1, "progressbar": False, "draws": 400, "log_likelihood": True, "thin": 1}
+LABELS = models.simulators.labels(items=30, raters=5, random_seed=1).data
+RANKINGS = models.simulators.rankings(
+    items=20, raters=4, categories=8, block_sizes=(1, 2), random_seed=1
+).data
+BUILDERS = {
+    "dawid_skene": lambda: models.dawid_skene(LABELS),
+    "correlated_votes": lambda: models.correlated_votes(LABELS),
+    "mace": lambda: models.mace(LABELS),
+    "plackett_luce": lambda: models.plackett_luce(RANKINGS),
+    "dirichlet": lambda: models.dirichlet(LABELS),  # one of the samplers that make all draws in one piece
+}
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Blocks of few items, so that there are many."""
+    monkeypatch.setattr(plausibility, "BLOCK_SIZE", 20_000)
+
+
+@cache
+def tree_of(name, keep):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        return inference.sample(BUILDERS[name](), keep=keep, **QUIET)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dawid_skene",
+        "plackett_luce",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("correlated_votes", "mace", "dirichlet")),
+    ],
+)
+@pytest.mark.parametrize("keep", ["thinned", "summary"])
+def test_summaries_are_those_of_all_draws(name, keep):
+    whole, tree = tree_of(name, "all"), tree_of(name, keep)
+    diagnosis, stored = inference.diagnose(whole), inference.diagnose(tree)
+    assert diagnosis.attrs == stored.attrs
+    for statistic in diagnosis.data_vars:
+        aligned = stored[statistic].reindex_like(diagnosis[statistic])
+        np.testing.assert_allclose(aligned, diagnosis[statistic], rtol=1e-8, err_msg=str(statistic))
+    of_items = tree["item_summary"].to_dataset()
+    assert of_items["statistic"].values.tolist() == [*STATISTICS]
+    drawn = whole["posterior"]["plausibility"]
+    found = of_items["plausibility"]
+    np.testing.assert_allclose(
+        found.sel(statistic="mean"), drawn.mean(("chain", "draw"), dtype=float), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        found.sel(statistic="95 %"), drawn.quantile(0.95, ("chain", "draw")), rtol=1e-5, atol=1e-9
+    )
+    for top in (1, 2, 3) if name in ("plackett_luce", "dirichlet") else (1,):
+        certainty = evaluation.annotation_certainty(tree, top)
+        xr.testing.assert_allclose(certainty, evaluation.annotation_certainty(whole, top), rtol=1e-12)
+    labels = evaluation.plausible_labels(tree)
+    assert (labels["label"].values[:, 0] == _first_labels(whole)).all()
+
+
+def _first_labels(whole):
+    if whole["posterior"]["plausibility"].attrs["truth"] == "distribution":
+        return evaluation.plausible_labels(whole)["label"].values[:, 0]
+    return evaluation.truth_certainty(whole)["label"].values.astype(str)[:, None]
+
+
+@pytest.mark.parametrize("name", ["dawid_skene", "plackett_luce"])
+def test_kept_draws_are_every_so_many_of_all(name, monkeypatch):
+    monkeypatch.setattr(kept_draws, "MOST", 100)
+    monkeypatch.setattr(kept_draws, "LEAST", 100)
+    whole = tree_of(name, "all")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        tree = inference.sample(BUILDERS[name](), keep="thinned", **QUIET)
+    step = tree.attrs["kept_every"]
+    assert (tree.attrs["keep"], step) == ("thinned", 16)
+    for group in ("posterior", "log_likelihood", "log_prior"):
+        for variable, draws in whole[group].data_vars.items():
+            expected = draws.isel(draw=slice(step - 1, None, step))
+            np.testing.assert_array_equal(tree[group][variable], expected, err_msg=f"{group} {variable}")
+    if name == "dawid_skene":
+        shared = tree["shared_posterior"]
+        np.testing.assert_array_equal(shared["confusion"], whole["posterior"]["confusion"])
+    assert len(arviz.summary(tree)) > 0
+
+
+def test_a_summary_says_what_it_cannot_answer():
+    tree = tree_of("plackett_luce", "summary")
+    for ask in (
+        lambda: evaluation.annotation_certainty(tree, 4),
+        lambda: evaluation.plausible_labels(tree, 2),
+        lambda: evaluation.expected_value(tree, {c: 0 for c in RANKINGS.categories.tolist()}),
+    ):
+        with pytest.raises(evaluation.DrawsNotKept, match='keep="thinned"'):
+            ask()
+    with pytest.raises(ValueError, match="plausibilities of this model are the truth itself"):
+        evaluation.truth_certainty(tree)
+
+
+def test_what_is_kept_by_default_depends_on_the_size_and_is_said(monkeypatch):
+    assert "keep" not in tree_of("dirichlet", None).attrs
+    monkeypatch.setattr(kept_draws, "LARGE", 10_000)
+    with pytest.warns(inference.CostWarning, match=r"keep='thinned'.*keep='all' keeps all"):
+        tree = inference.sample(BUILDERS["dirichlet"](), **QUIET)
+    assert tree.attrs["keep"] == "thinned"
+    assert tree["posterior"].sizes["draw"] == 25
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"keep": "some"}, "keep='some' is not one of"),
+        ({"keep": "summary", "store": "run.zarr"}, "a store has all draws"),
+        ({"keep": "summary", "predictive": True}, "keep='summary' keeps none"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        inference.sample(BUILDERS["dawid_skene"](), **options)
+
+
+def test_other_thresholds_and_variables_are_judged_from_the_stored_diagnosis():
+    whole, tree = tree_of("dawid_skene", "all"), tree_of("dawid_skene", "summary")
+    for asked in ({"ess": 1200, "r_hat": 1.003}, {"var_names": "confusion"}, {"var_names": ["plausibility"]}):
+        expected, found = inference.diagnose(whole, **asked), inference.diagnose(tree, **asked)
+        assert found.attrs["verdict"] == expected.attrs["verdict"]
+    with pytest.raises(ValueError, match="var_names has 'worth'"):
+        inference.diagnose(tree, var_names="worth")
+
+
+def test_wrong_twin_blocks_that_are_not_those_of_evaluation_are_noticed(monkeypatch):
+    """The members of OTHER of a block are drawn with the random numbers of that block."""
+    whole = evaluation.annotation_certainty(tree_of("plackett_luce", "all"), 3)
+    blocks = kept_draws.item_blocks
+    monkeypatch.setattr(
+        kept_draws, "item_blocks", lambda *known: [(n + 1, a, b) for n, a, b in blocks(*known)]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        tree = inference.sample(BUILDERS["plackett_luce"](), keep="summary", **QUIET)
+    assert (evaluation.annotation_certainty(tree, 3) != whole).any()
