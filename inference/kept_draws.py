@@ -34,7 +34,7 @@ from .runs.trees import CodeNames, constant_groups, label
 Keep = Literal["all", "thinned", "summary"]
 
 LARGE_STORE = 20_000_000_000  # bytes of the draws that `scatter` stores, as `LARGE`
-LARGE = 500_000_000  # bytes of the draws of all variables; above, the default is to keep every so many
+LARGE = 500_000_000  # bytes of the draws of items; above, the default is to keep every so many
 MOST, LEAST = 1000, 100  # draws of all chains that thinning keeps
 QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
 STATISTICS = ("mean", "sd", *QUANTILES, "R-hat", "bulk ESS", "tail ESS", "MCSE")
@@ -89,10 +89,13 @@ def check_keep(keep: Keep | None) -> None:
 
 
 def kept_by_size(keep: Keep | None, model: pm.Model, plan: Draws, most: float) -> Kept:
-    """Return what is kept: as asked for, or every so many draws if all take more than `most` bytes, which a warning says."""
-    number = np.dtype(plan.dtype).itemsize
-    whole = float(plan.chains * plan.draws * number * sum(sizes_of_draw(model).values()))
-    if keep == "all" or (keep is None and whole <= most):
+    """Return what is kept: as asked for, or every so many draws if all take more than `most` bytes, which a warning says.
+
+    Everything is kept of a model without variables of items.
+    """
+    of_items = _sizes_of_items(model)
+    whole = float(plan.chains * plan.draws * np.dtype(plan.dtype).itemsize * sum(of_items.values()))
+    if not of_items or keep == "all" or (keep is None and whole <= most):
         return ALL
     if keep == "summary":
         return Kept("summary")
@@ -105,10 +108,7 @@ def kept_by_size(keep: Keep | None, model: pm.Model, plan: Draws, most: float) -
 
 def thinning_step(model: pm.Model, plan: Draws) -> int:
     """Return every how many draws one is kept: 1,000 of all chains, fewer if they take more than `LARGE` bytes, 100 at least."""
-    dims = model.named_vars_to_dims
-    of_items = {
-        name: size for name, size in sizes_of_draw(model).items() if set(dims.get(name) or ()) & {*OF_ITEMS}
-    }
+    of_items = _sizes_of_items(model)
     numbers = sum(of_items.values())
     if plan.densities:
         numbers += sum(size for name, size in of_items.items() if name in {rv.name for rv in model.free_RVs})
@@ -118,12 +118,18 @@ def thinning_step(model: pm.Model, plan: Draws) -> int:
     return max(1, plan.draws // wanted)
 
 
+def _sizes_of_items(model: pm.Model) -> dict[str, int]:
+    """Numbers in one draw of each variable of items."""
+    dims, sizes = model.named_vars_to_dims, sizes_of_draw(model)
+    return {name: size for name, size in sizes.items() if set(dims.get(name) or ()) & {*OF_ITEMS}}
+
+
 def _switched(whole: float, most: float, plan: Draws, step: int) -> str:
     """Return the sentence that says what is kept by default."""
     return (
-        f"all draws take {whole / 1e9:.1f} GB, more than {most / 1e9:.1f} GB: means, quantiles, certainties, R-hat and ESS of "
-        f"each item are computed of all {plan.draws:,} draws of each chain, and {plan.draws // step:,} of them are kept "
-        "(keep='thinned'). keep='all' (--keep all) keeps all, keep='summary' none of the items"
+        f"all draws of the items take {whole / 1e9:.1f} GB, more than {most / 1e9:.1f} GB: means, quantiles, certainties, "
+        f"R-hat and ESS of each item are computed of all {plan.draws:,} draws of each chain, and {plan.draws // step:,} of "
+        "them are kept (keep='thinned'). keep='all' (--keep all) keeps all, keep='summary' none of the items"
     )
 
 

@@ -100,10 +100,10 @@ def sample(
         What is kept of the draws. "all": every draw. "thinned": mean, quantiles, certainties, R-hat and ESS of all draws
         of each item, in a group ``item_summary``, and every so many of the draws, 1,000 of all chains or fewer; what items
         share, such as confusion matrices, at all draws, in ``shared_posterior``. "summary": no draws of the items. The
-        default is "all" up to .5 GB of draws and "thinned" above, which a `CostWarning` says. `raterzoo.evaluation` reads
-        the summaries, and says what it cannot answer without draws; `diagnose` is of all draws in any case. Gibbs of
-        rankings, of Dawid-Skene and its relatives, and of correlated votes then hold a block of items in memory; other
-        samplers hold all draws until they are summarised.
+        default is "all" up to .5 GB of draws of items and "thinned" above, which a `CostWarning` says.
+        `raterzoo.evaluation` reads the summaries, and says what it cannot answer without draws; `diagnose` is of all
+        draws in any case. Gibbs of rankings, of Dawid-Skene and its relatives, and of correlated votes then hold a block
+        of items in memory; other samplers hold all draws until they are summarised.
     store : path, optional
         New zarr store, such as "run.zarr", to which draws are written as they are made. If the process is
         interrupted, the store can be read, and `resume` draws the rest. The draws are the same as without a
@@ -175,7 +175,7 @@ def sample(
             with handed_over(NUTS_STARTS, shown=progressbar):
                 groups = draw_with_nuts(model, plan, nuts)
             groups["posterior"] = with_items_drawn(model, groups["posterior"], plan)
-            if kept is not ALL:
+            if kept != ALL:
                 groups = kept_groups(model, plan, kept, blocks_of(model, groups), attrs)
             tree = Completion(model)(groups, computed=True)
         else:
@@ -219,7 +219,7 @@ def draw_compiled(
     `blocks` of items are those of `kept_groups`; `checked`: the cost of the run, a shard of one, is not estimated.
     """
     costs = Costs(model, plan, kept_every=kept.step if kept.keep == "thinned" else plan.draws)
-    if kept is ALL:
+    if kept == ALL:
         costs = Costs(model, plan)
     costs.skipped = checked
     try:
@@ -242,7 +242,7 @@ def _drawn(
         costs.check_run(route)
         run = begin_run(model, plan, route=route)
         costs.check_run(route, run.tuning)
-    if kept is ALL:
+    if kept == ALL:
         return _all_draws(run, plan)
     if run.by_items is None:
         blocks = blocks_of(model, _all_draws(run, plan))

@@ -84,7 +84,7 @@ class ScatteredModel:
                 raise ValueError(why)
             prior = item_prior(model, route.name)
             kept = kept_by_size(keep, model, plan, LARGE_STORE)
-            blocks = None if kept is ALL else item_blocks(model, draws, prior.starts)
+            blocks = None if kept == ALL else item_blocks(model, draws, prior.starts)
             return cls(data, model, route, prior, storage_of(model, route.name, draws, dtype), kept, blocks)
 
     def arguments(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -318,7 +318,7 @@ def scatter(
     whole = ScatteredModel.of(model_builder, data, plan, keep)
     options = {"draws": draws, "tune": tune, "chains": chains, "thin": thin}
     options |= {"dtype": whole.dtype, "log_likelihood": log_likelihood}
-    known = options if whole.kept is ALL else options | {"keep": whole.kept.keep}
+    known = options if whole.kept == ALL else options | {"keep": whole.kept.keep}
     record = record_of_call(path, whole.arguments(known), random_seed)
     results = ShardWriter(whole, path, record)
     if not results.finished:

@@ -5,6 +5,7 @@ from functools import cache
 
 import arviz
 import numpy as np
+import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
@@ -118,6 +119,17 @@ def test_what_is_kept_by_default_depends_on_the_size_and_is_said(monkeypatch):
         tree = inference.sample(BUILDERS["dirichlet"](), **QUIET)
     assert tree.attrs["keep"] == "thinned"
     assert tree["posterior"].sizes["draw"] == 25
+
+
+def test_all_is_kept_of_a_model_without_items():
+    with pm.Model() as model:
+        pm.Normal("mu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        tree = inference.sample(
+            model, draws=20, tune=20, chains=2, random_seed=1, progressbar=False, keep="thinned"
+        )
+    assert tree["posterior"].sizes["draw"] == 20 and "keep" not in tree.attrs
 
 
 @pytest.mark.parametrize(
