@@ -147,7 +147,7 @@ def test_a_store_needs_the_memory_of_a_block_and_of_one_variable_of_the_posterio
     drawn = xr.Dataset(
         {n: (("chain", "draw", f"{n} dim"), np.zeros(s, np.float32)) for n, s in shape.items()}
     )
-    monkeypatch.setattr(costs, "_trial", lambda *_: (0.0, 0.0, drawn))
+    monkeypatch.setattr(costs, "_trial", lambda *_: (0.0, 0.0, drawn, False))
     model, long = models.dirichlet(labels(50)), plan(draws=2000)
     found = costs.Costs(model, long, in_store=True).of_run(Route("dawid_skene", method, "", None)).memory
     variable = 4 * 2000 * 50_000 * 4  # chains, draws, numbers, bytes
