@@ -10,6 +10,7 @@ import xarray as xr
 from .. import evaluation
 from .._decimal_text import integer_id
 from .._messages import ASK_TRUTH, short_repr
+from ..evaluation.truth.item_summaries import refuse_without_draws
 from ..evaluation.truth.matching import with_complement
 from ..evaluation.truth.plausibility import OTHER, Plausibility, UnknownTruth, plausibility_of, truth_of
 from ..evaluation.uncertainty.questions import is_of_raters, is_of_truth, question_of
@@ -56,6 +57,8 @@ def score_file(
         print_note(
             f"{posterior} has no checksums, as another program or an older version wrote it: damage to its numbers is not seen"
         )
+    for variable in ("plausibility", "quality", "location"):
+        refuse_without_draws(tree, variable)
     held = [str(name) for name in tree["posterior"].data_vars]
     if not {"quality", "plausibility", "location"} & set(held):
         raise ValueError(

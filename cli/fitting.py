@@ -223,7 +223,8 @@ def fit_to_file(
         print_text(verdict["verdict"])
         if said := strength_in_words(tree):
             print_text(said)
-        if settings.kind == "scores" and (misfit := misfit_in_words(scale_ends(tree))):
+        drawn = "posterior" in tree.children and "location" in tree["posterior"]
+        if settings.kind == "scores" and drawn and (misfit := misfit_in_words(scale_ends(tree))):
             print_text(misfit)
         if output.suffix == ".nc":
             _write(tree, output, keep, private=settings.anonymize)

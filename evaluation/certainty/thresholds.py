@@ -18,6 +18,7 @@ import xarray as xr
 from scipy.special import ndtr
 
 from ..calls import EvaluationError, in_threads
+from ..truth.item_summaries import refuse_without_draws
 from ..truth.plausibility import REMEDY
 
 ERROR = 1e-6  # largest error of a probability from the table
@@ -107,6 +108,7 @@ class ScoreParameters:
         """Read the draws of a posterior; raise without locations and scales of labelled items."""
         if not isinstance(tree, xr.DataTree):
             raise EvaluationError(f"expected a DataTree, found {type(tree).__name__}")
+        refuse_without_draws(tree, "location")
         posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
         found = ", ".join(map(str, posterior.data_vars)) or "nothing"
         if "location" not in posterior or "item" not in posterior["location"].dims:

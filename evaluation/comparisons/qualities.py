@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError
+from ..truth.item_summaries import refuse_without_draws
 
 Qualities = xr.DataTree | xr.Dataset | xr.DataArray
 BLOCK_SIZE = 5_000_000  # ranks in one block
@@ -64,6 +65,7 @@ def _quality(source: Qualities, what: str) -> xr.DataArray:
     if isinstance(source, xr.DataArray):
         return source
     if isinstance(source, xr.DataTree):
+        refuse_without_draws(source, "quality")
         source = source["posterior"].to_dataset() if "posterior" in source.children else xr.Dataset()
     if not isinstance(source, xr.Dataset):
         raise EvaluationError(

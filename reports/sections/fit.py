@@ -69,7 +69,7 @@ def prediction_strength(tree: xr.DataTree) -> dict[str, Any]:
 
 def strength_in_words(tree: xr.DataTree) -> str:
     """Return sentences on the strength of predictions in the prior, with its 90 % interval; "" without any."""
-    if STRENGTH not in tree["posterior"]:
+    if "posterior" not in tree.children or STRENGTH not in tree["posterior"]:
         return ""
     found = prediction_strength(tree)
     strength = with_interval(found["mean"], found["lower"], found["upper"], 2)

@@ -49,6 +49,8 @@ def test_a_summary_has_no_draws_of_the_items(table, tmp_path):
     assert tree["item_summary"]["location"].sizes == {"statistic": 11, "item": 6}
     assert "location" not in tree.children.get("posterior", {})
     assert inference.diagnose(tree).attrs["draws"] == 300
+    with pytest.raises(evaluation.DrawsNotKept, match="summary of the location of each item"):
+        evaluation.threshold_certainty(tree, 3.0)
     result = run("report", table, *ASKED, "--out", tmp_path / "out", "--keep", "summary")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "out" / "posterior_summary.nc").exists()
