@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from inspect import signature
 from time import perf_counter
 from typing import Any, Literal
@@ -218,6 +219,8 @@ def draw_compiled(
 
     `blocks` of items are those of `kept_groups`; `checked`: the cost of the run, a shard of one, is not estimated.
     """
+    if kept.keep == "summary":
+        plan = replace(plan, densities=False)  # they would be computed at all draws, and none is kept
     costs = Costs(model, plan, kept_every=kept.step if kept.keep == "thinned" else plan.draws)
     if kept == ALL:
         costs = Costs(model, plan)
