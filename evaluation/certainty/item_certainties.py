@@ -58,8 +58,8 @@ class ItemCertainties:
     def add(self, number: int, items: slice, draws: np.ndarray) -> None:
         """Count the draws (chain, draw, ...) of a block of items, with the random numbers that evaluation has for it."""
         cells = slice(*self.view.start[[items.start, items.stop]].tolist())
-        by_cell = np.ascontiguousarray(draws.reshape(self.n_samples, -1).T)
-        block = Block(items, cells, by_cell)
+        block = Block(items, cells, draws.reshape(self.n_samples, -1))
+        assert block.draws.size  # transposed once, not by each of the threads
         unidentified = TopLabels(self.view, self.labels.other, identify=False)
 
         def fresh() -> np.random.Generator:
