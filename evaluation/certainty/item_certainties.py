@@ -59,7 +59,8 @@ class ItemCertainties:
         """Count the draws (chain, draw, ...) of a block of items, with the random numbers that evaluation has for it."""
         cells = slice(*self.view.start[[items.start, items.stop]].tolist())
         block = Block(items, cells, draws.reshape(self.n_samples, -1))
-        assert block.draws.size  # transposed once, not by each of the threads
+        if not self.labels.from_rows:
+            _ = block.draws  # transposed here, not by each of the threads
         unidentified = TopLabels(self.view, self.labels.other, identify=False)
 
         def fresh() -> np.random.Generator:
