@@ -1,9 +1,11 @@
-"""Waiting times of commands and first fits: `python -m benchmarks.start commands` and `... first-fit [model ...]`.
+"""Waiting times: `python -m benchmarks.start commands`, `... first-fit [model ...]`, `... first-label`.
 
 `commands` prints wall seconds of whole processes before the first answer, the best of three with filled compile caches.
 
 `first-fit` fits each model by its first method to a small table in fresh processes: once with empty caches of compiled code, once
 with the filled caches, and there a second time, when all is compiled and loaded. CPU seconds of the process and its children.
+
+`first-label` installs raterzoo and crowd-kit, each in a fresh virtual environment, and times a small table to its labels there.
 """
 
 import argparse
@@ -112,20 +114,68 @@ def measure_first_fits(names: list[str]) -> None:
         print(f"| {name} | {method} | {row} | {peak:.0f} MB |", flush=True)
 
 
+SMALL_TABLE = """
+import numpy as np, pandas as pd
+rng = np.random.default_rng(1)
+truth = rng.integers(0, 2, 100)
+item, rater = (a.ravel() for a in np.meshgrid(range(100), range(5), indexing="ij"))
+label = truth[item] ^ (rng.random(500) < 0.2)
+"""
+FIRST_LABELS = {
+    "raterzoo": """
+from raterzoo import inference, models
+frame = pd.DataFrame({"item": item, "rater": rater, "label": label})
+found = inference.dawid_skene_em(models.Labels.from_table(frame), random_seed=1)
+print(found["plausibility"].argmax("category").values[:5])
+""",
+    "crowd-kit": """
+from crowdkit.aggregation import DawidSkene
+frame = pd.DataFrame({"task": item, "worker": rater, "label": label})
+print(DawidSkene().fit_predict(frame).values[:5])
+""",
+}
+
+
+def measure_first_labels() -> None:
+    """Print what it takes to install a package, and a small table to its labels, the first time and later."""
+    print(
+        "| package | installing, wall | first run, wall and CPU | later run, wall and CPU | on disk |\n|---|---|---|---|---|"
+    )
+    for name, script in FIRST_LABELS.items():
+        source = str(Path(__file__).parents[1]) if name == "raterzoo" else name
+        with tempfile.TemporaryDirectory() as folder:
+            python = f"{folder}/venv/bin/python"
+            quiet: dict[str, Any] = {"check": True, "capture_output": True, "cwd": folder}
+            subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, f"{folder}/venv"], **quiet)
+            start = time.perf_counter()
+            subprocess.run(["uv", "pip", "install", "--quiet", "--python", python, source], **quiet)
+            cells = [f"{time.perf_counter() - start:.1f} s"]
+            caches = {"NUMBA_CACHE_DIR": f"{folder}/numba", "PYTENSOR_FLAGS": f"base_compiledir={folder}/own"}
+            for _ in range(2):
+                start, before = time.perf_counter(), cpu_seconds()
+                subprocess.run([python, "-c", SMALL_TABLE + script], env=os.environ | caches, **quiet)
+                cells.append(f"{time.perf_counter() - start:.1f} s, {cpu_seconds() - before:.1f} s")
+            size = sum(file.stat().st_size for file in Path(folder, "venv").rglob("*") if file.is_file())
+        print(f"| {name} | {' | '.join(cells)} | {size / 1e9:.2f} GB |", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.start",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parts = parser.add_subparsers(dest="part", required=True, metavar="commands|first-fit")
+    parts = parser.add_subparsers(dest="part", required=True, metavar="commands|first-fit|first-label")
     parts.add_parser("commands", help="wall seconds of whole processes")
+    parts.add_parser("first-label", help="installation, and a small table to its labels, beside crowd-kit")
     own = parts.add_parser("first-fit", help="CPU seconds of the first fits")
     own.add_argument("models", nargs="*", help="all of the catalog by default")
     parts.add_parser("fit").add_argument("model")  # a fresh process of `first-fit`
     asked = parser.parse_args()
     if asked.part == "commands":
         measure_commands()
+    elif asked.part == "first-label":
+        measure_first_labels()
     elif asked.part == "fit":
         fit(asked.model)
     else:
