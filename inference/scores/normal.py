@@ -1,5 +1,6 @@
 """Samplers of score models: independent draws, or the compiled Gibbs loop."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
@@ -10,7 +11,7 @@ from pytensor.graph.traversal import ancestors
 
 from ...models.distributions.item_scores import ItemScoresRV
 from ..runs.model_graph import evaluator
-from ..runs.run import Draws, Run, Tuning, in_threads, item_keys, streams_of_items
+from ..runs.run import Draws, ItemBlocks, Run, Tuning, in_threads, item_keys, streams_of_items
 from ..runs.trees import as_dataset
 from .kernels.normal import (
     NormalDraws,
@@ -78,7 +79,33 @@ def begin_scores(law: ItemScoresModel, model: pm.Model, plan: Draws, tuning: Tun
         draws = continue_normal_posterior(law.prior, moments, streams, now)
         return _groups_of_items(model, law, scales, draws)
 
-    return Run({}, {"stream": streams}, draw)
+    def by_items(n: int, advance: Callable[[int], None]) -> ItemBlocks:
+        del advance  # nothing is drawn before the items are
+        now = replace(plan, draws=n, dtype=dtype)
+
+        def of(which: slice, kept: slice) -> dict[str, dict[str, xr.Variable]]:
+            own = NormalItems(*(p[which] for p in law.prior)), ScoreMoments(*(m[which] for m in moments))
+            draws = continue_normal_posterior(*own, streams[:, :, which], now)
+            return _variables_of_items(model, law, scales, draws, kept)
+
+        return ItemBlocks({}, {"item": np.arange(n_items + 1)}, of)
+
+    return Run({}, {"stream": streams}, draw, by_items=by_items)
+
+
+def _variables_of_items(
+    model: pm.Model, law: ItemScoresModel, scales: list[str], drawn: NormalDraws, kept: slice
+) -> dict[str, dict[str, xr.Variable]]:
+    """Convert draws of some items to those of the model's variables, with log densities at the draws that are kept."""
+    location, variance, dims = str(law.location.name), str(law.variance.name), (*SAMPLE, "item")
+    arrays = {location: drawn.location, variance: drawn.variance} | dict.fromkeys(scales, drawn.scale)
+    groups = {"posterior": {name: xr.Variable(dims, values) for name, values in arrays.items()}}
+    if drawn.log_p.size:
+        likelihood = {str(model.observed_RVs[0].name): drawn.log_p}
+        prior = {location: drawn.location_prior, variance: drawn.variance_prior}
+        for group, densities in (("log_likelihood", likelihood), ("log_prior", prior)):
+            groups[group] = {name: xr.Variable(dims, values[:, kept]) for name, values in densities.items()}
+    return groups
 
 
 def _groups_of_items(

@@ -26,7 +26,14 @@ import numpy as np
 from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.vector_math import FAST, copy_into, log
 from ...kernels.log_concave import log_concave_sampler
-from ...kernels.random_streams import standard_exponential, standard_gamma, standard_normal, uniform
+from ...kernels.random_streams import (
+    load_stream,
+    standard_exponential,
+    standard_gamma,
+    standard_normal,
+    store_stream,
+    uniform,
+)
 
 RECURRED = 12.0  # from here on the asymptotic series are exact to the last digits
 SCORINGS = 4
@@ -505,3 +512,55 @@ def sample_scores(
         copy_into(draws.population[d], state.population)
         copy_into(draws.effect[d], state.effect)
         copy_into(draws.effect_scale[d], state.effect_scale)
+
+
+# --- Locations of some items, given all draws of what items share ---
+
+
+class ItemScores(NamedTuple):
+    """Scores grouped by item, and the features of the items."""
+
+    start: np.ndarray  # int64 (item + 1,): scores of item i are start[i]:start[i + 1]
+    rater: np.ndarray  # int64 (score,)
+    score: np.ndarray  # float (score,)
+    features: np.ndarray  # float (item, feature)
+
+
+class SharedDraws(NamedTuple):
+    """Draws of one chain of what the locations depend on."""
+
+    population: np.ndarray  # (draw, 4)
+    bias: np.ndarray  # (rater, draw)
+    precision: np.ndarray  # (rater, draw), 1 / sigma2
+    effect: np.ndarray  # (draw, feature)
+
+
+@cached_njit(nogil=True, error_model="numpy")
+def draw_locations(
+    streams: np.ndarray, scores: ItemScores, shared: SharedDraws, location: np.ndarray
+) -> None:
+    """Draw the locations of items given m, w, tau, biases and variances, the conditional of `draw_items`.
+
+    Given these the items are independent, so that such locations with them are draws of the joint posterior.
+    Shapes: streams uint64 (4, item), advanced in place; location (draw, item), overwritten.
+    """
+    n_draws = len(location)
+    weight, total = np.empty(n_draws), np.empty(n_draws)
+    rng = np.empty(4, np.uint64)
+    for i in range(len(scores.start) - 1):
+        weight[:] = 0.0
+        total[:] = 0.0
+        for a in range(scores.start[i], scores.start[i + 1]):
+            k = scores.rater[a]
+            for d in range(n_draws):
+                weight[d] += shared.precision[k, d]  # W_i
+                total[d] += shared.precision[k, d] * (scores.score[a] - shared.bias[k, d])
+        load_stream(streams, i, rng)
+        for d in range(n_draws):
+            centre = shared.population[d, MEAN]  # m + x_i w
+            for f in range(shared.effect.shape[1]):
+                centre += scores.features[i, f] * shared.effect[d, f]
+            away = total[d] / weight[d] - centre if weight[d] > 0.0 else 0.0
+            spread = shared.population[d, LOCATION_SPREAD]
+            location[d, i] = centre + _deviation(rng, weight[d], away, spread)
+        store_stream(streams, i, rng)

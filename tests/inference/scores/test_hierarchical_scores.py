@@ -229,6 +229,29 @@ def test_nuts_agrees_with_gibbs():
         assert np.max(combined) < 4, variable
 
 
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
+def test_items_by_blocks_are_drawn_given_the_same_draws_of_what_they_share():
+    """The draws that items share are those of the whole posterior to the bit, and the densities are those of the kept draws."""
+    model, options = build(), {"random_seed": 2, "draws": 600, "thin": 2, "dtype": "float64", **QUIET}
+    whole, thinned = inference.sample(model, **options), inference.sample(model, keep="thinned", **options)
+    step = thinned.attrs["kept_every"]
+    shared, kept = thinned["shared_posterior"], thinned["posterior"]
+    for name, values in shared.data_vars.items():
+        np.testing.assert_array_equal(values, whole["posterior"][name])
+        np.testing.assert_array_equal(kept[name], values[:, step - 1 :: step])
+    assert "location" in kept and "location" not in shared
+    free = kept.to_dataset()[[rv.name for rv in model.free_RVs]]
+    theirs = xr.DataTree.from_dict({"posterior": free.isel(chain=[0], draw=slice(0, 3))})
+    pm.compute_log_likelihood(theirs, model=model, progressbar=False)
+    pm.stats.compute_log_prior(theirs, model=model, progressbar=False)
+    for group, name in (("log_likelihood", "observed_score"), ("log_prior", "location")):
+        ours = thinned[group][name].isel(chain=[0], draw=slice(0, 3))
+        np.testing.assert_allclose(ours, theirs[group][name], rtol=1e-7, atol=1e-7)
+    drawn, mean = whole["posterior"]["location"], thinned["item_summary"]["location"].sel(statistic="mean")
+    z = mc_z(drawn.transpose("chain", "draw", "item").to_numpy(), mean.to_numpy()) / np.sqrt(2)
+    assert abs(z).max() < bonferroni_threshold(z.size)
+
+
 def test_units_of_a_population_have_its_density():
     """Where NUTS moves, the density is that of the model times the spreads, and standard normal along each member."""
     model = build()

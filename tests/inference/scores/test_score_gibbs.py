@@ -6,11 +6,14 @@ import pytest
 from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.scores.kernels import hierarchical as score_gibbs
 from raterzoo.inference.scores.kernels.hierarchical import (
+    ItemScores,
     RaterScores,
     ScoreHyper,
     ScoreState,
+    SharedDraws,
     _slice_width,
     digamma,
+    draw_locations,
     draw_log_shape,
     draw_spread,
     spread_log_p,
@@ -260,3 +263,38 @@ def test_derivatives_of_log_gamma():
     for x in np.exp(np.random.default_rng(1).uniform(-20, 20, 300)):
         np.testing.assert_allclose(digamma(x), special.digamma(x), rtol=1e-13, atol=1e-13)
         np.testing.assert_allclose(trigamma(x), special.polygamma(1, x), rtol=1e-13)
+
+
+def locations_given_draws(kernel):
+    """Locations of the five items in standard units, given 4,000 different draws of what they share: (draw, item)."""
+    rng = np.random.default_rng(seed_of("locations given draws"))
+    population = np.column_stack([rng.normal(size=4000), rng.uniform(0.2, 2, 4000), np.ones((4000, 2))])
+    bias, variance = rng.normal(size=(4000, 4)), rng.uniform(0.1, 3, (4000, 4))
+    features, effect = rng.normal(size=(5, 2)), rng.normal(size=(4000, 2))
+    shared = SharedDraws(population, bias.T.copy(), 1 / variance.T, effect)
+    start = np.searchsorted(SCORES.item, np.arange(6))
+    scores = ItemScores(start, SCORES.rater, SCORES.score, features)
+    streams, drawn = rng.integers(0, 2**64, (4, 5), dtype=np.uint64), np.empty((4000, 5))
+    kernel(streams, scores, shared, drawn)
+    # Normal with precision 1 / tau^2 + sum 1 / sigma2_k, and the weighted mean of m + x w and all y - b_k
+    seen = (SCORES.item == np.arange(5)[:, None]).astype(float)
+    known = 1 / population[:, [1]] ** 2
+    weight = known + (1 / variance[:, SCORES.rater]) @ seen.T
+    pull = ((SCORES.score - bias[:, SCORES.rater]) / variance[:, SCORES.rater]) @ seen.T
+    centre = population[:, [0]] + effect @ features.T
+    return (drawn - (pull + centre * known) / weight) * np.sqrt(weight)
+
+
+def test_locations_given_all_draws_have_their_conditional():
+    """So of an item without scores, too; wrong twins forget the biases, or shrink towards nothing."""
+
+    def check(units):
+        assert min(stats.kstest(own, "norm").pvalue for own in units.T) > 1e-4 / 5
+
+    check(locations_given_draws(draw_locations))
+    for old, new in (
+        ("(scores.score[a] - shared.bias[k, d])", "scores.score[a]"),
+        ("centre = shared.population[d, MEAN]", "centre = 0.0"),
+    ):
+        twin = altered("draw_locations", (old, new)).draw_locations
+        assert_rejects_twin(check, locations_given_draws(twin))
