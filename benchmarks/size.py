@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.size_rows import ROWS
+
 RATERS, EACH = 1000, 10
 RECORDED = "not installed; 10.6 CPU s where it was"  # of ten million answers
 FRAMES = [
@@ -231,3 +233,5 @@ if __name__ == "__main__":
         limit="4 core-hours, 20 GB",
     )
     row("dermatology: files to report with predictions", dermatology, limit="50 CPU s, 1.5 GB, 120 MB")
+    for what, function, arguments, limit in ROWS:
+        row(what, function, *arguments, limit=limit)

@@ -103,8 +103,9 @@ def sample(
         share, such as confusion matrices, at all draws, in ``shared_posterior``. "summary": no draws of the items. The
         default is "all" up to .5 GB of draws of items and "thinned" above, which a `CostWarning` says.
         `raterzoo.evaluation` reads the summaries, and says what it cannot answer without draws; `diagnose` is of all
-        draws in any case. Gibbs of rankings, of Dawid-Skene and its relatives, and of correlated votes then hold a block
-        of items in memory; other samplers hold all draws until they are summarised.
+        draws in any case. Gibbs of rankings, of Dawid-Skene and its relatives, of correlated votes and of scores then hold
+        a block of items in memory; other samplers hold all draws until they are summarised. Locations of hierarchical
+        scores are then drawn anew given all draws of what items share, from the same posterior.
     store : path, optional
         New zarr store, such as "run.zarr", to which draws are written as they are made. If the process is
         interrupted, the store can be read, and `resume` draws the rest. The draws are the same as without a

@@ -18,7 +18,9 @@ LABELS = models.simulators.labels(items=30, raters=5, random_seed=1).data
 RANKINGS = models.simulators.rankings(
     items=20, raters=4, categories=8, block_sizes=(1, 2), random_seed=1
 ).data
+SCORES = models.simulators.scores(items=20, raters=4, random_seed=1).data
 BUILDERS = {
+    "normal_scores": lambda: models.normal_scores(SCORES),
     "dawid_skene": lambda: models.dawid_skene(LABELS),
     "correlated_votes": lambda: models.correlated_votes(LABELS),
     "mace": lambda: models.mace(LABELS),
@@ -79,7 +81,7 @@ def _first_labels(whole):
     return evaluation.truth_certainty(whole)["label"].values.astype(str)[:, None]
 
 
-@pytest.mark.parametrize("name", ["dawid_skene", "plackett_luce"])
+@pytest.mark.parametrize("name", ["dawid_skene", "plackett_luce", "normal_scores"])
 def test_kept_draws_are_every_so_many_of_all(name, monkeypatch):
     monkeypatch.setattr(kept_draws, "MOST", 100)
     monkeypatch.setattr(kept_draws, "LEAST", 100)

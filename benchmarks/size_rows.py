@@ -1,0 +1,124 @@
+"""Further rows of `python -m benchmarks.size`: votes, scores, a crowd with spammers, metrics; each beside its peer."""
+
+import contextlib
+import io
+import resource
+import time
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False}
+
+
+def cpu(run: Callable[[], Any]) -> tuple[Any, float]:
+    """Return a result and its CPU seconds."""
+    start = time.process_time()
+    return run(), time.process_time() - start
+
+
+def peak() -> float:
+    """Return the peak memory of this process, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def votes(n: int, items: int = 130) -> dict[str, np.ndarray]:
+    """Simulate anonymous votes between items, as of a leaderboard."""
+    rng = np.random.default_rng(1)
+    quality = rng.normal(0, 1, items)
+    left, step = rng.integers(0, items, n), rng.integers(1, items, n)
+    right = (left + step) % items
+    wins = rng.random(n) < 1 / (1 + np.exp(quality[right] - quality[left]))
+    return {"left": left, "right": right, "winner": np.where(wins, "left", "right")}
+
+
+def posterior_of_votes(n: int) -> str:
+    """Time a frame of votes to the full posterior, 4 x 500 draws."""
+    import pandas as pd
+    from raterzoo import inference, models
+
+    frame = pd.DataFrame(votes(n))
+    few = models.Comparisons.from_table(frame[:20_000])
+    warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    inference.sample(models.bradley_terry(few), draws=20, **QUIET)  # compiles
+    data, read = cpu(lambda: models.Comparisons.from_table(frame))
+    tree, drawn = cpu(lambda: inference.sample(models.bradley_terry(data), draws=500, **QUIET))
+    verdict = inference.diagnose(tree).attrs["verdict"].partition(" over")[0]
+    return f"{read + drawn:.2f} CPU s (table {read:.2f}), {peak():.2f} GB; {verdict}"
+
+
+def votes_by_evalica(n: int) -> str:
+    """Time evalica's estimate, which has no intervals, from the same frame."""
+    if not find_spec("evalica"):
+        return "not installed; 2 CPU s where it was"
+    import evalica
+    import pandas as pd
+
+    frame = pd.DataFrame(votes(n))
+
+    def fit() -> Any:
+        x, y = (evalica.Winner.X, evalica.Winner.Y)
+        winners = [x if winner == "left" else y for winner in frame["winner"]]
+        return evalica.bradley_terry(frame["left"], frame["right"], winners)
+
+    _, seconds = cpu(fit)
+    return f"{seconds:.2f} CPU s, {peak():.2f} GB; an estimate without intervals"
+
+
+def posterior_of_scores(items: int, raters: int = 10) -> str:
+    """Time the hierarchical posterior of items that all raters scored, 4 x 1,000 draws, by defaults."""
+    import pandas as pd
+    from raterzoo import inference, models
+
+    rng = np.random.default_rng(1)
+    item, rater = (a.ravel() for a in np.meshgrid(np.arange(items), np.arange(raters), indexing="ij"))
+    bias, scale = rng.normal(0, 0.5, raters), rng.uniform(0.5, 1.2, raters)
+    score = rng.normal(0, 1, items)[item] + bias[rater] + scale[rater] * rng.standard_normal(len(item))
+    frame = pd.DataFrame({"item": item, "rater": rater, "score": score})
+    warnings.simplefilter("ignore", inference.CostWarning)  # that not all draws are kept
+    data = models.Scores.from_table(frame)
+    tree, seconds = cpu(lambda: inference.sample(models.hierarchical_scores(data), **QUIET))
+    verdict = inference.diagnose(tree).attrs["verdict"].partition(" over")[0]
+    return f"{seconds:.0f} CPU s with compilation, {peak():.2f} GB; {verdict}"
+
+
+def crowd_with_spammers(law: str) -> str:
+    """Time MACE by Gibbs beside Dawid-Skene's model: 25,000 answers of 176 raters, 4 x 1,000 draws with the pilot's thinning."""
+    from raterzoo import inference, models
+
+    simulate, categories = models.simulators.labels, 2 if law == "mace" else 4
+    few = simulate(model=law, items=50, raters=10, answers=5, categories=categories, random_seed=1).data
+    data = simulate(model=law, items=5000, raters=176, answers=5, categories=categories, random_seed=1).data
+    warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    found = {}
+    for build in (models.mace, models.dawid_skene):
+        inference.sample(build(few), draws=10, tune=10, **QUIET)  # compiles
+        model = build(data)
+        tree, seconds = cpu(lambda model=model: inference.sample(model, log_likelihood=False, **QUIET))
+        found[build.__name__] = seconds, int(tree["sample_stats"]["thinning"])
+    (mace, thin), (plain, other) = found["mace"], found["dawid_skene"]
+    return f"{mace:.1f} CPU s ({thin} sweeps a draw), Dawid-Skene {plain:.1f} ({other}): {mace / plain:.1f} times"
+
+
+def metrics() -> str:
+    """Time metrics of a posterior beside the loop over its draws: 2,000 items, 10 categories, 4,000 draws."""
+    from benchmarks.evaluation import against_loops
+
+    names = ("top_3_accuracy", "macro_f1", "matthews_correlation")
+    with contextlib.redirect_stdout(io.StringIO()):
+        ratios = against_loops(names)
+    return ", ".join(f"{name} {ratio:.0f} times" for name, ratio in ratios.items())
+
+
+# what it is, function, arguments, limit
+ROWS: list[tuple[str, Callable[..., str], tuple[Any, ...], str]] = [
+    ("1,000,000 votes on 130 items to the posterior, 4 x 500", posterior_of_votes, (1_000_000,), "2.5 CPU s"),
+    ("the same votes by evalica", votes_by_evalica, (1_000_000,), ""),
+    ("100,000 items scored by 10 raters, hierarchical, 4 x 1,000", posterior_of_scores, (100_000,), "2 GB"),
+    ("MACE by Gibbs, two categories", crowd_with_spammers, ("mace",), "twice Dawid-Skene"),
+    ("MACE by Gibbs, four categories, confused raters", crowd_with_spammers, ("dawid_skene",), "the same"),
+    ("metrics beside the loop over draws", metrics, (), "50 times"),
+]
