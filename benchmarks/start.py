@@ -145,7 +145,7 @@ def measure_first_labels() -> None:
         source = str(Path(__file__).parents[1]) if name == "raterzoo" else name
         with tempfile.TemporaryDirectory() as folder:
             python = f"{folder}/venv/bin/python"
-            quiet: dict[str, Any] = {"check": True, "capture_output": True, "cwd": folder}
+            quiet: dict[str, Any] = {"check": True, "capture_output": True}
             subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, f"{folder}/venv"], **quiet)
             start = time.perf_counter()
             subprocess.run(["uv", "pip", "install", "--quiet", "--python", python, source], **quiet)
@@ -153,7 +153,8 @@ def measure_first_labels() -> None:
             caches = {"NUMBA_CACHE_DIR": f"{folder}/numba", "PYTENSOR_FLAGS": f"base_compiledir={folder}/own"}
             for _ in range(2):
                 start, before = time.perf_counter(), cpu_seconds()
-                subprocess.run([python, "-c", SMALL_TABLE + script], env=os.environ | caches, **quiet)
+                run = [python, "-c", SMALL_TABLE + script]
+                subprocess.run(run, env=os.environ | caches, cwd=folder, **quiet)
                 cells.append(f"{time.perf_counter() - start:.1f} s, {cpu_seconds() - before:.1f} s")
             size = sum(file.stat().st_size for file in Path(folder, "venv").rglob("*") if file.is_file())
         print(f"| {name} | {' | '.join(cells)} | {size / 1e9:.2f} GB |", flush=True)
