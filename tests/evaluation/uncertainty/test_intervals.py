@@ -191,11 +191,9 @@ def test_members_of_a_group_are_those_of_the_draw(case, scores, truth, layout):
 def test_members_of_other_that_no_rater_ranked_are_in_their_groups():
     """Three members of OTHER share nine tenths; each is the label of a third of the draws, or nearly."""
     case = Case([[0]], [np.tile([0.1, 0.9], (1, 400, 1))], 4, 1.0)
-    predicted = xr.DataArray(
-        [[*"1000"]], {"item": case.items, "category": case.categories}, ("item", "category")
-    )
+    predicted = xr.DataArray([["label 0"]], {"item": case.items}, ("item", "position"))  # names no other
     drawn = evaluation.metric_draws(
-        evaluation.top_k_accuracy(1), as_flat(case), predicted.astype(float),
+        evaluation.top_k_accuracy(1), as_flat(case), predicted,
         by={name: f"group of {name}" for name in case.categories}, resamples=5, random_seed=1,
     )  # fmt: skip
     share = drawn["share"].mean(("chain", "draw")).to_numpy().ravel()
