@@ -162,6 +162,8 @@ def features_named(path: Path | None) -> Iterator[None]:
 
 def _of_file(error: DataError, path: Path) -> DataError:
     """Return an error about features in the words of the command line, with the name of the file."""
+    if error.where.startswith(path.name):
+        return error
     for python, option in REMEDIES.items():
         error.remedy = error.remedy.replace(python, option)
     place = error.where.removeprefix("argument ").removeprefix(WHERE).removeprefix(", ")

@@ -53,11 +53,12 @@ def build(
         _prepare_votes(data, arguments)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no chain of comparisons", models.DataWarning)
-        with _options_named(), features_named(settings.features), _cells_hidden(settings, data) as shown:
+        with _options_named(), _cells_hidden(settings, data) as shown:
             if settings.features is not None:
                 arguments["features"] = features_of(settings.features, data.items)
                 shown.update(arguments["features"])  # names of columns, which are written with the posterior
-            return getattr(models, settings.model)(data, **arguments)
+            with features_named(settings.features):
+                return getattr(models, settings.model)(data, **arguments)
 
 
 @contextmanager

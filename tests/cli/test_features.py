@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 from raterzoo.cli.features import features_named, features_of
+from raterzoo.cli.fitting import build
 from raterzoo.cli.options import settings_of
-from raterzoo.models import DataError
+from raterzoo.models import DataError, Labels
 from raterzoo.models.data.features import item_features
 from raterzoo.reports.sections.features import feature_sections, worth_in_words
 from typer.testing import CliRunner
@@ -137,6 +138,16 @@ def test_archives_in_other_ways_are_refused(tmp_path):
         path.write_bytes(content)
         with pytest.raises(DataError, match=r"^f.npz: 'items.npy' is encrypted, or compressed otherwise"):
             features_of(path, ITEMS)
+
+
+def test_a_file_is_named_once(tmp_path):
+    """An error about the file itself is none about the argument, of which the name may remind."""
+    path = tmp_path / "features.csv"
+    path.write_text("item,x,x\n7,1,2\n8,2,3\n9,3,5\n")
+    labels = Labels.from_table({"item": ["7", "8", "9"], "rater": [*"aba"], "label": [*"xyx"]})
+    settings = settings_of("labels", None, {"features": path}, **SAMPLER)
+    with pytest.raises(DataError, match=r"^features.csv: the header names 'x' 2 times"):
+        build(labels, settings, 1.0)
 
 
 def test_ids_that_are_none_name_the_file(tmp_path):
