@@ -2,7 +2,7 @@
 
     estimate   10 answers to each item by 1,000 raters, two categories, a million answers a file: files to estimate by defaults,
                with the plausibilities of all items in Parquet; CPU seconds of all processes and the peak memory
-    line       the same of 100,000 to 100 million answers, and the figure docs/figures/out_of_core.svg
+    line       the same of 100,000 to 100 million answers, and the figure docs/out_of_core.svg
     workers    one estimate by threads, processes and workers of dask: CPU seconds, and whether the bits are the same
 
 Files are simulated first, in a temporary folder which is removed. Every estimate is a process of its own, after compilation.
@@ -24,7 +24,7 @@ import numpy as np
 
 RATERS, EACH, OF_A_FILE = 1000, 10, 1_000_000
 SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000)
-FIGURE = Path(__file__).parents[1] / "docs" / "figures" / "out_of_core.svg"
+FIGURE = Path(__file__).parents[1] / "docs" / "out_of_core.svg"
 
 
 def write_file(folder: Path, number: int, items: int) -> None:

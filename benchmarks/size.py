@@ -209,6 +209,13 @@ def ranked_items(n: int, keep: str) -> str:
     )
 
 
+def in_files(n: int) -> str:
+    """Time Parquet files to the estimate and Parquet files of plausibilities."""
+    from benchmarks.out_of_core import told
+
+    return told(n)
+
+
 def row(what: str, function: Callable[..., str], *arguments: Any, limit: str = "") -> None:
     """Print a row, measured in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
@@ -235,3 +242,9 @@ if __name__ == "__main__":
     row("dermatology: files to report with predictions", dermatology, limit="50 CPU s, 1.5 GB, 120 MB")
     for what, function, arguments, limit in ROWS:
         row(what, function, *arguments, limit=limit)
+    row(
+        f"{10 * n:,} answers in Parquet files to plausibilities in Parquet",
+        in_files,
+        10 * n,
+        limit="40 CPU s, 8 GB",
+    )
