@@ -131,13 +131,13 @@ def scores(
     rng = np.random.default_rng(random_seed)
     item = np.repeat(np.arange(items), answers)
     rater = different_raters(rng, items, raters, answers).ravel()
+    values, effect = _features(rng, items, features, useless_features)
+    effect *= np.sqrt(explained) * spread
     if model == "normal_scores":
         sd = scale * np.sqrt((SHAPE - 1) / rng.gamma(SHAPE, size=items))
         truth = {"location": rng.normal(middle, spread * sd / scale), "scale": sd}
         score = rng.normal(truth["location"][item], sd[item])
     else:
-        values, effect = _features(rng, items, features, useless_features)
-        effect *= np.sqrt(explained) * spread
         left = spread * np.sqrt(1 - explained) if features else spread
         truth = {"location": rng.normal(middle, left, items) + values @ effect}
         truth["rater_bias"] = rng.normal(0.0, bias, raters)
