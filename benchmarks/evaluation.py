@@ -131,10 +131,10 @@ def footrule(p: np.ndarray, q: np.ndarray) -> float:
     return abs(rankdata(-p) - rankdata(-q)).sum() / (n**2 // 2)
 
 
-def against_loops(names: tuple[str, ...] = ()) -> dict[str, float]:
+def against_loops(only: tuple[str, ...] = ()) -> dict[str, float]:
     """The obvious loop over draws, and over items where the metric is of one: 2,000 items, 10 categories, 4,000 draws.
 
-    The loop, which runs on one core, is timed on a few draws. Returns how many times more CPU it takes, by metric; `names` are
+    The loop, which runs on one core, is timed on a few draws. Returns how many times more CPU it takes, by metric; `only` are
     the metrics to compare, by default all.
     """
     tree, guesses = dense(2_000, 10, (4, 1000))
@@ -171,7 +171,7 @@ def against_loops(names: tuple[str, ...] = ()) -> dict[str, float]:
     ]
     ratios = {}
     for metric, loop in loops:
-        if names and metric.name not in names:
+        if only and metric.name not in only:
             continue
         times, cpu = [], []
         for _ in range(3):
