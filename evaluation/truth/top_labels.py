@@ -18,6 +18,7 @@ from .plausibility import OTHER, REMEDY, Block, Plausibility
 
 OtherAs = Literal["split", "exclude", "label"]
 NO_LABEL = -1
+MOST_RANKED = 40  # labels whose ranks are counted, pair by pair, rather than inserted one by one
 IN_CACHE = 50_000  # values of one position processed at a time, to stay in the CPU cache
 
 
@@ -129,6 +130,8 @@ class TopLabels:
                 np.copyto(values, piece.transpose(2, 0, 1))
                 if top == 1:
                     self._first_of(values, names, found[0])
+                elif n <= MOST_RANKED:
+                    self._best_of(values, names, found)
                 else:
                     best = np.zeros(found.shape, rows.dtype)
                     best_codes = np.full(found.shape, NO_LABEL, self.dtype)
@@ -140,13 +143,32 @@ class TopLabels:
     def _first_of(self, values: np.ndarray, names: np.ndarray, found: np.ndarray) -> None:
         """Overwrite `found` (...) with the code of the largest of the values (label, ...); names (label, 1, item or 1)."""
         best = values.max(axis=0)
-        place = _place_of(values, best)
-        if names.shape[2] == 1:
-            found[...] = names.ravel().astype(self.dtype).take(place)
-        else:
-            found[...] = np.take_along_axis(names, place[None].astype(np.intp), axis=0)[0]
+        found[...] = self._named_at(_place_of(values, best), names)
         if not best.all():
             found[best == 0] = NO_LABEL
+
+    def _best_of(self, values: np.ndarray, names: np.ndarray, found: np.ndarray) -> None:
+        """Overwrite `found` (top, ...) with the codes of the largest values (label, ...), by ranks; names as in `_first_of`."""
+        rank, least = _ranks(values), values.min()
+        hit, product = np.empty(rank.shape[1:], bool), np.empty(rank.shape[1:], np.uint8)
+        positive = (values > 0).sum(axis=0) if least == 0 else None
+        for q, codes in enumerate(found):
+            place = np.zeros(rank.shape[1:], np.uint8)
+            for label, own in enumerate(rank[1:], 1):
+                np.equal(own, q, out=hit)
+                np.multiply(hit.view(np.uint8), np.uint8(label), out=product)
+                np.add(place, product, out=place)
+            codes[...] = self._named_at(place, names)
+            if positive is not None:
+                codes[positive <= q] = NO_LABEL
+            if q >= len(values):
+                codes[...] = NO_LABEL
+
+    def _named_at(self, place: np.ndarray, names: np.ndarray) -> np.ndarray:
+        """Return the codes at places (sample, item) among names (label, 1, item or 1)."""
+        if names.shape[2] == 1:
+            return names.ravel().astype(self.dtype).take(place)
+        return np.take_along_axis(names, place[None].astype(np.intp), axis=0)[0]
 
     def _named(self, block: Block, top: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the largest plausibilities of named categories, and their codes: (top, item, sample)."""
@@ -228,6 +250,19 @@ def _place_of(values: Sequence[np.ndarray] | np.ndarray, best: np.ndarray) -> np
         np.logical_and(before, differs, out=before)
         np.add(place, before.view(np.uint8), out=place)
     return place
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Return the number of labels before each, (label, ...): larger values, and equal ones that come earlier."""
+    rank = np.empty(values.shape, np.uint8)
+    rank[:] = np.arange(len(values), dtype=np.uint8).reshape(-1, *[1] * (values.ndim - 1))
+    above = np.empty(values.shape[1:], bool)
+    for second in range(1, len(values)):
+        for first in range(second):
+            np.greater(values[second], values[first], out=above)
+            np.add(rank[first], above.view(np.uint8), out=rank[first])
+            np.subtract(rank[second], above.view(np.uint8), out=rank[second])
+    return rank
 
 
 def _evenly(rows: np.ndarray) -> np.ndarray | slice:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from raterzoo.evaluation.truth import top_labels
 from raterzoo.evaluation.truth.plausibility import Plausibility
 from raterzoo.evaluation.truth.top_labels import TopLabels
 
@@ -43,3 +44,26 @@ def test_members_of_other_are_none_of_the_named_labels_and_each_once():
         plausibilities = draws.reshape(400, -1)[:, :-1]
         in_order = named_codes[np.argsort(-plausibilities, axis=1)]
         np.testing.assert_array_equal(own[is_named].reshape(400, -1), in_order)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("top", [2, 3, 6])
+def test_ranks_find_the_labels_that_insertion_finds(top, flat, monkeypatch):
+    """With ties, zeros, fewer labels than asked for, and items that name other labels."""
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 4, (2, 30, 4, 5)) / 4
+    items, categories = list("abcd"), list("vwxyz")
+    coords = {"item": items, "category": categories}
+    array = xr.DataArray(
+        values, coords, ("chain", "draw", "item", "category"), attrs={"truth": "distribution"}
+    )
+    if flat:
+        names = [list(categories), list("zyxwv"), list("vxwyz"), list("wvxyz")]
+        along = {"item": ("candidate", np.repeat(items, 5)), "category": ("candidate", np.concatenate(names))}
+        array = xr.DataArray(values.reshape(2, 30, 20), along, ("chain", "draw", "candidate"))
+    view = Plausibility.of(array)
+    labels = TopLabels(view, "exclude")
+    (ranked,) = view.map_blocks(lambda block, rng: labels.draw(block, top, rng), 1)
+    monkeypatch.setattr(top_labels, "MOST_RANKED", 0)
+    (inserted,) = view.map_blocks(lambda block, rng: labels.draw(block, top, rng), 1)
+    np.testing.assert_array_equal(ranked, inserted)
