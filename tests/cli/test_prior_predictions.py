@@ -75,8 +75,8 @@ def test_two_categories_are_completed_and_rankings_take_predictions(tmp_path):
         (WIDE | {"no": [-3, -2]}, [], "there are no probabilities; write item, category and score"),
         ({"item": [*"ab"], "category": ["no", "yes"], "rank": [1, 1]}, [], "there are no probabilities"),
         ({"item": [*"ab"], "probability": [1, 1]}, [], "there is no column 'category'"),
-        (WIDE | {"item": [*"xy"]}, [], "--prior-predictions: item 'x' and 1 more is none of the annotated items"),
-        (WIDE, ["--model", "dawid_skene"], "--prior-predictions is not an option of the model dawid_skene, but of dirichlet, p"),
+        (WIDE | {"item": [*"xy"]}, [], "--prior-predictions: none of the predicted items is in the data: 'x' and 1 more"),
+        (WIDE, ["--model", "dawid_skene"], "--prior-predictions is not an option of the model dawid_skene, but of dirichlet"),
         (WIDE, ["--workers", 2], "--prior-predictions: their strength joins all items"),
     ],
 )  # fmt: skip
