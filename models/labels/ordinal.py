@@ -119,7 +119,7 @@ def ordinal(
     names = _threshold_names(labels.categories[np.argsort(place)])
     with annotation_model(coords_of(labels, ("scale", "shift")) | names) as model:
         threshold, scale = _population(n)
-        typical = pt.exp(_log_label_probability(threshold[None], scale[None], grid)[0][:, place]).T
+        typical = cast(Any, pt.exp(_log_label_probability(threshold[None], scale[None], grid)[0][:, place].T))
         own = _raters(threshold, scale, t) if len(labels.raters) else (threshold[None], scale[None])
         log_confusion = _log_label_probability(*own, grid)[:, :, place]
         shared = None if len(labels.raters) else np.zeros(len(labels.annotation_rater), np.int64)
