@@ -9,6 +9,9 @@ is a polynomial in p, which Gauss-Legendre nodes integrate exactly; nodes of chi
 spaced, and both converge exponentially. Nothing is shared with the model but the law. Prints, for each design, the largest |z| of
 all statistics (posterior means of parameters, squares, products, plausibilities and effects, against the average of the draws by
 its Monte Carlo error), how many are above 2 and 3, and the change by a coarser grid, in Monte Carlo errors.
+
+With three categories the posterior has fourteen dimensions, too many for a grid. `--categories 3` moves draws of parameters and
+data from the joint law by transitions of NUTS, as the evidence does for two, and prints the largest |z| of all statistics.
 """
 
 import argparse
@@ -19,6 +22,14 @@ from typing import Any, NamedTuple
 import arviz as az
 import numpy as np
 from raterzoo import inference, models
+
+from evidence import designs
+from evidence.joint_law import JointLaw
+from evidence.nuts import NutsMoves
+from evidence.prior_scores import PriorScores
+from evidence.stationarity import invariance_z, scores_z, threshold_of
+from evidence.studies import STUDIES
+from tests.support.monte_carlo import seed_of
 
 DIAGONAL = 2.0  # prior mean of the log odds of the right label
 DESIGNS = ((30, 5, 1), (60, 4, 2), (100, 8, 3))  # items, answers to each, seed of the data
@@ -153,10 +164,41 @@ def compare(items: int, answers: int, data_seed: int, draws: int, seed: int) -> 
     )
 
 
+def moved(categories: int, items: int, pairs: int, spread: float = 1.0) -> None:
+    """Print how far transitions of NUTS move draws of the joint law; it is told a prior of the spreads wider by `spread`."""
+    study = STUDIES["item_difficulty"]
+    labels = designs.labels(categories, items)
+    model = models.item_difficulty(labels)
+    law = JointLaw(model, study.derived, study.ranked)
+    name = f"item_difficulty, {categories} categories"
+    values, answers = law.simulate(1, seed_of(f"{name} learning"))
+    told = models.item_difficulty(labels, spread=spread)
+    start = {variable: x[0] for variable, x in values.items()}
+    mover = NutsMoves(told, start, answers[0], seed_of(f"{name} learning"))
+    z, pairs_moved = invariance_z(law, mover.move, pairs, name)
+    z = np.concatenate([z, scores_z(PriorScores(law.model), pairs_moved)[0]])
+    print(
+        f"{categories} categories, {items} items, {pairs:,} pairs, spread told {spread:g}: {len(z)} statistics, max |z| "
+        f"{np.abs(z).max():.2f} of {threshold_of(z):.2f}, above 2: {(np.abs(z) > 2).mean():.1%}",
+        flush=True,
+    )
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks.item_difficulty", description=__doc__)
     parser.add_argument("--draws", type=int, default=20_000, help="of each of four chains")
     parser.add_argument("--seed", type=int, default=1, help="of NUTS")
+    parser.add_argument(
+        "--designs", type=int, nargs="*", default=[1, 2, 3], help="numbers of designs of two categories"
+    )
+    parser.add_argument("--categories", type=int, choices=(2, 3), default=2)
+    parser.add_argument(
+        "--pairs", type=int, default=300, help="of draws from the joint law, of three categories"
+    )
     asked = parser.parse_args()
-    for shape in DESIGNS:
-        compare(*shape, asked.draws, asked.seed)
+    if asked.categories == 3:
+        for told in (1.0, 1.5):  # the second is a wrong twin
+            moved(3, 12, asked.pairs, told)
+    else:
+        for number in asked.designs:
+            compare(*DESIGNS[number - 1], asked.draws, asked.seed)
