@@ -284,7 +284,7 @@ def _show(panel: Panel, settings: Settings, sections: Sequence[Section]) -> None
     for section in sections:
         print_text(f"\n{section.title}")
         if section.table:
-            print_table(section.table, folds=next(iter(section.table[0])))
+            print_table(section.table, folds=next(iter(section.table[0])), narrowest=8)
         print_text(section.text)
 
 

@@ -82,7 +82,7 @@ def width() -> int:
     return _console.width
 
 
-LONGEST, NARROWEST = 20, 8  # characters of a cell of numbers that is not folded, and of a folded column
+LONGEST = 20  # characters of a cell of numbers that is not folded beside a column with a least width
 
 
 def print_table(
@@ -91,11 +91,13 @@ def print_table(
     *,
     folds: str | None = None,
     whole: Sequence[str] = (),
+    narrowest: int = 0,
 ) -> None:
     """Print a table of rows with the same keys.
 
-    `folds` is the only column that may be folded, all others being numeric, or cells of more than `LONGEST` characters; by
-    default every column but the first may be, except those in `whole`.
+    `folds` is the only column that may be folded, all others being numeric; by default every column but the
+    first may be, except those in `whole`. With `narrowest`, its least width, other cells of more than `LONGEST` characters
+    may be folded, too.
     """
     table = Table(title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False)
     for name in rows[0]:
@@ -107,9 +109,13 @@ def print_table(
             Text(name),
             justify="right" if number else "left",
             overflow="fold",
-            min_width=min(longest, NARROWEST) if name == folds else None,
+            min_width=min(longest, narrowest) if narrowest and name == folds else None,
             no_wrap=name in whole
-            or (name == next(iter(rows[0])) if folds is None else number and longest <= LONGEST),
+            or (
+                name == next(iter(rows[0]))
+                if folds is None
+                else number and not (narrowest and longest > LONGEST)
+            ),
         )
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))
