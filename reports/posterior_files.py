@@ -12,6 +12,7 @@ import xarray as xr
 from ..inference.kernels.convergence import mixing_of
 from ..inference.storage.posterior_files import write_posterior
 
+EXACT = 50_000_000  # bytes that are written as they were drawn; draws of larger posteriors are rounded
 LARGE = 200_000_000  # bytes; more are announced, and by default thinned
 LEAST = 100  # draws of each chain that thinning keeps
 QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
@@ -88,7 +89,7 @@ class KeptPosterior:
             tree = summary_of(tree) if self.made is None else without_draws_of_items(tree)
         elif self.step > 1:
             tree = _thinned(tree, self.step)
-        write_posterior(tree, path, rounded=True)
+        write_posterior(tree, path, rounded=tree.nbytes > EXACT)
 
 
 def kept_posterior(tree: xr.DataTree, keep: str | None = None) -> KeptPosterior:

@@ -138,15 +138,13 @@ def register_answers(
     return Answers(start, by * len(labels.categories) + label, gold)
 
 
-UNIDENTIFIED = "the raters are not identified, and the posterior repeats their prior"
-
-
 def warn_unidentified(labels: Labels, *, featured: bool = False) -> None:
     """Warn if no item has two answers, or one and a gold label; `featured` is whether items have features."""
     if not labels.identified:
-        known = "what is known of the raters rests on the features and their prior"
         warnings.warn(
-            f"no item has two answers: {known if featured else UNIDENTIFIED}",
+            "no item has two answers: what is known of the raters rests on the features and their prior"
+            if featured
+            else "no item has two answers: the raters are not identified, and the posterior repeats their prior",
             DataWarning,
             skip_file_prefixes=BUILDERS,
         )

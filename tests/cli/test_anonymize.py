@@ -44,7 +44,7 @@ def test_what_is_read_has_no_names(tmp_path, kind):
     named = read_annotations(path, settings_of(kind, None, {}, **sampler), [])[0]
     assert sorted(named.raters.tolist()) == NAMES
     anonymous = settings_of(kind, None, {"anonymize": True}, **sampler)
-    nameless, _ = read_annotations(path, anonymous, [])
+    nameless = read_annotations(path, anonymous, []).data
     assert sorted(nameless.raters.tolist()) == [f"rater {k + 1}" for k in range(5)]
     assert nameless.items.tolist() == named.items.tolist()
     assert len(nameless) == len(named)
@@ -90,7 +90,7 @@ def test_only_predicted_categories_change_no_other_option(tmp_path, kind):
     options = {"anonymize": True} | ({"rater_attribute": ["kind"]} if kind == "labels" else {})
     settings = settings_of(kind, None, options, draws=10, chains=1, seed=1)
     predicted = xr.DataArray([["unused"], ["a"]], {"item": ITEMS[:2]}, ("item", "position"))
-    data, only_predicted = read_annotations(path, settings, [], predicted)
+    data, only_predicted, _ = read_annotations(path, settings, [], predicted)
     assert only_predicted == ["unused"]
     assert data.categories.tolist() == ["a", "b", "unused"]
     assert sorted(data.raters.tolist()) == [f"rater {k + 1}" for k in range(5)]

@@ -33,7 +33,7 @@ def built(folder, table, *, classifier=None, kind="labels", annotations=LABELS):
     settings = settings_of(kind, model, own, **SAMPLER)
     assert settings.priors == {} and settings.prior_predictions == paths[1]
     prior = read_prior_predictions(settings)
-    data, _ = read_annotations(paths[0], settings, [], prior)
+    data = read_annotations(paths[0], settings, [], prior).data
     return build(data, settings, 1.0, prior_tables(data, prior, settings))
 
 

@@ -231,7 +231,7 @@ def test_draws_that_did_not_converge_are_loud(tables, tmp_path):
 
 def test_effective_numbers_of_rankings_reach_the_model(tables):
     settings = settings_of("rankings", None, {"reliability": "effective"}, draws=10, chains=1, seed=1)
-    data, _ = read_annotations(tables["rankings"], settings, [])
+    data = read_annotations(tables["rankings"], settings, []).data
     model = build(data, settings, settings.reliabilities[0])
     assert model["reliability"].get_value() == pytest.approx(np.full(N_ITEMS * N_RATERS, 1 / (1 + 3 * 0.35)))
     with pytest.raises(ValueError, match="an option of plackett_luce, not of prirn"):

@@ -344,7 +344,8 @@ def draw_items(rng, scores, hyper, state):
                 centre[i] += scores.features[i, f] * state.effect[f]
     else:
         mean = _draw_mean(rng, (weight, total), hyper, state)
-        centre[:] = mean
+        for i in range(len(weight)):
+            centre[i] = mean
     away = np.zeros(len(weight))
     for i in range(len(weight)):
         if weight[i] > 0.0:

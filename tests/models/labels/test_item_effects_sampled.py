@@ -42,7 +42,7 @@ class Asked(Exception):
         ("logistic_random_effects", {}, 0.95),
         ("logistic_random_effects", {"target_accept": 0.9}, 0.9),
         ("logistic_random_effects", {"nuts": {"target_accept": 0.9}}, None),
-        ("ordinal", {}, None),
+        ("ordinal", {}, 0.9),
     ],
 )
 def test_steps_are_short_on_the_ridge_of_effects(name, given, expected, monkeypatch):
