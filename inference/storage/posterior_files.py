@@ -20,7 +20,7 @@ from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_posterior_pat
 
 OF_DRAWS = ("posterior", "shared_posterior", "log_likelihood", "log_prior")
 ROUNDED = "draws to at most a hundredth of the Monte-Carlo standard error of their mean"
-COMPRESSED = {"zlib": True, "complevel": 1, "shuffle": True}
+COMPRESSED: dict[str, Any] = {"zlib": True, "complevel": 1, "shuffle": True}
 CHUNK = 2**20  # bytes of a chunk of a netCDF file: the cache of HDF5
 
 

@@ -11,13 +11,17 @@ rounded to the same bits.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
 SHARE = 0.02  # of the Monte-Carlo standard error that q is at most; a draw moves by half of it
 LEAST_BITS = 8  # of the fraction that every number keeps
 AT_ONCE = 2**20  # numbers rounded at a time, to bound the memory
-LAYOUT = {np.dtype(np.float32): (np.int32, 23, 127), np.dtype(np.float64): (np.int64, 52, 1023)}
+LAYOUT: dict[Any, tuple[Any, int, int]] = {
+    np.dtype(np.float32): (np.int32, 23, 127),
+    np.dtype(np.float64): (np.int64, 52, 1023),
+}
 
 
 def rounded_draws(draws: np.ndarray) -> np.ndarray:
