@@ -145,6 +145,7 @@ def _of_draws(parameter: Any, free: list[Any]) -> Callable[[Values], np.ndarray]
         return lambda _: constant
     inputs = [rv.type.clone(shape=(None, *rv.type.shape))(name=rv.name) for rv in parents]
     batched: Any = vectorize_graph(parameter, dict(zip(parents, inputs, strict=True)))
-    compiled: Any = function(inputs, batched, mode="FAST_COMPILE")
+    # parents of a replaced parent are left over
+    compiled: Any = function(inputs, batched, mode="FAST_COMPILE", on_unused_input="ignore")
     names = [str(rv.name) for rv in parents]
     return lambda values: compiled(*(values[name] for name in names))
