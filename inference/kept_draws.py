@@ -107,7 +107,7 @@ def kept_by_size(keep: Keep | None, model: pm.Model, plan: Draws, most: float) -
 
 
 def thinning_step(model: pm.Model, plan: Draws) -> int:
-    """Return every how many draws one is kept: 1,000 of all chains, fewer if they take more than `LARGE` bytes, 100 at least."""
+    """Return every how many draws one is kept: 1,000 of all chains, fewer if they take more than `LARGE` bytes, then about 100."""
     of_items = _sizes_of_items(model)
     numbers = sum(of_items.values())
     if plan.densities:
@@ -115,7 +115,7 @@ def thinning_step(model: pm.Model, plan: Draws) -> int:
         numbers += sum(int(np.prod(rv.shape.eval()[:1])) for rv in model.observed_RVs)
     most = LARGE / max(numbers * np.dtype(plan.dtype).itemsize, 1)
     wanted = math.ceil(min(max(most, LEAST), MOST) / plan.chains)
-    return max(1, plan.draws // wanted)
+    return max(1, math.ceil(plan.draws / wanted))
 
 
 def _sizes_of_items(model: pm.Model) -> dict[str, int]:

@@ -221,7 +221,8 @@ def plausible_labels(
     Dataset
         ``probability`` (item, alternative), most probable first, padded with 0; ``label`` (item, alternative,
         position), in the order of the categories, padded with "" (Stutz et al., 2025, arXiv:2307.02191, eq.
-        7-11).
+        7-11). Of a posterior that does not keep all draws the ten most probable of all draws, or with other `top`,
+        `other` or a seed those of the draws that are kept.
 
     Examples
     --------

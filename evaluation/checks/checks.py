@@ -3,6 +3,7 @@
 import xarray as xr
 
 from ..calls import EvaluationError, Seed, check_whole, generator_of
+from ..truth.item_summaries import refuse_without_draws
 from .comparisons import comparison_checks
 from .discrepancies import FEWEST_REPLICATES
 from .label_laws import OF_ITEMS
@@ -63,7 +64,8 @@ def model_checks(
     Raises
     ------
     EvaluationError
-        If the tree lacks the annotations or what replicates are drawn by, or `by` is no coordinate of the raters.
+        If the tree lacks the annotations or what replicates are drawn by, or keeps no draws of the items, or `by` is no
+        coordinate of the raters.
 
     Examples
     --------
@@ -80,6 +82,8 @@ def model_checks(
     Sinica 6. Westfall and Young (1993), Resampling-based multiple testing, section 2.3.
     """
     check_whole("replicates", replicates, FEWEST_REPLICATES)
+    for variable in ("plausibility", "location"):
+        refuse_without_draws(tree, variable)
     observed = tree["observed_data"].data_vars if "observed_data" in tree.children else {}
     rng = generator_of(random_seed, tree)
     if "observed_label" in observed:
