@@ -233,7 +233,8 @@ def _of_part(panel: Panel, settings: Settings, *roles: str) -> xr.DataTree:
 
 def _sensitivity(joint: xr.DataTree, panel: Panel, settings: Settings) -> tuple[Section, list[str]]:
     """Return the section on errors that judges and classifiers share, and a sentence if a fit of it has not converged."""
-    shared = _with_groups(replace(settings, model=SHARED), panel)
+    own = settings.priors if settings.model == SHARED else {}
+    shared = _with_groups(replace(settings, model=SHARED, priors=own), panel)
     plain = replace(settings, model="dawid_skene", priors={})
     trees = {"independent": joint if settings.model == plain.model else _fitted(panel.labels, plain, panel)}
     if settings.model not in (plain.model, SHARED):

@@ -107,7 +107,7 @@ def kept_by_size(keep: Keep | None, model: pm.Model, plan: Draws, most: float) -
 
 
 def thinning_step(model: pm.Model, plan: Draws) -> int:
-    """Return every how many draws one is kept: 1,000 of all chains, fewer if they take more than `LARGE` bytes, then about 100."""
+    """Return every how many draws one is kept: 1,000 of all chains, or as few as `LARGE` bytes hold, about 100."""
     of_items = _sizes_of_items(model)
     numbers = sum(of_items.values())
     if plan.densities:

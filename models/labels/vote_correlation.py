@@ -86,7 +86,8 @@ def _of_independent_raters(
     """Return the residual correlation to expect of independent raters, and its standard error.
 
     Matrices and truth are estimated from the same answers, which makes it larger than 0 where categories and answers to an
-    item are few, and smaller where categories are many. It is the mean over replicates of the study.
+    item are few, and smaller where categories are many. It is the mean over replicates of the study. Where they scatter more than
+    the error over items says, as in small studies and in unanimous ones, in which all items look alike, the error has that too.
     """
     if not np.isfinite(found.residual):
         return np.nan, np.nan
@@ -94,14 +95,19 @@ def _of_independent_raters(
     length = np.diff(answers.start)
     item, rater = np.repeat(np.arange(len(length)), length), answers.code // n
     replicates = int(np.clip(MOST_REPLICATED // len(item), 1, REPLICATES))
-    residuals = []
-    for _ in range(replicates):
+    residuals = np.empty(replicates)
+    for replicate in range(replicates):
         truth = rng.choice(n, len(length), p=np.exp(found.log_prevalence))
         below = found.confusion[rater, :, truth[item]].cumsum(axis=1)[:, :-1]
         label = (rng.random((len(item), 1)) > below).sum(axis=1)
         own = answers._replace(code=answer_codes(rater, label, n))
-        residuals.append(_fitted(own, n_raters, prior).residual)
-    return float(np.mean(residuals)), float(np.hypot(found.error / np.sqrt(replicates), SLACK))
+        residuals[replicate] = _fitted(own, n_raters, prior).residual
+    residuals = residuals[np.isfinite(residuals)]
+    if not len(residuals):
+        return np.nan, np.nan
+    scatter = max(found.error, residuals.std(ddof=1) if len(residuals) > 1 else 0.0)
+    beyond = scatter**2 - found.error**2  # the error over items is added where both are compared
+    return float(residuals.mean()), float(np.sqrt(beyond + scatter**2 / len(residuals) + SLACK**2))
 
 
 def _posterior_mode(answers: Answers, alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -183,7 +189,7 @@ def _beta_of(
     r, error = found
     density = GRID ** (PUBLIC[0] - 1) * (1 - GRID) ** (PUBLIC[1] - 1)  # up to a factor
     log_w = np.log(np.concatenate([[INDEPENDENT], (1 - INDEPENDENT) * density / density.sum()])) + of_gold
-    if np.isfinite(r):
+    if np.isfinite([r, expected[0]]).all():
         shown = np.exp(SHOWN + SPREAD_OF_SHOWN * QUADRATURE)
         node = np.exp(-(QUADRATURE**2) / 2)
         mean = expected[0] + np.concatenate([[0.0], GRID])[:, None] * shown

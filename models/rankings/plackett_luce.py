@@ -102,8 +102,8 @@ def plackett_luce(
     Raises
     ------
     ValueError
-        If a prior is not positive, a rater is unknown, the correlation is not from 0 to 1, `unranked` does not fit
-        `candidates`, or predictions are no probabilities of the items and categories of the rankings.
+        If a prior is not positive, a rater is unknown, the correlation is not from 0 to 1 or given without "effective",
+        `unranked` does not fit `candidates`, or predictions are no probabilities of the items and categories of the rankings.
 
     Examples
     --------
@@ -124,6 +124,10 @@ def plackett_luce(
     """
     layout = CandidateLayout.of(rankings, concentration, unranked, candidates)
     is_effective = isinstance(reliability, str)
+    if not is_effective and vote_correlation != PUBLIC_MEAN:
+        raise ValueError(
+            f'vote_correlation={vote_correlation!r} is of reliability="effective": pass that, or leave it out'
+        )
     power = (
         effective_reliability(rankings, reliability, vote_correlation)
         if is_effective

@@ -35,8 +35,8 @@ def feature_sections(tree: xr.DataTree, seed: int) -> list[Section]:
         f"{said} The table has the effect of one standard deviation of each feature, the other features being the same, the "
         f"largest first, with 90 % intervals; {clear:,} of {len(rows):,} lie on one side of zero. {unit}. Effects are "
         "associations of this data set, and features that correlate share one: a small effect does not say that a feature is "
-        "useless, nor a large one that it is a cause. A classifier that was given to the model as a feature cannot be judged by "
-        "this posterior."
+        "useless, nor a large one that it is a cause. A classifier whose outputs are among the features agrees with itself here; "
+        "only probabilities by evaluation.prediction_features are told apart."
     )
     return [
         Section("What the features tell", text, rows=rows, file="features", key=KEY, facts=facts, most=MOST)

@@ -229,10 +229,12 @@ def effective_in_words(study: Study) -> tuple[str, dict[str, Any]]:
     if is_fitted:
         text = f" With a correlation of {rho:.2f}, {votes} each."
     else:
+        chosen = study.settings.reliabilities[0]
+        much = "too much" if chosen > power else "too little"
         text = (
             f" If raters who rank share errors as raters of labels do on 14 public studies with known truth, a correlation of "
-            f"{rho:.2f}, {votes} each. This report counts each as {study.settings.reliabilities[0]:g}: what is said to be "
-            "certain is then less so. --reliability effective fits it; no rankings with known truth are at hand to tell."
+            f"{rho:.2f}, {votes} each. This report counts each as {chosen:g}: by that correlation it claims {much} certainty. "
+            "--reliability effective fits it; no rankings with known truth are at hand to tell."
         )
     return text, {"effective_votes": facts}
 

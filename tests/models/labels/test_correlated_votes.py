@@ -227,3 +227,15 @@ def test_anonymous_raters_are_refused():
     counts = models.Labels.from_counts({"item": ["a"], "x": [3], "y": [1]})
     with pytest.raises(ValueError, match="correlated_votes describes each rater"):
         models.correlated_votes(counts)
+
+
+@pytest.mark.parametrize(("items", "raters"), [(1, 3), (3, 3), (10, 3), (30, 5)])
+def test_raters_who_all_agree_are_not_proved_to_err_together(items, raters):
+    # all items look alike, so that the error over items is nil; that of replicates is not
+    table = {
+        "item": np.repeat(np.arange(items), raters).tolist(),
+        "rater": [f"r{k}" for k in range(raters)] * items,
+        "label": np.repeat(["yes" if i % 2 else "no" for i in range(items)], raters).tolist(),
+    }
+    found = evidence_of(models.Labels.from_table(table, categories=["no", "yes"]))
+    assert 0.001 < found.independent < 0.5  # the error over items alone says 1e-30 and less
