@@ -300,13 +300,6 @@ def scores_with_shared_bias(data: Any, groups: str = "abaab") -> pm.Model:
     return models.hierarchical_scores(data, mean=0.0, spread=1.0, groups=list(groups), independent="a")
 
 
-def guesses_of_learned_shares(data: Any, groups: str = "abbcca") -> pm.Model:
-    """Raters who copy the guess of their group about as often; `groups` has a letter for each rater, a for those who do not."""
-    return models.shared_guess(
-        data, list(groups), "a", prevalence_concentration=2.0, shared_concentration="learned"
-    )
-
-
 def _predicted_counts(design: str, data: Callable[[], Any]) -> Study:
     return Study(
         "dirichlet_with_predictions", design, data, predicted_labels, of_items, model="dirichlet", methods=WITH_STRENGTH,
@@ -416,15 +409,6 @@ STUDIES: Mapping[str, Study] = {
             scores_with_shared_bias,
             of_places("location"),
             model="hierarchical_scores",
-            methods=("nuts",),
-        ),
-        Study(
-            "shared_guess_of_learned_shares",
-            "12 items, 2 raters alone and 2 groups of 2, 4 answers an item, 2 categories",
-            lambda: designs.grouped_labels(2, 12),
-            guesses_of_learned_shares,
-            of_guesses,
-            model="shared_guess",
             methods=("nuts",),
         ),
         _featured_scores("7 items, 5 raters of 2 groups, 3 scores an item", designs.scores),

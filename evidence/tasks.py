@@ -33,7 +33,10 @@ DOUBTFUL, AGAIN = 1.5, 4
 BEFORE = "before it was repeated"  # note of the statistic of the first
 MOST_OFF = 3.0  # standard deviations of the share of repetitions that catch a dose
 FEW = 20_000  # pairs, of few data each
-FEW_OF_WEAK = {"hierarchical_scores": 40_000}  # so that a dose of .1 of each of its shapes is caught
+FEW_OF_WEAK = {
+    "hierarchical_scores": 40_000,
+    "hierarchical_scores_with_features": 40_000,
+}  # so that a dose of .1 of each of its shapes is caught
 CHAINS_OF_HMC = 60  # fewer: the Laplace centre is computed again for all new annotations
 
 

@@ -342,8 +342,6 @@ OF_SHARING = (
          told=lambda: studies.votes_with_taste(designs.many_comparisons(), "bba")),
     Twin("told the bias of other raters", "hierarchical_scores_with_shared_bias", "nuts", "calibration",
          told=lambda: studies.scores_with_shared_bias(designs.scores(), "babaa")),
-    Twin("told that other raters copy each other", "shared_guess_of_learned_shares", "nuts", "calibration",
-         told=lambda: studies.guesses_of_learned_shares(designs.grouped_labels(2, 12), "bacbca")),
 )  # fmt: skip
 
 OF_COMPARISONS = (

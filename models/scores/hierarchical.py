@@ -201,7 +201,7 @@ def hierarchical_scores(
         If the raters are anonymous, a prior is out of range, equal scores without bounds leave no default, or a rater has
         no group.
     DataError
-        If there are no scores, the attribute does not exist, or an item has no features (`raterzoo.models.data.features`).
+        If there are no scores, the attribute does not exist, or an item has no features.
 
     Warns
     -----
