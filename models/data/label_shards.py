@@ -1,19 +1,19 @@
 """Shards of labels: Parquet files that are read one at a time, by whoever works on them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 
-from ..._messages import quoted_error, short_repr
+from ..._messages import short_repr
 from .errors import DataError
 from .labels import Labels
-from .reading.columns import Missing, is_blank, tell_synonyms
+from .reading.columns import Missing, check_missing, is_blank, tell_synonyms
+from .reading.files import opened_parquet, validate_arrow
 from .reading.frames import Column
 from .reading.matching import code_categories
 from .reading.names import resolved_names
@@ -117,14 +117,7 @@ class LabelShards:
         ...     print(error.problem)
         no file is named
         """
-        if missing not in get_args(Missing):
-            raise DataError(
-                f"missing={short_repr(missing)} is no treatment of empty cells",
-                value=missing,
-                allowed="'error', or 'drop' for rows with an empty cell",
-                remedy="choose one",
-                where="argument missing",
-            )
+        check_missing(missing)
         paths = _files_of(files)
         roles = {"item": item, "rater": rater, "label": label, "count": count, "gold": gold}
         asked = {role: name for role, name in roles.items() if name is not None}
@@ -264,8 +257,7 @@ class _Footer:
     @classmethod
     def of(cls, path: Path) -> "_Footer":
         """Read the footer of a file; raise if it has no rows, or too many."""
-        parquet = _parquet(path)
-        with _readable(path), parquet.ParquetFile(path) as file:
+        with opened_parquet(path, **_REMEDIES) as parquet, parquet.ParquetFile(path) as file:
             rows, schema = file.metadata.num_rows, file.schema_arrow
         if rows == 0:
             remedy = "leave the file out, or check what wrote it"
@@ -330,41 +322,22 @@ def _kind(arrow_type: Any) -> str:
     return "text" if text else str(arrow_type)
 
 
+_REMEDIES = {
+    "without": "install pyarrow (pip install pyarrow), or read a smaller table by Labels.from_table",
+    "unreadable": "write it again, or leave it out",
+}
+
+
 def _read(path: Path, names: list[str]) -> Any:
     """Read some columns of a Parquet file into an Arrow table, text as dictionaries."""
-    parquet = _parquet(path)
-    with _readable(path):
+    with opened_parquet(path, **_REMEDIES) as parquet:
         with parquet.ParquetFile(path) as file:
             schema = file.schema_arrow
         text = [name for name in names if name in schema.names and _kind(schema.field(name).type) == "text"]
         with parquet.ParquetFile(path, read_dictionary=text) as file:
             table = file.read(columns=names, use_threads=False)
-        table.validate(full=True)
+        validate_arrow(table)
     if missing := [name for name in names if name not in table.column_names]:
         problem, remedy = f"there is no column {short_repr(missing[0])} any more", "find the files again"
         raise DataError(problem, column=missing[0], remedy=remedy, where=path.name)
     return table
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Context manager: errors of pyarrow become a `DataError` that names the file."""
-    try:
-        yield
-    except (OSError, ValueError, NotImplementedError, import_module("pyarrow").ArrowException) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(
-            f"this is no Parquet file that can be read{quoted_error(error)}",
-            remedy="write it again, or leave it out",
-            where=path.name,
-        ) from None
-
-
-def _parquet(path: Path) -> Any:
-    """Import pyarrow's Parquet module, an extra: nothing else here needs it."""
-    try:
-        return import_module("pyarrow.parquet")
-    except ImportError:
-        remedy = "install pyarrow (pip install pyarrow), or read a smaller table by Labels.from_table"
-        raise DataError("reading Parquet needs pyarrow", remedy=remedy, where=path.name) from None

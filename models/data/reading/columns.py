@@ -195,6 +195,18 @@ def _integer_index(column: Column, distinct: list[int]) -> np.ndarray:
 # --- Columns of a long table by role ---
 
 
+def check_missing(missing: Missing) -> None:
+    """Raise `DataError` unless `missing` is a treatment of empty cells."""
+    if missing not in get_args(Missing):
+        raise DataError(
+            f"missing={short_repr(missing)} is no treatment of empty cells",
+            value=missing,
+            allowed="'error', or 'drop' for rows with an empty cell",
+            remedy="choose one",
+            where="argument missing",
+        )
+
+
 def annotation_columns(
     frame: Any, kind: str, roles: Mapping[str, str | None], rater_attributes: Sequence[str], missing: Missing
 ) -> Columns:
@@ -204,14 +216,7 @@ def annotation_columns(
     column but gold, and says how many. Raises if a column is missing or named twice, there is no row, or
     attributes are asked for without raters.
     """
-    if missing not in get_args(Missing):
-        raise DataError(
-            f"missing={short_repr(missing)} is no treatment of empty cells",
-            value=missing,
-            allowed="'error', or 'drop' for rows with an empty cell",
-            remedy="choose one",
-            where="argument missing",
-        )
+    check_missing(missing)
     asked = {role: name for role, name in roles.items() if name is not None}
     asked |= {ATTRIBUTE + name: name for name in rater_attributes}
     found = resolved_names(

@@ -8,6 +8,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from importlib import import_module
@@ -469,15 +470,33 @@ def refuse_unreadable(path: Path) -> None:
         raise DataError(problem, value=size, allowed=f"{MAX_BYTES:,} bytes", remedy=remedy, where=path.name)
 
 
-def _read_parquet(path: Path) -> TableFile:
-    """Read Parquet with text as dictionaries, since a small file can hold much repeated text."""
+@contextmanager
+def opened_parquet(path: Path, *, without: str, unreadable: str) -> Iterator[Any]:
+    """Context manager: pyarrow's module for Parquet, an extra; what it raises about a file is a `DataError` that names the file.
+
+    `without` is the remedy where pyarrow is not installed, `unreadable` that of a file that it cannot read.
+    """
     try:
-        parquet = import_module("pyarrow.parquet")  # an extra: nothing else here needs it
+        parquet = import_module("pyarrow.parquet")
         arrow = import_module("pyarrow")
     except ImportError:
-        remedy = "install pyarrow, or write CSV"
-        raise DataError("reading Parquet needs pyarrow", remedy=remedy, where=path.name) from None
+        raise DataError("reading Parquet needs pyarrow", remedy=without, where=path.name) from None
     try:
+        yield parquet
+    except DataError:
+        raise
+    except (OSError, ValueError, NotImplementedError, arrow.ArrowException) as error:
+        problem = f"this is no Parquet file that can be read{quoted_error(error)}"
+        raise DataError(problem, remedy=unreadable, where=path.name) from None
+
+
+def _read_parquet(path: Path) -> TableFile:
+    """Read Parquet with text as dictionaries, since a small file can hold much repeated text."""
+    remedies = {
+        "without": "install pyarrow, or write CSV",
+        "unreadable": "write it again, or correct its suffix",
+    }
+    with opened_parquet(path, **remedies) as parquet:
         with parquet.ParquetFile(path) as file:
             footer = file.metadata
         _refuse_oversized(footer, path)
@@ -485,21 +504,13 @@ def _read_parquet(path: Path) -> TableFile:
         text = [column.path for column in columns if column.logical_type.type == "STRING"]
         with parquet.ParquetFile(path, read_dictionary=text) as file:
             table = file.read()
-        _validate(table)
+        validate_arrow(table)
         frame = nw.from_native(table, eager_only=True)
         whole = [name for name, kind in frame.schema.items() if kind.is_integer()]
         return TableFile(frame.with_columns(nw.col(name).cast(nw.String) for name in whole).to_native())
-    except DataError:
-        raise
-    except (OSError, ValueError, NotImplementedError, arrow.ArrowException) as error:
-        raise DataError(
-            f"this is no Parquet file that can be read{quoted_error(error)}",
-            remedy="write it again, or correct its suffix",
-            where=path.name,
-        ) from None
 
 
-def _validate(table: Any) -> None:
+def validate_arrow(table: Any) -> None:
     """Run Arrow's validation: it raises if indices exceed their dictionaries, or text is not UTF-8."""
     table.validate(full=True)
     for column in table.columns:

@@ -104,7 +104,7 @@ def test_without_pyarrow_the_remedy_is_said(tmp_path, monkeypatch):
             raise ImportError(name)
         return plain(name, *more)
 
-    monkeypatch.setattr("raterzoo.models.data.label_shards.import_module", without)
+    monkeypatch.setattr("raterzoo.models.data.reading.files.import_module", without)
     with pytest.raises(DataError, match=r"a.parquet: reading Parquet needs pyarrow; remedy: install pyarrow"):
         LabelShards.from_parquet(tmp_path)
 
