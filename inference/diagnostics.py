@@ -37,12 +37,15 @@ SUMMARY: dict[str, np.ufunc] = {
 }
 
 
+R_HAT, ESS = 1.01, 400  # default thresholds
+
+
 def diagnose(
     tree: xr.DataTree,
     *,
     var_names: str | Sequence[str] | None = None,
-    r_hat: float = 1.01,
-    ess: float = 400,
+    r_hat: float = R_HAT,
+    ess: float = ESS,
     threads: int | None = None,
 ) -> xr.Dataset:
     """Compute convergence diagnostics of the draws of a posterior.

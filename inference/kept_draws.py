@@ -26,10 +26,10 @@ from .._messages import OUR_FILES
 from ..evaluation.certainty.item_certainties import ItemCertainties
 from ..evaluation.truth.plausibility import block_edges
 from .costs import CostWarning, sizes_of_draw
-from .diagnostics import by_blocks_of_items, judged, worst_by_item
+from .diagnostics import ESS, R_HAT, by_blocks_of_items, judged, worst_by_item
 from .kernels.convergence import mixing_of
 from .runs.run import Draws, ItemBlocks
-from .runs.trees import CodeNames, constant_groups, label
+from .runs.trees import SAMPLE, SUMMARISED, CodeNames, constant_groups, label
 
 Keep = Literal["all", "thinned", "summary"]
 
@@ -38,8 +38,6 @@ LARGE = 500_000_000  # bytes of the draws of items; above, the default is to kee
 MOST, LEAST = 1000, 100  # draws of all chains that thinning keeps
 QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
 STATISTICS = ("mean", "sd", *QUANTILES, "R-hat", "bulk ESS", "tail ESS", "MCSE")
-R_HAT, ESS = 1.01, 400.0  # thresholds of `diagnose`
-SAMPLE = ("chain", "draw")
 OF_ITEMS = ("item", "candidate")  # dims of the variables of items
 DENSITIES = ("log_likelihood", "log_prior")
 
@@ -225,7 +223,7 @@ class KeptItems:
         rows = np.concatenate([found[4:], found[:4]])
         shape = (len(STATISTICS), *ordered.shape[2:])
         summary = xr.Variable(("statistic", *ordered.dims[2:]), rows.reshape(shape))
-        self._write("item_summary", name, items, summary)
+        self._write(SUMMARISED, name, items, summary)
         start = self._starts[dim][items.start : items.stop + 1]
         inner = math.prod(ordered.shape[3:])
         worst = worst_by_item(judged(matrix, found, R_HAT, ESS), (start[:-1] - start[0]) * inner)
@@ -273,10 +271,10 @@ class KeptItems:
                     groups[group] = xr.merge(parts)
         elif of_all.data_vars:
             groups["posterior"] = of_all
-        if "item_summary" in own:
-            groups["item_summary"] = own["item_summary"].assign_coords(statistic=[*STATISTICS])
+        if SUMMARISED in own:
+            groups[SUMMARISED] = own[SUMMARISED].assign_coords(statistic=[*STATISTICS])
             if self._certainties is not None:
-                groups["item_summary"] = self._certainties.added_to(groups["item_summary"])
+                groups[SUMMARISED] = self._certainties.added_to(groups[SUMMARISED])
         stats = {"sample_stats": shared["sample_stats"]} if "sample_stats" in shared else {}
         groups["diagnosis"] = by_blocks_of_items(
             self._worst,
@@ -296,7 +294,7 @@ class KeptItems:
 
     def _dataset(self, group: str, arrays: Mapping[str, xr.Variable]) -> xr.Dataset:
         """Return a group with the dims in the order of the model, and its coordinates."""
-        leading = ("statistic",) if group == "item_summary" else SAMPLE
+        leading = ("statistic",) if group == SUMMARISED else SAMPLE
         variables = {}
         for name, variable in arrays.items():
             order = [d for d in self._model.named_vars_to_dims.get(name) or () if d in variable.dims]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from ..inference.kept_draws import QUANTILES
 from ..inference.kernels.convergence import mixing_of
 from ..inference.storage.posterior_files import write_posterior
 
 EXACT = 50_000_000  # bytes that are written as they were drawn; draws of larger posteriors are rounded
 LARGE = 200_000_000  # bytes; more are announced, and by default thinned
 LEAST = 100  # draws of each chain that thinning keeps
-QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
 SUMMARY = "posterior_summary"
 PARTS = ("all", "thinned", "summary")
 SHARED, DIAGNOSIS, EVERY = "shared_posterior", "diagnosis", "kept_every"  # of `inference.sample` with keep=

@@ -21,9 +21,8 @@ from ..._messages import OUR_FILES, SEEN_IN_PRIOR, first_reprs, short_repr
 from ..._rater_attributes import classifiers_of, posterior_with_attributes
 from ..truth.plausibility import Plausibility, UnknownTruth, plausibility_of, truth_of
 from .alignment import align
-from .predicted_features import labels_in_features
+from .predicted_features import ALONE, labels_in_features
 
-ALONE = "predictions"  # rater of predictions without a name, as Labels.with_predictions calls it
 OPEN = "agreement with what the raters leave open"
 TO_TRUTH = "accuracy against the truth needs a posterior of Labels.with_predictions"
 RATERS = f"{OPEN}; {TO_TRUTH}"

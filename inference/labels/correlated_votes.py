@@ -72,6 +72,7 @@ def begin_correlated_votes(
         blocks = blocks_of_labels(n, advance)
         correlation = draw_correlations(votes.correlation, plan.seed, plan.chains, (0, n))
         shared = _with_correlation(blocks.shared, votes, plan, correlation)
+        parameters = _parameters(shared["posterior"])
 
         def of(items: slice, kept: slice) -> dict[str, dict[str, xr.Variable]]:
             groups, answers = blocks.of(items, kept), votes.labels.answers
@@ -80,7 +81,7 @@ def begin_correlated_votes(
                 answers.start[items.start : items.stop + 1], answers.code, answers.gold_category[items]
             )
             effective = np.empty_like(independent.to_numpy())
-            _fill_effective(own, shared["posterior"], correlation, effective, plan)
+            _fill_effective(own, parameters, correlation, effective, plan)
             found = {INDEPENDENT: independent, EFFECTIVE: independent.copy(data=effective)}
             return groups | {"posterior": found}
 
@@ -114,7 +115,7 @@ def _with_effective_truth(
     posterior = groups["posterior"]
     independent = posterior[EFFECTIVE].to_numpy()
     effective = np.empty_like(independent)
-    _fill_effective(votes.labels.answers, posterior, correlation, effective, plan)
+    _fill_effective(votes.labels.answers, _parameters(posterior), correlation, effective, plan)
     arrays = {INDEPENDENT: independent, EFFECTIVE: effective}
     groups["posterior"] = posterior.assign(as_dataset(model, arrays, SAMPLE).data_vars)
     return groups
@@ -133,14 +134,24 @@ def _with_correlation(
     return groups
 
 
+Parameters = list[
+    tuple[np.ndarray, np.ndarray]
+]  # of each chain, (draw, category) and (draw, rater * answer, category)
+
+
+def _parameters(posterior: xr.Dataset) -> Parameters:
+    """Return the stored prevalence and confusion of each chain as the kernel reads them."""
+    confusion, prevalence = posterior["confusion"].to_numpy(), posterior["prevalence"].to_numpy()
+    tables = (np.stack([as_table(draw) for draw in own]) for own in confusion)
+    return list(zip(prevalence, tables, strict=True))
+
+
 def _fill_effective(
-    answers: Answers, posterior: xr.Dataset, correlation: np.ndarray, effective: np.ndarray, plan: Draws
+    answers: Answers, parameters: Parameters, correlation: np.ndarray, effective: np.ndarray, plan: Draws
 ) -> None:
     """Overwrite the plausibility (chain, draw, item, category) of the items of some answers, given the stored parameters."""
-    confusion, prevalence = posterior["confusion"].to_numpy(), posterior["prevalence"].to_numpy()
 
     def fill(chain: int) -> None:
-        table = np.stack([as_table(own) for own in confusion[chain]])
-        effective_truth(answers, prevalence[chain], table, correlation[chain], effective[chain])
+        effective_truth(answers, *parameters[chain], correlation[chain], effective[chain])
 
     in_threads(fill, zip(range(plan.chains)), plan.cores or plan.chains)

@@ -10,7 +10,7 @@ from scipy.special import betaln, gammaln, xlogy
 
 from ...models.distributions.marginal_labels_kernels import Answers
 from ..kernels.random_streams import stream
-from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Tuning, in_threads, pilot
+from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Tuning, in_threads, parts_of, pilot
 from ..runs.trees import as_dataset
 from .kernels.em import jittered_vote
 from .kernels.gibbs import (
@@ -146,9 +146,6 @@ def begin_labels_gibbs(
     return Run(found, state, draw, by_items=by_items)
 
 
-PARTS = 20  # of a run, between which its progress is shown
-
-
 def _parameters_by_parts(
     answers: Answers,
     prior: ConfusionPrior,
@@ -160,13 +157,10 @@ def _parameters_by_parts(
     size, (n_rows, n) = (plan.chains, plan.draws), prior.confusion.shape
     none = np.empty((*size, 0))
     whole = LabelDraws(np.empty((*size, n)), np.empty((*size, n_rows, n)), none[..., None], none)
-    exact, step = replace(plan, dtype="float64"), -(-plan.draws // PARTS)
-    for first in range(0, plan.draws, step):
-        part = exact.part(first, min(step, plan.draws - first))
+    for first, part in parts_of(replace(plan, dtype="float64"), advance):
         drawn = continue_labels(answers, prior, part, state, of_items=False)
         for array, own in zip(whole[:2], drawn[:2], strict=True):
             array[:, first : first + part.draws] = own
-        advance(part.draws)
     return whole
 
 

@@ -1,7 +1,7 @@
 """Resumable sampler: chains that can stop after any draw and continue from their state."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -95,6 +95,18 @@ Tuning = Mapping[str, np.ndarray]
 
 class SinglePrecisionError(ValueError):
     """Draws beyond the range of single precision: the run must begin again in double precision."""
+
+
+PARTS = 20  # of a run, between which its progress is shown
+
+
+def parts_of(plan: ChainPlan, advance: Callable[[int], None]) -> Iterator[tuple[int, ChainPlan]]:
+    """Yield the first draw and the plan of each part of a run; `advance` is told of its draws when it is finished."""
+    step = -(-plan.draws // PARTS)
+    for first in range(0, plan.draws, step):
+        part = plan.part(first, min(step, plan.draws - first))
+        yield first, part
+        advance(part.draws)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ..parallel.slices import PicklableContainer
 from ..rankings.recognition import gamma_parameters, read_rankings
 from ..runs.model_graph import graph_lock
 from ..runs.run import Draws
-from ..runs.trees import CodeNames, attributes, constant_groups, label
+from ..runs.trees import SUMMARISED, CodeNames, attributes, constant_groups, label
 from ..sampling import draw_compiled
 from ..scores.kernels.normal import posterior_items, score_moments
 from ..scores.precision import Storage, storage_of_items
@@ -42,7 +42,7 @@ class ItemGroups:
     @property
     def chunks(self) -> dict[str, int]:
         """Chunk lengths of the stored arrays, by dim: some draws of one chain and some items."""
-        posterior, largest = self.full.get("posterior", self.full.get("item_summary", xr.Dataset())), 1
+        posterior, largest = self.full.get("posterior", self.full.get(SUMMARISED, xr.Dataset())), 1
         for variable in posterior.data_vars.values():
             inner = [n for d, n in variable.sizes.items() if d not in ("chain", "draw", *GROWING_DIMS)]
             largest = max(largest, int(np.prod(inner, dtype=int)))

@@ -18,6 +18,7 @@ from ..runs.run import (
     Tuning,
     in_threads,
     item_keys,
+    parts_of,
     pilot,
     streams_of_items,
 )
@@ -281,18 +282,14 @@ def _check_range(draws: ScoreDraws) -> None:
         raise SinglePrecisionError(stored) if stored == "float32" else ValueError(OVERFLOW_MESSAGE)
 
 
-PARTS = 20  # of a run, between which its progress is shown
-
-
 def _shared_by_parts(
     law: RaterScoresModel, plan: ChainPlan, state: dict[str, np.ndarray], advance: Callable[[int], None]
 ) -> ScoreDraws:
     """Draw what items share in a whole run, without the locations."""
-    parts, step = [], -(-plan.draws // PARTS)
-    for first in range(0, plan.draws, step):
-        part = plan.part(first, min(step, plan.draws - first))
-        parts.append(continue_hierarchy(law.scores, law.hyper, part, state, np.arange(0)))
-        advance(part.draws)
+    parts = [
+        continue_hierarchy(law.scores, law.hyper, part, state, np.arange(0))
+        for _, part in parts_of(plan, advance)
+    ]
     return ScoreDraws(*(np.concatenate(own, axis=1) for own in zip(*parts, strict=True)))
 
 
