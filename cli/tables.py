@@ -232,9 +232,8 @@ class Annotations(NamedTuple):
 
     data: Any
     only_predicted: Sequence[str] = ()  # categories that no rater gave
-    also_raters: Sequence[
-        str
-    ] = ()  # classifiers with the name of a rater, told while names of raters are replaced
+    # classifiers with the name of a rater, told while names of raters are replaced
+    also_raters: Sequence[str] = ()
 
 
 def read_annotations(

@@ -300,6 +300,18 @@ def scores_with_shared_bias(data: Any, groups: str = "abaab") -> pm.Model:
     return models.hierarchical_scores(data, mean=0.0, spread=1.0, groups=list(groups), independent="a")
 
 
+def _by_nuts(
+    model: str,
+    option: str,
+    design: str,
+    data: Callable[[], Any],
+    law: Callable[..., pm.Model],
+    of: Callable[..., Any],
+) -> Study:
+    """Return the study of a model with an option that only NUTS draws."""
+    return Study(f"{model}_with_{option}", design, data, law, of, model=model, methods=("nuts",))
+
+
 def _predicted_counts(design: str, data: Callable[[], Any]) -> Study:
     return Study(
         "dirichlet_with_predictions", design, data, predicted_labels, of_items, model="dirichlet", methods=WITH_STRENGTH,
@@ -383,33 +395,30 @@ STUDIES: Mapping[str, Study] = {
         _predicted_counts(
             "12 items, 1 to 5 labels each, 3 categories, predictions of 11 items", lambda: designs.many_labels(12)
         ),
-        Study(
-            "bradley_terry_with_vote_covariates",
+        _by_nuts(
+            "bradley_terry",
+            "vote_covariates",
             "27 votes of 3 raters on 4 items, with ties and 2 covariates of each vote",
             designs.comparisons,
             votes_with_covariates,
             of_places("quality"),
-            model="bradley_terry",
-            methods=("nuts",),
         ),
         _predicted_rankings(4, "predictions of 3 items"),
-        Study(
-            "bradley_terry_with_taste",
+        _by_nuts(
+            "bradley_terry",
+            "taste",
             "180 votes of 3 raters on 4 items, with ties and a taste that 2 raters share",
             designs.many_comparisons,
             votes_with_taste,
             of_places("quality"),
-            model="bradley_terry",
-            methods=("nuts",),
         ),
-        Study(
-            "hierarchical_scores_with_shared_bias",
+        _by_nuts(
+            "hierarchical_scores",
+            "shared_bias",
             "7 items, 5 raters of whom 2 share a bias, 3 scores an item",
             designs.scores,
             scores_with_shared_bias,
             of_places("location"),
-            model="hierarchical_scores",
-            methods=("nuts",),
         ),
         _featured_scores("7 items, 5 raters of 2 groups, 3 scores an item", designs.scores),
     )

@@ -1,4 +1,4 @@
-"""What is kept of the draws: all, or summaries of all draws of the items and every so many of the draws.
+"""Thinning and summaries of the draws of items: all draws, every so many of them beside summaries of all, or summaries alone.
 
 The items of a run come block by block (`ItemBlocks`): a block is drawn or computed at all draws, summarised, and let go, so
 that no more than one is in memory. What items share, such as the prevalence and the confusion matrices, is kept whole.
@@ -26,10 +26,10 @@ from .._messages import OUR_FILES
 from ..evaluation.certainty.item_certainties import ItemCertainties
 from ..evaluation.truth.plausibility import block_edges
 from .costs import CostWarning, sizes_of_draw
-from .diagnostics import ESS, R_HAT, by_blocks_of_items, judged, worst_by_item
+from .diagnostics import DIAGNOSIS, ESS, R_HAT, by_blocks_of_items, judged, worst_by_item
 from .kernels.convergence import mixing_of
 from .runs.run import Draws, ItemBlocks
-from .runs.trees import SAMPLE, SUMMARISED, CodeNames, constant_groups, label
+from .runs.trees import SAMPLE, SHARED, SUMMARISED, CodeNames, constant_groups, label
 
 Keep = Literal["all", "thinned", "summary"]
 
@@ -259,7 +259,7 @@ class KeptItems:
                 own.get("posterior", xr.Dataset())
             )
             if of_all.data_vars and self._arrays:
-                groups["shared_posterior"] = of_all
+                groups[SHARED] = of_all
             for group in DENSITIES:
                 parts = (
                     [_renumbered(shared[group].isel(draw=kept, missing_dims="ignore"))]
@@ -276,7 +276,7 @@ class KeptItems:
             if self._certainties is not None:
                 groups[SUMMARISED] = self._certainties.added_to(groups[SUMMARISED])
         stats = {"sample_stats": shared["sample_stats"]} if "sample_stats" in shared else {}
-        groups["diagnosis"] = by_blocks_of_items(
+        groups[DIAGNOSIS] = by_blocks_of_items(
             self._worst,
             np.asarray(self._model.coords.get("item") or ()),
             of_all,

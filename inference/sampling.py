@@ -222,9 +222,8 @@ def draw_compiled(
     """
     if kept.keep == "summary":
         plan = replace(plan, densities=False)  # they would be computed at all draws, and none is kept
-    costs = Costs(model, plan, kept_every=kept.step if kept.keep == "thinned" else plan.draws)
-    if kept == ALL:
-        costs = Costs(model, plan)
+    every = {"all": None, "thinned": kept.step, "summary": plan.draws}[kept.keep]
+    costs = Costs(model, plan, kept_every=every)
     costs.skipped = checked
     try:
         groups = _drawn(model, costs, route, kept, blocks)

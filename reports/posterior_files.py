@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from ..inference.diagnostics import DIAGNOSIS
 from ..inference.kept_draws import QUANTILES
 from ..inference.kernels.convergence import mixing_of
+from ..inference.runs.trees import SHARED
 from ..inference.storage.posterior_files import write_posterior
 
 EXACT = 50_000_000  # bytes that are written as they were drawn; draws of larger posteriors are rounded
@@ -18,7 +20,7 @@ LARGE = 200_000_000  # bytes; more are announced, and by default thinned
 LEAST = 100  # draws of each chain that thinning keeps
 SUMMARY = "posterior_summary"
 PARTS = ("all", "thinned", "summary")
-SHARED, DIAGNOSIS, EVERY = "shared_posterior", "diagnosis", "kept_every"  # of `inference.sample` with keep=
+EVERY = "kept_every"  # attribute of trees of `inference.sample` with keep=
 REPLICATES = "posterior_predictive"  # at few draws as it is: a check needs 99
 
 
@@ -32,9 +34,8 @@ class KeptPosterior:
     kept: int  # of each chain
     bytes: float  # of all draws
     bytes_kept: float
-    made: int | None = (
-        None  # draws of each chain of a tree that has summaries of all, and `draws` of them; None: it has all
-    )
+    # draws of each chain of a tree that has summaries of all, and `draws` of them; None: it has all
+    made: int | None = None
 
     @property
     def name(self) -> str:

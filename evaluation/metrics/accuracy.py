@@ -69,9 +69,8 @@ def hits(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
 
 def _is_among(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Mask of true labels (..., item) among the predictions (item, k)."""
-    predictions = predictions.astype(
-        truth.dtype, copy=False
-    )  # comparing two integer types is many times slower
+    # comparing two integer types is many times slower
+    predictions = predictions.astype(truth.dtype, copy=False)
     among = truth == predictions[:, 0]
     for position in range(1, predictions.shape[1]):
         among |= truth == predictions[:, position]

@@ -38,7 +38,7 @@ OWN = ("own_start", "own_code", "own_gold")  # arrays of a file before its rater
 
 
 class FileFound(NamedTuple):
-    """What the driver learns from a file."""
+    """Raters, counts and categories of a file, which a worker returns to the driver."""
 
     raters: np.ndarray  # ids, in order of first appearance item by item
     n_items: int
@@ -110,7 +110,7 @@ def _ascend(ids: np.ndarray) -> bool:
 
 @dataclass(frozen=True)
 class SharedLabels:
-    """What the files have in common, with access to what their items have.
+    """Raters, categories and sizes of all files, and access to their items.
 
     Items and gold labels are read where they are asked for; the answers stay in the shards.
     """

@@ -22,6 +22,9 @@ OBSERVED: Mapping[tuple[Hashable, ...], str] = {
     ("item", "category"): "distribution",
 }  # truth by the dims of the observed labels
 SUMMARISED = "item_summary"  # group of summaries of the items, where their draws are not all kept
+SHARED = (
+    "shared_posterior"  # group of all draws of what items share, beside a part of the draws in the posterior
+)
 REMEDY = "label a tree with the data its model was built from"
 
 

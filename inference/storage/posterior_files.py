@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from ..._messages import short_repr
-from ..runs.trees import SUMMARISED, with_current_dims
+from ..runs.trees import SHARED, SUMMARISED, with_current_dims
 from ..runs.versions import check_schema
 from .checksums import Checksums, DamageError, append_checksum, check_netcdf_bytes, check_netcdf_comment
 from .interruptions import NOTHING_KEPT, Advice
@@ -18,7 +18,7 @@ from .rounding import rounded_draws
 from .store import checked_files, open_checked, resume_command, store_attrs, trimmed, verify_store
 from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_posterior_path, check_zarr
 
-OF_DRAWS = ("posterior", "shared_posterior", "log_likelihood", "log_prior")
+OF_DRAWS = ("posterior", SHARED, "log_likelihood", "log_prior")
 ROUNDED = "draws to at most a hundredth of the Monte-Carlo standard error of their mean"
 COMPRESSED: dict[str, Any] = {"zlib": True, "complevel": 1, "shuffle": True}
 CHUNK = 2**20  # bytes of a chunk of a netCDF file: the cache of HDF5

@@ -1,4 +1,4 @@
-"""What is kept of the draws: summaries equal those of all draws, and kept draws are some of them."""
+"""Thinning and summaries of draws: summaries equal those of all draws, and kept draws are some of them."""
 
 import warnings
 from functools import cache

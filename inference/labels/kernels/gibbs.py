@@ -81,10 +81,8 @@ def draw_competence(
 
 
 EXCHANGES = 8  # moves of a rater in one sweep
-LEAST_SPAM, LEAST_COMPETENCE = (
-    1e-290,
-    1e-10,
-)  # smaller ones are left as they are: their difference to one is rounded
+# smaller ones are left as they are: their difference to one is rounded
+LEAST_SPAM, LEAST_COMPETENCE = 1e-290, 1e-10
 
 
 @inner_njit(error_model="numpy")

@@ -293,10 +293,8 @@ def draw_regression(rng, seen, hyper, state):
     if not math.isfinite(gram.sum()):
         return state.population[MEAN]
     information, axes = np.linalg.eigh(gram)
-    seen_along, estimate = (
-        np.zeros(n),
-        np.zeros(n),
-    )  # l_k, d_k; zero of combinations of columns that are the same for all
+    # l_k, d_k; zero of combinations of columns that are the same for all
+    seen_along, estimate = np.zeros(n), np.zeros(n)
     for k in range(n):
         if information[k] > ROUNDED * information[n - 1]:
             seen_along[k] = information[k]
