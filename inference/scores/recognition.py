@@ -207,7 +207,7 @@ class _Laws:
         if EFFECT in at:
             expected |= {"the mean of the effects": 0.0, "the scale of the effects": at["feature_scale"]}
         for (what, value), found in zip(expected.items(), self(at), strict=True):
-            if not np.allclose(found, value, rtol=1e-6, atol=1e-12):
+            if not np.allclose(found, value, rtol=1e-6, atol=0):
                 raise NotConjugate(f"{what} is not as in hierarchical_scores")
 
 
