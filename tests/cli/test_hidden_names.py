@@ -51,6 +51,7 @@ TABLES = {
         "right": [item for item in [*ITEMS[1:], ITEMS[0]] for _ in NAMES],
         "rater": NAMES * 6,
         "winner": some(["left", "right"]),
+        "longer": RNG.normal(size=18).round(2).tolist(),
     },
     "wide": {"item": ITEMS} | {name: RNG.choice(["1", "2"], 6).tolist() for name in NAMES},
     "predicted": {"item": ITEMS, "category": ["a", "b", "unseen"] * 2},
@@ -58,6 +59,11 @@ TABLES = {
     "sides": {"item": ITEMS, "probability": [0.5] * 6},
     "fair": {"item": ITEMS, "category": ["a", "b"] * 3},
     "known": {"item": ITEMS, "category": ["a", "b"] * 3, "classifier": NAMES[:1] * 6},
+    "features": {
+        "item": ITEMS,
+        "length": RNG.normal(size=6).round(2).tolist(),
+        "net": [0.1, 0.8, 0.3, 0.6, 0.2, 0.9],
+    },
     "law": {"item": ITEMS * 2, "category": ["a"] * 6 + ["b"] * 6, "score": [0.5] * 12},
 }
 
@@ -130,7 +136,7 @@ def fits(tables, out):
 
 
 def reports(tables, out):
-    """Return commands that also draw pictures."""
+    """Return commands that draw pictures, or compile a gradient."""
     labels = (tables["labels"], tables["predicted"], "--kind", "labels", "--model", "dirichlet")
     of_raters = ("--rater-attribute", "kind", "--groups", tables["groups"], "--metric", "accuracy")
     scores = (tables["scores"], tables["sides"], "--kind", "scores", "--threshold", "0")
@@ -139,6 +145,10 @@ def reports(tables, out):
         "rankings": ("report", tables["rankings"], tables["predicted"], "--model", "prirn", *QUICK, "--out", out),
         "scores": ("report", *scores, *QUICK, "--out", out),
         "board": ("rank", tables["votes"], *QUICK, "--out", out / "board.csv"),
+        "features": ("report", tables["labels"], "--kind", "labels", "--model", "dawid_skene", *QUICK,
+                     "--features", tables["features"], "--out", out),
+        "covariates": ("fit", tables["votes"], "--kind", "comparisons", *QUICK,
+                       "--vote-covariate", "longer", "-o", out / "p.nc"),
     }  # fmt: skip
 
 
@@ -155,7 +165,7 @@ def test_fits_have_no_names(tables, tmp_path, caplog, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["labels", "rankings", "scores", "board"])
+@pytest.mark.parametrize("name", ["labels", "rankings", "scores", "board", "features", "covariates"])
 def test_reports_have_no_names(tables, tmp_path, caplog, name):
     caplog.set_level(0)
     result = run(*reports(tables, tmp_path)[name], "--anonymize")
