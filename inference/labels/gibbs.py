@@ -171,11 +171,13 @@ def _of_items(
     items, kept = which
     own = Answers(answers.start[items.start : items.stop + 1], answers.code, answers.gold_category[items])
     n_chains, n_draws, n = drawn.prevalence.shape
-    log_p = np.empty((n_chains, n_draws, items.stop - items.start))
-    plausibility = np.empty((*log_p.shape, n))
+    every = kept.step or 1 if plan.densities else 0
+    log_p = np.empty((n_chains, n_draws // every if every else 0, items.stop - items.start))
+    plausibility = np.empty((n_chains, n_draws, items.stop - items.start, n))
 
     def run(chain: int) -> None:
-        weigh_items(own, (drawn.prevalence[chain], drawn.table[chain]), (log_p[chain], plausibility[chain]))
+        place = (log_p[chain], plausibility[chain])
+        weigh_items(own, (drawn.prevalence[chain], drawn.table[chain]), place, every)
 
     in_threads(run, zip(range(n_chains)), plan.cores or n_chains)
     groups: dict[str, dict[str, xr.Variable]] = {"posterior": {}}
@@ -184,7 +186,7 @@ def _of_items(
         groups["posterior"]["plausibility"] = xr.Variable((*SAMPLE, "item", "category"), stored)
     if plan.densities:
         name = str(model.observed_RVs[0].name)
-        pointwise = log_p[:, kept].astype(plan.dtype)
+        pointwise = log_p.astype(plan.dtype)
         groups["log_likelihood"] = {name: xr.Variable((*SAMPLE, "item"), pointwise)}
     return groups
 

@@ -26,7 +26,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit, inner_njit
-from ....models.distributions.marginal_labels_kernels import Answers, item_log_p, item_log_p_in_logs
+from ....models.distributions.marginal_labels_kernels import (
+    CHECKED_EVERY,
+    Answers,
+    item_log_p,
+    item_log_p_in_logs,
+)
+from ....models.distributions.marginal_labels_kernels import SMALL as RESCALED_BELOW
 from ...kernels.random_streams import category_at, draw_binomial, exp_normalise, log_standard_gamma, uniform
 from ...kernels.slice_sampling import slice_sampler
 
@@ -329,43 +335,98 @@ def draw_true_categories(
     truth: Truth,
     pointwise: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Draw every item's true category given prevalence and confusion, and update the counts.
+    """Draw every item's true category given prevalence and confusion, and update the counts, which must be those of `truth`.
 
     Shapes: parameters: prevalence (category,), table (rater * label, category); pointwise, overwritten: log p
-    of the item's answers (item,), p(true category | answers) (item, category).
+    of the item's answers (item,), or of no items, which leaves it out; p(true category | answers) (item, category).
     """
-    for i in range(len(answers.gold_category)):
-        _weigh_item(answers, i, parameters, pointwise)
-        truth[0][i] = _draw(rng, pointwise[1][i])
-    recount(answers, truth)
+    weigh(answers, parameters, pointwise)
+    category, plausibility = truth[0], pointwise[1]
+    for i in range(len(category)):
+        new = _draw(rng, plausibility[i])
+        if new != category[i]:
+            _count(answers, i, truth, REMOVED)
+            category[i] = new
+            _count(answers, i, truth, ADDED)
 
 
-@inner_njit(error_model="numpy", inline="always")
-def _weigh_item(answers, i, parameters, pointwise):
-    """Overwrite log p of the answers to an item, and p(true category | answers)."""
+@inner_njit(error_model="numpy")
+def weigh(
+    answers: Answers, parameters: tuple[np.ndarray, np.ndarray], pointwise: tuple[np.ndarray, np.ndarray]
+) -> None:
+    """Overwrite log p of the answers to all items, and p(true category | answers); shapes as for `draw_true_categories`."""
+    (prevalence, table), (log_p, plausibility) = parameters, pointwise
+    start, code, known = answers
+    n, wanted = len(prevalence), len(log_p) > 0
+    if n == 2:
+        weigh_pairs(answers, parameters, pointwise)
+        return
+    for i in range(len(known)):
+        span = (start[i], start[i + 1])
+        # equation 2.5
+        found = item_log_p(prevalence, table, code, span, known[i], plausibility[i], n)
+        if found != found:  # NaN: out of the range of doubles
+            found = item_log_p_in_logs(prevalence, table, code, span, known[i], plausibility[i])
+        if wanted:
+            log_p[i] = found
+
+
+@inner_njit(error_model="numpy")
+def weigh_pairs(
+    answers: Answers, parameters: tuple[np.ndarray, np.ndarray], pointwise: tuple[np.ndarray, np.ndarray]
+) -> None:
+    """Overwrite the same of two categories, to the bit, in scalars: several times as fast."""
+    (prevalence, table), (log_p, plausibility) = parameters, pointwise
+    start, code, known = answers
+    for i in range(len(known)):
+        p0 = prevalence[0] if known[i] != 1 else 0.0
+        p1 = prevalence[1] if known[i] != 0 else 0.0
+        for a in range(start[i], start[i + 1]):
+            row = code[a]
+            p0 *= table[row, 0]
+            p1 *= table[row, 1]
+        total = p0 + p1
+        share = 1.0 / total
+        plausibility[i, 0], plausibility[i, 1] = p0 * share, p1 * share
+        if not total >= RESCALED_BELOW:  # products that have to be rescaled on the way
+            lost = _weigh_rare(answers, i, parameters, plausibility)
+            if len(log_p) > 0:
+                log_p[i] = lost
+        elif len(log_p) > 0:
+            log_p[i] = math.log(total)
+
+
+@inner_njit(error_model="numpy")
+def _weigh_rare(answers, i, parameters, plausibility):
+    """Return log p of the answers to an item, and overwrite its plausibility, whatever its number of answers."""
     prevalence, table = parameters
-    log_p, plausibility = pointwise
     start, code, known = answers
     span = (start[i], start[i + 1])
-    # equation 2.5
-    log_p[i] = item_log_p(prevalence, table, code, span, known[i], plausibility[i], len(prevalence))
-    if log_p[i] != log_p[i]:  # NaN: out of the range of doubles
-        log_p[i] = item_log_p_in_logs(prevalence, table, code, span, known[i], plausibility[i])
+    log_p = item_log_p(prevalence, table, code, span, known[i], plausibility[i], len(prevalence))
+    if log_p != log_p:  # NaN: out of the range of doubles
+        log_p = item_log_p_in_logs(prevalence, table, code, span, known[i], plausibility[i])
+    return log_p
 
 
 @cached_njit(nogil=True, error_model="numpy")
 def weigh_items(
-    answers: Answers, parameters: tuple[np.ndarray, np.ndarray], pointwise: tuple[np.ndarray, np.ndarray]
+    answers: Answers,
+    parameters: tuple[np.ndarray, np.ndarray],
+    pointwise: tuple[np.ndarray, np.ndarray],
+    every: int,
 ) -> None:
     """Compute what `draw_true_categories` computes of some items, at all draws of prevalence and confusion.
 
     Shapes: parameters: prevalence (draw, category), table (draw, rater * label, category); pointwise, overwritten: log p
-    of the item's answers (draw, item), p(true category | draw, answers) (draw, item, category).
+    of the item's answers (kept draw, item), of each `every`-th draw, of none for 0; p(true category | draw, answers)
+    (draw, item, category).
     """
+    none = np.empty(0)
     for d in range(len(parameters[0])):
         own = (parameters[0][d], parameters[1][d])
-        for i in range(len(answers.gold_category)):
-            _weigh_item(answers, i, own, (pointwise[0][d], pointwise[1][d]))
+        wanted = every > 0 and (d + 1) % every == 0
+        log_p = pointwise[0][(d + 1) // every - 1] if wanted else none
+        weigh(answers, own, (log_p, pointwise[1][d]))
 
 
 @inner_njit(error_model="numpy")
@@ -410,15 +471,23 @@ def draw_collapsed(
 
 @inner_njit(error_model="numpy")
 def draw_collapsed_pair(
-    rng: np.ndarray, answers: Answers, prior: ConfusionPrior, truth: Truth, row_total: np.ndarray
+    rng: np.ndarray,
+    answers: Answers,
+    prior: ConfusionPrior,
+    truth: Truth,
+    row_total_and_items: tuple[np.ndarray, tuple[int, int]],
 ) -> None:
-    """Draw as `draw_collapsed`, to the bit, where there are two categories: in scalars, which is more than twice as fast."""
+    """Draw as `draw_collapsed`, to the bit, where there are two categories, the items from one to before another.
+
+    It is in scalars, which is more than twice as fast.
+    """
+    row_total, (first_item, end_item) = row_total_and_items
     category, items, labels, totals = truth
     start, code, known = answers
     beta = prior.confusion
     p = np.empty(2)
     log_p = np.empty(2)
-    for i in range(len(category)):
+    for i in range(first_item, end_item):
         if known[i] >= 0:
             continue
         first, end = start[i], start[i + 1]
@@ -455,6 +524,89 @@ def draw_collapsed_pair(
         for a in range(first, end):
             labels[code[a], j] += 1
             totals[code[a] >> 1, j] += 1
+
+
+# between these bounds the sums keep their digits when one is taken from them, and products of `CHECKED_EVERY` pairs of them
+# stay in the range of doubles
+LEAST_SUM, MOST_SUM, LEAST_SHARE = 1e-3, 1e10, 1e-100
+
+
+@inner_njit(error_model="numpy")
+def are_distinct(answers: Answers, n: int) -> bool:
+    """Whether no rater answered an item twice, given the number of categories; the answers of one rater are adjacent."""
+    start, code, _ = answers
+    for i in range(len(start) - 1):
+        for a in range(start[i] + 1, start[i + 1]):
+            if code[a] // n == code[a - 1] // n:
+                return False
+    return True
+
+
+@inner_njit(error_model="numpy")
+def draw_distinct_pair(
+    rng: np.ndarray, answers: Answers, prior: ConfusionPrior, truth: Truth, row_total: np.ndarray
+) -> None:
+    """Draw as `draw_collapsed_pair`, but for rounding, all items, which no rater answered twice: three times as fast.
+
+    An item is left out of the sums without changing them, and these change only where its category does. The odds are
+    products without a division:
+
+        p(T_i = 0) proportional to (alpha_0 + n_0) prod_a (beta_0l + n_0l) (beta_1 + n_1), and 0 and 1 exchanged
+
+    Products near the ends of the range of doubles are left to `draw_collapsed_pair`.
+    """
+    category, items, labels, totals = truth
+    start, code, known = answers
+    beta = prior.confusion
+    given, whole = np.empty(beta.shape), np.empty(row_total.shape)  # beta_l + n_l and beta + n
+    least, most = np.inf, 0.0
+    for j in range(2):
+        for row in range(len(given)):
+            given[row, j] = beta[row, j] + labels[row, j]
+            least = min(least, beta[row, j])
+        for rater in range(len(whole)):
+            whole[rater, j] = row_total[rater, j] + totals[rater, j]
+            most = max(most, row_total[rater, j] + totals[rater, 0] + totals[rater, 1])
+    if not (least > LEAST_SUM and most < MOST_SUM):
+        draw_collapsed_pair(rng, answers, prior, truth, (row_total, (0, len(category))))
+        return
+    for i in range(len(category)):
+        if known[i] >= 0:
+            continue
+        j = category[i]
+        own0, own1 = 1.0 - j, 1.0 * j  # the item itself, which its sums leave out
+        p0, p1 = prior.prevalence[0] + (items[0] + j - 1), prior.prevalence[1] + (items[1] - j)
+        a, end, fine = start[i], start[i + 1], True
+        while True:
+            last = min(a + CHECKED_EVERY, end)
+            while a < last:
+                row = code[a]
+                rater = row >> 1
+                p0 *= (given[row, 0] - own0) * (whole[rater, 1] - own1)
+                p1 *= (given[row, 1] - own1) * (whole[rater, 0] - own0)
+                a += 1
+            if last == end:
+                break
+            share = 1.0 / (p0 + p1)
+            p0 *= share
+            p1 *= share
+            fine &= p0 > LEAST_SHARE and p1 > LEAST_SHARE
+        if fine:
+            new = 0 if uniform(rng) * (p0 + p1) - p0 < 0.0 else 1
+            if new == j:
+                continue
+            _count(answers, i, truth, REMOVED)
+            category[i] = new
+            _count(answers, i, truth, ADDED)
+        else:
+            draw_collapsed_pair(rng, answers, prior, truth, (row_total, (i, i + 1)))
+            if category[i] == j:
+                continue
+        for a in range(start[i], end):
+            row = code[a]
+            for k in range(2):
+                given[row, k] = beta[row, k] + labels[row, k]
+                whole[row >> 1, k] = row_total[row >> 1, k] + totals[row >> 1, k]
 
 
 @inner_njit(error_model="numpy", inline="always")
@@ -557,7 +709,8 @@ def _chain_of(kind: int) -> Callable:
             for j in range(n):
                 row_total[row // n, j] += prior.confusion[row, j]
         parameters = (np.empty(n), table)
-        pointwise = (np.empty(len(category)), np.empty((len(category), n)))
+        distinct = n == 2 and are_distinct(answers, n)
+        pointwise = (np.empty(draws.log_p.shape[1]), np.empty((len(category), n)))
         sweeps = schedule.tune
         for d in range(len(draws.prevalence)):
             sweeps += schedule.thin
@@ -566,8 +719,11 @@ def _chain_of(kind: int) -> Callable:
             for sweep in range(max(sweeps, collapsed + 1)):
                 if kind == FREE_ROWS:
                     if sweep < collapsed:
-                        if n == 2:
-                            draw_collapsed_pair(rng, answers, prior, truth, row_total)
+                        if distinct:
+                            draw_distinct_pair(rng, answers, prior, truth, row_total)
+                        elif n == 2:
+                            every = (0, len(category))
+                            draw_collapsed_pair(rng, answers, prior, truth, (row_total, every))
                         else:
                             draw_collapsed(rng, answers, prior, truth, row_total)
                         continue
@@ -605,7 +761,8 @@ def sweep_labels(
     n_rows, n = prior.confusion.shape
     items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
     truth = (category, items, labels, np.zeros((n_rows // n, n), np.int64))
-    pointwise = (np.empty(len(category)), np.empty((len(category), n)))
+    pointwise = (np.empty(0), np.empty((len(category), n)))
+    recount(answers, truth)
     draw_true_categories(rng, answers, parameters, truth, pointwise)
     draw_prevalence(rng, prior, items, parameters[0])
     draw_confusion(rng, prior, labels, parameters[1])

@@ -19,7 +19,7 @@ from raterzoo.inference.labels.kernels.gibbs import ABILITIES, FREE_ROWS, ONE_AB
 from raterzoo.inference.labels.recognition import constant_prior, read_labels
 from raterzoo.inference.runs.run import ChainPlan
 from raterzoo.models.distributions.counted_labels import CountedLabels
-from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_codes
+from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_codes, answer_sweeps
 
 from tests.support.label_designs import exact_means, favoured, tiny_labels
 from tests.support.monte_carlo import (
@@ -90,8 +90,9 @@ def test_collapsed_sweep_keeps_every_category_in_play():
 
 
 @pytest.mark.slow
-def test_two_categories_are_drawn_to_the_bit_as_any_number_of_them():
-    """The sweep in scalars and the one for any number of categories, with repeated answers and underflow."""
+@pytest.mark.parametrize("distinct", [False, True])
+def test_two_categories_are_drawn_to_the_bit_as_any_number_of_them(distinct):
+    """The sweeps in scalars and the one for any number of categories, with repeated answers, long products and underflow."""
 
     def compiled(sweep):
         @numba.njit(error_model="numpy")
@@ -101,22 +102,54 @@ def test_two_categories_are_drawn_to_the_bit_as_any_number_of_them():
 
         return run
 
-    rng = np.random.default_rng(1)
-    start = np.concatenate([[0], np.cumsum(rng.integers(0, 400, 60))])
-    rater = np.concatenate([np.sort(rng.integers(0, 4, n)) for n in np.diff(start)])
+    @numba.njit(error_model="numpy")
+    def run_pairs(rng, answers, prior, truth, row_total):
+        gibbs.recount(answers, truth)
+        gibbs.draw_collapsed_pair(rng, answers, prior, truth, (row_total, (0, 60)))
+
+    rng, raters = np.random.default_rng(1), 400 if distinct else 4
+    number = rng.integers(0, 400, 60)
+    rater = [rng.permutation(raters)[:n] if distinct else rng.integers(0, raters, n) for n in number]
+    rater, start = np.concatenate([np.sort(own) for own in rater]), np.concatenate([[0], np.cumsum(number)])
     answers = Answers(start, answer_codes(rater, rng.integers(0, 2, len(rater)), 2), rng.integers(-1, 2, 60))
-    prior = ConfusionPrior(np.array([1.0, 2.0]), rng.gamma(2.0, size=(8, 2)), FREE_ROWS)
-    drawn = []
-    for sweep in (gibbs.draw_collapsed, gibbs.draw_collapsed_pair):
-        category = np.where(answers.gold_category < 0, np.arange(60) % 2, answers.gold_category)
-        counts = np.zeros(2, np.int64), np.zeros((8, 2), np.int64), np.zeros((4, 2), np.int64)
-        run, words = compiled(sweep), stream(np.random.SeedSequence(1))
-        for _ in range(20):
-            run(words, answers, prior, (category, *counts), prior.confusion.reshape(4, 2, 2).sum(axis=1))
-        drawn.append((category, words, *counts))
-    for one, other in zip(*drawn, strict=True):
-        np.testing.assert_array_equal(one, other)
+    table = rng.gamma(2.0, size=(2 * raters, 2))
+    sweeps = [compiled(gibbs.draw_collapsed), run_pairs]
+    if distinct:
+        sweeps.append(compiled(gibbs.draw_distinct_pair))
+    # with concentrations of 1e-5 one taken from a sum would leave few digits
+    for concentration in (table, table * 1e-5, table * 1e12):
+        prior, drawn = ConfusionPrior(np.array([1.0, 2.0]), concentration, FREE_ROWS), []
+        for run in sweeps:
+            category = np.where(answers.gold_category < 0, np.arange(60) % 2, answers.gold_category)
+            counts = np.zeros(2, np.int64), np.zeros(table.shape, np.int64), np.zeros((raters, 2), np.int64)
+            words, total = stream(np.random.SeedSequence(1)), concentration.reshape(raters, 2, 2).sum(axis=1)
+            for _ in range(20):
+                run(words, answers, prior, (category, *counts), total)
+            drawn.append((category, words, *counts))
+        for other in drawn[1:]:
+            for one, own in zip(drawn[0], other, strict=True):
+                np.testing.assert_array_equal(one, own)
     assert (answers.gold_category < 0).any()
+
+
+def test_plausibilities_of_two_categories_are_those_of_any_number_of_them():
+    """Scalars and the pass over the answers, for items of few and of very many answers, and of known categories."""
+    rng = np.random.default_rng(1)
+    number = np.array([0, 1, 3, 9, 400, 900, 3000])
+    start, rater = np.concatenate([[0], np.cumsum(number)]), rng.integers(0, 5, number.sum())
+    known = np.array([-1, 0, 1, -1, -1, 1, -1])
+    answers = Answers(start, answer_codes(rater, rng.integers(0, 2, len(rater)), 2), known)
+    prevalence, table = rng.dirichlet([1, 1]), rng.dirichlet([1, 1], (5, 2)).swapaxes(1, 2).reshape(-1, 2)
+    table = np.ascontiguousarray(table)
+    log_p, plausibility = np.empty(7), np.empty((7, 2))
+    answer_sweeps(2).log_p(prevalence, table, answers, log_p, plausibility)
+    for every, n in ((1, 2), (2, 1), (0, 0)):
+        found, own = np.full((n, 7), np.nan), np.empty((2, 7, 2))
+        two = np.stack([prevalence] * 2), np.stack([table] * 2)
+        gibbs.weigh_items(answers, two, (found, own), every)
+        np.testing.assert_array_equal(found, np.broadcast_to(log_p, (n, 7)))
+        np.testing.assert_array_equal(own, np.broadcast_to(plausibility, (2, 7, 2)))
+    assert log_p.min() < -1000 and not np.isnan(plausibility).any()
 
 
 def test_collapsed_sweeps_are_not_plain_ones():
