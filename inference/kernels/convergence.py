@@ -44,6 +44,7 @@ from ...models.distributions.compiling import cached_njit, inner_njit
 from ...models.distributions.vector_math import as_bits
 
 DIGIT_BITS, N_DIGITS = 11, 6  # of the radix sort
+SINGLE_DIGIT_BITS, N_SINGLE_DIGITS, PLACE_BITS = 9, 4, 29  # of that of numbers of single precision
 
 
 @lru_cache(maxsize=8)  # the same for every variable of a posterior
@@ -60,7 +61,43 @@ def normal_scores_of_ranks(n_chains: int, n_draws: int, dtype: np.dtype) -> np.n
     return scores.astype(dtype).astype(float)
 
 
-@inner_njit(error_model="numpy", inline="always")
+@inner_njit(error_model="numpy")
+def ascending_order_of_singles(x):
+    """Stable radix argsort, int64 (S,), of x float64 (S,) without NaN, which are numbers of single precision.
+
+    The last 29 bits of such a double are zero, and have room for its place.
+    """
+    sign, places = np.uint64(1) << np.uint64(63), (np.uint64(1) << np.uint64(PLACE_BITS)) - np.uint64(1)
+    mask = np.uint64((1 << SINGLE_DIGIT_BITS) - 1)
+    size = len(x)
+    count = np.zeros((N_SINGLE_DIGITS, 1 << SINGLE_DIGIT_BITS), np.int64)
+    key, next_key, order = np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.int64)
+    for i in range(size):
+        word = np.uint64(as_bits(x[i] + 0.0))  # + 0.0: the two zeros are one number
+        # bits whose unsigned order is that of the numbers
+        word = ~word if word & sign else word | sign
+        key[i] = (word & ~places) | np.uint64(i)
+        for digit in range(N_SINGLE_DIGITS):
+            count[digit, (word >> np.uint64(PLACE_BITS + digit * SINGLE_DIGIT_BITS)) & mask] += 1
+    for digit in range(N_SINGLE_DIGITS):
+        shift = np.uint64(PLACE_BITS + digit * SINGLE_DIGIT_BITS)
+        if count[digit, (key[0] >> shift) & mask] == size:
+            continue
+        end = 0
+        for bucket in range(1 << SINGLE_DIGIT_BITS):
+            end, count[digit, bucket] = end + count[digit, bucket], end
+        for i in range(size):
+            bucket = (key[i] >> shift) & mask
+            to = count[digit, bucket]
+            count[digit, bucket] = to + 1
+            next_key[to] = key[i]
+        key, next_key = next_key, key
+    for i in range(size):
+        order[i] = key[i] & places
+    return order
+
+
+@inner_njit(error_model="numpy")
 def ascending_order(x):
     """Stable radix argsort, int64 (S,), of x float64 (S,) without NaN; digits that all numbers share are skipped."""
     sign = np.uint64(1) << np.uint64(63)
@@ -95,8 +132,7 @@ def ascending_order(x):
 
 @inner_njit(error_model="numpy")
 def score_ranks(value, place, scores, chains):
-    """Write scores of the ranks of value (S,), ascending, to their places (S,) in chains (chain, draw); ties share a rank."""
-    n_draws = chains.shape[1]
+    """Write scores of the ranks of value (S,), ascending, to their places (S,) in chains (chain * draw,); ties share a rank."""
     first, last = 0, 0
     for i in range(len(value)):
         if i == 0 or value[i] != value[i - 1]:
@@ -104,7 +140,7 @@ def score_ranks(value, place, scores, chains):
             while last + 1 < len(value) and value[last + 1] == value[first]:
                 last += 1
         # average rank (first + last) / 2 + 1
-        chains[place[i] // n_draws, place[i] % n_draws] = scores[first + last + 2]
+        chains[place[i]] = scores[first + last + 2]
 
 
 @inner_njit(error_model="numpy", inline="always")
@@ -114,16 +150,23 @@ def fold_about_median(value, place, median, single, distance, origin):
     Shapes: value, ascending, and place (S,), S even; overwritten: distance, ascending, and its place, origin
     (S,). Distances are rounded to float32 if `single`.
     """
-    left, right = len(value) // 2 - 1, len(value) // 2
-    for i in range(len(value)):
-        below = median - value[left] if left >= 0 else np.inf
-        above = value[right] - median if right < len(value) else np.inf
-        if right == len(value) or (left >= 0 and below <= above):
-            distance[i], origin[i] = rounded(below, single), place[left]
-            left -= 1
-        else:
-            distance[i], origin[i] = rounded(above, single), place[right]
-            right += 1
+    half, last = len(value) // 2, len(value) - 1
+    left, right = half - 1, half  # nearest to the median
+    first, end = 0, last  # farthest
+    # from both ends to the middle at once, without branches: each step waits for the one before
+    for i in range(half):
+        below, above = median - value[left], value[right] - median
+        lower = below <= above
+        distance[i] = rounded(below if lower else above, single)
+        origin[i] = place[left if lower else right]
+        left -= lower
+        right += 1 - lower
+        below, above = median - value[first], value[end] - median
+        lower = below > above
+        distance[last - i] = rounded(below if lower else above, single)
+        origin[last - i] = place[first if lower else end]
+        first += lower
+        end -= 1 - lower
 
 
 @inner_njit(error_model="numpy", inline="always")
@@ -211,12 +254,13 @@ def _diagnose(values, known, places, options, tables, result):
     value, distance = np.empty(size), np.empty(size)
     place, origin = np.empty(size, np.int64), np.empty(size, np.int64)
     chains = np.empty((2 * n_chains, n_draws))
+    flat = chains.reshape(size)
     work = (np.empty(2 * n_chains), np.empty(n_draws))
     for quantity in range(len(values)):
         if not known[quantity]:
             continue
         x = values[quantity]
-        order = ascending_order(x)
+        order = ascending_order_of_singles(x) if single and len(x) < 1 << PLACE_BITS else ascending_order(x)
         n = 0
         for i in range(len(order)):
             ascending[i] = x[order[i]]
@@ -224,13 +268,13 @@ def _diagnose(values, known, places, options, tables, result):
                 value[n], place[n] = ascending[i], places[order[i]]
                 n += 1
 
-        score_ranks(value, place, scores, chains)
+        score_ranks(value, place, scores, flat)
         r_hat = _scale_reduction(chains, work[0]) if n_chains > 1 else np.nan
         result[1, quantity] = _effective_size(chains, work)
         median = rounded(rounded(value[size // 2 - 1] + value[size // 2], single) / 2, single)
         if n_chains > 1 and math.isfinite(median):
             fold_about_median(value, place, median, single, distance, origin)
-            score_ranks(distance, origin, scores, chains)
+            score_ranks(distance, origin, scores, flat)
             fold = _scale_reduction(chains, work[0])
             if fold > r_hat:  # false for a NaN on either side
                 r_hat = fold
@@ -241,7 +285,7 @@ def _diagnose(values, known, places, options, tables, result):
             bound = quantile(ascending, tail if turn else 1 - tail, single)
             for i in range(size):
                 indicator = 1.0 if value[i] <= bound else 0.0
-                chains[place[i] // n_draws, place[i] % n_draws] = indicator if turn < 2 else value[i]
+                flat[place[i]] = indicator if turn < 2 else value[i]
             ess_mean = _effective_size(chains, work)
             if turn < 2:
                 ess_tail = min(ess_tail, ess_mean)
@@ -272,14 +316,12 @@ def _effective_size(chains, work):
     """Return the ESS of chains (chain, draw), which are centred in place; work (chain,) and (draw,) is overwritten."""
     means, rho = work
     n_chains, n_draws = chains.shape
-    lowest, highest = np.inf, -np.inf
-    for chain in range(n_chains):
-        means[chain] = _moments(chains[chain])[0]
-        for i in range(n_draws):
-            lowest, highest = min(lowest, chains[chain, i]), max(highest, chains[chain, i])
-            chains[chain, i] -= means[chain]
-    if highest - lowest < 1e-15:
+    if _spread(chains) < 1e-15:
         return float(n_chains * n_draws)
+    for chain in range(n_chains):
+        means[chain] = _mean(chains[chain])
+        for i in range(n_draws):
+            chains[chain, i] -= means[chain]
     variance = _moments(means)[1] / (n_chains - 1)
     lag = np.int64(0)  # functions are compiled for each literal of Python
     within = _autocovariance(chains, lag) * n_draws / (n_draws - 1)
@@ -323,13 +365,31 @@ def _autocovariance(centred, lag):
     return total / (n_chains * n_draws)
 
 
-@inner_njit(error_model="numpy")
-def _moments(x):
-    """Return mean, relative to the first number so that it is exact if all are equal, and sum of squared deviations."""
-    total, squares = 0.0, 0.0
+@inner_njit(error_model="numpy", fastmath={"reassoc", "nnan", "nsz"})
+def _spread(chains):
+    """Return the difference of the largest and the smallest number of chains (chain, draw)."""
+    lowest, highest = np.inf, -np.inf
+    for chain in range(chains.shape[0]):
+        for i in range(chains.shape[1]):
+            x = chains[chain, i]
+            lowest = x if x < lowest else lowest
+            highest = x if x > highest else highest
+    return highest - lowest
+
+
+@inner_njit(error_model="numpy", fastmath={"reassoc"})
+def _mean(x):
+    """Return the mean, relative to the first number so that it is exact if all are equal."""
+    total, origin = 0.0, x[0]
     for i in range(len(x)):
-        total += x[i] - x[0]
-    mean = x[0] + total / len(x)
+        total += x[i] - origin
+    return origin + total / len(x)
+
+
+@inner_njit(error_model="numpy", fastmath={"reassoc"})
+def _moments(x):
+    """Return the mean, as `_mean`, and the sum of squared deviations."""
+    mean, squares = _mean(x), 0.0
     for i in range(len(x)):
         squares += (x[i] - mean) * (x[i] - mean)
     return mean, squares

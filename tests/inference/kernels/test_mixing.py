@@ -10,6 +10,7 @@ from packaging.version import Version
 from raterzoo.inference.kernels.convergence import (
     TAIL,
     ascending_order,
+    ascending_order_of_singles,
     measure_few,
     measure_mixing,
     normal_scores_of_ranks,
@@ -148,6 +149,9 @@ def test_order_is_that_of_a_stable_sort():
     x = np.round(rng.standard_normal(3000) * 10.0 ** rng.integers(-300, 300, 3000), 3)
     x[:4] = [np.inf, -np.inf, -0.0, 0.0]
     np.testing.assert_array_equal(ascending_order(x), np.argsort(x, kind="stable"))
+    with np.errstate(over="ignore"):
+        single = x.astype(np.float32).astype(float)
+    np.testing.assert_array_equal(ascending_order_of_singles(single), np.argsort(single, kind="stable"))
 
 
 def without_halves(draws):
