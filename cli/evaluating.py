@@ -12,8 +12,15 @@ from .._decimal_text import integer_id
 from .._messages import ASK_TRUTH, short_repr
 from ..evaluation.truth.item_summaries import refuse_without_draws
 from ..evaluation.truth.matching import with_complement
-from ..evaluation.truth.plausibility import OTHER, Plausibility, UnknownTruth, plausibility_of, truth_of
-from ..evaluation.uncertainty.questions import is_of_raters, is_of_truth, question_of
+from ..evaluation.truth.plausibility import (
+    OTHER,
+    Plausibility,
+    UnknownTruth,
+    of_rankings,
+    plausibility_of,
+    truth_of,
+)
+from ..evaluation.uncertainty.questions import OPEN, WITH_PREDICTIONS, is_of_raters, is_of_truth, question_of
 from ..inference.storage.checksums import has_checksums
 from ..inference.storage.posterior_files import read_posterior
 from ..models.data.reading.columns import Missing
@@ -93,18 +100,26 @@ def score_file(
 
 def _with_option(question: str) -> str:
     """Return a question in the words of the command line."""
-    return question.replace("Labels.with_predictions", "raterzoo fit --predictions")
+    for python in WITH_PREDICTIONS:
+        question = question.replace(python, "raterzoo fit --predictions")
+    return question
 
 
-def _check_against(against: str | None, question: str, predictions: Path) -> None:
-    """Raise if the posterior answers another question than the one that is asked."""
+def _check_against(against: str | None, question: str, predictions: Path, kind: str) -> None:
+    """Raise if the posterior of a kind of annotation answers another question than the one that is asked."""
     if against not in (None, "truth", "raters"):
         raise ValueError(f"--against {against}: expected truth or raters")
     asked = question.partition(";")[0]
     if against == "truth" and not is_of_truth(question):
+        if kind == "scores":
+            raise ValueError(
+                "--against truth: classifiers are raters of labels and rankings, not of scores, so that no posterior of scores "
+                f"has seen their predictions; the metrics are {OPEN}"
+            )
+        model = "hierarchical_plackett_luce" if kind == "rankings" else "dawid_skene"
         raise ValueError(
             f"--against truth: by this posterior the metrics are {asked}. Fit one that has seen the "
-            f"predictions: raterzoo fit ANNOTATIONS --kind labels --model dawid_skene --predictions {predictions} -o joint.nc"
+            f"predictions: raterzoo fit ANNOTATIONS --kind {kind} --model {model} --predictions {predictions} -o joint.nc"
         )
     if against == "raters" and not is_of_raters(question):
         raise ValueError(
@@ -161,7 +176,8 @@ def _score_predictions(
     tree: xr.DataTree, predictions: Path, options: EvaluationOptions, columns: Sequence[str], seed: int
 ) -> Found:
     """Score predictions of rankings or labels, or of the side of a threshold of scores."""
-    if "plausibility" in tree["posterior"]:
+    kind = "rankings" if of_rankings(tree) else "labels" if "plausibility" in tree["posterior"] else "scores"
+    if kind != "scores":
         predicted = read_predictions(predictions, columns, missing=options.missing)
         declared = Plausibility.of(tree).declared
         _check_labels(predicted, declared, predictions)
@@ -182,7 +198,7 @@ def _score_predictions(
     if options.compare:
         _check_several(predicted, predictions)
     question = question_of(tree, predicted)
-    _check_against(options.against, question, predictions)
+    _check_against(options.against, question, predictions, kind)
     by = None
     if options.by is not None:
         groups = read_item_groups(options.by)

@@ -18,6 +18,7 @@ from .._messages import first_reprs, short_repr
 from .._progress import step
 from ..evaluation.truth.matching import with_complement
 from ..evaluation.uncertainty.questions import ALONE
+from ..evaluation.uncertainty.rectified import check_sample
 from ..inference.storage.permissions import private_files
 from ..models import Labels
 from ..models.data.prior_arguments import default_confusion
@@ -34,6 +35,7 @@ from .terminal import print_table, print_text
 
 HEADING = "How good are the classifiers and the judges?"
 SHARED = "shared_guess"
+SENSITIVITY = "--sensitivity"
 PRIOR = "confusion_concentration"
 MACHINES = ("machine", "other")  # group of judges and classifiers: the first that is not the value for people
 NOT_RELIED_ON = 1  # exit code
@@ -57,13 +59,10 @@ def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Set
     """
     with step("Reading"):
         panel = _read(tables, columns, settings, asked.people)
-        if asked.sensitivity and (panel.role != PERSON).sum() < 2:
-            raise ValueError(
-                "--sensitivity: there is one judge or classifier, and nobody with whom it could share errors; leave it out"
-            )
         if asked.sample is not None:
-            panel = replace(panel, sample=read_sample(asked.sample, panel.labels.items))
-    settings = _with_groups(settings, panel)
+            panel = replace(panel, sample=_sample(asked.sample, panel))
+        settings = _with_groups(settings, panel)
+        shared = _sharing(settings, panel) if asked.sensitivity else settings
     trees = {"all raters": _fitted(panel.labels, settings, panel)}
     if panel.names(JUDGE):
         trees["people and judges"] = _of_part(panel, settings, PERSON, JUDGE)
@@ -74,7 +73,7 @@ def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Set
         doubts = _unconverged(trees)
         sections, more = _sections(trees, panel, asked, settings.seed)
     if asked.sensitivity:
-        section, unsure = _sensitivity(trees["all raters"], panel, settings)
+        section, unsure = _sensitivity(trees["all raters"], panel, settings, shared)
         sections.append(section)
         doubts += unsure
     _show(panel, settings, sections)
@@ -179,11 +178,29 @@ def _check_complete(path: Path, joint: Labels, role: np.ndarray) -> None:
             )
 
 
+def _sample(path: Path, panel: Panel) -> dict[str, xr.DataArray]:
+    """Read how the items with people were chosen, or raise if nothing is estimated by it, or that is no sample of them."""
+    items, heard = panel.labels.items, panel.answered(PERSON)
+    if why := judging.not_rectified(panel):
+        raise ValueError(f"--sample: how the items with people were chosen would count for nothing. {why}")
+    sample = read_sample(path, items)
+    try:
+        check_sample(items[heard], items, **sample)
+    except evaluation.EvaluationError as error:
+        text = str(error).replace("is not in the posterior", "nobody answered it")
+        text = text.replace("the posterior", "the sample").replace("sampling:", "probability:")
+        raise ValueError(f"{path}: {text}") from None
+    return sample
+
+
 # --- Fits ---
 
 
-def _with_groups(settings: Settings, panel: Panel) -> Settings:
-    """Return settings of shared_guess with its groups: by default judges and classifiers are one, and people share nothing."""
+def _with_groups(settings: Settings, panel: Panel, option: str = f"--model {SHARED}") -> Settings:
+    """Return settings of shared_guess with its groups: by default judges and classifiers are one, and people share nothing.
+
+    `option` is that by which shared_guess is fitted.
+    """
     if settings.model != SHARED:
         return settings
     priors = {"groups": panel.groups, **(settings.priors or {})}
@@ -197,8 +214,8 @@ def _with_groups(settings: Settings, panel: Panel) -> Settings:
     names, sizes = np.unique(group, return_counts=True)
     if not (sizes[~np.isin(names, priors["independent"])] > 1).any():
         raise ValueError(
-            f"--model shared_guess: no group by {priors['groups']} has two judges or classifiers who may share a guess; leave it "
-            "out, as raters who share nothing are drawn by dawid_skene"
+            f"{option}: no group by {priors['groups']} has two judges or classifiers who may share a guess; leave it out"
+            f"{', as raters who share nothing are drawn by dawid_skene' * (option != SENSITIVITY)}"
         )
     return replace(settings, priors=priors)
 
@@ -231,10 +248,20 @@ def _of_part(panel: Panel, settings: Settings, *roles: str) -> xr.DataTree:
     return _fitted(labels, settings, panel)
 
 
-def _sensitivity(joint: xr.DataTree, panel: Panel, settings: Settings) -> tuple[Section, list[str]]:
-    """Return the section on errors that judges and classifiers share, and a sentence if a fit of it has not converged."""
+def _sharing(settings: Settings, panel: Panel) -> Settings:
+    """Return settings of shared_guess for `--sensitivity`, or raise if no judges and classifiers could share errors."""
+    if (panel.role != PERSON).sum() < 2:
+        raise ValueError(
+            f"{SENSITIVITY}: there is one judge or classifier, and nobody with whom it could share errors; leave it out"
+        )
     own = settings.priors if settings.model == SHARED else {}
-    shared = _with_groups(replace(settings, model=SHARED, priors=own), panel)
+    return _with_groups(replace(settings, model=SHARED, priors=own), panel, SENSITIVITY)
+
+
+def _sensitivity(
+    joint: xr.DataTree, panel: Panel, settings: Settings, shared: Settings
+) -> tuple[Section, list[str]]:
+    """Return the section on errors that judges and classifiers share, and a sentence if a fit of it has not converged."""
     plain = replace(settings, model="dawid_skene", priors={})
     trees = {"independent": joint if settings.model == plain.model else _fitted(panel.labels, plain, panel)}
     if settings.model not in (plain.model, SHARED):

@@ -10,7 +10,7 @@ import xarray as xr
 from .._progress import step
 from ..evaluation.truth.matching import match_items, with_complement
 from ..inference.storage.permissions import private_files
-from ..models import DataWarning, Labels, catalog
+from ..models import DataWarning, Labels, PartialRankings, catalog
 from ..models.data.errors import DataError
 from ..reports.composition import Report, comparison_report, score_report, truth_report
 from ..reports.metric_names import metric_named
@@ -134,27 +134,27 @@ def _of_truth(
     built = {own: build(data, settings, own, tables) for own in settings.reliabilities}
     trees = draw(built.__getitem__, settings, keep=keep)
     joint = None
-    if predicted is not None and settings.kind == "labels":
+    if predicted is not None:
         joint = joint_of(data, predicted, sources, settings, also_raters, keep)
     study = Study(data, settings, trees, predicted, tuple(sources.metrics), groups, joint)
     with step("Evaluating"):
         return truth_report(study, only_predicted, built[settings.reliabilities[0]])
 
 
-def joint_of(
-    labels: Labels,
+def joint_of[Data: (Labels, PartialRankings)](
+    data: Data,
     predicted: xr.DataArray,
     sources: Sources,
     settings: Settings,
     also_raters: Sequence[str] = (),
     keep: str | None = None,
 ) -> Joint:
-    """Fit the model to the labels and, as answers of further raters, the predictions; or say why it cannot be."""
+    """Fit the model to labels or rankings and, as those of further raters, the predictions; or say why it cannot be."""
     if catalog[settings.model].raters_alike:
         return Joint(None, why_not=alike_in_words(settings.model))
     assert sources.predictions is not None
     try:
-        seen = with_classifiers(labels, predicted, sources.predictions, also_raters)
+        seen = with_classifiers(data, predicted, sources.predictions, also_raters)
     except DataError as error:
         return Joint(None, why_not=str(error))
     with warnings.catch_warnings():

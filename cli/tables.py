@@ -974,6 +974,8 @@ def read_sample(path: Path, items: np.ndarray) -> "dict[str, xr.DataArray]":
             f"{path}: there is no row for item {short_repr(missing[0])}{more}; every item needs one"
         )
     rows = [place[str(name)] for name in items.tolist()]
+    if other := len(place) - len(rows):
+        print_note(f"{path}: rows of items that are not in the answers, which are left out: {other:,}")
     found = {}
     for role, column in roles.items():
         cells = table[column]

@@ -335,8 +335,9 @@ def make(
         The fitted model, by which the posterior predictive checks of comparisons, scores and labels with effects of
         the items simulate annotations; other labels, and rankings, are checked without it.
     joint : DataTree, optional
-        For labels: posterior of the same model for ``annotations.with_predictions(predictions)``, by which the metrics are
-        shown against the truth, beside those by `tree`.
+        For labels, and rankings by a model that learns reliabilities: posterior of the same model for
+        ``annotations.with_predictions(predictions)``, by which the metrics are shown against the truth, or the consensus,
+        beside those by `tree`.
     title : str, optional
         Heading of the page.
     seed : int, optional
@@ -441,7 +442,7 @@ def _refuse_other_arguments(kind: str, given: Mapping[str, Any]) -> None:
         "groups": ("rankings", "labels"),
         "values": ("rankings", "labels"),
         "group": ("labels",),
-        "joint": ("labels",),
+        "joint": ("rankings", "labels"),
         "metrics": ("rankings", "labels", "scores"),
         "thresholds": ("scores",),
     }
@@ -524,13 +525,15 @@ def _against_truth(study: Study, found: Mapping[str, xr.Dataset]) -> list[Sectio
         return []
     tree, model, why_not = study.joint
     if tree is None:
-        return [without_section(why_not)]
+        return [without_section(why_not, "truth" if isinstance(study.data, Labels) else "consensus")]
     assert study.predicted is not None
     seen = scored(tree, study.predicted, study.metrics, study.seed)
     checked = tree
     if needs_replicates(tree):
         checked = _predicted(tree, model, study.settings) or tree
-    return [against_truth_section(found, seen, checked, study.seed)]
+    diagnosis = inference.diagnose(tree).attrs
+    unconverged = "" if diagnosis["converged"] else str(diagnosis["verdict"])
+    return [against_truth_section(found, seen, checked, study.seed, unconverged)]
 
 
 def _summary_of(data: Any) -> str:

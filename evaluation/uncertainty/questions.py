@@ -19,15 +19,25 @@ import xarray as xr
 
 from ..._messages import OUR_FILES, SEEN_IN_PRIOR, first_reprs, short_repr
 from ..._rater_attributes import classifiers_of, posterior_with_attributes
-from ..truth.plausibility import Plausibility, UnknownTruth, plausibility_of, truth_of
+from ..truth.plausibility import Plausibility, UnknownTruth, of_rankings, plausibility_of, truth_of
 from .alignment import align
 from .predicted_features import ALONE, labels_in_features
+from .predicted_lists import lists_seen
 
 OPEN = "agreement with what the raters leave open"
 TO_TRUTH = "accuracy against the truth needs a posterior of Labels.with_predictions"
 RATERS = f"{OPEN}; {TO_TRUTH}"
 OF_DISTRIBUTION = (
     f"{OPEN}; accuracy against the truth needs labels of one true category, see Labels.with_predictions"
+)
+WITH_PREDICTIONS = ("PartialRankings.with_predictions", "Labels.with_predictions")  # in the sentences below
+TO_CONSENSUS = (
+    "accuracy against the consensus needs PartialRankings.with_predictions and hierarchical_plackett_luce"
+)
+OF_RANKINGS = f"{OPEN}; {TO_CONSENSUS}"
+CONSENSUS = (
+    f"accuracy against the consensus, the truth behind rankings, as the posterior has seen these lists; {OPEN} needs one that "
+    "has not"
 )
 TRUTH = (
     f"accuracy against the truth, as the posterior has seen these predictions; {OPEN} needs one that has not"
@@ -58,10 +68,16 @@ def question_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, predictions: xr.D
     if (seen := classifier_in_prior(tree)) is not None:
         return _question_of_prior(seen, names, named="classifier" in predictions.coords)
     if answers is None:
-        if own := [name for name in names if name in _raters_of(tree)]:
-            return f"{OPEN}, among them {first_reprs(own)}: if that gave these predictions, they agree with themselves"
+        if {*names} & {*_raters_of(tree)}:
+            return _by_classifier(names, [_question_of_lists(tree, predictions, name) for name in names])
+        if of_rankings(tree):
+            return OF_RANKINGS
         return RATERS if _is_of_category(tree) else OF_DISTRIBUTION
-    asked = [_question(tree, predictions, name, answers) for name in names]
+    return _by_classifier(names, [_question(tree, predictions, name, answers) for name in names])
+
+
+def _by_classifier(names: list[object], asked: list[str]) -> str:
+    """Return the questions of all classifiers in one line, by classifier if they differ."""
     if len({*asked}) == 1:
         return asked[0]
     by = {text: [name for name, own in zip(names, asked, strict=True) if own == text] for text in asked}
@@ -97,13 +113,48 @@ def _question_of_prior(seen: str, names: list[object], named: bool) -> str:
 
 
 def is_of_truth(question: str) -> bool:
-    """Whether a question is accuracy against the truth, of all classifiers and items."""
-    return question == TRUTH
+    """Whether a question is accuracy against the truth, or the consensus of rankings, of all classifiers and items."""
+    return question in (TRUTH, CONSENSUS)
 
 
 def is_of_raters(question: str) -> bool:
     """Whether a question is agreement with what raters leave open, of all classifiers and items."""
     return question.startswith(OPEN)
+
+
+def _question_of_lists(tree: xr.DataTree, predictions: xr.DataArray, name: object) -> str:
+    """Return the question of the metrics of one classifier where the answers of a tree are no labels."""
+    if name not in _raters_of(tree):
+        return f"{OPEN}, among them other classifiers, but not this one; {TO_CONSENSUS}"
+    found = lists_seen(tree, _of_one(predictions, name), name)
+    if found is None:
+        return (
+            f"agreement with raters of whom {short_repr(name)} is one: if that gave these predictions, they agree with "
+            "themselves"
+        )
+    if found.differ.any():
+        return (
+            f"{OPEN}, among them other lists of {short_repr(name)}, which differ for {found.differ.sum():,} items; "
+            f"{TO_CONSENSUS}, and these lists"
+        )
+    if "reliability" not in tree["posterior"] or "rater" not in tree["posterior"]["reliability"].dims:
+        return (
+            f"agreement with raters of whom {short_repr(name)} is one, as reliable as is said or as the others, so that these "
+            f"lists agree with themselves; {TO_CONSENSUS}"
+        )
+    if not found.seen.all():
+        return (
+            f"accuracy against the consensus for {found.seen.sum():,} items, whose lists the posterior has seen, and {OPEN} for "
+            f"the other {(~found.seen).sum():,}"
+        )
+    return CONSENSUS
+
+
+def _of_one(predictions: xr.DataArray, name: object) -> xr.DataArray:
+    """Return the predictions of one classifier."""
+    if "classifier" in predictions.dims and "classifier" in predictions.coords:
+        return predictions.isel(classifier=[_names_of(predictions).index(name)])
+    return predictions
 
 
 def _raters_of(tree: xr.DataTree) -> list[object]:
@@ -176,8 +227,7 @@ def _question(tree: xr.DataTree, predictions: xr.DataArray, name: object, answer
 
 def _best_labels(tree: xr.DataTree, predictions: xr.DataArray, name: object) -> np.ndarray:
     """Return codes of the best label of each item (item,) by one classifier, -2 for none and for sets of several labels."""
-    if "classifier" in predictions.dims and "classifier" in predictions.coords:
-        predictions = predictions.isel(classifier=[_names_of(predictions).index(name)])
+    predictions = _of_one(predictions, name)
     if predictions.dtype.kind == "b":
         alone = predictions.sum("category") == 1
         predictions = predictions & alone

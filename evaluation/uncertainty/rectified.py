@@ -316,6 +316,17 @@ def _places(ids: np.ndarray, array: object, what: str) -> np.ndarray:
     return places_of(ids, own, ("predictions", what))
 
 
+def check_sample(
+    people: np.ndarray,
+    ids: np.ndarray,
+    sampling: xr.DataArray | None = None,
+    strata: xr.DataArray | None = None,
+    clusters: xr.DataArray | None = None,
+) -> None:
+    """Raise EvaluationError unless `rectified` takes these items with people as a sample of all items."""
+    _design_of(people, ids, sampling, strata, clusters)
+
+
 def _design_of(
     items: np.ndarray,
     ids: np.ndarray,

@@ -1,4 +1,7 @@
-"""Report section on accuracy against the truth, by a posterior that has seen the predictions as answers of further raters."""
+"""Report section on accuracy against the truth, by a posterior that has seen the predictions as answers of further raters.
+
+The truth behind rankings is the consensus, a distribution over the categories.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,18 +9,23 @@ from typing import Any
 import xarray as xr
 
 from ... import evaluation
+from ...evaluation.truth.plausibility import of_rankings
 from ...evaluation.uncertainty.questions import OPEN
 from ..page import Row, Section
 from ..wording import with_interval
 from .metrics import difference_sentence, metric_rows, order_of, pair_rows, question_of_all
 from .model_fit import allows_for_shared_errors
 
-TITLE, KEY = "Against the truth", "metrics.truth"
+KEY = "metrics.truth"
 FIGURES = ("mean", "lower", "upper")
 
 
 def against_truth_section(
-    found: Mapping[str, xr.Dataset], joint: Mapping[str, xr.Dataset], checked: xr.DataTree, seed: int
+    found: Mapping[str, xr.Dataset],
+    joint: Mapping[str, xr.Dataset],
+    checked: xr.DataTree,
+    seed: int,
+    unconverged: str = "",
 ) -> Section:
     """Return both estimates of every metric side by side.
 
@@ -29,8 +37,10 @@ def against_truth_section(
         The posterior of raters and classifiers, with replicates where its checks need them.
     seed : int
         Random seed of the checks.
+    unconverged : str
+        Verdict on the draws of that posterior, "" if they have converged.
     """
-    rows, shown = [], []
+    truth, rows, shown = _truth_of(checked), [], []
     pairs = zip(metric_rows(found), metric_rows(joint), strict=True)
     for of_raters, of_truth in pairs:
         own = {name: of_truth[name] for name in ("metric", "classifier")}
@@ -38,29 +48,52 @@ def against_truth_section(
         shown.append(
             own
             | {
-                "against the truth": _figure(of_truth),
+                f"against the {truth}": _figure(of_truth),
                 "agreement with what the raters leave open": _figure(of_raters),
             }
         )
     fits, doubtful, doubt = _fit_in_words(checked, seed)
+    seen = {
+        "truth": "the predictions as answers of further raters",
+        "consensus": "their lists as those of further raters, whose reliabilities it learns",
+    }[truth]
     text = (
-        "How good the classifiers are against the truth, by a second posterior of the same model that has seen the predictions "
-        f"as answers of further raters. {OPEN.capitalize()}, by the posterior of the raters alone, is lower for a good "
-        "classifier, since raters err: it is no accuracy. The former leans on the model, which believes that classifiers err "
-        f"independently of people. {doubt}"
+        f"How good the classifiers are against the {truth}, by a second posterior of the same model that has seen {seen}. "
+        f"{OPEN.capitalize()}, by the posterior of the raters alone, is lower for a good classifier, since raters err: it is no "
+        "accuracy. The former leans on the model, which believes that classifiers err independently of people. "
+        f"{doubt}"
     )
+    if unconverged:
+        text += f" Do not rely on it, the sampler of the second posterior has not converged. {unconverged}"
+    if truth == "consensus":
+        text += " How reliable a classifier is shows in many lists only; by a few, each list mostly agrees with itself."
     headline = next(iter(joint))
-    facts: dict[str, Any] = {"question": question_of_all(joint), "fits": fits, "headline": headline}
+    facts: dict[str, Any] = {
+        "question": question_of_all(joint),
+        "fits": fits,
+        "converged": not unconverged,
+        "headline": headline,
+        "truth": truth,
+    }
     if "difference" in joint[headline]:
         facts["order"] = order_of(joint[headline])
         text += f" By {headline}: {difference_sentence(pair_rows(joint)[0])}"
     given: dict[str, Any] = {"file": "metrics_truth", "key": KEY, "facts": facts, "part": True}
-    return Section(TITLE, text, (), rows, shown=shown, alarm=doubtful, **given)
+    return Section(
+        f"Against the {truth}", text, (), rows, shown=shown, alarm=doubtful or bool(unconverged), **given
+    )
 
 
-def without_section(why: str) -> Section:
-    """Return the section that says why there is no estimate against the truth."""
-    return Section(TITLE, f"No estimate of accuracy against the truth: {why}", key=KEY, part=True)
+def without_section(why: str, truth: str = "truth") -> Section:
+    """Return the section that says why there is no estimate against the truth, or the consensus of rankings."""
+    return Section(
+        f"Against the {truth}", f"No estimate of accuracy against the {truth}: {why}", key=KEY, part=True
+    )
+
+
+def _truth_of(tree: xr.DataTree) -> str:
+    """Return the word for the truth behind the annotations of a posterior."""
+    return "consensus" if of_rankings(tree) else "truth"
 
 
 def truth_in_words(section: Section) -> str:
@@ -75,7 +108,9 @@ def truth_in_words(section: Section) -> str:
         )
     whose = f" of {first['classifier']}" if facts.get("order") else ""
     doubt = ", which a check of that model doubts" if section.alarm else ""
-    return f"Against the truth the {first['metric']}{whose} is {_figure(first)}{doubt}."
+    if not facts["converged"]:
+        doubt = ", by draws that have not converged"
+    return f"Against the {facts['truth']} the {first['metric']}{whose} is {_figure(first)}{doubt}."
 
 
 def _figure(row: Row) -> str:

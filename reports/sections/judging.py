@@ -274,6 +274,11 @@ def sensitivity_section(found: Mapping[str, xr.Dataset], checks: Mapping[str, bo
 
 # --- What the judges add ---
 
+NO_JUDGES = (
+    "There are no judges: all raters count as people. --people-column kind=person names the column of the answers, kind, that "
+    "says person of people and something else of judges."
+)
+
 
 def added_sections(
     panel: Panel, joint: xr.Dataset, people_tree: xr.DataTree | None, seed: int
@@ -284,14 +289,10 @@ def added_sections(
     """
     title = "What the judges add"
     if people_tree is None:
-        why = (
-            "There are no judges: all raters count as people. --people-column kind=person names the column of the answers, kind, "
-            "that says person of people and something else of judges."
-        )
-        return [Section(title, why, key="judges", facts={"judges": []})]
+        return [Section(title, NO_JUDGES, key="judges", facts={"judges": []})]
     heard = panel.answered(PERSON)
     alone = scored(people_tree, panel.predicted_of(panel.labels.items[heard]), seed)
-    rectified, why_not = _rectified(panel, people_tree, heard, seed)
+    rectified, why_not = _rectified(panel, people_tree, seed)
     same_items = bool(heard.all())
     rows, shown, sentences = [], [], []
     for name in joint["classifier"].to_numpy().tolist():
@@ -350,33 +351,44 @@ def _difference_in_words(
     )
 
 
-def _rectified(
-    panel: Panel, tree: xr.DataTree, heard: np.ndarray, seed: int
-) -> tuple[list[dict[str, Any]], str]:
-    """Return rows of the rectified accuracy of each classifier by each judge of all items, or why there are none."""
+def not_rectified(panel: Panel) -> str:
+    """Return why no accuracy can be rectified by a judge, "" if one can."""
+    heard = panel.answered(PERSON)
     n, n_all = int(heard.sum()), len(heard)
+    if not panel.names(JUDGE):
+        return NO_JUDGES
     if n == n_all:
-        return [], f"People answered all {n:,} items, so that no judge is needed for others."
-    counts = {judge: panel.judged(judge) for judge in panel.names(JUDGE)}
-    judged = {judge: int((own.sum("category") > 0).sum()) for judge, own in counts.items()}
-    complete = [judge for judge, number in judged.items() if number == n_all]
-    if not complete:
-        said = first_names([f"{judge} answered {number:,}" for judge, number in judged.items()])
-        return [], (
+        return f"People answered all {n:,} items, so that no judge is needed for others."
+    answered = _answered_by_judges(panel)
+    if n_all not in answered.values():
+        said = first_names([f"{judge} answered {number:,}" for judge, number in answered.items()])
+        return (
             f"Rectified estimates need a judge who answered all {n_all:,} items: {said}. Let one answer the others, or leave "
             "these items out."
         )
     if n < LEAST_RECTIFIED:
-        return [], (
-            f"Rectified estimates need {LEAST_RECTIFIED} items with people or more, and there is one: have people answer more."
-        )
+        return f"Rectified estimates need {LEAST_RECTIFIED} items with people or more, and there is one: have people answer more."
+    return ""
+
+
+def _answered_by_judges(panel: Panel) -> dict[str, int]:
+    """Return how many items each judge answered."""
+    return {judge: int((panel.judged(judge).sum("category") > 0).sum()) for judge in panel.names(JUDGE)}
+
+
+def _rectified(panel: Panel, tree: xr.DataTree, seed: int) -> tuple[list[dict[str, Any]], str]:
+    """Return rows of the rectified accuracy of each classifier by each judge of all items, or why there are none."""
+    if why_not := not_rectified(panel):
+        return [], why_not
+    n_all = len(panel.labels.items)
+    complete = [judge for judge, number in _answered_by_judges(panel).items() if number == n_all]
     rows = []
     for judge in complete:
         found = evaluation.rectified(
             METRIC,
             tree,
             panel.predicted,
-            counts[judge],
+            panel.judged(judge),
             probability=PROBABILITY,
             random_seed=seed,
             sampling=panel.sample.get("sampling"),

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from ... import evaluation
 from ...evaluation import plots
 from ...evaluation.truth.plausibility import Plausibility, of_rankings
+from ...evaluation.uncertainty.questions import WITH_PREDICTIONS
 from ..metric_names import MetricError, metric_named
 from ..page import Row, Section, table_rows
 from ..study import Study
@@ -263,7 +264,9 @@ def question_sentence(found: Mapping[str, xr.Dataset]) -> str:
     """Sentence on the question that the metrics answer, for a page."""
     question = question_of_all(found)
     said = question if question.startswith("Of ") else f"The metrics are {question}"
-    return f"{said.replace('Labels.with_predictions', 'Labels.with_predictions, or raterzoo fit --predictions')}."
+    for python in WITH_PREDICTIONS:
+        said = said.replace(python, f"{python}, or raterzoo fit --predictions")
+    return f"{said}."
 
 
 def _share(raters: float, items: float) -> float | None:

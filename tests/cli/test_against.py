@@ -133,12 +133,55 @@ def test_classifiers_are_raters_of_rankings(tmp_path, monkeypatch):
         {name: [*cells, cells[0]] for name, cells in lists.items()} | {"item": list("aab")},
     )
     result = run("evaluate", out, whole, "--metric", "top-1-accuracy")
-    assert "agreement with what the raters leave open, among them 'net'" in said(result), said(result)
+    assert "question: accuracy against the consensus for 1 items, whose lists the posterior has seen" in said(
+        result
+    )
+    assert run("fit", votes, "-o", out, *model, "--predictions", whole).exit_code == 0
+    result = run("evaluate", out, whole, "--metric", "top-1-accuracy", "--against", "truth")
+    assert "question: accuracy against the consensus, the truth behind rankings" in said(result), said(result)
+    result = run("evaluate", out, whole, "--against", "raters")
+    assert result.exit_code == 2 and "are accuracy against the consensus" in said(result), said(result)
+    whole.write_text(whole.read_text().replace("net", "other"))
+    result = run("evaluate", out, whole, "--against", "truth")
+    assert result.exit_code == 2 and "--kind rankings --model hierarchical_plackett_luce" in said(result)
     lists["item"] = ["a", "c"]
     result = run("fit", votes, "-o", out, *model, "--predictions", write(tmp_path / "q.csv", lists))
     assert result.exit_code == 2 and "q.csv: " in said(result) and "item 'c' is none" in said(result), said(
         result
     )
+
+
+def test_the_report_of_rankings_shows_both_estimates_side_by_side(tmp_path):
+    drawn = models.simulators.rankings(
+        items=8, categories=4, reliability=[1, 1, 2], random_seed=1
+    ).data.to_table()
+    rows = [dict(zip(drawn, map(str, row), strict=True)) for row in zip(*drawn.values(), strict=True)]
+    votes, lists = tmp_path / "v.csv", tmp_path / "p.csv"
+    for path, own, name in ((votes, "01", "rater"), (lists, "2", "classifier")):
+        kept = [row for row in rows if row["rater"] in own]
+        write(
+            path,
+            {name: [f"r{row['rater']}" for row in kept]}
+            | {n: [row[n] for row in kept] for n in ("item", "category", "rank")},
+        )
+    options = (
+        "--kind",
+        "rankings",
+        "--draws",
+        50,
+        "--chains",
+        2,
+        "--metric",
+        "top-1-accuracy",
+        "--out",
+        tmp_path / "out",
+    )
+    result = run("report", votes, lists, *options, "--model", "hierarchical_plackett_luce")
+    assert "Against the consensus the top-1-accuracy is" in said(result), said(result)
+    assert "by draws that have not converged" in said(result)
+    truth = json.loads((tmp_path / "out" / "report.json").read_text())["metrics"]["truth"]
+    assert truth["question"].startswith("accuracy against the consensus") and not truth["converged"]
+    assert {"mean", "agreement_mean"} <= {*truth["rows"][0]}
 
 
 def test_missing_predictions_are_counted(files, tmp_path, monkeypatch):
@@ -224,3 +267,4 @@ def test_reports_say_why_there_is_no_estimate_against_the_truth(files):
     assert without_section(joint.why_not).text.startswith(
         "No estimate of accuracy against the truth: to dirichlet"
     )
+    assert without_section("why", "consensus").text == "No estimate of accuracy against the consensus: why"

@@ -69,6 +69,8 @@ def files(simulated, tmp_path_factory):
         "sample": sample,
         "short sample": {name: cells[:149] for name, cells in sample.items()},
         "odd sample": {"item": ITEMS, "group": ["a"] * 150},
+        "certain sample": {"item": [*ITEMS, "other"], "probability": [1.0] * 151},
+        "lonely sample": {"item": ITEMS, "stratum": ["first", *["rest"] * 149]},
     }
     return {name: write(folder / f"{name}.csv", own) for name, own in tables.items()}
 
@@ -270,12 +272,28 @@ REFUSED = {
     ),
     "wide": (("all", "net", *PEOPLE, "--layout", "wide"), "--people-column"),
     "a sample without an item": (
-        ("all", "net", *PEOPLE, "--sample", "short sample"),
+        ("few", "net", *PEOPLE, "--sample", "short sample"),
         "there is no row for item 'i000'",
     ),
     "a sample without a design": (
-        ("all", "net", *PEOPLE, "--sample", "odd sample"),
+        ("few", "net", *PEOPLE, "--sample", "odd sample"),
         "expected a column 'item' and one of 'stratum', 'cluster' and 'probability'; the columns are 'item', 'group'",
+    ),
+    "a sample that nobody drew": (
+        ("few", "net", *PEOPLE, "--sample", "certain sample"),
+        "certain sample.csv: probability: item i060 has probability 1 of being given to people, but nobody answered it",
+    ),
+    "a stratum with one item": (
+        ("few", "net", *PEOPLE, "--sample", "lonely sample"),
+        "lonely sample.csv: stratum first: people labelled 1 item(s) of it",
+    ),
+    "a sample without judges": (
+        ("people", "net", "--sample", "odd sample"),
+        "--sample: how the items with people were chosen would count for nothing. There are no judges",
+    ),
+    "a sample where people answered all": (
+        ("all", "net", *PEOPLE, "--sample", "odd sample"),
+        "would count for nothing. People answered all 150 items",
     ),
     "nobody who could share": (
         ("people", "net", "--sensitivity"),
@@ -287,7 +305,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_bad_input_is_exit_code_2_and_names_the_remedy(files, name):
     asked, words = REFUSED[name]
-    named = (files[own] if own in ("short sample", "odd sample") else own for own in asked[2:])
+    named = (files[own] if own.endswith(" sample") else own for own in asked[2:])
     result = judge(files, *asked[:2], *named)
     assert result.exit_code == 2 and words in said(result), said(result)
 

@@ -7,9 +7,11 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.uncertainty.questions import (
+    CONSENSUS,
     OF_ARRAY,
     OF_DISTRIBUTION,
     OF_ESTIMATE,
+    OF_RANKINGS,
     RATERS,
     TRUTH,
     is_of_raters,
@@ -138,16 +140,58 @@ def test_every_function_that_scores_says_the_question():
     assert "Of 'bert': agreement" in evaluation.compare(ACCURACY, tree(), both, **DRAWN).attrs["question"]
 
 
-def test_a_ranking_classifier_among_the_raters_is_named():
-    """Lists of a classifier that were fitted as a rater's would agree with themselves."""
+def test_a_classifier_among_raters_whose_answers_a_tree_does_not_hold_is_named():
     seen = tree(raters=("Ann", "net"))
     for group in ("observed_data", "constant_data"):
         del seen[group]
     seen["posterior"]["plausibility"].attrs["truth"] = "distribution"
-    assert question(seen, predicted("xyy")).endswith(
-        "'net': if that gave these predictions, they agree with themselves"
-    )
+    own = question(seen, predicted("xyy"))
+    assert own.endswith("'net' is one: if that gave these predictions, they agree with themselves")
+    assert not is_of_raters(own) and not is_of_truth(own)
     assert question(seen, predicted("xyy", names=("other",))) == OF_DISTRIBUTION
+
+
+LISTS = {
+    "item": [*"aaabbc"],
+    "category": [*"xyzyxz"],
+    "rank": [1, 1, 2, 1, 2, 1],
+}  # of a a tie, and all categories
+
+
+@pytest.mark.parametrize("candidates", ["ranked", "all"])
+def test_a_posterior_of_rankings_has_seen_lists_if_a_rater_of_that_name_gave_them(candidates):
+    votes = {"item": [*"aabbcc"], "rater": ["Ann", "Bob"] * 3, "category": [*"xyyyzx"], "rank": [1] * 6}
+    rankings = models.PartialRankings.from_table(votes, categories=[*"wxyz"])
+
+    def lists(**changed):
+        return evaluation.predictions_from_table(LISTS | {"rank": [1, 2, 3, 1, 2, 1]} | changed, rank="rank")
+
+    best = {"a": [2.0, 2, 1], "b": [1.0, 2, -np.inf], "c": [-np.inf, -np.inf, 1]}
+    tied = xr.DataArray([*best.values()], {"item": [*best], "category": [*"xyz"]}, ("item", "category"))
+    options = {"draws": 3, "tune": 2, "chains": 1, "log_likelihood": False, **QUIET}
+
+    def drawn(of, build=models.hierarchical_plackett_luce):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+            return inference.sample(build(of, candidates=candidates), **options)
+
+    alone, joint = drawn(rankings), drawn(rankings.with_predictions(tied))
+    assert question(alone, tied) == question(joint, tied.assign_coords(classifier="net")) == OF_RANKINGS
+    assert (
+        question(joint, tied) == question(joint, tied.isel(item=[2, 0, 1], category=[1, 2, 0])) == CONSENSUS
+    )
+    for other, differ in (
+        (lists(), 1),  # without the tie
+        (lists(category=[*"xywyxz"]), 1),
+        (lists(rank=[1, 2, 3, 2, 1, 1]), 2),
+    ):
+        assert f"other lists of 'predictions', which differ for {differ} items" in question(joint, other)
+    few = drawn(rankings.with_predictions(tied.isel(item=[0, 2])))
+    assert "for 2 items, whose lists the posterior has seen, and agreement" in question(few, tied)
+    given = joint.copy()
+    given["posterior"] = given["posterior"].to_dataset().drop_vars("reliability")
+    own = question(given, tied)
+    assert "lists agree with themselves" in own and not is_of_truth(own) and not is_of_raters(own)
 
 
 # --- A simulated set whose truth is known: 300 items, three people right 80 % of the time, a classifier 85 % ---

@@ -1,0 +1,77 @@
+"""Ranked lists of classifiers among the rankings of a posterior: whether it has seen them."""
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from scipy.stats import rankdata
+
+from ..truth.plausibility import Plausibility, of_rankings
+from .alignment import align_items
+
+ABSENT = -1
+
+
+class SeenLists(NamedTuple):
+    """Lists of one classifier, as a posterior of rankings has seen them."""
+
+    seen: np.ndarray  # (item,): whether one of its lists is among the rankings, or there is none to see
+    differ: np.ndarray  # (item,): whether that is another list than the one in question
+
+
+def lists_seen(tree: xr.DataTree, predictions: xr.DataArray, rater: object) -> SeenLists | None:
+    """Return which lists of a classifier, the only one of the predictions, are the rankings of a rater of a tree.
+
+    None if the tree does not hold the rankings of its raters.
+    """
+    if not of_rankings(tree) or "constant_data" not in tree.children:
+        return None
+    constant, raters = tree["constant_data"].to_dataset(), tree["posterior"]["rater"].to_numpy().tolist()
+    if not {"annotation_item", "annotation_rater"} <= {*constant}:
+        return None
+    view = Plausibility.of(tree)
+    names, listed = _blocks(align_items(view, predictions)[0].isel(classifier=0))
+    seen, differ = ~(listed >= 0).any(axis=1), np.zeros(len(view.items), bool)
+    own = np.flatnonzero(constant["annotation_rater"].to_numpy() == raters.index(rater))
+    item = constant["annotation_item"].to_numpy()[own].astype(np.int64)
+    block = tree["observed_data"]["observed_ranking"].to_numpy()[own].astype(np.int64)
+    column = _columns_of_places(tree, own, names)
+    asked = np.where(column == ABSENT, ABSENT, listed[item[:, None], column])
+    unlisted = listed[item].max(axis=1, keepdims=True, initial=ABSENT) + 1  # block of all others
+    inside = block >= 0
+    same = (np.where(asked == ABSENT, unlisted, asked) == block) | ~inside
+    among = ((asked >= 0) & inside).sum(axis=1) == (listed[item] >= 0).sum(axis=1)
+    seen[item] = True
+    differ[item] = ~(same.all(axis=1) & among)
+    return SeenLists(seen, differ)
+
+
+def _blocks(array: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+    """Return names of categories, and the block of each in the list of an item, 0 = first, -1 = not listed.
+
+    Shapes: names (category,); blocks (item, category). Equal scores and the members of a set are tied.
+    """
+    if "category" in array.dims:
+        array = array.transpose("item", "category")
+        scores = array.to_numpy()
+        if scores.dtype.kind == "b":
+            scores = np.where(scores, 0.0, -np.inf)
+        block = rankdata(-scores.astype(float), "dense", axis=1).astype(np.int64) - 1
+        return array["category"].to_numpy().astype(str), np.where(scores > -np.inf, block, ABSENT)
+    labels = array.transpose("item", "position").to_numpy().astype(str)
+    names, code = np.unique(labels, return_inverse=True)
+    block = np.full((len(labels), len(names)), ABSENT, np.int64)
+    item, place = np.nonzero(labels != "")
+    block[item, code.reshape(labels.shape)[item, place]] = place
+    return names, block
+
+
+def _columns_of_places(tree: xr.DataTree, annotation: np.ndarray, names: np.ndarray) -> np.ndarray:
+    """Return the place among `names` of the category at each place of some annotations (annotation, place), -1 for none."""
+    place = {name: code for code, name in enumerate(names.tolist())}
+    categories = tree["posterior"]["plausibility"]["category"].to_numpy().astype(str).tolist()
+    code = np.array([place.get(name, ABSENT) for name in categories], np.int64)
+    constant = tree["constant_data"].to_dataset()
+    if "candidate_of_place" in constant:
+        return code[constant["candidate_of_place"].to_numpy()[annotation]]
+    return np.broadcast_to(code, (len(annotation), len(code)))
