@@ -554,9 +554,15 @@ def judge(
 
 @_command()
 def results(
-    posterior: Annotated[Path, typer.Argument(help="File written by `raterzoo fit`, of labels or rankings.")],
+    posterior: Annotated[Path, typer.Argument(help="File written by `raterzoo fit`.")],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="results.jsonl: id, label and certainty of each item.")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="results.jsonl, one line for each item: id, label and certainty; of scores id, score and its interval; of "
+            "comparisons a leaderboard.",
+        ),
     ],
     export: Annotated[
         Path | None,
@@ -569,7 +575,7 @@ def results(
         str | None, typer.Option(help="With --export: the control of the predictions, if there are several.")
     ] = None,
 ) -> None:
-    """Write the most probable label of each item, and its certainty, for other tools."""
+    """Write the result of each item by its id, for other tools."""
     check_output("-o", output)
     from .exports import write_results_of
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ..models.data.errors import DataError
 from ..models.data.exports.answers import PREDICTIONS
+from ..models.data.exports.label_studio import SIDES, TEMPLATE
 from ..models.data.exports.records import SUFFIXES, read_document
 from ..models.data.exports.tools import TOOLS, long_table, tool_of
 from ..models.data.reading.files import TableFile, read_file, read_names
@@ -33,6 +34,12 @@ def read_source(
         return read_file(path), columns
     role, title = ANSWER.get(kind, ""), TOOLS[tool].title
     given = [column.partition("=") for column in columns]
+    sides = None
+    if kind == "comparisons" and tool == "label-studio":
+        role, named = "winner", {side: name for side, _, name in given if side in SIDES}
+        given = [pair for pair in given if pair[0] not in SIDES]
+        if named:
+            sides = named.get(SIDES[0], TEMPLATE[0]), named.get(SIDES[1], TEMPLATE[1])
     if wrong := ["".join(pair) for pair in given if pair[0] != role]:
         chooses = f"--column {role}=... chooses a question, and " if role else ""
         raise ValueError(
@@ -40,10 +47,13 @@ def read_source(
             "it as a table"
         )
     try:
-        found = long_table(read_document(path), tool, kind, given[-1][2] if given else question)
+        found = long_table(read_document(path), tool, kind, given[-1][2] if given else question, sides)
     except DataError as error:
         own = error.moved(error.where)
         own.remedy = error.remedy.replace("question=", f"--column {role}=")
+        own.remedy = own.remedy.replace(
+            "sides=('model_a', 'model_b')", "--column left=model_a --column right=model_b"
+        )
         raise own from None
     note = f"{kind} from an export of {title}{found.said}"
     return TableFile(dict(found.columns), note, records=found.records), ()
@@ -85,7 +95,7 @@ def write_results_of(posterior: Path, output: Path, export: Path | None, questio
     try:
         count = write_results(tree, output, export=export, question=question)
     except DataError as error:
-        own = error.moved(error.where.replace("argument question", "--question"))
+        own = error.moved(error.where.replace("argument ", "--"))
         own.problem = error.problem.replace("question=", "--question ")
         own.remedy = error.remedy.replace("question=", "--question ")
         raise own from None

@@ -1,24 +1,29 @@
 """Results by item, for other tools: JSON lines, or predictions that Label Studio imports."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from .._decimal_text import whole_number
 from .._messages import first_reprs, short_repr
-from ..evaluation import plausible_labels, truth_certainty
+from ..evaluation import plausible_labels, rank_intervals, truth_certainty
+from ..evaluation.truth.item_summaries import refuse_without_draws
 from ..evaluation.truth.plausibility import Plausibility
 from ..models.data.errors import DataError
 from ..models.data.exports.label_studio import PATH, Control, controls, task_ids
 from ..models.data.exports.records import Document, read_document
 from ..models.data.exports.tools import TOOLS, recognised
+from .page import interval_columns
 
 MODEL_VERSION = "raterzoo"
 WRITTEN = ("choices", "taxonomy", "rating")  # types of controls whose answers are labels
+OF_SCORES = ("number", "rating")  # and scores
+PROBABILITY = 0.9  # of intervals
 
 
 def write_results(
@@ -28,15 +33,20 @@ def write_results(
     export: str | PathLike[str] | None = None,
     question: str | None = None,
 ) -> int:
-    """Write the most probable label of each item with its certainty, for other tools.
+    """Write the result of each item by its id, for other tools.
 
-    Without `export` JSON lines with id, label and certainty. With it the JSON of predictions that Label Studio
-    imports for its tasks: ``POST /api/projects/ID/import/predictions``.
+    Without `export` JSON lines. Of labels and rankings: id, label, the most probable one, and certainty. Of scores: id,
+    score, the posterior mean of the location, lower and upper. Of comparisons a leaderboard, the best first: id, rank, the
+    posterior median, rank_lower, rank_upper, quality, quality_lower, quality_upper, and best, the probability of being the best.
+    Lower and upper are the ends of 90 % intervals.
+
+    With `export` the JSON of predictions that Label Studio imports for its tasks: ``POST
+    /api/projects/ID/import/predictions``. Items of comparisons are no tasks.
 
     Parameters
     ----------
     tree : DataTree
-        Posterior of labels or rankings.
+        Posterior of labels, rankings, scores or comparisons.
     path : str or path
         File to write.
     export : str or path, optional
@@ -52,9 +62,10 @@ def write_results(
     Raises
     ------
     DataError
-        If the export is not one of Label Studio, has no or several controls that could be meant, or lacks a task.
+        If the export is not one of Label Studio, has no or several controls that could be meant, or lacks a task; or the
+        posterior is of comparisons.
     EvaluationError
-        If the posterior has no plausibility of categories.
+        If the posterior has neither plausibilities of categories nor locations or qualities of items.
 
     Examples
     --------
@@ -79,12 +90,19 @@ def write_results(
             remedy="name the export, or leave the question out",
             where="argument question",
         )
-    found = list(_labels(tree))
+    held = {"posterior"} & {*tree.children} and {*tree["posterior"].data_vars}
+    of_scores, of_votes = (name in held and "plausibility" not in held for name in ("location", "quality"))
     if export is None:
-        lines = [{"id": item, "label": label, "certainty": own} for item, label, own in found]
+        lines = _leaderboard(tree) if of_votes else _locations(tree) if of_scores else _labelled(tree)
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         Path(path).write_text(text, encoding="utf-8")
         return len(lines)
+    if of_votes:
+        raise DataError(
+            "the items of comparisons are what was compared, not tasks",
+            remedy="leave the export out: JSON lines are written for any tool",
+            where="argument export",
+        )
     document = read_document(Path(export))
     if recognised(document) != "label-studio":
         raise DataError(
@@ -92,9 +110,42 @@ def write_results(
             remedy="leave the export out: JSON lines are written for any tool",
             where=document.path.name,
         )
-    predictions = _predictions(document, _control(document, question), found)
+    control = _control(document, question, OF_SCORES if of_scores else WRITTEN)
+    if of_scores:
+        found = [(line["id"], line["score"], None) for line in _locations(tree)]
+    else:
+        found = list(_labels(tree))
+    predictions = _predictions(document, control, found)
     Path(path).write_text(json.dumps(predictions, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return len(predictions)
+
+
+def _labelled(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return id, most probable label and certainty of each item."""
+    return [{"id": item, "label": label, "certainty": own} for item, label, own in _labels(tree)]
+
+
+def _locations(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return id, posterior mean and interval of the location of each item."""
+    refuse_without_draws(tree, "location")
+    location = tree["posterior"].to_dataset()["location"]
+    columns = interval_columns(location, "score")
+    rows = zip(location["item"].to_numpy().tolist(), *(own.tolist() for own in columns.values()), strict=True)
+    return [dict(zip(("id", "score", "lower", "upper"), row, strict=True)) for row in rows]
+
+
+def _leaderboard(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return id, ranks and qualities of each item, the best first."""
+    refuse_without_draws(tree, "quality")
+    board = rank_intervals(tree, PROBABILITY)
+    names = {
+        "rank": "median_rank", "rank_lower": "lower", "rank_upper": "upper", "quality": "quality",
+        "quality_lower": "quality_lower", "quality_upper": "quality_upper", "best": "best",
+    }  # fmt: skip
+    columns = {"id": board["item"], **{name: board[own] for name, own in names.items()}}
+    order = np.lexsort((board["mean_rank"], board["median_rank"]))
+    cells = [own.to_numpy()[order].tolist() for own in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
 
 
 def _labels(tree: xr.DataTree) -> Iterator[tuple[Any, Any, float]]:
@@ -109,24 +160,24 @@ def _labels(tree: xr.DataTree) -> Iterator[tuple[Any, Any, float]]:
     return zip(found["item"].to_numpy().tolist(), label.tolist(), certainty.tolist(), strict=True)
 
 
-def _control(document: Document, question: str | None) -> Control:
-    """Control of the predictions: that asked for, or the only one."""
-    there = [own for own in controls(document) if own.kind in WRITTEN]
+def _control(document: Document, question: str | None, kinds: Sequence[str]) -> Control:
+    """Control of the predictions, of one of these types: that asked for, or the only one."""
+    there = [own for own in controls(document) if own.kind in kinds]
     fitting = [own for own in there if question in (None, own.from_name)]
     if len(fitting) == 1:
         return fitting[0]
     names = [own.from_name for own in there]
     raise DataError(
-        f"{len(fitting)} controls of labels could be meant",
+        f"{len(fitting)} controls of {'labels' if kinds == WRITTEN else 'scores'} could be meant",
         value=question,
-        allowed=f"one of {first_reprs(names)}" if names else "an export with choices, taxonomies or ratings",
+        allowed=f"one of {first_reprs(names)}" if names else f"an export with {' or '.join(kinds)}",
         remedy=f"say which: question={short_repr(names[0])}" if names else "export the annotations, too",
         where=document.path.name,
     )
 
 
 def _predictions(
-    document: Document, control: Control, found: list[tuple[Any, Any, float]]
+    document: Document, control: Control, found: Sequence[tuple[Any, Any, float | None]]
 ) -> list[dict[str, Any]]:
     """Predictions of the tasks that have a result, as Label Studio imports them; raises at an item that is no task."""
     tasks = {own for own in task_ids(document) if whole_number(own) is not None}
@@ -142,7 +193,7 @@ def _predictions(
         {
             "task": int(item),
             "model_version": MODEL_VERSION,
-            "score": certainty,
+            **({} if certainty is None else {"score": certainty}),
             "result": [
                 {
                     "from_name": control.from_name,
@@ -157,7 +208,9 @@ def _predictions(
 
 
 def _value(kind: str, label: Any) -> Any:
-    """Value of a result, as the type of control writes it."""
+    """Value of a result, as the type of control writes it; a score is rounded to a rating."""
+    if isinstance(label, float):
+        return round(label) if kind == "rating" else label
     if kind == "rating":
         if (stars := whole_number(str(label))) is None:
             problem = f"label {short_repr(label)} is no rating, which the control takes"

@@ -21,6 +21,7 @@ from tests.support.exports import (
     HARNESS,
     INSPECT,
     LABEL_STUDIO,
+    PAIRWISE,
     PRODIGY,
     VOTES,
     write_archive,
@@ -62,7 +63,7 @@ def test_check_reads_an_export_and_says_so_in_one_line(project, tmp_path):
     assert run("check", order).exit_code == 0  # rankings
 
 
-def test_an_export_with_several_questions_names_them(project):
+def test_an_export_with_several_questions_names_them(project, tmp_path):
     result = run("check", project, "--kind", "labels")
     assert result.exit_code == 2 and "2 questions with labels; allowed: one of 'mood', 'stars'" in said(
         result
@@ -72,6 +73,17 @@ def test_an_export_with_several_questions_names_them(project):
     assert result.exit_code == 2 and "--format table reads it as a table" in said(result)
     result = run("check", project, "--kind", "comparisons")
     assert result.exit_code == 2 and "there are no comparisons in it" in said(result)
+    named = write_json(tmp_path / "pairs.json", json.loads(json.dumps(PAIRWISE).replace("text", "model_")))
+    result = run("check", named, "--kind", "comparisons")
+    assert result.exit_code == 2 and "--column left=model_a --column right=model_b" in said(result)
+    result = run(
+        "check", named, "--kind", "comparisons", "--column", "left=model_1", "--column", "right=model_2"
+    )
+    assert result.exit_code == 0 and "comparisons from an export of Label Studio" in said(result), said(
+        result
+    )
+    result = run("check", named, "--kind", "comparisons", "--column", "rater=x")
+    assert result.exit_code == 2 and "--column winner=... chooses a question" in said(result)
 
 
 def test_the_format_can_be_named(project, tmp_path):

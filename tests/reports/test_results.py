@@ -60,6 +60,31 @@ def test_predictions_of_label_studio_are_those_that_it_exports(tmp_path, project
     }
 
 
+def of_items(name):
+    draws = [[[1.2, 4.6], [1.4, 4.4], [1.0, 5.0]]]
+    array = xr.DataArray(draws, {"item": ["11", "12"]}, ("chain", "draw", "item"))
+    return xr.DataTree.from_dict({"posterior": xr.Dataset({name: array})})
+
+
+def test_scores_and_leaderboards_are_written_by_id(tmp_path, project):
+    path = tmp_path / "results.jsonl"
+    assert reports.write_results(of_items("location"), path) == 2
+    first, second = (json.loads(line) for line in path.read_text().splitlines())
+    assert list(first) == ["id", "score", "lower", "upper"] and first["id"] == "11"
+    assert (first["score"], second["score"]) == pytest.approx((1.2, 14 / 3))
+    assert 1.0 <= first["lower"] < first["score"] < first["upper"] <= 1.4
+    assert reports.write_results(of_items("quality"), path) == 2
+    best, last = (json.loads(line) for line in path.read_text().splitlines())
+    assert (best["id"], best["rank"], best["best"], last["id"], last["rank_lower"]) == ("12", 1, 1, "11", 2)
+    assert best["quality"] == pytest.approx(14 / 3) and best["quality_lower"] < best["quality_upper"]
+    assert reports.write_results(of_items("location"), path, export=project) == 2
+    written = json.loads(path.read_text())
+    assert [own["result"][0]["value"] for own in written] == [{"rating": 1}, {"rating": 5}]
+    assert "score" not in written[0]
+    with pytest.raises(DataError, match="the items of comparisons are what was compared, not tasks"):
+        reports.write_results(of_items("quality"), path, export=project)
+
+
 def test_other_controls_write_their_own_values(tmp_path, project):
     path = tmp_path / "predictions.json"
     reports.write_results(posterior(categories=("1", "5")), path, export=project, question="stars")

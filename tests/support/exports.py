@@ -8,7 +8,8 @@ import pyarrow as pa
 from raterzoo.models.data.exports.records import ZSTANDARD
 
 __all__ = [
-    "ARGILLA", "ARGILLA_FLAT", "DEEPEVAL", "HARNESS", "INSPECT", "LABEL_STUDIO", "PRODIGY", "PROMPTFOO", "VOTES",
+    "ARGILLA", "ARGILLA_1", "ARGILLA_1_FLAT", "ARGILLA_FLAT", "DEEPEVAL", "HARNESS", "INSPECT", "LABEL_STUDIO", "PAIRWISE",
+    "PRODIGY", "PROMPTFOO", "VOTES",
     "write_archive", "write_json", "write_lines",
 ]  # fmt: skip
 
@@ -158,6 +159,22 @@ LABEL_STUDIO = [
     ], "predictions": [{"model_version": "small-1", "result": [_choice("mood", "bad")]}]},
 ]  # fmt: skip
 
+
+def _vote(side, name="pw"):
+    return {"id": "x", "from_name": name, "to_name": name, "type": "pairwise", "value": {"selected": side}}
+
+
+PAIRWISE = [  # the template of pairwise comparisons
+    {"id": 21, "data": {"text1": "oak", "text2": "fir", "prompt": "?"}, "annotations": [
+        {"id": 1, "completed_by": 7, "result": [_vote("left"), _choice("mood", "good")]},
+        {"id": 2, "completed_by": 8, "result": [_vote("right")]},
+        {"id": 3, "completed_by": 9, "was_cancelled": True, "result": [_vote("right")]},
+        {"id": 4, "completed_by": 1, "ground_truth": True, "result": [_vote("left")]},
+    ]},
+    {"id": 22, "data": {"text1": "fir", "text2": "elm", "prompt": "!"}, "annotations": [
+        {"id": 5, "completed_by": 7, "result": [_vote("right")]}], "predictions": []},
+]  # fmt: skip
+
 ARGILLA = [
     {"id": "a", "fields": {"text": "fine"}, "metadata": {}, "vectors": {}, "_server_id": "s1",
      "responses": {"mood": [{"value": "good", "user_id": "u1"}, {"value": "bad", "user_id": "u2"}],
@@ -166,6 +183,30 @@ ARGILLA = [
      "suggestions": {"mood": {"value": "good", "score": 0.9, "agent": "small"}}},
     {"id": None, "fields": {"text": "so"}, "metadata": {}, "vectors": {}, "_server_id": "s2",
      "responses": {"mood": [{"value": ["bad"], "user_id": "u1"}]}, "suggestions": {}},
+]  # fmt: skip
+
+ARGILLA_1 = [  # FeedbackRecord of Argilla 1.x
+    {"id": "s1", "external_id": "a", "fields": {"text": "fine"}, "metadata": {}, "vectors": {}, "responses": [
+        {"user_id": "u1", "status": "submitted", "values": {
+            "mood": {"value": "good"}, "stars": {"value": 4},
+            "order": {"value": [{"value": "x", "rank": 1}, {"value": "y", "rank": 2}]}}},
+        {"user_id": "u2", "status": "discarded", "values": {"mood": {"value": "bad"}}},
+        {"user_id": "u3", "status": "draft", "values": None}],
+     "suggestions": [{"question_name": "mood", "type": "model", "score": 0.9, "value": "good", "agent": "small"}]},
+    {"id": "s2", "external_id": "b", "fields": {"text": "so"}, "metadata": {}, "responses": [
+        {"user_id": "u1", "status": "submitted", "values": {"mood": {"value": ["bad"]}}}], "suggestions": []},
+]  # fmt: skip
+
+ARGILLA_1_FLAT = [  # the same as `format_as("datasets")` of 1.x writes it, without external_id
+    {"text": "fine", "external_id": None, "metadata": "{}",
+     "mood": [{"user_id": "u1", "value": "good", "status": "submitted"},
+              {"user_id": "u2", "value": "bad", "status": "discarded"}],
+     "mood-suggestion": "good", "mood-suggestion-metadata": {"type": "model", "score": 0.9, "agent": "small"},
+     "order": [{"user_id": "u1", "value": {"value": ["x", "y"], "rank": [1, 2]}, "status": "submitted"}],
+     "order-suggestion": None, "order-suggestion-metadata": {"type": None, "score": None, "agent": None}},
+    {"text": "so", "external_id": None, "metadata": "{}", "mood": [{"user_id": "u1", "value": "bad", "status": "submitted"}],
+     "mood-suggestion": None, "mood-suggestion-metadata": {"type": None, "score": None, "agent": None},
+     "order": [], "order-suggestion": None, "order-suggestion-metadata": {"type": None, "score": None, "agent": None}},
 ]  # fmt: skip
 
 ARGILLA_FLAT = [

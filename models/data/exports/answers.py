@@ -1,7 +1,8 @@
 """Answers of an export: collected by question, and written as the long table of one kind of annotation."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ class Vote(NamedTuple):
     right: str
     winner: str | None
     rater: str | None
+    question: str
     row: int
 
 
@@ -90,6 +92,8 @@ class Answers:
     by_question: dict[str, list[Answer]] = field(default_factory=dict)
     predicted: dict[str, list[Answer]] = field(default_factory=dict)
     votes: list[Vote] = field(default_factory=list)
+    sides: tuple[str, str] | None = None  # fields that name what is on the left and on the right of a vote
+    refused: DataError | None = None  # first vote that could not be read
     gold: dict[tuple[str, str], str] = field(default_factory=dict)  # of a question and an item
     left_out: Counter[str] = field(default_factory=Counter)  # what was not read, in the plural
 
@@ -110,9 +114,19 @@ class Answers:
         own = Answer(item, classifier, label, probability, (), node.row)
         self.predicted.setdefault(question, []).append(own)
 
-    def vote(self, node: Node, left: str, right: str, winner: str | None, rater: str | None) -> None:
+    def vote(
+        self, node: Node, left: str, right: str, winner: str | None, rater: str | None, question: str = ONLY
+    ) -> None:
         """Add a preference."""
-        self.votes.append(Vote(left, right, winner, rater, node.row))
+        self.votes.append(Vote(left, right, winner, rater, question, node.row))
+
+    @contextmanager
+    def votes_refused(self) -> Iterator[None]:
+        """Context manager: an error about a vote is raised where votes are asked for."""
+        try:
+            yield
+        except DataError as error:
+            self.refused = self.refused or error
 
     def set_gold(self, node: Node, question: str, item: str, label: str) -> None:
         """Set the true label of an item; raises if another was set before."""
@@ -123,11 +137,15 @@ class Answers:
     def table(self, kind: str, question: str | None, place: str) -> LongTable:
         """Long table of one kind of annotation; raises if there is none, or several questions to choose from."""
         if kind == "comparisons":
-            rows = list(self.votes)
-            columns = _columns(Vote._fields[:-1], rows)
-            if not rows:
-                raise self._nothing(kind, place)
-            return LongTable(_without_empty(columns, "rater"), self._said(None, 0), [own.row for own in rows])
+            if self.refused is not None:
+                raise self.refused
+            asked_of = dict.fromkeys(own.question for own in self.votes)
+            name = self._chosen(kind, question, asked_of, place)
+            votes = [own for own in self.votes if own.question == name]
+            columns = _without_empty(_columns(Vote._fields[:-2], votes), "rater")
+            return LongTable(
+                columns, self._said(name if len(asked_of) > 1 else None, 0), [own.row for own in votes]
+            )
         asked = self.predicted if kind == PREDICTIONS else self.by_question
         fitting = {name: own for name, own in asked.items() if any(_is(kind, answer) for answer in own)}
         name = self._chosen(kind, question, fitting, place)
@@ -188,7 +206,7 @@ class Answers:
         """Error about an export without annotations of a kind, which names what it has."""
         asked = [own for answers in self.by_question.values() for own in answers]
         there = [own for own in KINDS[:2] if any(_is(own, answer) for answer in asked)]
-        there += ["comparisons"] if self.votes else []
+        there += ["comparisons"] if self.votes or self.refused else []
         there += ["rankings"] if any(_is("rankings", own) for own in asked) else []
         there += [PREDICTIONS] if self.predicted else []
         return DataError(

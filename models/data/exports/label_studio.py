@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ...._messages import first_reprs, short_repr
 from .answers import Answers, Meaning, meaning_of
 from .records import Document, Node
 
+PAIRWISE, SIDES = "pairwise", ("left", "right")
+TEMPLATE = ("text1", "text2")  # fields of the template of pairwise comparisons, left and right
 VALUES = ("choices", "rating", "number", "taxonomy")  # types of results that answer a question about the task
 REGION = {"start", "end", "x", "y", "points", "ranges", "startOffset", "brushlabels", "sequence"}
 PATH = " / "  # between the names of a path in a taxonomy
@@ -33,6 +36,8 @@ def read(document: Document, answers: Answers) -> None:
     annotation. Read are choices and taxonomies with one answer, ratings and numbers, not labels of regions.
     Cancelled annotations are left out; one that is marked as ground truth is gold, not an answer. A prediction is
     of the classifier named by its model_version; its score, which is of no category, is not read.
+
+    A pairwise control is a vote between two fields of the data of a task, by whom the items are called.
     """
     for task in _tasks(document):
         item = task.need("id").text()
@@ -84,12 +89,47 @@ def _add_annotation(task: Node, item: str, annotation: Node, answers: Answers) -
         return
     by = annotation.need("completed_by")
     rater = (by.get("email", "id") or by.need("id")) if isinstance(by.value, dict) else by
+    gold = truth is not None and truth.value is True
+    _add_votes(task, annotation, rater.text(), answers, gold=gold)
     for control, meaning in _results(annotation, answers):
-        if truth is not None and truth.value is True:
+        if gold:
             if meaning.label is not None:
                 answers.set_gold(annotation, control.from_name, item, meaning.label)
         else:
             answers.add(task, control.from_name, item, rater.text(), meaning)
+
+
+def _add_votes(task: Node, annotation: Node, rater: str, answers: Answers, *, gold: bool) -> None:
+    """Add the pairwise results of an annotation; of ground truth they are counted only, as votes have none."""
+    for result in annotation.need("result").members("result"):
+        kind, value = result.get("type"), result.get("value")
+        if kind is None or value is None or kind.value != PAIRWISE:
+            continue
+        if gold:
+            answers.left_out["votes of ground truth"] += 1
+            continue
+        winner = value.need("selected")
+        if winner.text() not in SIDES:
+            raise winner.refused(
+                f"{short_repr(winner.value)} is no side", "correct it", allowed="left or right"
+            )
+        control = result.need("from_name").text()
+        with answers.votes_refused():
+            left, right = (_item_of(task, name, answers) for name in answers.sides or TEMPLATE)
+            answers.vote(task, left, right, winner.text(), rater, control)
+
+
+def _item_of(task: Node, name: str, answers: Answers) -> str:
+    """Return the field of the data of a task that names what is compared, or raise."""
+    data = task.need("data")
+    if (found := data.get(name)) is not None:
+        return found.text()
+    fields = first_reprs(data.expect(dict, "an object"), 5)
+    template = "" if answers.sides else f" of the template of pairwise comparisons, {' and '.join(TEMPLATE)},"
+    raise data.refused(
+        f"there is no {short_repr(name)}{template} in it, whose fields are {fields}",
+        "say which fields name what is on the left and on the right: sides=('model_a', 'model_b')",
+    )
 
 
 def _results(annotation: Node, answers: Answers) -> Iterator[tuple[Control, Meaning]]:
@@ -102,6 +142,8 @@ def _results(annotation: Node, answers: Answers) -> Iterator[tuple[Control, Mean
             or not isinstance(kind.value, str)
             or not isinstance(value.value, dict)
         ):
+            continue
+        if kind.value == PAIRWISE:
             continue
         if kind.value not in VALUES or REGION & value.value.keys():
             answers.left_out["results on regions or of other types"] += 1

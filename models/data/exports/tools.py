@@ -46,7 +46,12 @@ TOOLS: Mapping[str, Tool] = {
 
 
 def read_export(
-    path: str | PathLike[str], kind: str, *, question: str | None = None, tool: str | None = None
+    path: str | PathLike[str],
+    kind: str,
+    *,
+    question: str | None = None,
+    tool: str | None = None,
+    sides: tuple[str, str] | None = None,
 ) -> dict[str, list[Any]]:
     """Read what another tool exports into a long table for the containers.
 
@@ -66,6 +71,9 @@ def read_export(
     tool : str, optional
         "inspect", "promptfoo", "deepeval", "lm-eval", "arena", "label-studio", "argilla" or "prodigy"; by default
         recognised from the content.
+    sides : tuple of two str, optional
+        For pairwise controls of Label Studio: the fields of a task's data that name what is on the left and on the
+        right; by default those of its template, text1 and text2.
 
     Returns
     -------
@@ -118,7 +126,13 @@ def read_export(
             remedy="say which: tool=..., or read a table by models.data.read_table",
             where=path.name,
         )
-    return dict(long_table(document, name, kind, question).columns)
+    if sides is not None and (name != "label-studio" or kind != "comparisons"):
+        raise DataError(
+            f"these are no comparisons of {TITLES['label-studio']}",
+            remedy="leave the argument out",
+            where="argument sides",
+        )
+    return dict(long_table(document, name, kind, question, sides).columns)
 
 
 def tool_of(path: Path) -> str | None:
@@ -132,8 +146,14 @@ def recognised(document: Document) -> str | None:
     return next((name for name, own in TOOLS.items() if own.recognises(document)), None)
 
 
-def long_table(document: Document, tool: str, kind: str, question: str | None = None) -> LongTable:
+def long_table(
+    document: Document,
+    tool: str,
+    kind: str,
+    question: str | None = None,
+    sides: tuple[str, str] | None = None,
+) -> LongTable:
     """Long table of one kind of annotation of a document."""
-    answers = Answers()
+    answers = Answers(sides=sides)
     TOOLS[tool].read(document, answers)
     return answers.table(kind, question, document.path.name)

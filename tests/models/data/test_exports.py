@@ -1,5 +1,6 @@
 """Exports of other tools become the tables that their fields mean."""
 
+import json
 import re
 from math import exp
 
@@ -13,11 +14,14 @@ from raterzoo.models.data.exports.tools import MODULES, TOOLS, long_table, recog
 
 from tests.support.exports import (
     ARGILLA,
+    ARGILLA_1,
+    ARGILLA_1_FLAT,
     ARGILLA_FLAT,
     DEEPEVAL,
     HARNESS,
     INSPECT,
     LABEL_STUDIO,
+    PAIRWISE,
     PRODIGY,
     PROMPTFOO,
     VOTES,
@@ -192,6 +196,57 @@ def test_responses_and_suggestions_of_argilla(file):
     assert rows(read_export(flat, "labels")) == [("a", "u1", "good"), ("b", "u1", "bad")]
     assert "drafts and discarded responses 2" in long_table(read_document(flat), "argilla", "labels").said
     assert rows(read_export(flat, "predictions")) == [("a", "good", "small", 1)]
+
+
+def test_votes_of_pairwise_controls_of_label_studio(file):
+    path = file(PAIRWISE)
+    votes = [("oak", "fir", "left", "7"), ("oak", "fir", "right", "8"), ("fir", "elm", "right", "7")]
+    table = read_export(path, "comparisons")
+    assert rows(table) == votes and Comparisons.from_table(table).outcome.tolist() == [0, 1, 1]
+    said = long_table(read_document(path), "label-studio", "comparisons").said
+    assert "cancelled annotations 1" in said and "votes of ground truth 1" in said
+    assert rows(read_export(path, "labels")) == [("21", "7", "good")]  # which needs no sides
+    named = json.loads(json.dumps(PAIRWISE).replace("text1", "model_a").replace("text2", "model_b"))
+    with pytest.raises(
+        DataError, match=r"no 'text1' of the template .* fields are 'model_a', 'model_b'.*sides="
+    ):
+        read_export(file(named), "comparisons")
+    assert rows(read_export(file(named), "comparisons", sides=("model_a", "model_b"))) == votes
+    assert rows(read_export(file(named), "comparisons", sides=("model_b", "model_a")))[0] == (
+        "fir",
+        "oak",
+        "left",
+        "7",
+    )
+    assert read_export(file(named), "labels")["label"] == ["good"]
+    with pytest.raises(DataError, match="there is no 'c' in it"):
+        read_export(file(PAIRWISE), "comparisons", sides=("text1", "c"))
+    with pytest.raises(DataError, match="no comparisons of Label Studio"):
+        read_export(file(VOTES), "comparisons", sides=("a", "b"))
+    with pytest.raises(DataError, match=r"'none' is no side.*left or right"):
+        read_export(file(json.loads(json.dumps(PAIRWISE).replace('"right"', '"none"'))), "comparisons")
+    two = json.loads(json.dumps(PAIRWISE).replace("pw", "tone", 2))
+    with pytest.raises(DataError, match=r"2 questions with comparisons.*'tone', 'pw'"):
+        read_export(file(two), "comparisons")
+    assert rows(read_export(file(two), "comparisons", question="tone")) == votes[:1]
+
+
+@pytest.mark.parametrize(("records", "names"), [(ARGILLA_1, "ab"), (ARGILLA_1_FLAT, "12")])
+def test_responses_and_suggestions_of_argilla_1(file, records, names):
+    first, second = names
+    for path in (file(records), file(records, "records.jsonl")):
+        assert recognised(read_document(path)) == "argilla"
+        mood = read_export(path, "labels", question="mood")
+        assert rows(mood) == [(first, "u1", "good"), (second, "u1", "bad")]
+        assert rows(read_export(path, "rankings")) == [(first, "u1", "x", "1"), (first, "u1", "y", "2")]
+        assert rows(read_export(path, "predictions")) == [(first, "good", "small", 1)]
+    said = long_table(read_document(path), "argilla", "labels", "mood").said
+    assert f"drafts and discarded responses {2 - (names == '12')}" in said
+    nameless = [{name: cell for name, cell in own.items() if name != "external_id"} for own in ARGILLA_1]
+    assert read_export(file(nameless), "scores")["item"] == ["s1"]
+    broken = json.loads(json.dumps(ARGILLA_1_FLAT).replace("[1, 2]", "[1]"))
+    with pytest.raises(DataError, match="more values than ranks"):
+        read_export(file(broken), "rankings")
 
 
 def test_choices_and_accepted_labels_of_prodigy(file):
