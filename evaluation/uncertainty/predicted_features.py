@@ -16,6 +16,7 @@ calibration of modern neural networks, ICML, section 4.2 (matrix scaling).
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -25,6 +26,7 @@ from ..calls import EvaluationError
 
 ALONE = "predictions"  # name of predictions without one, as Labels.with_predictions calls it
 MOST_OFF = 0.01  # of a sum of probabilities from one: they may be rounded
+LOG = ": log "  # between the name of a classifier and its categories in that of a feature
 CLOSE = 1e-6  # log ratios that differ less are equal: they were standardised and stored
 
 
@@ -40,13 +42,16 @@ def prediction_features(predictions: xr.DataArray, *, floor: float | None = None
     predictions : DataArray
         Probabilities (item, category), perhaps with a dim ``classifier``, as by `predictions_from_table` with ``score=``.
     floor : float, optional
-        Smallest probability that is believed, such as .001: smaller ones, above all zeros, count as it.
+        Smallest probability that is believed, such as .001: smaller ones, above all zeros, count as it. It must be below an
+        equal share of all categories.
 
     Returns
     -------
     DataArray
         (item, feature): of each classifier the log ratios of the probabilities of each category but the first and of the
-        first, named "net: log dog / cat".
+        first, named "net: log dog / cat"; the classifier of predictions without a name is "predictions". Categories need not
+        be all of the labels: of the others the classifier says nothing. A ratio that is the same for all items tells none
+        apart; models set it aside with a warning, and refuse features of which none differs.
 
     Raises
     ------
@@ -68,8 +73,12 @@ def prediction_features(predictions: xr.DataArray, *, floor: float | None = None
     values = array.to_numpy().astype(float)
     names, items = array["classifier"].to_numpy().tolist(), array["item"].to_numpy()
     if floor is not None:
-        if isinstance(floor, bool) or not 0 < floor < 1 / array.sizes["category"]:
-            raise EvaluationError(f"floor={floor!r}: expected a probability above 0, such as .001")
+        n_categories, number = array.sizes["category"], isinstance(floor, int | float | np.number)
+        if isinstance(floor, bool) or not number or not 0 < floor < 1 / n_categories:
+            raise EvaluationError(
+                f"floor={floor!r}: expected a probability above 0, such as .001, and below 1 / {n_categories}, an equal share of "
+                f"the {n_categories} categories"
+            )
         values = np.maximum(values, floor)
     if (values == 0).any():
         c, i, k = np.argwhere(values == 0)[0].tolist()
@@ -85,32 +94,108 @@ def prediction_features(predictions: xr.DataArray, *, floor: float | None = None
     return xr.DataArray(features, {"item": items, "feature": columns}, ("item", "feature"))
 
 
-def labels_in_features(tree: xr.DataTree, name: object) -> np.ndarray | None:
+class SeenProbabilities(NamedTuple):
+    """Log ratios of one classifier's probabilities among the features of a posterior."""
+
+    categories: list[str]  # of the tree, those whose log ratio is known
+    log_ratio: np.ndarray  # (item, category)
+
+
+def labels_in_features(tree: xr.DataTree, predictions: xr.DataArray, name: object) -> np.ndarray | None:
     """Return whether each category is the best label of a classifier by the features of a posterior, bool (item, category).
 
-    None if its probabilities are not among the features.
+    `predictions` are those of the classifier alone. None if its probabilities are not among the features: no feature has its
+    name, nor, where one of both has none, are there features with these probabilities. A log ratio that is the same for all
+    items is no feature of a model, and is taken from the predictions.
     """
     constant = tree["constant_data"].to_dataset() if "constant_data" in tree.children else xr.Dataset()
     if not {"features", "feature_mean", "feature_sd"} <= set(constant) or "feature" not in constant.coords:
         return None
+    own = constant["features"] * constant["feature_sd"] + constant["feature_mean"]
+    features = own.transpose("item", "feature").assign_coords(feature=constant["feature"].astype(str))
     categories = tree["posterior"]["category"].to_numpy().astype(str).tolist()
-    places = {str(column): place for place, column in enumerate(constant["feature"].to_numpy().tolist())}
-    for reference in categories:
-        others = [category for category in categories if category != reference]
-        columns = _columns(name, others, reference)
-        if not {*columns} <= {*places}:
+    asked = _probabilities_of_items(predictions, constant["item"].to_numpy())
+    for owner in dict.fromkeys([str(name), *_owners(features)]):
+        if (found := _seen(features, owner, categories, asked)) is None:
             continue
-        own = constant.isel(feature=[places[column] for column in columns])
-        raw = (own["features"] * own["feature_sd"] + own["feature_mean"]).transpose("item", "feature")
-        log_ratio = np.zeros((raw.sizes["item"], len(categories)))
-        log_ratio[:, [categories.index(category) for category in others]] = raw.to_numpy()
-        return log_ratio >= log_ratio.max(axis=1, keepdims=True) - CLOSE
+        if owner != str(name):
+            nameless = ALONE in (owner, name)
+            if not nameless or asked is None or not _are_equal(found, asked):
+                continue
+        best = np.zeros((features.sizes["item"], len(categories)), bool)
+        codes = [categories.index(own) for own in found.categories]
+        best[:, codes] = found.log_ratio >= found.log_ratio.max(axis=1, keepdims=True) - CLOSE
+        return best
     return None
+
+
+def _owners(features: xr.DataArray) -> list[str]:
+    """Return the names of the classifiers whose log ratios may be among features."""
+    names = features["feature"].to_numpy().tolist()
+    return list(dict.fromkeys(own.partition(LOG)[0] for own in names if LOG in own))
+
+
+def _seen(
+    features: xr.DataArray, owner: str, categories: list[str], asked: xr.DataArray | None
+) -> SeenProbabilities | None:
+    """Return the log ratios of a classifier, and those that are the same for all items by its probabilities; None without any."""
+    names = features["feature"].to_numpy().tolist()
+    references = dict.fromkeys(
+        [*categories, *([] if asked is None else asked["category"].to_numpy().tolist())]
+    )
+    for reference in references:
+        columns = dict(zip(categories, _columns(owner, categories, reference), strict=True))
+        found = {own: features.sel(feature=name).to_numpy() for own, name in columns.items() if name in names}
+        if not found:
+            continue
+        found |= {reference: np.zeros(features.sizes["item"])} if reference in categories else {}
+        if asked is not None and reference in asked["category"]:
+            log = dict(zip(asked["category"].to_numpy().tolist(), _logs(asked), strict=True))
+            for other in [own for own in categories if own in log and own not in found]:
+                ratio = log[other] - log[reference]
+                if np.ptp(ratio) <= CLOSE:
+                    found[other] = ratio
+        known = [own for own in categories if own in found]
+        return SeenProbabilities(known, np.stack([found[own] for own in known], axis=1))
+    return None
+
+
+def _logs(probabilities: xr.DataArray) -> np.ndarray:
+    """Return log probabilities (category, item), NaN of zero."""
+    p = probabilities.transpose("category", "item").to_numpy()
+    return np.log(np.where(p > 0, p, np.nan))
+
+
+def _probabilities_of_items(predictions: xr.DataArray, items: np.ndarray) -> xr.DataArray | None:
+    """Return probabilities (item, category) in the order of the items of a tree; None of predictions that are none."""
+    if "classifier" in predictions.dims:
+        predictions = predictions.isel(classifier=0, drop=True)
+    if {*predictions.dims} != {"item", "category"} or predictions.dtype.kind != "f":
+        return None
+    if not np.isin(items, predictions["item"].to_numpy()).all():
+        return None
+    array = predictions.sel(item=items).transpose("item", "category")
+    return array.assign_coords(category=array["category"].to_numpy().astype(str))
+
+
+def _are_equal(seen: SeenProbabilities, asked: xr.DataArray) -> bool:
+    """Whether log ratios are those of probabilities, perhaps of some that were raised to a floor."""
+    if not {*seen.categories} <= {*asked["category"].to_numpy().tolist()}:
+        return False
+    p = asked.sel(category=seen.categories).to_numpy()
+    item, least = np.unravel_index(p.argmin(), p.shape)
+    most = p[item].argmax()
+    floor = p[item, most] * np.exp(seen.log_ratio[item, least] - seen.log_ratio[item, most])
+    if not floor > 0:
+        return False
+    log = np.log(np.maximum(p, floor))
+    differ = (log - log[:, :1]) - (seen.log_ratio - seen.log_ratio[:, :1])
+    return bool((np.abs(differ) <= CLOSE).all())
 
 
 def _columns(name: object, categories: Sequence[object], reference: object) -> list[str]:
     """Return the names of the features of a classifier."""
-    return [f"{name}: log {category} / {reference}" for category in categories]
+    return [f"{name}{LOG}{category} / {reference}" for category in categories]
 
 
 def _probabilities(predictions: xr.DataArray) -> xr.DataArray:

@@ -200,7 +200,9 @@ def _answers_of(tree: xr.DataTree) -> SeenAnswers | None:
 
 def _question(tree: xr.DataTree, predictions: xr.DataArray, name: object, answers: SeenAnswers) -> str:
     """Return the question of the metrics of one classifier."""
-    in_features = None if name in answers.raters else labels_in_features(tree, name)
+    in_features = None
+    if name not in answers.raters:
+        in_features = labels_in_features(tree, _of_one(predictions, name), name)
     if name not in answers.raters and in_features is None:
         others = first_reprs(answers.classifiers, 3)
         among = f", among them the classifiers {others}, but not this one" if answers.classifiers else ""

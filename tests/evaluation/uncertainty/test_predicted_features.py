@@ -33,8 +33,10 @@ def test_zeros_are_believed_only_as_a_floor():
         evaluation.prediction_features(sure)
     found = evaluation.prediction_features(sure, floor=0.01)
     np.testing.assert_allclose(found, [[0, np.log(100)]] * 3, rtol=1e-14)
-    for floor in (0, 0.5, True):
-        with pytest.raises(evaluation.EvaluationError, match=r"floor=.*expected a probability above 0"):
+    for floor in (0, 0.5, True, "low"):
+        with pytest.raises(
+            evaluation.EvaluationError, match=r"floor=.*above 0, such as .001, and below 1 / 3"
+        ):
             evaluation.prediction_features(sure, floor=floor)
 
 
@@ -82,13 +84,37 @@ def posterior_with_features(features):
     return xr.DataTree.from_dict(groups)
 
 
+def question_by(tree, predictions):
+    options = {"random_seed": 1, "resamples": 2, "progressbar": False}
+    found = evaluation.metric_draws(evaluation.top_k_accuracy(1), tree, predictions, **options)
+    return found.attrs["question"]
+
+
+def test_degenerate_predictions_are_recognised_among_features():
+    net = probabilities().sel(classifier="net")
+    nameless = net.drop_vars("classifier")
+    for given, asked in ((net, nameless), (nameless, net), (nameless, nameless)):  # known by their values
+        assert question_by(posterior_with_features(evaluation.prediction_features(given)), asked) == TRUTH
+    sure = net.copy(data=[[0.0, 0.2, 0.8], [0.6, 0.3, 0.1], [0.001, 0.899, 0.1]])
+    tree = posterior_with_features(evaluation.prediction_features(sure, floor=0.01))
+    assert question_by(tree, sure) == question_by(tree, sure.drop_vars("classifier")) == TRUTH
+    other = sure.drop_vars("classifier").copy(data=[[0.0, 0.2, 0.8], [0.6, 0.3, 0.1], [0.001, 0.8, 0.199]])
+    assert not is_of_truth(question_by(tree, other))
+    few = net.isel(category=[0, 1]) / net.isel(category=[0, 1]).sum("category")  # says nothing of z
+    assert question_by(posterior_with_features(evaluation.prediction_features(few)), few) == TRUTH
+    # z is always twice x: its ratio is set aside
+    twice = net.copy(data=[[0.1, 0.7, 0.2], [0.3, 0.1, 0.6], [0.25, 0.25, 0.5]])
+    tree = posterior_with_features(evaluation.prediction_features(twice))
+    assert tree["constant_data"]["feature"].values.tolist() == ["net: log y / x"]
+    assert question_by(tree, twice) == TRUTH
+    assert "which differ for 1 item" in question_by(tree, twice.copy(data=twice.to_numpy()[[0, 1, 0]]))
+
+
 def test_a_posterior_whose_features_are_the_predictions_has_seen_them():
     tree = posterior_with_features(evaluation.prediction_features(probabilities()))
 
     def question(predictions):
-        options = {"random_seed": 1, "resamples": 2, "progressbar": False}
-        found = evaluation.metric_draws(evaluation.top_k_accuracy(1), tree, predictions, **options)
-        return found.attrs["question"]
+        return question_by(tree, predictions)
 
     net = probabilities().sel(classifier=["net"])
     assert question(net) == TRUTH
