@@ -142,7 +142,7 @@ def draw(
 
 OPTIONS = {
     "or leave the prediction out": "or leave the row out",
-    ", or pass new_items='add' to take items that no rater answered": "",
+    ", leave the prediction out, or pass new_items='add' to take items that no rater answered": ", or leave the row out",
     "read the labels with categories= that have it": "add it to --categories",
     "read the annotations with categories= that have it": "add it to --categories",
 }  # remedies of predictions -> the same on the command line
