@@ -81,7 +81,7 @@ PLACEBOS = """
 Twins that compute the same in other words, made and run by the same machinery; the evidence named must not reject them.
 
 """
-HEAD_OF_TWINS = """| study | method | {} | {} | statistic | bound | |
+HEAD_OF_TWINS = """| study | method | {} | {} | statistic | bound | outcome |
 |---|---|---|---|---|---|---|
 """
 

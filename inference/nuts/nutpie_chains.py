@@ -29,7 +29,7 @@ class NutpieChains:
     def __init__(self, model: pm.Model, plan: Draws, every: int, options: Mapping[str, Any]) -> None:
         import nutpie
 
-        self._compiled = nutpie.compile_pymc_model(model, **compilation_of_nutpie())
+        self._compiled = nutpie.compile_pymc_model(model, **compilation_of_nutpie(model))
         self._plan, self._every = plan, every
         self._options = {"maxdepth" if k == "max_treedepth" else k: v for k, v in options.items()}
         tune = self._plan.tune

@@ -26,6 +26,7 @@ from ..methods import thinned
 from ..parallel.processes import exit_with_driver
 from ..runs.compiled_models import compilation_of_densities
 from ..runs.run import Draws
+from ..runs.starts import likely_right
 from . import blocks as block_length
 from .blocks import Block, Groups, Progress, storable
 
@@ -49,7 +50,7 @@ class PymcChains:
         streams = np.random.default_rng(plan.seed).spawn(plan.chains)
         seeds = [int(own.integers(2**30)) for own in streams]
         asked: dict[str, Any] = {"chains": plan.chains, "tune": plan.tune, "random_seed": seeds}
-        asked["compile_kwargs"] = compilation_of_densities()
+        asked |= {"compile_kwargs": compilation_of_densities(), "initvals": likely_right(model)}
         points, self._step = init_nuts(model=model, progressbar=False, quiet=True, **asked, **options)
         self._model, self._plan, self._every = model, plan, every
         self._tune = get_default_tune_steps(self._step, plan.tune)

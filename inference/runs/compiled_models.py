@@ -14,6 +14,8 @@ from pymc.sampling.mcmc import assign_step_methods
 from pytensor.compile.mode import Mode, get_mode
 from pytensor.link.numba.linker import NumbaLinker
 
+from .starts import likely_right
+
 # options of `pymc.sample` that choose sampler or backend, or that nutpie does not know
 CHOSEN = {"nuts_sampler", "step", "callback", "trace", "init", "initvals", "return_inferencedata"}
 BACKEND = {"backend", "gradient_backend", "compile_kwargs"}
@@ -50,15 +52,15 @@ def compilation_of_densities() -> dict[str, Any]:
     return {"mode": _self_contained_mode(mode.provided_optimizer)}
 
 
-def compilation_of_nutpie() -> dict[str, Any]:
-    """Return options of `nutpie.compile_pymc_model` with its numba backend."""
+def compilation_of_nutpie(model: pm.Model) -> dict[str, Any]:
+    """Return options of `nutpie.compile_pymc_model` with its numba backend, where chains start among them."""
     from ..kernels.self_contained import SelfContainedCompiler
 
-    return {"pipeline_class": SelfContainedCompiler}
+    return {"pipeline_class": SelfContainedCompiler, "initial_points": likely_right(model)}
 
 
 def compilation_of_nuts(model: pm.Model, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of `pymc.sample` that compile the sampler that it takes: nutpie, or PyMC's own; none for others.
+    """Return options of `pymc.sample` that compile and start the sampler that it takes: nutpie, or PyMC's own; none for others.
 
     ``asked`` are the user's options. nutpie is asked for by name, since its options are unknown to PyMC's own sampler.
     """
@@ -70,8 +72,9 @@ def compilation_of_nuts(model: pm.Model, asked: Mapping[str, Any]) -> dict[str, 
     ):
         return {}
     if sampler == "nutpie" or (not CHOSEN & asked.keys() and _nutpie_fits(model)):
-        return {"nuts_sampler": "nutpie", "compile_kwargs": compilation_of_nutpie()}
-    return {"compile_kwargs": compilation_of_densities()}
+        return {"nuts_sampler": "nutpie", "compile_kwargs": compilation_of_nutpie(model)}
+    starts = {} if "initvals" in asked else {"initvals": likely_right(model)}
+    return {"compile_kwargs": compilation_of_densities(), **starts}
 
 
 def _nutpie_fits(model: pm.Model) -> bool:
