@@ -20,6 +20,11 @@ classifier as one group.
 `python -m benchmarks.against_truth soft --simulations 100` compares what a classifier's labels tell of the truth with what
 its probabilities tell (`evaluation.prediction_features`). `python -m benchmarks.against_truth timing` is the cost of three
 classifiers beside five people.
+
+`python -m benchmarks.against_truth bound` prints, for the designs in which the law of independent errors is false, how often the
+best test of that law would find it out. The probability of each pattern of the answers to an item is summed up exactly, and the
+nearest law of independent errors is found by EM. The logarithm of the likelihood ratio of the two laws is nearly normal: printed
+is the power of its one-sided test at level .05, which knows in which direction the law is false.
 """
 
 import argparse
@@ -383,6 +388,52 @@ def soft(simulations: int) -> None:
             print(f"| {design} | {name} | {cells} |", flush=True)
 
 
+def pattern_probabilities(design: Design) -> np.ndarray:
+    """Return the probability of each pattern of answers (0 or 1, one axis for each rater: people, "net", judge) of an item."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    raters = [design.right_people] * design.people + [design.right_classifier] * (
+        1 + (design.copies is not None)
+    )
+    log_odds = [_log_odds(right, design.hardness) for right in raters]
+    right = expit(np.add.outer(log_odds, design.hardness * nodes))  # (rater, node)
+    patterns = np.zeros((2,) * len(raters))
+    for truth in range(2):
+        for pattern in np.ndindex(patterns.shape):
+            p = np.where(np.array(pattern)[:, None] == truth, right, 1 - right)
+            if design.copies is not None:
+                p[-1] = design.copies * (pattern[-1] == pattern[-2]) + (1 - design.copies) * p[-1]
+            patterns[pattern] += weights / weights.sum() @ p.prod(axis=0) / 2
+    return patterns
+
+
+def nearest_independent(patterns: np.ndarray, iterations: int = 20_000) -> tuple[np.ndarray, np.ndarray]:
+    """Return the patterns' probabilities by the nearest law of independent errors, and the raters' probabilities of being right.
+
+    EM on the expected counts, from raters who are right in .75. Shapes: patterns (2, ... by rater); right (rater, truth).
+    """
+    answer = np.indices(patterns.shape).reshape(patterns.ndim, -1)
+    observed, prevalence, right = patterns.ravel(), np.full(2, 0.5), np.full((patterns.ndim, 2), 0.75)
+    for _ in range(iterations):
+        agrees = answer[:, None] == np.arange(2)[:, None]  # (rater, truth, pattern)
+        joint = prevalence[:, None] * np.where(agrees, right[:, :, None], 1 - right[:, :, None]).prod(axis=0)
+        expected = observed * joint / joint.sum(axis=0)
+        prevalence = expected.sum(axis=1)
+        right = (expected * agrees).sum(axis=2) / prevalence
+    return joint.sum(axis=0).reshape(patterns.shape), right
+
+
+def bound() -> None:
+    """Print the power of the best test of independent errors, for the designs in which that law is false."""
+    print("| design | the classifier's accuracy by the nearest law | power of the best test |")
+    print(f"|{'---|' * 3}")
+    for name, design in list(DESIGNS.items())[LAW_HOLDS:]:
+        patterns = pattern_probabilities(design)
+        nearest, right = nearest_independent(patterns)
+        divergence = float((patterns * np.log(patterns / nearest)).sum())
+        power = norm.sf(norm.isf(0.05) - np.sqrt(2 * design.items * divergence))
+        print(f"| {name} | {right[design.people].mean():.3f} | {power:.2f} |")
+
+
 def timing(items: int = 20_000) -> None:
     """Print CPU times of `inference.sample` of Dawid-Skene by five people an item, without and with three classifiers."""
     import xarray as xr
@@ -459,7 +510,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("table", nargs="?", choices=["coverage", "soft", "timing"], help="of all designs")
+    parser.add_argument(
+        "table", nargs="?", choices=["coverage", "soft", "timing", "bound"], help="of all designs"
+    )
     parser.add_argument("--simulations", type=int, default=500)
     parser.add_argument("--cores", type=int, default=1, help="of the table")
     parser.add_argument("--only", default="", help="designs of the table whose names have this text")
@@ -472,6 +525,8 @@ def main() -> None:
         return soft(simulations)
     if table == "timing":
         return timing()
+    if table == "bound":
+        return bound()
     if table:
         return coverage(simulations, cores, only)
     design = Design(**given)
