@@ -76,11 +76,11 @@ def main() -> None:
 def simulated(seed: int, ratio: float, readers: int = 3) -> dict[str, tuple[float, bool]]:
     """Return error of the mean and whether the 90 % interval holds the truth, of the lists' top-1 accuracy by both posteriors.
 
-    100 items with six categories; readers and a classifier, `ratio` times as reliable, rank the first two of each item.
+    40 items with six categories; readers and a classifier, `ratio` times as reliable, rank the first two of each item.
     """
     reader = ratio ** (-1 / (readers + 1))  # geometric mean one
     drawn = models.simulators.rankings(
-        items=100, categories=6, reliability=[reader] * readers + [ratio * reader], random_seed=seed
+        items=40, categories=6, reliability=[reader] * readers + [ratio * reader], random_seed=seed
     )
     table = {name: np.asarray(column) for name, column in drawn.data.to_table().items()}
     own = table["rater"] == readers
@@ -97,7 +97,7 @@ def simulated(seed: int, ratio: float, readers: int = 3) -> dict[str, tuple[floa
         model = models.hierarchical_plackett_luce(rankings, candidates="all")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", inference.ConvergenceWarning)
-            tree = inference.sample(model, random_seed=seed, progressbar=False, draws=300, tune=200, chains=2)
+            tree = inference.sample(model, random_seed=seed, progressbar=False, draws=250, tune=150, chains=2)
         # the accuracy in these items: no bootstrap of them
         share = evaluation.uncertainty_adjusted(
             evaluation.top_k_accuracy(1), tree, lists, random_seed=1, progressbar=False

@@ -1,6 +1,7 @@
 """Command `plan`: how many items and answers a study needs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -104,8 +105,9 @@ def plan(
     from ..inference.design import Decision, Precision, Prices, stated_skills
     from ..inference.design import plan as planned
 
-    aim: Any = Precision(width, prob) if width is not None else Decision(decide or 0.0)
-    prices = Prices(price_answer, price_item, price_prediction)
+    with _options_named(decide is not None):
+        aim: Any = Precision(width, prob) if width is not None else Decision(decide or 0.0)
+        prices = Prices(price_answer, price_item, price_prediction)
     options: dict[str, Any] = {
         "price": prices,
         "assurance": assurance,
@@ -113,15 +115,16 @@ def plan(
         "random_seed": seed,
     }
     if pilot is None:
-        tree = stated_skills(
-            of_people, skills, pool=10 if pool is None else pool, prevalence=shares, random_seed=seed
-        )
+        number = 10 if pool is None else pool
+        with _options_named():
+            tree = stated_skills(of_people, skills, pool=number, prevalence=shares, random_seed=seed)
     else:
         from ..inference.storage.posterior_files import read_posterior
 
         tree = read_posterior(pilot)
         options |= {"pool": pool, "classifiers": classifier}
-    found = planned(aim, tree, **sizes, **options)
+    with _options_named():
+        found = planned(aim, tree, **sizes, **options)
     rows = _rows(found)
     print_table(
         [_on_terminal(row, found) for row in rows], f"aim: {found.attrs['aim']}", whole=("width", "assurance")
@@ -130,6 +133,33 @@ def plan(
     print_text(ASSUMED)
     if out is not None:
         _write(out, rows, found)
+
+
+NAMED = {
+    "price: answer=": "--price-answer ",
+    "price: item=": "--price-item ",
+    "price: prediction=": "--price-prediction ",
+    "the skill of 'person 1'=": "--people ",
+    "pool= ": "--pool ",
+    **{
+        f"{name}=": f"--{name} "
+        for name in ("items", "raters", "alone", "width", "prevalence", "pool", "assurance")
+    },
+    "simulations=": "--simulations ",
+    "classifiers=": "--classifier",
+}  # how errors name arguments -> the options of the command line
+
+
+@contextmanager
+def _options_named(decision: bool = False) -> Iterator[None]:
+    """Context manager: errors about arguments of Python name the options; a `decision` has its probability by --decide."""
+    try:
+        yield
+    except ValueError as error:
+        text = str(error).replace("probability=", "--decide " if decision else "--prob ")
+        for argument, option in NAMED.items():
+            text = text.replace(argument, option)
+        raise ValueError(text) from None
 
 
 def _sizes(option: str, text: str) -> list[int]:

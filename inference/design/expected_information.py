@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import xarray as xr
 
-from ..._messages import first_reprs
+from ..._messages import first_reprs, short_repr
 from ...models.distributions.paired_comparisons_kernels import law_code
 from ..comparisons.averaged_link import Link
 from ..comparisons.kernels.information import answer_information
@@ -135,6 +135,11 @@ def next_to_ask(
 
 def _cheapest_first(questions: xr.Dataset, price: Mapping[Any, float]) -> xr.Dataset:
     """Sort questions by their gain for the price of the rater."""
+    if not isinstance(price, Mapping):
+        raise ValueError(
+            f"price={short_repr(price)}: expected the price of each rater who would be asked, such as {{'Ann': 1.5}}; leave it "
+            "out if all cost the same"
+        )
     raters = questions["rater"].to_numpy().tolist()
     if unknown := [name for name in dict.fromkeys(raters) if name not in price]:
         raise ValueError(

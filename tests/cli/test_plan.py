@@ -71,7 +71,9 @@ def test_pilots_and_decisions(tmp_path):
         (("pilot.nc", *SIZES, "--width", ".1"), "pilot.nc: there is no such file"),
         ((*STATED, *SIZES, "--width", ".1", "--out", "plan.txt"), "--out plan.txt: name a .csv or a .json file"),
         ((*STATED, *SIZES, "--decide", ".9"), "a Decision is between two classifiers"),
-        ((*STATED, "--items", "40", "--raters", "20", "--width", ".1"), "raters=20"),
+        ((*STATED, "--items", "40", "--raters", "20", "--width", ".1"), "--raters 20: each item would need"),
+        ((*STATED, *SIZES, "--width", ".1", "--price-answer", "-1"), "--price-answer -1.0 must be a number from 0"),
+        ((*STATED, *SIZES, "--decide", ".2"), "--decide 0.2 must be above .5"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_planned_is_one_message(arguments, message):

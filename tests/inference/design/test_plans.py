@@ -276,6 +276,8 @@ def test_questions_are_asked_for_their_price():
     assert free["rater"].to_numpy()[:2].tolist() == ["person 3"] * 2 and free["item"].to_numpy()[0] == "a"
     with pytest.raises(ValueError, match="price= lacks 'person 2'"):
         next_to_ask(tree, price={name: 1 for name in names if name != "person 2"})
+    with pytest.raises(ValueError, match="price=0: expected the price of each rater"):
+        next_to_ask(tree, price=0)
     with pytest.raises(ValueError, match="price= of 'net' is -1; it must be a number from 0"):
         next_to_ask(tree, price=dict.fromkeys(names, 1) | {"net": -1})
 
