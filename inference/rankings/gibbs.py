@@ -25,7 +25,7 @@ from ..runs.run import (
     streams_of_items,
 )
 from ..runs.trees import as_dataset
-from .kernels.gibbs import Schedule, continue_item
+from .kernels.gibbs import Schedule, continue_item, normalise_worths
 from .kernels.race import WorthPosterior
 from .recognition import RankingLikelihood, distinct_annotations, worth_posterior
 
@@ -161,15 +161,9 @@ def pilot_thinning(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan)
 
 def plausibilities(log_worth: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Normalise worths, log_worth (..., draw, candidate), within each item; start (item + 1,), first candidates."""
-    item = np.repeat(np.arange(len(start) - 1), np.diff(start))
     out = np.empty_like(log_worth)
     for index in np.ndindex(log_worth.shape[:-2]):
-        for first in range(0, log_worth.shape[-2], 128):  # bounded memory, in double precision
-            rows = log_worth[index][first : first + 128].astype(np.float64)
-            rows -= np.maximum.reduceat(rows, start[:-1], axis=-1)[:, item]
-            np.exp(rows, out=rows)
-            rows /= np.add.reduceat(rows, start[:-1], axis=-1)[:, item]
-            out[index][first : first + 128] = rows
+        normalise_worths(log_worth[index], start, out[index])
     return out
 
 

@@ -27,9 +27,9 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from ....models.distributions.compiling import cached_njit, inner_njit
-from ....models.distributions.vector_math import log_add
+from ....models.distributions.vector_math import exp, log, log_add
 from ...kernels.log_concave import log_concave_sampler
-from ...kernels.random_streams import log_standard_gamma
+from ...kernels.random_streams import log_standard_gamma, standard_exponential, standard_gamma
 from .race import (
     MAX_ORDERED,
     SAFE_LOG_RANGE,
@@ -38,6 +38,7 @@ from .race import (
     draw_log_arrivals,
     draw_log_rates,
     draw_orders,
+    largest_of,
     race_track,
     smallest_racing,
 )
@@ -265,27 +266,31 @@ def update_worth(
     shape, wins = posterior.shape, posterior.wins
     first = posterior.candidate_start[item]
     draw_log_rates(rng, item, posterior, log_worth, track)
-    log_rate = track.log_rate
+    log_rate, gamma = track.log_rate, track.worth
     for k in range(len(log_worth)):
-        # w_k | exposures ~ Gamma(a_k + wins_k, b_k + exposure_k)
-        log_draw = log_standard_gamma(rng, float(shape[first + k] + wins[first + k]))
-        log_worth[k] = log_draw - log_rate[k]
+        # w_k | exposures ~ Gamma(a_k + wins_k, b_k + exposure_k), as by `log_standard_gamma`, with the logs of all at once
+        power = float(shape[first + k] + wins[first + k])
+        gamma[k] = standard_gamma(rng, power if power > 1.0 else power + 1.0)
+        if not power > 1.0:
+            log_rate[k] += standard_exponential(rng) / power
+    for k in range(len(log_worth)):
+        log_worth[k] = log(gamma[k]) - log_rate[k]
     if posterior.settled[item]:
         draw_leader_factor(rng, item, posterior, log_worth, track)
-    _draw_total(rng, first, posterior, log_worth)
+    _draw_total(rng, first, posterior, log_worth, track)
 
 
 @inner_njit(error_model="numpy", forceinline=True)
-def _draw_total(rng, first, posterior, log_worth):
+def _draw_total(rng, first, posterior, log_worth, track):
     """Redraw the common factor of all worths of an item, on which the likelihood does not depend."""
     shape, rate = posterior.shape, posterior.rate
-    largest = log_worth[0]
-    for k in range(1, len(log_worth)):
-        largest = max(largest, log_worth[k])
-    total_shape, mean_total = 0.0, 0.0
+    largest = largest_of(log_worth)
+    total_shape, mean_total, worth = 0.0, 0.0, track.worth
+    for k in range(len(log_worth)):
+        worth[k] = exp(log_worth[k] - largest)
     for k in range(len(log_worth)):
         total_shape += shape[first + k]
-        mean_total += rate[first + k] * math.exp(log_worth[k] - largest)
+        mean_total += rate[first + k] * worth[k]
     # c ~ Gamma(sum_k a_k, sum_k b_k v_k)
     shift = log_standard_gamma(rng, total_shape) - math.log(mean_total) - largest
     for k in range(len(log_worth)):
@@ -332,3 +337,42 @@ def sweep_items(rng: np.ndarray, posterior: WorthPosterior, log_worth: np.ndarra
     for item in range(len(start) - 1):
         update_worth(rng, item, posterior, state[start[item] : start[item + 1]], lent_track)
     track.worth[0] = log_worth[0]  # keeps the arrays alive until here
+
+
+# --- Plausibilities ---
+
+LEAST_EXPONENT = -700.0  # below, `exp` of `vector_math` is cut off
+
+
+@cached_njit(nogil=True, error_model="numpy")
+def normalise_worths(log_worth: np.ndarray, start: np.ndarray, plausibility: np.ndarray) -> None:
+    """Normalise the worths of each item, in double precision.
+
+    Shapes: log_worth and, overwritten, plausibility (draw, candidate); start int64 (item + 1,), first candidates.
+    """
+    widest = 1
+    for i in range(len(start) - 1):
+        widest = max(widest, start[i + 1] - start[i])
+    away, worth = np.empty(widest), np.empty(widest)
+    for d in range(len(log_worth)):
+        for i in range(len(start) - 1):
+            first, n = start[i], start[i + 1] - start[i]
+            largest, smallest = log_worth[d, first], log_worth[d, first]
+            for k in range(n):
+                x = log_worth[d, first + k]
+                largest = x if x > largest else largest
+                smallest = x if x < smallest else smallest
+            low, high = np.float64(smallest), np.float64(largest)
+            for k in range(n):
+                away[k] = log_worth[d, first + k] - high
+            total = 0.0
+            if low - high > LEAST_EXPONENT:
+                for k in range(n):
+                    worth[k] = exp(away[k])
+            else:
+                for k in range(n):
+                    worth[k] = math.exp(away[k])
+            for k in range(n):
+                total += worth[k]
+            for k in range(n):
+                plausibility[d, first + k] = worth[k] / total

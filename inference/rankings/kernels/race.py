@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit, inner_njit
-from ....models.distributions.vector_math import log_add
+from ....models.distributions.vector_math import exp, log, log_add
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import log_standard_gamma, standard_exponential, standard_gamma, uniform
 
@@ -211,6 +211,7 @@ def race_track(posterior: WorthPosterior, first: int, last: int) -> RaceTrack:
 
 # --- Exposures of the candidates of an item, given the worths ---
 
+LEAST_RATE = 1e-300
 SAFE_LOG_RANGE = 80.0  # log range of worths within which R of `MAX_ORDERED` tied candidates stays in range
 
 
@@ -223,24 +224,33 @@ def draw_log_rates(
     rate, log_rate = posterior.rate, track.log_rate
     worth, exposure = track.worth, track.exposure
     first = posterior.candidate_start[item]
-    largest = log_worth[0]
-    for k in range(1, n):
-        largest = max(largest, log_worth[k])
+    largest = largest_of(log_worth)
     smallest = smallest_racing(log_worth, posterior.wins, first, -1)
     if abs(largest) < SAFE_LOG_RANGE and largest - smallest < SAFE_LOG_RANGE:
         for k in range(n):
-            worth[k] = math.exp(log_worth[k] - largest)
+            worth[k] = exp(log_worth[k] - largest)
+        for k in range(n):
             exposure[k] = 0.0
         _race(rng, item, posterior, track)
         unit = math.exp(largest)
         for k in range(n):
-            log_rate[k] = math.log(rate[first + k] * unit + exposure[k]) - largest
+            # the rate of a candidate without prior rate and exposure is zero
+            log_rate[k] = log(max(rate[first + k] * unit + exposure[k], LEAST_RATE)) - largest
     else:
         for k in range(n):
             exposure[k] = -np.inf
         _race_in_logs(rng, item, posterior, log_worth, track)
         for k in range(n):
             log_rate[k] = log_add(math.log(rate[first + k]), exposure[k])
+
+
+@inner_njit(error_model="numpy", fastmath={"reassoc", "nnan", "nsz"})
+def largest_of(log_worth: np.ndarray) -> float:
+    """Return the largest log worth (candidate of the item,)."""
+    largest = log_worth[0]
+    for k in range(1, len(log_worth)):
+        largest = log_worth[k] if log_worth[k] > largest else largest
+    return largest
 
 
 @inner_njit(error_model="numpy", forceinline=True)
