@@ -1,9 +1,10 @@
-"""Cost of ten million answers: `python -m benchmarks.size [answers]`; beside crowd-kit where it is installed.
+"""Cost of ten million answers: `python -m benchmarks.size [answers] [--only TEXT]`; beside crowd-kit where it is installed.
 
 Binary answers of 1,000 raters, ten for each item, read from a frame in memory and estimated by defaults. Every row is a process
-of its own, after compilation; the memory is that of the whole process with its frame.
+of its own, after compilation; the memory is that of the whole process with its frame. `--only` prints rows by their name.
 """
 
+import argparse
 import os
 import resource
 import subprocess
@@ -223,28 +224,45 @@ def row(what: str, function: Callable[..., str], *arguments: Any, limit: str = "
     print(f"| {what} | {measured} | {limit} |", flush=True)
 
 
+def rows(n: int) -> list[tuple[str, Callable[..., str], tuple[Any, ...], str]]:
+    """Return what is measured of `n` answers: what it is, function, arguments, limit."""
+    own = [
+        (
+            f"{library} frame to codes, {kind}, {order}",
+            reading,
+            (n, library, kind, order),
+            "1.2 CPU s" if kind == "integers" else "",
+        )
+        for library, kind, order in FRAMES
+    ]
+    return [
+        *own,
+        ("frame to estimate by defaults", estimate, (n,), "2.5 CPU s, 1.5 GB"),
+        ("the same by crowd-kit", peer, (n,), ""),
+        ("the same to the certainty of every item, Gibbs, 4 x 500", posterior, (n,), "15 CPU minutes, 4 GB"),
+        (
+            "ranked items, 4 x 1,000 draws, keep='summary'",
+            ranked_items,
+            (10_000, "summary"),
+            "4 core-hours, 20 GB",
+        ),
+        ("dermatology: files to report with predictions", dermatology, (), "50 CPU s, 1.5 GB, 120 MB"),
+        *ROWS,
+        (
+            f"{10 * n:,} answers in Parquet files to plausibilities in Parquet",
+            in_files,
+            (10 * n,),
+            "40 CPU s, 8 GB",
+        ),
+    ]
+
+
 if __name__ == "__main__":
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
-    print(f"| {n:,} binary answers of {RATERS:,} raters | measured | limit |\n|---|---|---|")
-    for library, kind, order in FRAMES:
-        limit = "1.2 CPU s" if kind == "integers" else ""
-        row(f"{library} frame to codes, {kind}, {order}", reading, n, library, kind, order, limit=limit)
-    row("frame to estimate by defaults", estimate, n, limit="2.5 CPU s, 1.5 GB")
-    row("the same by crowd-kit", peer, n)
-    row("the same to the certainty of every item, Gibbs, 4 x 500", posterior, n, limit="15 CPU minutes, 4 GB")
-    row(
-        "ranked items, 4 x 1,000 draws, keep='summary'",
-        ranked_items,
-        10_000,
-        "summary",
-        limit="4 core-hours, 20 GB",
-    )
-    row("dermatology: files to report with predictions", dermatology, limit="50 CPU s, 1.5 GB, 120 MB")
-    for what, function, arguments, limit in ROWS:
-        row(what, function, *arguments, limit=limit)
-    row(
-        f"{10 * n:,} answers in Parquet files to plausibilities in Parquet",
-        in_files,
-        10 * n,
-        limit="40 CPU s, 8 GB",
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("answers", type=int, nargs="?", default=10_000_000)
+    parser.add_argument("--only", default="", help="rows whose name holds this text")
+    asked = parser.parse_args()
+    print(f"| {asked.answers:,} binary answers of {RATERS:,} raters | measured | limit |\n|---|---|---|")
+    for what, function, arguments, limit in rows(asked.answers):
+        if asked.only in what:
+            row(what, function, *arguments, limit=limit)

@@ -182,26 +182,34 @@ class TopLabels:
             for items in np.array_split(of_count, len(of_count) * shape[2] // IN_CACHE + 1):
                 cells = start[items] + np.arange(n)[:, None]
                 values = [block.draws[_evenly(cell - block.cells.start)] for cell in cells]
-                if top == 1 and n:
-                    best[0, items], codes[0, items] = self._first(values, start[items])
-                    continue
                 of_items = np.zeros((top, len(items), shape[2]), best.dtype)
                 codes_of_items = np.full(of_items.shape, NO_LABEL, self.dtype)
-                for cell, value in zip(cells, values, strict=True):
-                    insert(of_items, value, codes_of_items, view.code[cell, None])
+                self._largest(values, start[items], of_items, codes_of_items)
                 best[:, items], codes[:, items] = of_items, codes_of_items
         return best, codes
 
-    def _first(self, values: list[np.ndarray], start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the largest of the values, a list of (item, sample), and its code, (item, sample) each; faster than `insert`."""
-        best = values[0].copy()
-        for value in values[1:]:
-            np.maximum(best, value, out=best)
-        place = _place_of(values, best)
-        codes = self.view.code.astype(self.dtype).take(start[:, None] + place)
-        if not best.all():
-            codes[best == 0] = NO_LABEL
-        return best, codes
+    def _largest(
+        self, values: list[np.ndarray], start: np.ndarray, best: np.ndarray, codes: np.ndarray
+    ) -> None:
+        """Write the largest positive values and their codes, the largest first; ties by the order of the categories.
+
+        Shapes: values (item, sample) each; start (item,), first cells of the items; best and codes (top, item, sample),
+        which hold 0 and no label before, and stay so where fewer values are positive.
+        """
+        # copies of several, in which those that were found are crossed out
+        copies = np.stack(values) if len(best) > 1 and values else None
+        left = values if copies is None else [*copies]
+        for q in range(min(len(best), len(left))):
+            np.copyto(best[q], left[0])
+            for value in left[1:]:
+                np.maximum(best[q], value, out=best[q])
+            place = _place_of(left, best[q])
+            codes[q] = self.view.code.take(start[:, None] + place)
+            if not best[q].min(initial=1) > 0:
+                none = best[q] <= 0
+                best[q][none], codes[q][none] = 0, NO_LABEL
+            if copies is not None:
+                copies.reshape(len(copies), -1)[place.ravel(), np.arange(place.size)] = -1
 
     def _split(
         self, best: np.ndarray, codes: np.ndarray, mass: np.ndarray, of: np.ndarray, rng: np.random.Generator

@@ -1,0 +1,70 @@
+"""Peak memory of a process of its own: files and tables to estimates, and posteriors of which summaries are kept."""
+
+import subprocess
+import sys
+
+import pytest
+
+CHILD = """
+import resource, sys, tempfile, warnings
+from pathlib import Path
+import numpy as np, pandas as pd
+from raterzoo import inference, models
+from raterzoo.models import LabelShards, Labels, Scores
+warnings.simplefilter("ignore")
+QUIET = {"random_seed": 1, "progressbar": False, "cores": 1}
+
+def answers(n):
+    rng, items = np.random.default_rng(1), n // 10
+    item, rater = np.repeat(np.arange(items), 10), rng.integers(0, 100, (items, 1)) + 7 * np.arange(10)
+    label = (rng.random(items) < .4)[item] ^ (rng.random(n) < .2)
+    return pd.DataFrame({"item": item, "rater": rater.ravel() % 100, "label": label.astype(np.int64)})
+
+def estimate(n, folder):
+    inference.dawid_skene_em(Labels.from_table(answers(n)), random_seed=1)
+
+def in_files(n, folder):
+    files = folder / f"in{n}"
+    files.mkdir()
+    for first in range(0, n, 100_000):  # items of their own, in a file after the other
+        own = answers(min(n, 100_000))
+        own["item"] += first
+        own.to_parquet(files / f"{first}.parquet")
+    shards = LabelShards.from_parquet(files)
+    inference.dawid_skene_em(shards, out=folder / f"out{n}", random_seed=1)
+
+def scores(n, folder, keep="summary"):
+    frame = answers(10 * n)
+    frame["score"] = frame["label"] + np.random.default_rng(1).standard_normal(len(frame))
+    data = Scores.from_table(frame.drop(columns="label"))
+    inference.sample(models.hierarchical_scores(data), draws=500, tune=50, thin=1, keep=keep, **QUIET)
+
+def all_scores(n, folder):
+    scores(n, folder, "all")
+
+what, n = globals()[sys.argv[1]], int(sys.argv[2])
+with tempfile.TemporaryDirectory() as own:
+    what(1000, Path(own))  # imports and compiles
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    what(n, Path(own))
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / n)
+"""
+
+
+def growth(what, n):
+    """Bytes by which the peak memory of a process grows, for each answer or item."""
+    done = subprocess.run([sys.executable, "-c", CHILD, what, str(n)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return float(done.stdout)
+
+
+@pytest.mark.slow
+def test_estimates_need_some_bytes_for_each_answer_and_files_none():
+    """A table is coded, which takes 20 bytes an answer; of files a few are in memory at once, whatever their number."""
+    assert growth("in_files", 2_000_000) < 50 < growth("estimate", 1_000_000) < 150
+
+
+@pytest.mark.slow
+def test_summaries_need_a_fraction_of_all_draws():
+    """The 2,000 draws of the location of each item alone take 8,000 bytes in single precision, 16,000 in double."""
+    assert growth("scores", 20_000) < 16_000 < growth("all_scores", 20_000)
