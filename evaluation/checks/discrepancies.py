@@ -75,9 +75,12 @@ def standard_scores(observed: np.ndarray, replicated: np.ndarray) -> np.ndarray:
     Values that do not vary have the score 0. Shapes: observed (...), replicated (replicate, ...), result (1 + replicate, ...).
     """
     values = np.concatenate([np.asarray(observed, float)[None], replicated])
-    sd = values.std(axis=0)
-    varies = sd > ROUNDING * (1 + np.abs(values).max(axis=0))
-    return np.where(varies, (values - values.mean(axis=0)) / np.where(varies, sd, 1), 0.0)
+    largest = np.maximum(values.max(axis=0), -values.min(axis=0))
+    values -= values.mean(axis=0)
+    sd = np.sqrt(np.einsum("r...,r...->...", values, values) / len(values))
+    varies = sd > ROUNDING * (1 + largest)
+    values *= np.where(varies, 1 / np.where(varies, sd, 1), 0)
+    return values
 
 
 def judged(

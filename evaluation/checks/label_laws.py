@@ -1,11 +1,13 @@
 """Laws by which replicates of labels are drawn: the answers of a tree, and replicates of them at draws of its posterior."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
+from scipy.sparse import csr_array
 
 from ..._rater_attributes import posterior_with_attributes
 from ..calls import EvaluationError
@@ -74,28 +76,112 @@ class Answers:
         return np.argsort(-given, kind="stable")[: MOST_IN_PAIRS * (len(self.raters) > 1)]
 
     @cached_property
-    def of_chosen(self) -> tuple[np.ndarray, np.ndarray]:
-        """Answers of the chosen raters, and the cells of these in a table (item, chosen); both (answer of them,)."""
-        place = np.full(self.shape[1], -1)
-        place[self.chosen] = np.arange(len(self.chosen))
-        mine = np.flatnonzero(place[self.rater] >= 0)
-        return mine, self.item[mine] * len(self.chosen) + place[self.rater[mine]]
+    def cells(self) -> "Cells":
+        """The opinions of one group on one item; anonymous answers are each an opinion of its own, of one group."""
+        if len(self.raters):
+            first, first_of_cell = self.first_of_opinion, self.first_of_cell
+        else:
+            first, first_of_cell = np.arange(len(self.item)), self.start[:-1]
+        repeats = np.diff(first, append=len(self.item))
+        begins, start = np.append(first_of_cell, len(first)), np.append(first[first_of_cell], len(self.item))
+        item, shape = self.item[start[:-1]], (len(first_of_cell), self.shape[1])
+        given, twice = (
+            csr_array((power.astype(float), self.rater[first], begins), shape=shape)
+            for power in (repeats, repeats**2)
+        )
+        group = self.group[self.rater[start[:-1]]]
+        groups = csr_array(
+            (np.ones(len(group)), (group, np.arange(len(group)))), (len(self.groups), len(group))
+        )
+        return Cells(
+            item,
+            np.flatnonzero(np.diff(item, prepend=-1)),
+            start,
+            np.repeat(np.arange(len(item)), np.diff(start)),
+            np.repeat(repeats, repeats).astype(float),
+            given,
+            twice,
+            groups,
+        )
 
     @cached_property
-    def given(self) -> np.ndarray:
-        """Number of answers of each chosen rater to each item (item, chosen)."""
-        size = len(self.gold), len(self.chosen)
-        return np.bincount(self.of_chosen[1], minlength=size[0] * size[1]).reshape(size).astype(float)
+    def common(self) -> tuple["Common", "Common"]:
+        """Opinions of the first rater of a pair on an item with answers of the second, of chosen raters; and turned."""
+        place = np.full(self.shape[1], -1)
+        place[self.chosen] = np.arange(len(self.chosen))
+        own = place[self.rater[self.first_of_opinion]]
+        opinions, answers = np.flatnonzero(own >= 0), np.flatnonzero(place[self.rater] >= 0)
+        items = np.arange(len(self.gold) + 1)
+        begins = np.searchsorted(self.item[self.first_of_opinion[opinions]], items)
+        number = np.diff(begins)[self.item[answers]]
+        answer = np.repeat(answers, number)
+        before = np.repeat(np.cumsum(number) - number, number)
+        opinion = opinions[begins[self.item[answer]] + np.arange(len(answer)) - before]
+        k, other = own[opinion], place[self.rater[answer]]
+        repeats = np.diff(self.first_of_opinion, append=len(self.item))
+        pair = np.zeros((len(self.chosen),) * 2, np.int32)
+        upper = np.triu_indices(len(self.chosen), 1)
+        pair[upper] = pair.T[upper] = np.arange(len(upper[0]))
+
+        def of(some: np.ndarray) -> Common:
+            start = np.searchsorted(self.item[answer[some]], items).astype(np.int32)
+            return Common(
+                answer[some],
+                opinion[some],
+                self.first_of_opinion[opinion[some]],
+                repeats[opinion[some]].astype(float),
+                pair[k[some], other[some]],
+                start,
+            )
+
+        return of(k < other), of(k > other)
+
+    @cached_property
+    def of_pair(self) -> csr_array:
+        """Whether an opinion of the first rater of a pair with an answer of the second is of the pair (pair, common)."""
+        pair = self.common[0].pair
+        return csr_array((np.ones(len(pair)), (pair, np.arange(len(pair)))), (len(self.in_common), len(pair)))
+
+    @cached_property
+    def in_common(self) -> np.ndarray:
+        """Number of items that both raters of a pair of chosen ones answered (pair,)."""
+        own, items = self.common[0], len(self.gold)
+        cell = np.unique(own.pair.astype(np.int64) * items + self.item[own.answer])
+        return np.bincount(cell // items, minlength=len(self.chosen) * (len(self.chosen) - 1) // 2)
 
 
-Replicate = Callable[[int, np.random.Generator], np.ndarray]
+class Cells(NamedTuple):
+    """The opinions of one group of raters on one item, sorted by item."""
+
+    item: np.ndarray  # (cell,)
+    first_of_item: np.ndarray  # first cell of each item (item,)
+    start: np.ndarray  # first answer of each, and their number (cell + 1,)
+    of_answer: np.ndarray  # cell of each answer (answer,)
+    repeats: np.ndarray  # number of answers of the opinion of each answer (answer,)
+    given: csr_array  # number of answers of each rater (cell, rater)
+    given_twice: csr_array  # its square
+    groups: csr_array  # whether the cell is of the group (group, cell)
+
+
+class Common(NamedTuple):
+    """Opinions of a chosen rater on items, each with an answer of another one, sorted by item."""
+
+    answer: np.ndarray  # (common,)
+    opinion: np.ndarray  # (common,)
+    first: np.ndarray  # first answer of the opinion (common,)
+    repeats: np.ndarray  # number of answers of the opinion (common,)
+    pair: np.ndarray  # code of the two in the order of np.triu_indices (common,)
+    start: np.ndarray  # first of each item, and their number (item + 1,)
+
+
+Replicate = Callable[[Sequence[int], np.random.Generator], np.ndarray]
 
 
 @dataclass(frozen=True)
 class LabelLaw:
     """Replicates of answers at draws of the posterior, and where the fit of each begins."""
 
-    replicate: Replicate  # of a draw: labels (answer,)
+    replicate: Replicate  # at draws: labels (table, answer)
     start: Callable[[int], tuple[np.ndarray, np.ndarray]]  # prevalence (category,), (rater, category, answer)
     draws: int
     prior: np.ndarray  # pseudo-counts of the matrix of every rater (category, answer)
@@ -203,8 +289,8 @@ def law_of(
 def _given_replicates(predictive: xr.DataArray, kept: np.ndarray, points: list[dict[str, int]]) -> Replicate:
     """Return replicates that the tree has, of the answers that are checked."""
 
-    def replicate(draw: int, _: np.random.Generator) -> np.ndarray:
-        return predictive.isel(points[draw]).to_numpy()[kept].astype(np.int64)
+    def replicate(draws: Sequence[int], _: np.random.Generator) -> np.ndarray:
+        return np.stack([predictive.isel(points[draw]).to_numpy()[kept] for draw in draws]).astype(np.int64)
 
     return replicate
 
@@ -228,15 +314,29 @@ def _law_of_confusion(
     elif "subtype_confusion" in posterior:
         given_truth = _subtype_law(posterior, answers, raters, points)
 
-    def replicate(draw: int, rng: np.random.Generator) -> np.ndarray:
+    def replicate(draws: Sequence[int], rng: np.random.Generator) -> np.ndarray:
+        return np.stack([of_draw(draw, rng) for draw in draws])
+
+    def of_draw(draw: int, rng: np.random.Generator) -> np.ndarray:
         prevalence, confusion = start(draw)
-        truth = drawn(np.tile(prevalence, (answers.shape[0], 1)), rng)
+        truth = _drawn_by(prevalence[None], np.zeros(answers.shape[0], np.int64), rng)
         truth = np.where(answers.gold < 0, truth, answers.gold)
         if given_truth is not None:
             return given_truth(draw, truth, rng)
-        return drawn(confusion[answers.rater, truth[answers.item]], rng)
+        n = answers.shape[2]
+        return _drawn_by(confusion.reshape(-1, n), answers.rater * n + truth[answers.item], rng)
 
     return replicate
+
+
+def _drawn_by(law: np.ndarray, row: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw a code by one of the laws (row, code) for each of many rows: as `drawn` of ``law[row]``, and faster."""
+    edges = np.cumsum(law, axis=1)
+    u = rng.random(len(row)) * edges[row, -1]
+    code = np.zeros(len(row), np.int64)
+    for edge in edges.T[:-1]:
+        code += edge[row] <= u
+    return code
 
 
 def _predictive_of(tree: xr.DataTree) -> xr.DataArray | None:

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
+from raterzoo.evaluation.checks import label_numbers
 from raterzoo.evaluation.checks import labels as label_checks
-from raterzoo.evaluation.checks.label_laws import Answers, _drawn_from_plausibility
-from raterzoo.evaluation.checks.labels import Numbers, numbers_of
+from raterzoo.evaluation.checks.label_laws import Answers, _drawn_by, _drawn_from_plausibility
+from raterzoo.evaluation.checks.label_numbers import Numbers, numbers_of
+from raterzoo.evaluation.raters.joint_answers import drawn
 
 from tests.support.monte_carlo import assert_rejects_twin
 
@@ -84,16 +86,33 @@ def failed(found):
     return set(found["check"].to_numpy()[found["fails"].to_numpy()].tolist())
 
 
-def test_sums_over_pairs_are_those_of_loops():
+@pytest.mark.parametrize("repeats", [True, False])
+def test_sums_over_pairs_are_those_of_loops(repeats):
     rng = np.random.default_rng(1)
     item, rater = np.repeat(np.arange(6), [1, 2, 3, 4, 4, 5]), rng.integers(4, size=19)
+    if not repeats:
+        item, rater = np.divmod(np.sort(rng.choice(24, 19, replace=False)), 4)
     group = np.array([0, 1, 0, 1])
     order = np.lexsort((rater, group[rater], item))
-    item, rater, label = item[order], rater[order], rng.integers(3, size=19)
+    item, rater, labels = item[order], rater[order], rng.integers(3, size=(2, 19))
     answers = Answers(
-        item, rater, label, np.full(6, -1), np.arange(4), np.array(list("abc")), group, ["x", "y"]
+        item, rater, labels[0], np.full(6, -1), np.arange(4), np.array(list("abc")), group, ["x", "y"]
     )
-    weight, table = rng.dirichlet(np.ones(3), 6), rng.dirichlet(np.ones(3), (4, 3)).swapaxes(1, 2)
+    weights, tables = rng.dirichlet(np.ones(3), (2, 6)), rng.dirichlet(np.ones(3), (2, 4, 3)).swapaxes(2, 3)
+    pooled = label_numbers._pooled(answers, labels, weights, tables)
+    by_pair = label_numbers._by_pair(answers, labels, weights, tables)
+    for t in range(2):
+        of_loops = sums_over_pairs(answers, labels[t], weights[t], tables[t])
+        for found, expected in zip([*pooled, *by_pair], of_loops, strict=True):
+            np.testing.assert_allclose(found[t], expected, atol=1e-12)
+    cells = {*zip(item, rater, strict=True)}
+    both = [sum({(i, k), (i, m)} <= cells for i in range(6)) for k, m in combinations(answers.chosen, 2)]
+    np.testing.assert_array_equal(answers.in_common, both)
+
+
+def sums_over_pairs(answers, label, weight, table):
+    """What `_pooled` and `_by_pair` return of one table."""
+    item, rater, group = answers.item, answers.rater, answers.group
     above, below = np.zeros((2, 2)), np.zeros((2, 2))
     pairs = np.zeros((2, 4, 4))
     for a in range(19):
@@ -109,16 +128,17 @@ def test_sums_over_pairs_are_those_of_loops():
                 above[group[rater[a]], group[rater[b]]] += product
                 below[group[rater[a]], group[rater[b]]] += norm
                 pairs[:, rater[a], rater[b]] += product, norm
-    together, within, between = label_checks._pooled(answers, label, weight, table)
-    assert together == pytest.approx(above.sum() / below.sum())
-    np.testing.assert_allclose(within, np.diag(above) / np.diag(below))
-    assert between == pytest.approx(above[0, 1] / below[0, 1])
-    upper = np.triu_indices(4, 1)
     chosen = answers.chosen
-    own = pairs[:, chosen][:, :, chosen][:, *upper]
+    own = pairs[:, chosen][:, :, chosen][:, *np.triu_indices(4, 1)]
     right = np.divide(own[0], own[1], out=np.zeros(6), where=own[1] > 0)
-    found = label_checks._by_pair(answers, label, weight, table)
-    np.testing.assert_allclose(found, [right, own[0]], atol=1e-12)
+    within = np.diag(above) / np.diag(below)
+    return above.sum() / below.sum(), within, above[0, 1] / below[0, 1], right, own[0]
+
+
+def test_codes_are_drawn_by_rows_as_by_their_copies():
+    law, row = np.random.default_rng(1).dirichlet(np.ones(4), 3), np.tile([2, 0, 1, 1], 50)
+    own, copied = (np.random.default_rng(2) for _ in range(2))
+    np.testing.assert_array_equal(_drawn_by(law, row, own), drawn(law[row], copied))
 
 
 def test_anonymous_answers_to_an_item_are_all_by_different_raters():
@@ -134,9 +154,9 @@ def test_anonymous_answers_to_an_item_are_all_by_different_raters():
                 own, other = (np.eye(3)[label[x]] - table[0, :, j] for x in (a, b))
                 above += weight[item[a], j] * own @ other
                 below += weight[item[a], j] * (1 - (table[0, :, j] ** 2).sum())
-    together, within, between = label_checks._pooled(answers, label, weight, table)
-    np.testing.assert_allclose([together, *within], above / below)
-    assert np.isnan(between)
+    together, within, between = label_numbers._pooled(answers, label[None], weight[None], table[None])
+    np.testing.assert_allclose([together, within[0]], above / below)
+    assert np.isnan(between).all()
 
 
 def test_numbers_of_a_table_are_those_of_loops():
@@ -148,7 +168,7 @@ def test_numbers_of_a_table_are_those_of_loops():
     answers = Answers(item, rater, label, gold, np.arange(4), np.array([*"abc"]), np.zeros(4, int), [""])
     start = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), (4, 3))
     law = SimpleNamespace(start=lambda draw: start, prior=np.eye(3) + 0.2)
-    found = numbers_of(answers, label, law, 0)
+    found = Numbers(*(own[0] for own in numbers_of(answers, label[None], law, [0])))
     given = [label[item == i].tolist() for i in range(7)]
     several = [own for own in given if len(own) > 1]
     assert found.distinct == pytest.approx(np.mean([len({*own}) for own in several]))
@@ -161,7 +181,8 @@ def test_numbers_of_a_table_are_those_of_loops():
     np.testing.assert_array_equal(found.labels, counts)
     np.testing.assert_allclose(found.agreement, [np.mean(own) for own in shares])
     # gold gives the matrices, and is not used for the item itself
-    _, free, table = label_checks._fit(answers, label, start, law.prior)
+    begins = start[0][None], start[1][None]
+    (free,), (table,) = label_numbers._fit(answers, label[None], begins, law.prior)[1:]
     truth = np.where(gold < 0, 0, gold)
     assert (free[np.arange(7), truth] < 1).all()
     known = [i for i in range(7) if gold[i] >= 0]
@@ -198,7 +219,8 @@ def test_the_likelihood_ratio_is_the_mean_over_groups_and_sets():
     )  # fmt: skip
     pairs, within = rng.normal(size=(tables, 6)), rng.normal(size=(tables, 2))
     pairs[0, 3], within[0, 1] = 3.0, 2.5  # of raters 1 and 2, and of the second group
-    found = [Numbers(0, w, 0, p, p, *[np.zeros(0)] * 2, 0, 0, 0) for p, w in zip(pairs, within, strict=True)]
+    nothing = np.zeros(tables)
+    found = Numbers(nothing, within, nothing, pairs, pairs, *[nothing] * 5)
     ((check,), sharing) = label_checks._sharing(answers, found)
     index = {pair: k for k, pair in enumerate(combinations(range(raters), 2))}
     sums = [
@@ -303,7 +325,6 @@ def test_numbers_do_not_depend_on_the_ids_of_raters():
     renamed["posterior"] = renamed["posterior"].assign_coords(rater=[f"x{k}" for k in range(RATERS)])
     first, second = checked(tree), checked(xr.DataTree.from_dict(renamed))
     np.testing.assert_array_equal(first["observed"], second["observed"])
-    assert numbers_of.__doc__
 
 
 def test_matrices_given_the_plausibility_shrink_to_that_of_all_raters():
