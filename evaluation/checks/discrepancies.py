@@ -106,12 +106,14 @@ def judged(
     }
     fails = columns["adjusted"] <= LEVEL + ROUNDING
     meaning = [own.high if own.observed > own.replicated.mean() else own.low for own in together]
-    table = xr.Dataset(
-        {name: ("check", np.asarray(values, float)) for name, values in columns.items()},
-        {"check": [own.name for own in together], "meaning": ("check", np.array(meaning, dtype=str))},
-    ).assign(fails=("check", fails))
+    names = [own.name for own in together]
+    values = {name: ("check", np.asarray(of_checks, float)) for name, of_checks in columns.items()}
+    coords: dict[str, Any] = {"check": names, "meaning": ("check", np.array(meaning, dtype=str))}
+    values["fails"] = "check", fails
     for own in families:
-        table = table.merge(_members(own))
+        values |= _members(own)
+        coords[own.dim] = list(own.members)
+    table = xr.Dataset(values, coords)
     order = np.argsort(columns["adjusted"], kind="stable")
     sentences = [_sentence(table.isel(check=c)) for c in order if fails[c]]
     if not sentences:
@@ -150,8 +152,8 @@ def _as_check(family: Family) -> Check:
     return Check(family.name, float(scores[0]), scores[1:], high=family.found, side="upper")
 
 
-def _members(family: Family) -> xr.Dataset:
-    """Return the table of the members of a family, with the false-discovery rate over them."""
+def _members(family: Family) -> dict[str, tuple[str, np.ndarray]]:
+    """Return the variables of the table of the members of a family, with the false-discovery rate over them."""
     score = standard_scores(family.observed, family.replicated)[0]
     tail = 2 * norm.sf(np.abs(score))
     columns = {
@@ -162,10 +164,9 @@ def _members(family: Family) -> xr.Dataset:
         "adjusted": false_discovery_control(tail),
         "effect": family.observed - family.replicated.mean(axis=0),
     }
-    return xr.Dataset(
-        {f"{family.dim}_{name}": (family.dim, np.asarray(values, float)) for name, values in columns.items()},
-        {family.dim: list(family.members)},
-    )
+    return {
+        f"{family.dim}_{name}": (family.dim, np.asarray(values, float)) for name, values in columns.items()
+    }
 
 
 def _sentence(row: xr.Dataset) -> str:

@@ -1,6 +1,6 @@
 """Laws by which replicates of labels are drawn: the answers of a tree, and replicates of them at draws of its posterior."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -174,7 +174,8 @@ class Common(NamedTuple):
     start: np.ndarray  # first of each item, and their number (item + 1,)
 
 
-Replicate = Callable[[Sequence[int], np.random.Generator], np.ndarray]
+Replicate = Callable[[range, np.random.Generator], np.ndarray]
+Start = Callable[[range], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ class LabelLaw:
     """Replicates of answers at draws of the posterior, and where the fit of each begins."""
 
     replicate: Replicate  # at draws: labels (table, answer)
-    start: Callable[[int], tuple[np.ndarray, np.ndarray]]  # prevalence (category,), (rater, category, answer)
+    start: Start  # at draws: prevalence (table, category), matrices (table, rater, category, answer)
     draws: int
     prior: np.ndarray  # pseudo-counts of the matrix of every rater (category, answer)
 
@@ -282,25 +283,21 @@ def law_of(
         replicate = _given_replicates(predictive, places[0], points)
     share = np.bincount(answers.rater, minlength=answers.shape[1]) / len(answers.item)
     several = range(min(len(points), DRAWS_OF_MEAN))
-    mean = np.mean([np.tensordot(share, start(draw)[1], 1) for draw in several], axis=0)
+    mean = np.mean([np.tensordot(share, own, 1) for own in start(several)[1]], axis=0)
     return LabelLaw(replicate, start, len(points), PSEUDO_COUNTS * mean)
 
 
 def _given_replicates(predictive: xr.DataArray, kept: np.ndarray, points: list[dict[str, int]]) -> Replicate:
     """Return replicates that the tree has, of the answers that are checked."""
 
-    def replicate(draws: Sequence[int], _: np.random.Generator) -> np.ndarray:
+    def replicate(draws: range, _: np.random.Generator) -> np.ndarray:
         return np.stack([predictive.isel(points[draw]).to_numpy()[kept] for draw in draws]).astype(np.int64)
 
     return replicate
 
 
 def _law_of_confusion(
-    posterior: xr.Dataset,
-    answers: Answers,
-    raters: np.ndarray,
-    points: list[dict[str, int]],
-    start: Callable[[int], tuple[np.ndarray, np.ndarray]],
+    posterior: xr.Dataset, answers: Answers, raters: np.ndarray, points: list[dict[str, int]], start: Start
 ) -> Replicate:
     """Return replicates by prevalence and confusion matrices, or the guesses of groups; the truth of gold items is known."""
     if OF_ITEMS & set(posterior.data_vars):
@@ -314,11 +311,13 @@ def _law_of_confusion(
     elif "subtype_confusion" in posterior:
         given_truth = _subtype_law(posterior, answers, raters, points)
 
-    def replicate(draws: Sequence[int], rng: np.random.Generator) -> np.ndarray:
-        return np.stack([of_draw(draw, rng) for draw in draws])
+    def replicate(draws: range, rng: np.random.Generator) -> np.ndarray:
+        laws = zip(draws, *start(draws), strict=True)
+        return np.stack([of_draw(draw, prevalence, matrices, rng) for draw, prevalence, matrices in laws])
 
-    def of_draw(draw: int, rng: np.random.Generator) -> np.ndarray:
-        prevalence, confusion = start(draw)
+    def of_draw(
+        draw: int, prevalence: np.ndarray, confusion: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
         truth = _drawn_by(prevalence[None], np.zeros(answers.shape[0], np.int64), rng)
         truth = np.where(answers.gold < 0, truth, answers.gold)
         if given_truth is not None:
@@ -362,7 +361,7 @@ def _start_of(
     places: tuple[np.ndarray, np.ndarray, np.ndarray],
     points: list[dict[str, int]],
     rng: np.random.Generator,
-) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
+) -> Start:
     """Return prevalence and confusion matrices (rater, category, answer) as a function of the draw.
 
     By the posterior, or else drawn given the labels that the raters gave to items of each category, by the plausibility.
@@ -376,10 +375,11 @@ def _start_of(
         confusion = confusion.isel(rater=places[2])
     matrices = confusion.to_numpy().reshape(len(points), -1, *confusion.shape[-2:])
 
-    @lru_cache(maxsize=2)
-    def start(draw: int) -> tuple[np.ndarray, np.ndarray]:
-        law = _normalised(matrices[draw])
-        return _normalised(prevalence[draw]), np.broadcast_to(law, (answers.shape[1], *law.shape[1:]))
+    @lru_cache(maxsize=1)
+    def start(draws: range) -> tuple[np.ndarray, np.ndarray]:
+        law = _normalised(matrices[draws.start : draws.stop])
+        shape = len(draws), answers.shape[1], *law.shape[2:]
+        return _normalised(prevalence[draws.start : draws.stop]), np.broadcast_to(law, shape)
 
     return start
 
@@ -390,14 +390,18 @@ def _drawn_from_plausibility(
     items: np.ndarray,
     points: list[dict[str, int]],
     rng: np.random.Generator,
-) -> Callable[[int], tuple[np.ndarray, np.ndarray]]:
+) -> Start:
     """Return draws of prevalence and matrices given the plausibility of each draw, from Dirichlet laws."""
     _, raters, n = answers.shape
     seed = int(rng.integers(2**62))
     draws = plausibility.transpose(*SAMPLE, "item", "category")
 
-    @lru_cache(maxsize=2)
-    def start(draw: int) -> tuple[np.ndarray, np.ndarray]:
+    @lru_cache(maxsize=1)
+    def start(draws: range) -> tuple[np.ndarray, np.ndarray]:
+        prevalence, law = zip(*map(of_draw, draws), strict=True)
+        return np.stack(prevalence), np.stack(law)
+
+    def of_draw(draw: int) -> tuple[np.ndarray, np.ndarray]:
         own = np.random.default_rng([seed, draw])
         weight = draws.isel(points[draw]).isel(item=items).to_numpy().astype(float)
         counts = np.zeros((raters, n, n))

@@ -14,7 +14,7 @@ All tables have the answers of the same raters to the same items, and several ar
 Sums over the pairs of answers to an item are half the square of the sum, less the sum of the squares.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ class Numbers(NamedTuple):
 
 def numbers_of_replicates(answers: Answers, law: LabelLaw, start: int, rng: np.random.Generator) -> Numbers:
     """Return the numbers of the observed table, whose fit begins at the draw `start`, and of a replicate at each draw."""
-    found = [numbers_of(answers, answers.label[None], law, [start])]
+    found = [numbers_of(answers, answers.label[None], law, range(start, start + 1))]
     found += [numbers_of(answers, law.replicate(own, rng), law, own) for own in _blocks(answers, law.draws)]
     return Numbers(*(np.concatenate(own) for own in zip(*found, strict=True)))
 
@@ -62,11 +62,10 @@ def _blocks(answers: Answers, draws: int) -> Iterator[range]:
         yield range(first, min(first + size, draws))
 
 
-def numbers_of(answers: Answers, label: np.ndarray, law: LabelLaw, draws: Sequence[int]) -> Numbers:
+def numbers_of(answers: Answers, label: np.ndarray, law: LabelLaw, draws: range) -> Numbers:
     """Return the numbers of tables of labels (table, answer), the fit of each of which begins at a draw."""
     (items, raters, n), tables = answers.shape, len(label)
-    start = [np.stack(own) for own in zip(*map(law.start, draws), strict=True)]
-    weight, free, table = _fit(answers, label, (start[0], start[1]), law.prior)
+    weight, free, table = _fit(answers, label, law.start(draws), law.prior)
     counts = _counts(answers.item, label, items, n)
     different = _sums(counts > 0)[:, answers.several]
     known = np.flatnonzero(answers.gold >= 0)

@@ -166,9 +166,9 @@ def test_numbers_of_a_table_are_those_of_loops():
     label = np.array([2, 1, 1, 0, 2, 0, 0, 0, 2, 2, 1, 0, 1, 1, 0, 2])
     gold = np.array([0, -1, 0, -1, 2, 1, 2])
     answers = Answers(item, rater, label, gold, np.arange(4), np.array([*"abc"]), np.zeros(4, int), [""])
-    start = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), (4, 3))
-    law = SimpleNamespace(start=lambda draw: start, prior=np.eye(3) + 0.2)
-    found = Numbers(*(own[0] for own in numbers_of(answers, label[None], law, [0])))
+    begins = rng.dirichlet(np.ones(3), 1), rng.dirichlet(np.ones(3), (1, 4, 3))
+    law = SimpleNamespace(start=lambda draws: begins, prior=np.eye(3) + 0.2)
+    found = Numbers(*(own[0] for own in numbers_of(answers, label[None], law, range(1))))
     given = [label[item == i].tolist() for i in range(7)]
     several = [own for own in given if len(own) > 1]
     assert found.distinct == pytest.approx(np.mean([len({*own}) for own in several]))
@@ -181,7 +181,6 @@ def test_numbers_of_a_table_are_those_of_loops():
     np.testing.assert_array_equal(found.labels, counts)
     np.testing.assert_allclose(found.agreement, [np.mean(own) for own in shares])
     # gold gives the matrices, and is not used for the item itself
-    begins = start[0][None], start[1][None]
     (free,), (table,) = label_numbers._fit(answers, label[None], begins, law.prior)[1:]
     truth = np.where(gold < 0, 0, gold)
     assert (free[np.arange(7), truth] < 1).all()
@@ -336,7 +335,7 @@ def test_matrices_given_the_plausibility_shrink_to_that_of_all_raters():
     plausibility = xr.DataArray(np.eye(2)[truth][None, None], dims=("chain", "draw", "item", "category"))
     points, rng = [{"chain": 0, "draw": 0}] * 600, np.random.default_rng(1)
     start = _drawn_from_plausibility(plausibility, answers, np.arange(6), points, rng)
-    prevalence, law = (np.array(own) for own in zip(*(start(draw) for draw in range(600)), strict=True))
+    prevalence, law = start(range(600))
     pooled = np.array([[2.5, 1.5], [1.5, 2.5]]) / 4  # with one pseudo-count in all for each true category
     counts = np.array([[[2, 1], [0, 2]], [[0, 0], [1, 0]]])
 
