@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -51,16 +51,21 @@ def simulated(categories: int, answers: int, ability: float, items: int, seed: i
     return pd.DataFrame(columns).astype(str)
 
 
-def fitted(table: pd.DataFrame, known: np.ndarray | None, seed: int) -> tuple[xr.DataTree, Any, np.ndarray]:
-    """Sample `correlated_votes`, told the truth of the `known` items; return tree, model and the truth (item,)."""
+def labels_and_truth(table: pd.DataFrame, known: np.ndarray | None) -> tuple[Any, np.ndarray]:
+    """Return labels, told the truth of the `known` items, and the truth (item,)."""
     items: Any = () if known is None else known
     told = table["gold"].where(table["item"].isin(items), "")
     categories = sorted({*table["label"], *table["gold"].dropna()})
     labels = models.Labels.from_table(table.assign(gold=told), gold="gold", categories=categories)
-    model = models.correlated_votes(labels)
     truth = table.drop_duplicates("item").set_index("item")["gold"].reindex(labels.items)
-    codes = pd.Categorical(truth, categories).codes.astype(int)
-    return inference.sample(model, random_seed=seed, **OPTIONS), model, codes
+    return labels, pd.Categorical(truth, categories).codes.astype(int)
+
+
+def fitted(table: pd.DataFrame, known: np.ndarray | None, seed: int) -> tuple[xr.DataTree, Any, np.ndarray]:
+    """Sample `correlated_votes`, told the truth of the `known` items; return tree, model and the truth (item,)."""
+    labels, truth = labels_and_truth(table, known)
+    model = models.correlated_votes(labels)
+    return inference.sample(model, random_seed=seed, **OPTIONS), model, truth
 
 
 def claim(p: np.ndarray, truth: np.ndarray) -> dict[str, float]:
@@ -227,36 +232,58 @@ def crowd(errors: str, shape: tuple[int, int, float], seed: int, items: int = 60
     return models.Labels.from_table(table, categories=range(n)), truth
 
 
-def claims_of_crowd(labels: Any, truth: np.ndarray, seed: int) -> dict[str, dict[str, float]]:
-    """Return the claims by road, with parameters at the posterior mode and draws of the correlation."""
-    item, rater, label = vote_correlation.expand_answers(labels)
-    n, raters = len(labels.categories), len(labels.raters)
-    start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
-    codes = vote_correlation.answer_codes(rater, label, n)
-    answers = vote_correlation.Answers(start, codes, np.full(len(labels.items), -1))
-    beta = np.broadcast_to(confusion_concentrations(n), (raters, n, n)).astype(float)
-    prior = np.ones(n), beta.transpose(0, 2, 1).reshape(-1, n)
-    found = vote_correlation._fitted(answers, raters, prior)
-    rng = np.random.default_rng(seed)
-    simulated = vote_correlation._of_independent_raters(answers, found, prior, rng)
-    no_gold = np.zeros(len(vote_correlation.GRID) + 1)
+class Mode(NamedTuple):
+    """Dawid-Skene at its posterior mode, with residual correlations: its own, and that of independent raters."""
 
-    def powers(expected: tuple[float, float]) -> np.ndarray:
-        own = vote_correlation._beta_of((found.residual, found.error), expected, no_gold, 0)
-        return effective_power(np.diff(start), rng.beta(own.a, own.b, (60, 1)))[..., None]
+    fitted: Any
+    independent: tuple[float, float]
+    votes: np.ndarray  # number of answers (item,)
 
-    def plausibility(of_prevalence: Any, of_likelihood: Any) -> np.ndarray:
-        log_p = of_prevalence * found.log_prevalence + of_likelihood * found.log_p
+    @classmethod
+    def of(cls, labels: Any, rng: np.random.Generator) -> "Mode":
+        """Return the mode of labels without gold."""
+        item, rater, label = vote_correlation.expand_answers(labels)
+        n, raters = len(labels.categories), len(labels.raters)
+        start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
+        codes = vote_correlation.answer_codes(rater, label, n)
+        answers = vote_correlation.Answers(start, codes, np.full(len(labels.items), -1))
+        beta = np.broadcast_to(confusion_concentrations(n), (raters, n, n)).astype(float)
+        prior = np.ones(n), beta.transpose(0, 2, 1).reshape(-1, n)
+        fitted = vote_correlation._fitted(answers, raters, prior)
+        simulated = vote_correlation._of_independent_raters(answers, fitted, prior, rng)
+        return cls(fitted, simulated, np.diff(start))
+
+    def evidence(self, independent: tuple[float, float]) -> Any:
+        """Return what the residuals say of the correlation, compared with those of independent raters."""
+        no_gold = np.zeros(len(vote_correlation.GRID) + 1)
+        own = self.fitted.residual, self.fitted.error
+        return vote_correlation._beta_of(own, independent, no_gold, 0)
+
+    def powers(
+        self, independent: tuple[float, float], rng: np.random.Generator, draws: int = 60
+    ) -> np.ndarray:
+        """Return the power of the answers to an item by draws of the correlation (draw, item, 1)."""
+        own = self.evidence(independent)
+        return effective_power(self.votes, rng.beta(own.a, own.b, (draws, 1)))[..., None]
+
+    def plausibility(self, of_prevalence: Any, of_likelihood: Any) -> np.ndarray:
+        """Return the plausibilities (draw, item, category) with powers of prevalence and likelihood."""
+        log_p = of_prevalence * self.fitted.log_prevalence + of_likelihood * self.fitted.log_p
         p = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
         return p / p.sum(axis=-1, keepdims=True)
 
-    constant, replicated = powers(CONSTANT), powers(simulated)
+
+def claims_of_crowd(labels: Any, truth: np.ndarray, seed: int) -> dict[str, dict[str, float]]:
+    """Return the claims by road, with parameters at the posterior mode and draws of the correlation."""
+    rng = np.random.default_rng(seed)
+    mode = Mode.of(labels, rng)
+    constant, replicated = mode.powers(CONSTANT, rng), mode.powers(mode.independent, rng)
     by_road = {
-        "dawid_skene": plausibility(1, 1)[None],
-        "power of the likelihood, a constant": plausibility(1, constant),
-        "power of the likelihood, replicates": plausibility(1, replicated),
-        "power of both, a constant": plausibility(constant, constant),
-        "correlated_votes": plausibility(replicated, replicated),
+        "dawid_skene": mode.plausibility(1, 1)[None],
+        "power of the likelihood, a constant": mode.plausibility(1, constant),
+        "power of the likelihood, replicates": mode.plausibility(1, replicated),
+        "power of both, a constant": mode.plausibility(constant, constant),
+        "correlated_votes": mode.plausibility(replicated, replicated),
     }
     return {road: claim(p, truth) for road, p in by_road.items()}
 
@@ -286,10 +313,67 @@ def _by_road(names: tuple[str, str], found: Mapping[str, list[dict[str, float]]]
         row(*names, road, *map(float, means))
 
 
+# --- Another prior probability of raters who err independently ---
+
+PROBABILITIES = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
+FEW = 5  # answers to an item that are left of public sets
+
+
+def prior_probabilities() -> None:
+    """Print claims at the posterior mode by the prior probability of independent raters."""
+    row(
+        "prior probability",
+        "studies",
+        "gap",
+        "lowest gap",
+        "mean of abs(gap)",
+        "log loss",
+        "intervals that cover",
+    )
+    row(*["---"] * 7)
+    rng = np.random.default_rng(1)
+    tables = {
+        "independent, 2 categories, 10 answers, 300 items": [
+            simulated(2, 10, 0.75, 300, s) for s in range(32)
+        ],
+        "independent, 2 categories, 10 answers, 1000 items": [
+            simulated(2, 10, 0.75, 1000, s) for s in range(16)
+        ],
+        "public": [answers_of(name) for name in SETS],
+        f"public, {FEW} answers to an item": [_few_answers(answers_of(name)) for name in SETS],
+    }
+    studies = {name: [labels_and_truth(own, None) for own in these] for name, these in tables.items()}
+    studies["crowds"] = [crowd(errors, shape, 1) for errors in ERRORS for shape in SHAPES]
+    modes = {name: [(Mode.of(data, rng), truth) for data, truth in own] for name, own in studies.items()}
+    before = vote_correlation.INDEPENDENT
+    for vote_correlation.INDEPENDENT in PROBABILITIES:
+        for name, own in modes.items():
+            claims = []
+            for mode, truth in own:
+                power = mode.powers(mode.independent, np.random.default_rng(1), draws=200)
+                claims.append(claim(mode.plausibility(power, power), truth))
+            of = {key: np.array([study[key] for study in claims]) for key in claims[0]}
+            gap = of["gap"]
+            figures = gap.mean(), gap.min(), np.abs(gap).mean(), of["log loss"].mean()
+            row(
+                vote_correlation.INDEPENDENT,
+                name,
+                *map(float, figures),
+                f"{of['covers'].sum():.0f} of {len(gap)}",
+            )
+    vote_correlation.INDEPENDENT = before
+
+
+def _few_answers(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a few answers to each item, chosen at random."""
+    return table.sample(frac=1, random_state=1).groupby("item", sort=False).head(FEW)
+
+
 PARTS: Mapping[str, Callable[[], None]] = {
     "public": public_sets,
     "independent": independent_raters,
     "crowds": crowds,
+    "prior": prior_probabilities,
 }
 
 if __name__ == "__main__":
