@@ -300,6 +300,19 @@ def scores_with_shared_bias(data: Any, groups: str = "abaab") -> pm.Model:
     return models.hierarchical_scores(data, mean=0.0, spread=1.0, groups=list(groups), independent="a")
 
 
+def guesses_with_random_shares(data: Any, size: float = 16.0) -> pm.Model:
+    """Shared guesses whose shares follow a Beta law of random mean and size, which hardly ever rounds one to 0 or 1.
+
+    By the law of ``shared_concentration="learned"`` some prior draws are 1 in double precision, where NUTS cannot start.
+    """
+    with pm.Model() as model:
+        mean: Any = pm.Beta("shared_mean", 4.0, 4.0)
+        total: Any = pm.Gamma("shared_size", size, 2.0)
+        pair = mean * total, (1 - mean) * total
+        models.shared_guess(data, "kind", "person", prevalence_concentration=2.0, shared_concentration=pair)
+    return model
+
+
 def _by_nuts(
     model: str,
     option: str,
@@ -404,6 +417,14 @@ STUDIES: Mapping[str, Study] = {
             of_places("quality"),
         ),
         _predicted_rankings(4, "predictions of 3 items"),
+        _by_nuts(
+            "shared_guess",
+            "random_shares",
+            "12 items, 2 people and 2 families of 2 judges, 4 answers an item, 2 categories, random mean and size of the shares",
+            lambda: designs.grouped_labels(2, 12),
+            guesses_with_random_shares,
+            of_guesses,
+        ),
         _by_nuts(
             "bradley_terry",
             "taste",

@@ -236,6 +236,8 @@ OF_GUESSES = (
     Twin("told another prior of the shares", "shared_guess", "gibbs", "calibration",
          told=lambda: models.shared_guess(
              designs.grouped_labels(2, 12), "kind", "person", prevalence_concentration=2.0, shared_concentration=(3.5, 1.5))),
+    Twin("told a larger size of the law of the shares", "shared_guess_with_random_shares", "nuts", "calibration",
+         told=lambda: studies.guesses_with_random_shares(designs.grouped_labels(2, 12), 32.0)),
 )  # fmt: skip
 
 FEATURED = "dawid_skene_with_features"

@@ -85,8 +85,9 @@ def correlated_votes(
     -------
     pymc.Model
         Variables of the table; the log likelihood of ``observed_label`` is pointwise by item, at power one. With
-        "public" the constants ``residual_correlation``, its standard error ``residual_correlation_error`` and
-        ``independent_probability``, the posterior probability of independent raters, too.
+        "public" the constants ``residual_correlation`` with its standard error ``residual_correlation_error``, these two
+        of simulated independent raters (``expected_...``), and ``independent_probability``, the posterior probability of
+        independent raters, too.
 
     Raises
     ------
@@ -155,6 +156,8 @@ def _register_evidence(found: CorrelationEvidence) -> None:
     """Register what the study says of the correlation, for reports."""
     pm.Data("residual_correlation", found.residual)
     pm.Data("residual_correlation_error", found.error)
+    pm.Data("expected_residual_correlation", found.expected)
+    pm.Data("expected_residual_correlation_error", found.expected_error)
     pm.Data("independent_probability", found.independent)
 
 

@@ -30,6 +30,8 @@ class CorrelationEvidence(NamedTuple):
     b: float
     residual: float  # mean correlation of the residuals of two answers to an item; NaN without pairs
     error: float  # its standard error
+    expected: float  # the same of independent raters, mean over replicates of the study; NaN without pairs
+    expected_error: float  # its standard error, of scatter that the error over items leaves out
     independent: float  # posterior probability that the raters err independently
     gold_items: int
 
@@ -201,5 +203,5 @@ def _beta_of(
     variance = w @ (values - mean) ** 2
     total = max(mean * (1 - mean) / variance - 1, 0.1)
     return CorrelationEvidence(
-        float(mean * total), float((1 - mean) * total), r, error, float(w[0]), gold_items
+        float(mean * total), float((1 - mean) * total), r, error, *expected, float(w[0]), gold_items
     )

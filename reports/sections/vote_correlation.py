@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from ...models import Labels, catalog
+from ...models.labels.vote_correlation import INDEPENDENT
 from ..page import mean_with_ends
 from ..wording import interval, with_interval
 from .certainty import best_guess_scores
@@ -15,7 +16,13 @@ CORRELATION = "vote_correlation"
 # by dawid_skene, of 14 public studies with known truth: mean certainty, and share of the items that was right
 STUDIES, CLAIMED, RIGHT = 14, 0.96, 0.87
 ENOUGH_GOLD = 50  # gold items with which the mean of |claimed - right| of public studies is .02
-LOOK_INDEPENDENT = 0.15  # probability of independent raters; before the residuals are seen it is 1/16
+LOOK_INDEPENDENT = 0.15  # probability of independent raters from which they look so
+WITHIN_90 = 1.645  # standard deviations of a normal law on each side
+EXPECTED = (
+    "residual_correlation_error",
+    "expected_residual_correlation",
+    "expected_residual_correlation_error",
+)
 
 
 def independence_in_words(tree: xr.DataTree, data: Labels, seed: int) -> tuple[str, dict[str, Any]]:
@@ -65,7 +72,7 @@ def _facts(tree: xr.DataTree, data: Labels, seed: int) -> dict[str, Any]:
     votes = n / (1 + (n - 1) * drawn)
     constants = tree["constant_data"].to_dataset() if "constant_data" in tree.children else xr.Dataset()
     told: dict[str, Any] = {"source": "public" if "independent_probability" in constants else "given"}
-    for name in ("residual_correlation", "residual_correlation_error", "independent_probability"):
+    for name in ("residual_correlation", *EXPECTED, "independent_probability"):
         if name in constants:
             number = float(constants[name])
             told[name] = number if np.isfinite(number) else None
@@ -75,6 +82,7 @@ def _facts(tree: xr.DataTree, data: Labels, seed: int) -> dict[str, Any]:
         **told,
         "gold_items": int((data.gold >= 0).sum()),
         "answers": n,
+        "answers_differ": bool(np.ptp(counts[counts > 0])),
         "effective_answers": mean_with_ends(votes),
         "independent": {name: claim[name] for name in ("mean", "lower", "upper")},
     }
@@ -96,17 +104,30 @@ def _words(facts: dict[str, Any]) -> str:
     own, claim = facts["effective_answers"], facts["independent"]
     n = facts["answers"]
     rho = with_interval(facts["mean"], facts["lower"], facts["upper"], 2)
+    answers = (
+        f"The {n:,} answers of a typical item" if facts["answers_differ"] else f"{n:,} answers to an item"
+    )
     votes = (
-        f"{n:,} answers to an item count as {own['mean']:.1f} ({interval(own['lower'], own['upper'], 1)}) independent ones, with "
+        f"{answers} count as {own['mean']:.1f} ({interval(own['lower'], own['upper'], 1)}) independent ones, with "
         f"a correlation of {rho}"
     )
     if n == 1:
         votes = "A typical item has one answer, which no other shares errors with"
     would = with_interval(claim["mean"], claim["lower"], claim["upper"])
-    return (
-        f"{votes}, {_source(facts)}. With raters who err independently it would be {would}: on {STUDIES} public studies with "
-        f"known truth that claim was {CLAIMED:.2f} and {RIGHT:.2f} was right."
-    )
+    studies = f"{STUDIES} public studies with known truth"
+    sure = facts.get("independent_probability")
+    if sure is not None and sure > LOOK_INDEPENDENT:
+        outside = (
+            f"These raters look independent, with probability {sure:.2f} ({INDEPENDENT:.2f} before their answers are seen). If they "
+            f"are, it is {would}; on {studies}, none of which has such raters, that claim was {CLAIMED:.2f} and {RIGHT:.2f} "
+            "was right."
+        )
+    else:
+        outside = (
+            f"With raters who err independently it would be {would}: on {studies} that claim was {CLAIMED:.2f} and "
+            f"{RIGHT:.2f} was right."
+        )
+    return f"{votes}, {_source(facts)}. {outside}"
 
 
 def _source(facts: dict[str, Any]) -> str:
@@ -114,9 +135,20 @@ def _source(facts: dict[str, Any]) -> str:
     if facts["source"] == "given":
         return "by the given prior of their correlation"
     r = facts.get("residual_correlation")
-    own = "" if r is None else f" and by what the errors of these raters share (residual correlation {r:.3f})"
-    if r is not None and facts["independent_probability"] > LOOK_INDEPENDENT:
-        own += ", who look independent"
+    own = (
+        ""
+        if r is None
+        else f" and by what the errors of these raters share (residual correlation {r:.3f}{_of_independent(facts)})"
+    )
     if gold := facts["gold_items"]:
         return f"by what public studies are like, by {gold:,} gold items{own}"
     return f"by what public studies are like{own}; {ENOUGH_GOLD} gold items would tell"
+
+
+def _of_independent(facts: dict[str, Any]) -> str:
+    """Return the interval of the residual correlation of independent raters in words, "" if a tree does not say it."""
+    error, expected, expected_error = map(facts.get, EXPECTED)
+    if error is None or expected is None or expected_error is None:
+        return ""
+    half = WITHIN_90 * np.hypot(error, expected_error)
+    return f"; independent raters would have {interval(expected - half, expected + half, 3)}"

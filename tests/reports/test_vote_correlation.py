@@ -63,7 +63,18 @@ def test_gold_and_a_given_prior_are_the_source_that_is_said():
 
 def test_raters_who_look_independent_are_said_to():
     words, facts, _ = words_of(table_of(0.0))
-    assert facts["independent_probability"] > 0.15 and "who look independent" in words
+    sure = facts["independent_probability"]
+    assert sure > 0.15 and f"These raters look independent, with probability {sure:.2f} (0.06 before" in words
+    assert "independent raters would have -0." in words
+    assert abs(facts["residual_correlation"] - facts["expected_residual_correlation"]) < 0.03
+
+
+def test_answers_that_differ_in_number_are_those_of_a_typical_item():
+    labels = table_of(0.2)
+    table = labels.to_table()
+    fewer = {name: np.asarray(table[name])[5:] for name in ("item", "rater", "label")}
+    words = words_of(models.Labels.from_table(fewer))[0]
+    assert words.startswith("The 10 answers of a typical item count as ")
 
 
 @pytest.mark.parametrize(
