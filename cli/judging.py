@@ -100,11 +100,13 @@ def _sections(
         "raters": judging.scored(raters, predicted, seed),
     }
     checks = judging.checks_section(joint, panel, seed)
-    doubts = ["Do not rely on the accuracies against the truth: a check of the model fails."] * checks.alarm
+    doubts = [
+        "Do not rely on the accuracies against the truth, nor on who is worth what: a check of the model fails."
+    ] * checks.alarm
     if asked.limit is not None:
         doubts += judging.below_in_words(found["truth"], asked.limit)
     return [
-        judging.quality_section(joint, panel),
+        judging.quality_section(joint, panel, doubtful=checks.alarm),
         checks,
         judging.accuracy_section(found),
         *judging.added_sections(panel, found["truth"], trees.get("people and classifiers"), seed),

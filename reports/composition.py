@@ -499,11 +499,9 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         )
     sections = []
     if study.predicted is not None:
-        sections += [
-            *metric_sections(study.predicted, found),
-            *_against_truth(study, found),
-            *equivalence_part(study),
-        ]
+        against = _against_truth(study, found)
+        further = next((own.title for own in against if own.rows), "")
+        sections += [*metric_sections(study.predicted, found, further), *against, *equivalence_part(study)]
     sections += [
         Section("Data", said, key="data", facts=counts),
         model_section(study.settings, tree),

@@ -11,10 +11,11 @@ import xarray as xr
 from ... import evaluation
 from ...evaluation.truth.plausibility import of_rankings
 from ...evaluation.uncertainty.questions import OPEN
+from ...models import catalog
 from ..page import Row, Section
 from ..wording import with_interval
 from .metrics import difference_sentence, metric_rows, order_of, pair_rows, question_of_all
-from .model_fit import allows_for_shared_errors
+from .model_fit import WEAK, allows_for_shared_errors
 
 KEY = "metrics.truth"
 FIGURES = ("mean", "lower", "upper")
@@ -60,8 +61,7 @@ def against_truth_section(
     text = (
         f"How good the classifiers are against the {truth}, by a second posterior of the same model that has seen {seen}. "
         f"{OPEN.capitalize()}, by the posterior of the raters alone, is lower for a good classifier, since raters err: it is no "
-        "accuracy. The former leans on the model, which believes that classifiers err independently of people. "
-        f"{doubt}"
+        f"accuracy. The former leans on the model, which believes that classifiers {_belief(checked)}. {doubt}"
     )
     if unconverged:
         text += f" Do not rely on it, the sampler of the second posterior has not converged. {unconverged}"
@@ -118,6 +118,18 @@ def _figure(row: Row) -> str:
     return with_interval(*(row[name] for name in FIGURES))
 
 
+def _belief(tree: xr.DataTree) -> str:
+    """Return what the model of a posterior believes of the errors of classifiers and people."""
+    name = str(tree.attrs.get("model"))
+    if name == "correlated_votes":
+        return "share errors with people as much as people do with each other"
+    if name == "shared_guess":
+        return "and people err independently, but for the groups that share a guess"
+    if name in catalog and catalog[name].averages_hard_items:
+        return "err independently of people, except that some items are hard for all"
+    return "err independently of people"
+
+
 def _fit_in_words(checked: xr.DataTree, seed: int) -> tuple[bool | None, bool, str]:
     """Return whether the posterior of raters and classifiers fits (None: not checked), whether that spoils it, and a sentence."""
     try:
@@ -125,7 +137,7 @@ def _fit_in_words(checked: xr.DataTree, seed: int) -> tuple[bool | None, bool, s
     except evaluation.EvaluationError as missing:
         return None, False, f"That is not checked: {str(missing).replace('model_checks: ', '')}."
     if found.attrs["fits"]:
-        return True, False, "No check of it fails."
+        return True, False, f"No check of it fails; {WEAK}."
     sentences = " ".join(found.attrs["sentences"])
     if allows_for_shared_errors(checked, found):
         return (

@@ -20,6 +20,7 @@ from ...models import Labels
 from ..page import Section, interval_columns
 from ..wording import first_names, interval, with_interval
 from .labels import worth_figures, worth_rows
+from .model_fit import WEAK
 
 PERSON, JUDGE, CLASSIFIER = ROLES = "person", "judge", "classifier"
 METRIC = evaluation.top_k_accuracy(1)
@@ -100,8 +101,8 @@ class Panel:
 # --- Who is worth what ---
 
 
-def quality_section(tree: xr.DataTree, panel: Panel) -> Section:
-    """Return the section on accuracy and worth of each rater, by the posterior of all."""
+def quality_section(tree: xr.DataTree, panel: Panel, *, doubtful: bool = False) -> Section:
+    """Return the section on accuracy and worth of each rater, by the posterior of all; `doubtful`: a check of it fails."""
     labels = panel.labels
     found = evaluation.rater_worth(tree, panel.kind, panel.people)
     worth = {row["rater"]: row for row in worth_rows(found, "worth", "censored", "rater")}
@@ -125,6 +126,10 @@ def quality_section(tree: xr.DataTree, panel: Panel) -> Section:
         "the information about the truth of one answer of this rater. Intervals hold 90 %; all by one posterior of people, "
         "judges and classifiers."
     )
+    if tree.attrs.get("model") == "correlated_votes":
+        text += " They take raters to err independently: what is said below allows for errors that they share, and may differ."
+    if doubtful:
+        text = f"Do not rely on these figures: a check of the model fails, see below. {text}"
     n_people = len(panel.names(PERSON))
     many = n_people > FEW_PEOPLE
     if many:
@@ -137,6 +142,7 @@ def quality_section(tree: xr.DataTree, panel: Panel) -> Section:
         rows=[rows[k] for k in order],
         file="judge_raters",
         key="raters",
+        alarm=doubtful,
         shown=[shown[k] for k in order if k not in left_out],
     )
 
@@ -157,7 +163,9 @@ def checks_section(tree: xr.DataTree, panel: Panel, seed: int) -> Section:
     facts: dict[str, Any] = {"model": model, "fits": fits, "sentences": sentences, "failed": failed}
     facts["shares_errors"] = any("residual correlation" in name or name == SHARE for name in failed)
     text = " ".join(sentences)
-    if not fits:
+    if fits:
+        text += f" That is no proof that nobody shares errors: {WEAK}."
+    else:
         text += f" {remedy_in_words(panel, model, shared=facts['shares_errors'])}"
     return Section("Who shares errors with whom", text, key="shared_errors", facts=facts, alarm=not fits)
 
@@ -265,9 +273,9 @@ def sensitivity_section(found: Mapping[str, xr.Dataset], checks: Mapping[str, bo
     )
     failed = [SENSITIVITY[key] for key, fits in checks.items() if not fits]
     if failed:
-        text += f" A check of the model fails for the row {first_names(failed)}."
+        text += f" A check of the model fails for the row{'s' * (len(failed) > 1)} {first_names(failed)}."
     if passed := [SENSITIVITY[key] for key, fits in checks.items() if fits]:
-        text += f" No check fails for the row {first_names(passed)}."
+        text += f" No check fails for the row{'s' * (len(passed) > 1)} {first_names(passed)}."
     given = {"file": "judge_sensitivity", "key": "sensitivity", "facts": {"fits": dict(checks)}}
     return Section("If judges and classifiers share errors", text, rows=rows, shown=shown, **given)
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ... import evaluation
 from ...evaluation import plots
 from ...evaluation.truth.plausibility import Plausibility, of_rankings
-from ...evaluation.uncertainty.questions import WITH_PREDICTIONS
+from ...evaluation.uncertainty.questions import OPEN, WITH_PREDICTIONS
 from ..metric_names import MetricError, metric_named
 from ..page import Row, Section, table_rows
 from ..study import Study
@@ -295,14 +295,21 @@ def _shown(row: Row) -> dict[str, Any]:
 
 
 def metrics_section(
-    found: Mapping[str, xr.Dataset], directions: Mapping[str, bool], figure: Figure, note: str
+    found: Mapping[str, xr.Dataset],
+    directions: Mapping[str, bool],
+    figure: Figure,
+    note: str,
+    question: str = "",
 ) -> Section:
-    """Section with the metrics of all classifiers; `directions`: whether larger is better, by metric; `note` ends the text."""
+    """Section with the metrics of all classifiers; `directions`: whether larger is better, by metric; `note` ends the text.
+
+    `question` is the sentence on the question that they answer, by default theirs.
+    """
     rows = metric_rows(found)
     smaller = [name for name, larger in directions.items() if not larger]
     way = f" Smaller is better for {', '.join(smaller)}, larger for the others." if smaller else ""
     text = (
-        f"{question_sentence(found)} "
+        f"{question or question_sentence(found)} "
         "Each metric is computed against the truth of every posterior draw. The 90 % interval covers both the uncertainty about "
         "the truth that the raters leave and the sampling of the items. ± is the standard deviation from either alone: more "
         f"raters make the first smaller, more items the second; the last column is the raters' part of the variance.{way}{note}"
@@ -352,14 +359,24 @@ def found_metrics(study: Study) -> dict[str, xr.Dataset]:
     return scored(study.tree, study.predicted, study.metrics, study.seed, points=points)
 
 
-def metric_sections(predicted: xr.DataArray, found: dict[str, xr.Dataset]) -> list[Section]:
-    """Return the section on metrics and, for several classifiers, their comparison by the first metric."""
+def metric_sections(
+    predicted: xr.DataArray, found: dict[str, xr.Dataset], further: str = ""
+) -> list[Section]:
+    """Return the section on metrics and, for several classifiers, their comparison by the first metric.
+
+    `further` is the title of a section that answers the other question, "" if there is none.
+    """
     directions = {name: metric_named(name).larger_is_better for name in found}
     drawn = dict(list(found.items())[:DRAWN])
     forest = plots.metric_intervals(drawn, backend="matplotlib")
     note = f" Note: {predicted.attrs['note']}." if "note" in predicted.attrs else ""
     note += f" {gold}" if (gold := note_on_all(found)) else ""
-    sections = [metrics_section(found, directions, forest, note)]
+    question = ""
+    if further:
+        question = (
+            f"The metrics are {OPEN}; {further[0].lower()}{further[1:]} they are in the section of that name."
+        )
+    sections = [metrics_section(found, directions, forest, note, question)]
     if predicted.sizes.get("classifier", 1) > 1:
         name = next(iter(found))
         duels = plots.comparison(found[name], label=name, backend="matplotlib")

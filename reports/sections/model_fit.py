@@ -19,6 +19,7 @@ TITLE, KEY = "Does the model fit?", "fit"
 FEWER = 0.9  # share of its raters up to which a group counts as fewer
 SAMPLE = ("chain", "draw")
 COLUMNS = ("observed", "lower", "upper", "tail_probability", "adjusted", "effect")
+WEAK = "by few answers to an item checks see only large shared errors"  # what a check that does not fail is worth
 
 
 def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None = None) -> list[Section]:

@@ -194,7 +194,7 @@ def test_a_judge_that_copies_the_classifier_is_not_relied_on(files, tmp_path):
     assert result.exit_code == 1
     for words in (
         "take them as one group that shares a guess: --model shared_guess",
-        "Do not rely on the accuracies against the truth: a check of the model fails.",
+        "Do not rely on the accuracies against the truth, nor on who is worth what: a check of the model fails.",
         "People answered all 150 items, so that no judge is needed",
     ):
         assert words in said(result), said(result)
