@@ -243,7 +243,7 @@ def rows(n: int) -> list[tuple[str, Callable[..., str], tuple[Any, ...], str]]:
         (
             "ranked items, 4 x 1,000 draws, keep='summary'",
             ranked_items,
-            (10_000, "summary"),
+            (2_000, "summary"),
             "4 core-hours, 20 GB",
         ),
         ("dermatology: files to report with predictions", dermatology, (), "50 CPU s, 1.5 GB, 120 MB"),

@@ -1,5 +1,6 @@
 """Prior sensitivity by power scaling, item by item."""
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -96,6 +97,25 @@ def prior_sensitivity(
     Kallioinen et al. (2024), Detecting and diagnosing prior and likelihood sensitivity with power-scaling,
     Statistics and Computing 34, 57, doi:10.1007/s11222-023-10366-5.
     """
+    return sensitivity_of(
+        tree, quantity, distance=distance, threshold=threshold, other=other, random_seed=random_seed
+    )
+
+
+def sensitivity_of(
+    tree: xr.DataTree,
+    quantity: xr.DataArray | None = None,
+    *,
+    distance: Distance | None = None,
+    threshold: float = 0.05,
+    other: OtherAs | None = None,
+    random_seed: int | np.random.Generator | None = None,
+    weighted: Sequence[str] = COMPONENTS,
+) -> xr.Dataset:
+    """Return the result of `prior_sensitivity`, with means at other powers and Pareto k of the `weighted` components alone.
+
+    The weights take most of the time, and slopes of the mean need none. Of the other components means and Pareto k are NaN.
+    """
     if distance is not None and distance not in get_args(Distance):
         raise EvaluationError(f"distance={distance!r}: expected one of {get_args(Distance)} or None")
     if not threshold > 0:
@@ -111,8 +131,8 @@ def prior_sensitivity(
         distance = "mean" if np.isin(values, (0, 1)).all() else "cjs"
     # a log prior with a tail of equal values was cut off when it was stored; a likelihood is bounded
     parts = [
-        _component(view, density, values, distance, tied)
-        for density, tied in ((prior, np.inf), (likelihood, -np.inf))
+        _component(view, density, values, distance, tied if component in weighted else None)
+        for component, density, tied in zip(COMPONENTS, (prior, likelihood), (np.inf, -np.inf), strict=True)
     ]
     found = xr.concat(parts, xr.DataArray(COMPONENTS, dims="component", name="component"))
     sensitivity = found["sensitivity"]
@@ -132,12 +152,20 @@ def prior_sensitivity(
 
 
 def _component(
-    view: Plausibility, density: np.ndarray, values: np.ndarray, distance: Distance, tied: float
+    view: Plausibility, density: np.ndarray, values: np.ndarray, distance: Distance, tied: float | None
 ) -> xr.Dataset:
-    """Return the effect on values (item, sample) of power scaling log densities; `tied` as in `pareto_smoothed`."""
-    relative_ess = relative_tail_ess(density)
-    scaled = [pareto_smoothed((alpha - 1) * density, relative_ess, tied=tied) for alpha in SCALED]
-    means = [np.einsum("is,is->i", weights, values) for weights, _ in scaled]
+    """Return the effect on values (item, sample) of power scaling log densities.
+
+    `tied` as in `pareto_smoothed`; None leaves out means at other powers and Pareto k.
+    """
+    none = np.full(len(values), np.nan)
+    means, k = [none, none], none
+    needs_weights = tied is not None or distance == "cjs"
+    relative_ess = relative_tail_ess(density) if needs_weights else none
+    if tied is not None:
+        scaled = [pareto_smoothed((alpha - 1) * density, relative_ess, tied=tied) for alpha in SCALED]
+        means = [np.einsum("is,is->i", weights, values) for weights, _ in scaled]
+        k = np.maximum(scaled[0][1], scaled[1][1])
     value, log_density = (array - array.mean(axis=1, keepdims=True) for array in (values, density))
     influence = np.log(2) * value * log_density
     gradient = influence.mean(axis=1)
@@ -148,7 +176,7 @@ def _component(
             "gradient": ("item", gradient),
             "gradient_mcse": ("item", _mcse(view.unstack(influence))),
             "mean": (("alpha", "item"), [means[0], values.mean(axis=1), means[1]]),
-            "pareto_k": ("item", np.maximum(scaled[0][1], scaled[1][1])),
+            "pareto_k": ("item", k),
         },
         {"item": view.items, "alpha": [SCALED[0], 1.0, SCALED[1]]},
     )

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ... import evaluation
 from ...evaluation import plots
+from ...evaluation.sensitivity.prior import sensitivity_of
 from ...evaluation.sensitivity.reweighting import FEWEST_DRAWS, MAX_PARETO_K, MODELS, ReweightingWarning
 from ...models import PartialRankings
 from ...models._prior_predictions import STRENGTH
@@ -291,9 +292,9 @@ def prior_part(
 ) -> Section:
     """Return the section on items sensitive to the prior, with the totals of `conclusions`, further quantities by item."""
     try:
-        certainty = evaluation.prior_sensitivity(tree, random_seed=seed)
-        totals = {
-            name: evaluation.prior_sensitivity(tree, quantity, distance="mean", random_seed=seed)
+        certainty = sensitivity_of(tree, random_seed=seed, weighted=("prior",))
+        totals = {  # slopes alone
+            name: sensitivity_of(tree, quantity, distance="mean", random_seed=seed, weighted=())
             for name, quantity in conclusions().items()
         }
     except evaluation.EvaluationError as missing:

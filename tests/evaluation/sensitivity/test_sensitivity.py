@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.sensitivity import densities as item_densities
-from raterzoo.evaluation.sensitivity.prior import _check_quantity, prior_sensitivity
+from raterzoo.evaluation.sensitivity.prior import _check_quantity, prior_sensitivity, sensitivity_of
 from raterzoo.evaluation.truth.plausibility import Plausibility
 from scipy.special import xlogy
 from scipy.stats import gamma
@@ -139,6 +139,17 @@ def test_default_quantity_is_the_certainty(tree):
     assert (found.attrs["distance"], found.attrs["prior_of"]) == ("mean", "plausibility")
     assert found["diagnosis"].dims == ("item",) and found["pareto_k"].max() < 0.7
     np.testing.assert_array_equal(found["item"], tree["posterior"]["item"])
+
+
+def test_slopes_need_no_weights(tree):
+    whole, slopes = prior_sensitivity(tree), sensitivity_of(tree, weighted=("likelihood",))
+    without = {"component": ["prior"]}
+    for name in ("mean", "pareto_k"):
+        xr.testing.assert_identical(
+            whole[name].sel(component="likelihood"), slopes[name].sel(component="likelihood")
+        )
+    assert np.isnan(slopes["pareto_k"].sel(without)).all() and not np.isnan(whole["pareto_k"]).any()
+    xr.testing.assert_identical(whole.drop_vars(["mean", "pareto_k"]), slopes.drop_vars(["mean", "pareto_k"]))
 
 
 def test_gradient_errors_cover(tree, counts):
