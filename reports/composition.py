@@ -160,8 +160,20 @@ def _worth_of_raters(section: Section) -> str:
     groups: Any = section.facts.get("groups", ())
     if groups:
         said = [f"{row['group']} {_worth_figure(row)}" for row in groups]
-        return f"In typical raters, one answer is on average worth: {first_names(said, 6, '; ')}."
+        together: Any = section.facts.get("together", {})
+        of_all = first_names([f"{name} {worth:.2f}" for name, worth in together.items()], 6, "; ")
+        more = (
+            f" One of each rater of a group, of whom some copy, is together worth: {of_all}."
+            if together
+            else ""
+        )
+        return f"In typical raters, one answer is on average worth: {first_names(said, 6, '; ')}.{more}"
     best, worst = section.rows[0], section.rows[-1]
+    if float(best["information_lower"]) < float(worst["information_upper"]):
+        return (
+            "What the answers of single raters are worth is not told apart by these data: in typical raters, "
+            f"{_worth_figure(worst)} of rater {worst['rater']} to {_worth_figure(best)} of {best['rater']}."
+        )
     return (
         f"One answer of rater {best['rater']}, the most informative, is worth {_worth_figure(best)} typical raters; one of "
         f"{worst['rater']}, the least informative, {_worth_figure(worst)}."

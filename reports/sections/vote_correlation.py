@@ -16,6 +16,7 @@ CORRELATION = "vote_correlation"
 # by dawid_skene, of 14 public studies with known truth: mean certainty, and share of the items that was right
 STUDIES, CLAIMED, RIGHT = 14, 0.96, 0.87
 ENOUGH_GOLD = 50  # gold items with which the mean of |claimed - right| of public studies is .02
+OF_KINDS = "ebcc"  # its raters are independent given the kind of an item; on public sets it is as sure as dawid_skene
 LOOK_INDEPENDENT = 0.15  # probability of independent raters from which they look so
 WITHIN_90 = 1.645  # standard deviations of a normal law on each side
 EXPECTED = (
@@ -34,10 +35,11 @@ def independence_in_words(tree: xr.DataTree, data: Labels, seed: int) -> tuple[s
     if CORRELATION in tree["posterior"]:
         facts = _facts(tree, data, seed)
         return f"{_words(facts)}{groups}", {"correlation": facts}
-    if not catalog[str(tree.attrs["model"])].independent_raters:
+    model = str(tree.attrs["model"])
+    if not catalog[model].independent_raters and model != OF_KINDS:
         return "", {}
     outside = {"studies": STUDIES, "claimed": CLAIMED, "right": RIGHT}
-    return f"{outside_view(str(tree.attrs['model']))}{groups}", {"public_studies": outside}
+    return f"{outside_view(model)}{groups}", {"public_studies": outside}
 
 
 def groups_in_words(data: Labels) -> str:
@@ -58,8 +60,11 @@ def groups_in_words(data: Labels) -> str:
 def outside_view(model: str) -> str:
     """Return a sentence on how far the claims of models of independent raters were true on public studies."""
     which = "this model" if model == "dawid_skene" else "dawid_skene, which believes the same,"
+    if model == OF_KINDS:
+        which = "dawid_skene, as sure as it,"
+    given = "given the kind of the item" if model == OF_KINDS else "of each other"
     return (
-        f"The model believes that raters err independently of each other: on {STUDIES} public studies with known truth {which} "
+        f"The model believes that raters err independently {given}: on {STUDIES} public studies with known truth {which} "
         f"claimed {CLAIMED:.2f} and was right in {RIGHT:.2f}. correlated_votes, the default, allows for it."
     )
 
