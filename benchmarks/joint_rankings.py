@@ -1,6 +1,6 @@
 """Published accuracies by a posterior that has seen the lists: `python -m benchmarks.joint_rankings`, two CPU minutes.
 
-`python -m benchmarks.joint_rankings simulated` has the coverage of both estimates where the consensus is known.
+`python -m benchmarks.joint_rankings simulated`, six CPU minutes: coverage of both estimates where the consensus is known.
 
 For the six pairs of a published case and a classifier, of which the paper prints twelve accuracies (Plackett-Luce and PrIRN): the
 top-3 accuracy by Plackett-Luce at the paper's reliability, by a model that learns the reliability of each reader, and by the same

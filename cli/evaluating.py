@@ -91,6 +91,10 @@ def score_file(
                 f"{row['metric']}, {', '.join(str(row[n]) for n in ('classifier', 'group') if n in row)}: {note}"
             )
     print_text(f"question: {_with_option(question)}")
+    if is_of_truth(question):
+        print_text(
+            f"it leans on the model, {tree.attrs.get('model')}, which is not checked here: raterzoo report checks it"
+        )
     if pairs:
         print_text("")
         print_table([_pair_on_terminal(row) for row in pairs], "the better classifier first", whole=UNFOLDED)

@@ -20,13 +20,15 @@ def read_prior_predictions(settings: Settings) -> xr.DataArray | None:
     if path is None:
         return None
     predicted = read_predictions(path, [], missing=settings.missing)
-    if (
-        "category" not in predicted.dims
-        or not ((values := predicted.to_numpy())[values > -np.inf] >= 0).all()
-    ):
+    if "category" not in predicted.dims:
         raise ValueError(
             f"--prior-predictions {path}: there are no probabilities; write item, category and score, a row for each, or "
             "a column of probabilities for each category"
+        )
+    given = (values := predicted.to_numpy())[values > -np.inf]
+    if (given < 0).any():
+        raise ValueError(
+            f"--prior-predictions {path}: {given.min():g} is no probability; a softmax makes probabilities of scores"
         )
     return _of_one(predicted, settings)
 

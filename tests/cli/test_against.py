@@ -62,6 +62,9 @@ def test_the_question_is_said_and_written(files, tmp_path):
     )
     assert "raterzoo fit --predictions" in said(alone) and "Labels.with" not in said(alone)
     assert "question: accuracy against the truth, as the posterior has seen these predictions" in said(joint)
+    assert "it leans on the model, one_coin, which is not checked here" in said(
+        joint
+    ) and "leans" not in said(alone)
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["question"].startswith("accuracy against the truth") and found["metrics"]
     assert evaluate(files, "alone", "net", "--out", tmp_path / "found.csv").exit_code == 0

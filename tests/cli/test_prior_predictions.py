@@ -72,7 +72,7 @@ def test_two_categories_are_completed_and_rankings_take_predictions(tmp_path):
         (LONG, ["--prior-classifier", "C"], "--prior-classifier C: "),
         (WIDE, ["--prior-classifier", "C"], "has no column classifier; leave the option out"),
         (WIDE | {"no": [0.5, 0.5]}, [], "--prior-predictions: the probabilities of item 'a' sum to 1.25"),
-        (WIDE | {"no": [-3, -2]}, [], "there are no probabilities; write item, category and score"),
+        (WIDE | {"no": [-3, -2]}, [], "-3 is no probability; a softmax makes probabilities"),
         ({"item": [*"ab"], "category": ["no", "yes"], "rank": [1, 1]}, [], "there are no probabilities"),
         ({"item": [*"ab"], "probability": [1, 1]}, [], "there is no column 'category'"),
         (WIDE | {"item": [*"xy"]}, [], "--prior-predictions: none of the predicted items is in the data: 'x' and 1 more"),
