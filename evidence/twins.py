@@ -171,7 +171,7 @@ OF_LABELS = (
     _labels("rows have an answer too many", "dawid_skene", "joint",
             ("_draw_row", ("concentration[row, j] + counts[row, j]", "concentration[row, j] + counts[row, j] + 1.0"))),
     _labels("an item is not taken out of the counts", "dawid_skene", "invariance",
-            ("draw_distinct_pair", ("own0, own1 = 1.0 - j, 1.0 * j", "own0, own1 = 0.0, 0.0"))),
+            ("draw_distinct_pair", ("_count(answers, i, truth, REMOVED)\n            category[i] = new", "category[i] = new"))),
     _labels("totals of answers are stale", "dawid_skene", "invariance",
             ("_count", ("totals[row // n, j] += by", "totals[row // n, j] += 0"))),
     _labels("the last answer of an item is off by one", "dawid_skene", "joint",
