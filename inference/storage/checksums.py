@@ -2,7 +2,8 @@
 
 A zarr store has a text file `CHECKSUMS` with the CRC-32C and the size of each of its files, also of the metadata.
 It lies in the folder of an array, where zarr ignores further files. A writer appends a line before it writes or
-replaces a file, and a mark when all files so far have been written, so that it is valid after a kill at any moment:
+replaces a file, and a mark when all files so far have been written, so that it is valid after a kill at any moment. Who goes on
+after a kill first settles which of the files since the last mark were written:
 
     3f9a0c1d 4096 posterior/plausibility/c/0/0/0
     mark
@@ -170,6 +171,16 @@ class Checksums:
         """Record that all files so far have been written."""
         self._append(MARK)
         self._settle()
+
+    def resolve(self) -> None:
+        """Settle the files since the last mark as they are: a kill may have come between a line and its file."""
+        for key, known in self._pending.items():
+            file = self.store / key
+            if file.is_file() and (found := Checksum.of_file(file)) in known:
+                self._settled[key] = found
+        if self._pending:
+            self._pending = {}
+            self._write([*map(_line, self._settled, self._settled.values()), MARK])
 
     def forget(self, removed: str) -> None:
         """Forget a file or folder that is removed while a store is made; "" is the store."""

@@ -228,6 +228,7 @@ class DrawStore:
             raise ValueError(f"{store.journal} is missing: {lost}")
         store._acquire()
         store._checksums = Checksums.of(store.path) or Checksums.adopted(store.path)
+        store._checksums.resolve()
         return store
 
     def _acquire(self) -> None:
