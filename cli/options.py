@@ -533,9 +533,10 @@ def _check_options(kind: str, model: str, given: Mapping[str, Any]) -> None:
     """Raise if an option belongs to other models, a required one is missing, or has no value of the model."""
     entry = catalog[model]
     if wrong := sorted(set(given) - {*entry.options, *annotation_kinds[kind].options}):
-        takers = [name for name, own in catalog.items() if wrong[0] in own.options]
-        takers = [name for name in takers if catalog[name].data == kind] or takers
-        takers += [f"--kind {name}" for name, own in annotation_kinds.items() if wrong[0] in own.options]
+        models = [name for name, own in catalog.items() if wrong[0] in own.options]
+        of_kind = [name for name in models if catalog[name].data == kind]
+        kinds = [f"--kind {name}" for name, own in annotation_kinds.items() if wrong[0] in own.options]
+        takers = of_kind or [*models, *kinds]
         raise ValueError(
             f"{flag(wrong[0])} is not an option of the model {model}, but of {', '.join(takers)}"
         )

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from ...models import Labels, catalog
+from ...models.data.sharing_groups import GUESSES
 from ...models.labels.vote_correlation import INDEPENDENT
 from ..page import mean_with_ends
 from ..wording import interval, with_interval
@@ -29,12 +30,14 @@ EXPECTED = (
 def independence_in_words(tree: xr.DataTree, data: Labels, seed: int) -> tuple[str, dict[str, Any]]:
     """Return sentences on raters who err together, and their numbers: by the model, or by what other studies were like.
 
-    ("", {}) for models that neither believe in independent raters nor have a correlation of the votes.
+    ("", {}) for other models, unless all raters are of one group whose guess they may copy.
     """
     groups = groups_in_words(data)
     if CORRELATION in tree["posterior"]:
         facts = _facts(tree, data, seed)
         return f"{_words(facts)}{groups}", {"correlation": facts}
+    if alike := _all_alike_in_words(tree, data):
+        return alike, {}
     model = str(tree.attrs["model"])
     if not catalog[model].independent_raters and model != OF_KINDS:
         return "", {}
@@ -55,6 +58,17 @@ def groups_in_words(data: Labels) -> str:
                 f"{attribute}, with --independent for a group that copies nobody."
             )
     return ""
+
+
+def _all_alike_in_words(tree: xr.DataTree, data: Labels) -> str:
+    """Return a sentence where all raters may copy the guess of one group, and no gold tells it from the truth."""
+    posterior = tree["posterior"].to_dataset()
+    if "guess" not in posterior or (data.gold >= 0).any():
+        return ""
+    groups = posterior["group_of_raters"].to_numpy().astype(str)
+    if len(groups) > 1 or posterior.sizes["copier"] < len(data.raters):
+        return ""
+    return f"All raters are of the group {groups[0]}: {GUESSES.all_alike}."
 
 
 def outside_view(model: str) -> str:

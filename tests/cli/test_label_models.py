@@ -57,6 +57,9 @@ def test_a_number_of_subtypes_reaches_the_model(votes):
     assert model.coords["subtype"] == (0, 1)
     with pytest.raises(ValueError, match="--subtypes is not an option of the model mace, but of ebcc"):
         settings_of("labels", "mace", {"subtypes": 2}, **SAMPLER)
+    # an option of comparisons, too, which are no remedy for labels
+    with pytest.raises(ValueError, match="is not an option of the model correlated_votes, but of shared_guess$"):
+        settings_of("labels", None, {"groups_of_raters": "kind"}, **SAMPLER)
 
 
 def test_report_says_what_a_judge_is_worth(votes, tmp_path):

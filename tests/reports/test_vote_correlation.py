@@ -78,11 +78,18 @@ def test_answers_that_differ_in_number_are_those_of_a_typical_item():
 
 
 @pytest.mark.parametrize(
-    ("model", "said"), [("dawid_skene", "this model claimed"), ("one_coin", "dawid_skene, which")]
+    ("model", "said"),
+    [
+        ("dawid_skene", "this model claimed"),
+        ("one_coin", "dawid_skene, which"),
+        ("ebcc", "given the kind of the item: on 14 public studies with known truth dawid_skene, as sure"),
+    ],
 )
 def test_a_model_of_independent_raters_is_seen_from_outside(model, said):
     labels = table_of(0.2)
-    tree = inference.sample(getattr(models, model)(labels), draws=200, random_seed=1, progressbar=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # few draws
+        tree = inference.sample(getattr(models, model)(labels), draws=200, random_seed=1, progressbar=False)
     words, facts = independence_in_words(tree, labels, 1)
     assert "on 14 public studies with known truth" in words and said in words
     assert facts == {"public_studies": {"studies": 14, "claimed": 0.96, "right": 0.87}}
@@ -107,6 +114,19 @@ def test_groups_that_may_share_errors_are_offered_shared_guess(kinds, offered):
     if offered:
         assert "12 raters are in 2 groups by kind (9 of llm)" in words
         assert "--model shared_guess --groups-of-raters kind" in words
+
+
+@pytest.mark.parametrize(("gold", "independent", "said"), [(0, [], True), (10, [], False), (0, [0], False)])
+def test_one_group_of_all_raters_is_said_to_rest_on_what_is_not_copied(gold, independent, said):
+    labels = table_of(0.2, gold)
+    groups = {rater: "people" if rater in independent else "llm" for rater in labels.raters.tolist()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few draws, all raters in one group
+        model = models.shared_guess(labels, groups, "people" if independent else ())
+        tree = inference.sample(model, draws=50, random_seed=1, progressbar=False)
+    words, facts = independence_in_words(tree, labels, 1)
+    assert words.startswith("All raters are of the group llm: the truth and what they share") == said
+    assert (words == "") == (not said) and facts == {}
 
 
 def test_a_group_for_every_rater_is_not_offered():
