@@ -137,9 +137,9 @@ def _words(facts: dict[str, Any]) -> str:
     sure = facts.get("independent_probability")
     if sure is not None and sure > LOOK_INDEPENDENT:
         outside = (
-            f"These raters look independent, with probability {sure:.2f} ({INDEPENDENT:.2f} before their answers are seen). If "
-            f"they are, it is {would}; on {studies}, none of which has such raters, that claim was {CLAIMED:.2f} and {RIGHT:.2f} "
-            "was right."
+            f"These raters look independent: by their answers the probability that they are rises from {INDEPENDENT:.2f} to "
+            f"{sure:.2f}. If they are, the label is right with probability {would}; on {studies}, none of which has such "
+            f"raters, that claim was {CLAIMED:.2f} and {RIGHT:.2f} was right."
         )
     else:
         outside = (

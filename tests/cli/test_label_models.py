@@ -58,7 +58,9 @@ def test_a_number_of_subtypes_reaches_the_model(votes):
     with pytest.raises(ValueError, match="--subtypes is not an option of the model mace, but of ebcc"):
         settings_of("labels", "mace", {"subtypes": 2}, **SAMPLER)
     # an option of comparisons, too, which are no remedy for labels
-    with pytest.raises(ValueError, match="is not an option of the model correlated_votes, but of shared_guess$"):
+    with pytest.raises(
+        ValueError, match="is not an option of the model correlated_votes, but of shared_guess$"
+    ):
         settings_of("labels", None, {"groups_of_raters": "kind"}, **SAMPLER)
 
 

@@ -64,7 +64,9 @@ def test_gold_and_a_given_prior_are_the_source_that_is_said():
 def test_raters_who_look_independent_are_said_to():
     words, facts, _ = words_of(table_of(0.0))
     sure = facts["independent_probability"]
-    assert sure > 0.15 and f"These raters look independent, with probability {sure:.2f} (0.06 before" in words
+    assert (
+        sure > 0.15 and f"the probability that they are rises from 0.06 to {sure:.2f}. If they are" in words
+    )
     assert "independent raters would have -0." in words
     assert abs(facts["residual_correlation"] - facts["expected_residual_correlation"]) < 0.03
 
