@@ -59,7 +59,7 @@ def test_a_number_of_subtypes_reaches_the_model(votes):
         settings_of("labels", "mace", {"subtypes": 2}, **SAMPLER)
     # an option of comparisons, too, which are no remedy for labels
     with pytest.raises(
-        ValueError, match="is not an option of the model correlated_votes, but of shared_guess$"
+        ValueError, match=r"is not an option of the model correlated_votes, but of shared_guess$"
     ):
         settings_of("labels", None, {"groups_of_raters": "kind"}, **SAMPLER)
 
