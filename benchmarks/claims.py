@@ -19,7 +19,7 @@ from raterzoo.inference.labels.recognition import as_table, read_labels
 from raterzoo.models.data.effective_votes import effective_power
 from raterzoo.models.data.prior_arguments import confusion_concentrations
 from raterzoo.models.labels import vote_correlation
-from raterzoo.reports.sections.vote_correlation import LOOK_INDEPENDENT
+from raterzoo.reports.sections.vote_correlation import MAY_BE_INDEPENDENT
 
 SETS = ("bluebird", "temp", "cf", "dog")
 OPTIONS = {"draws": 250, "thin": 4, "progressbar": False, "log_likelihood": False}
@@ -162,7 +162,7 @@ def independent_raters() -> None:
         "gap",
         "lowest gap",
         "intervals that cover",
-        "look independent",
+        "may be independent",
     )
     row(*["---"] * 7)
     designs = (
@@ -178,7 +178,7 @@ def independent_raters() -> None:
         gap = np.array([study["gap"] for study in own])
         sure = [float(tree["constant_data"].to_dataset()["independent_probability"]) for tree, _, _ in trees]
         covers = sum(study["covers"] for study in own)
-        looks = sum(probability > LOOK_INDEPENDENT for probability in sure)
+        looks = sum(probability > MAY_BE_INDEPENDENT for probability in sure)
         of = len(own)
         shares = (f"{covers:.0f} of {of}", f"{looks} of {of}")
         row(categories, answers, items, float(gap.mean()), float(gap.min()), *shares)

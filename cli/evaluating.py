@@ -92,8 +92,10 @@ def score_file(
             )
     print_text(f"question: {_with_option(question)}")
     if is_of_truth(question):
+        of_model = f", {tree.attrs['model']}" if "model" in tree.attrs else ""
         print_text(
-            f"it leans on the model, {tree.attrs.get('model')}, which is not checked here: raterzoo report checks it"
+            f"it leans on the model{of_model}, which is not checked here: raterzoo report ANNOTATIONS PREDICTIONS fits and "
+            "checks it"
         )
     if pairs:
         print_text("")

@@ -138,10 +138,11 @@ def _metric(section: Section, comparison: Section | None) -> str:
 def _asked(section: Section) -> str:
     """Return the question that the metrics answer, in brackets; "" if the section does not say it."""
     question = str(section.facts.get("question", ""))
+    truth = "consensus" if "consensus" in question else "truth"
     if is_of_truth(question):
-        return " (accuracy against the truth)"
+        return f" (accuracy against the {truth})"
     if is_of_raters(question):
-        return f" ({OPEN}, not accuracy against the truth)"
+        return f" ({OPEN}, not accuracy against the {truth})"
     return f" ({question})" if question else ""
 
 
@@ -161,14 +162,18 @@ def _worth_of_raters(section: Section) -> str:
     if groups:
         said = [f"{row['group']} {_worth_figure(row)}" for row in groups]
         together: Any = section.facts.get("together", {})
-        of_all = first_names([f"{name} {worth:.2f}" for name, worth in together.items()], 6, "; ")
+        beyond: Any = section.facts.get("together_beyond", ())
+        named = [f"{name} {'more than ' * (name in beyond)}{worth:.2f}" for name, worth in together.items()]
         more = (
-            f" One of each rater of a group, of whom some copy, is together worth: {of_all}."
+            " One answer of each rater of a group, taken together, is worth, as some copy: "
+            f"{first_names(named, 6, '; ')}."
             if together
             else ""
         )
         return f"In typical raters, one answer is on average worth: {first_names(said, 6, '; ')}.{more}"
     best, worst = section.rows[0], section.rows[-1]
+    if best is worst:
+        return f"One answer of rater {best['rater']} is worth {_worth_figure(best)} typical raters."
     if float(best["information_lower"]) < float(worst["information_upper"]):
         return (
             "What the answers of single raters are worth is not told apart by these data: in typical raters, "

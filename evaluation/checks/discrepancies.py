@@ -79,7 +79,8 @@ def standard_scores(observed: np.ndarray, replicated: np.ndarray) -> np.ndarray:
     values -= values.mean(axis=0)
     sd = np.sqrt(np.einsum("r...,r...->...", values, values) / len(values))
     varies = sd > ROUNDING * (1 + largest)
-    values *= np.where(varies, 1 / np.where(varies, sd, 1), 0)
+    values /= np.where(varies, sd, 1)
+    values[..., ~varies] = 0
     return values
 
 

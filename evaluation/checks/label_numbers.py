@@ -23,10 +23,8 @@ from scipy.sparse import csr_array
 from .label_laws import Answers, LabelLaw
 
 ITERATIONS = 12  # of EM
-AT_ONCE, MOST_PROBABILITIES = (
-    12_000,
-    2_000_000,
-)  # answers and probabilities of the tables that are taken at once
+AT_ONCE = 12_000  # answers of the tables that are taken at once
+MOST_PROBABILITIES = 2_000_000  # of these tables
 
 
 class Numbers(NamedTuple):

@@ -16,11 +16,15 @@ def likely_right(model: pm.Model) -> dict[str, np.ndarray]:
     the posterior has next to no mass. Rows start with `RIGHT` on the diagonal, or the mean of the prior if that is more. Of
     other variables PyMC chooses the start.
     """
-    starts = {}
+    starts: dict[str, np.ndarray] = {}
+    n = len(model.coords.get("category") or ())
+    if n < 2:
+        return starts
     for variable in model.free_RVs:
         name, op = str(variable.name), variable.owner.op
         dims = model.named_vars_to_dims.get(name, ())
         rows = isinstance(op, DirichletRV) and dims[-2:] == ("category", "answer")
+        rows = rows and len(model.coords.get("answer") or ()) == n  # not where one can answer "unsure"
         ability = isinstance(op, BetaRV) and name == "ability" and dims[:1] == ("rater",)
         if not rows and not ability:
             continue
@@ -34,7 +38,7 @@ def likely_right(model: pm.Model) -> dict[str, np.ndarray]:
         else:
             right, wrong = parameters
             mean = right / (right + wrong)
-            favoured = mean > 1 / len(model.coords["category"] or ())
+            favoured = mean > 1 / n
             starts[name] = np.broadcast_to(np.where(favoured, np.maximum(mean, RIGHT), mean), shape)
     return starts
 

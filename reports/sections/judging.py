@@ -127,7 +127,10 @@ def quality_section(tree: xr.DataTree, panel: Panel, *, doubtful: bool = False) 
         "judges and classifiers."
     )
     if tree.attrs.get("model") == "correlated_votes":
-        text += " They take raters to err independently: what is said below allows for errors that they share, and may differ."
+        text += (
+            " These figures take raters to err independently; the accuracies below allow for errors that they share, and may "
+            "differ."
+        )
     if doubtful:
         text = f"Do not rely on these figures: a check of the model fails, see below. {text}"
     n_people = len(panel.names(PERSON))

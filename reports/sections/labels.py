@@ -60,8 +60,9 @@ def _worth_section(tree: xr.DataTree, replicated: xr.DataTree, group: str | None
             facts["together"] = dict(
                 zip(names, together.sel({GROUPS: names}).to_numpy().tolist(), strict=True)
             )
+            facts["together_beyond"] = [name for name in names if bool(beyond.sel({GROUPS: name}))]
             said = [
-                f"those of {name} {'more than ' if bool(beyond.sel({GROUPS: name})) else ''}{worth:.2f}"
+                f"those of {name} {'more than ' * (name in facts['together_beyond'])}{worth:.2f}"
                 for name, worth in facts["together"].items()
             ]
             text += f" One answer of each of its raters together, who share guesses, are worth: {first_names(said, 6, '; ')}."

@@ -373,9 +373,10 @@ def metric_sections(
     note += f" {gold}" if (gold := note_on_all(found)) else ""
     question = ""
     if further:
-        question = (
-            f"The metrics are {OPEN}; {further[0].lower()}{further[1:]} they are in the section of that name."
-        )
+        elsewhere = f"{further[0].lower()}{further[1:]} they are in the section of that name."
+        only = question_of_all(found).startswith(f"{OPEN};")  # the other question is that section's
+        question = f"The metrics are {OPEN}; {elsewhere}" if only else question_sentence(found)
+        question += "" if only else f" {elsewhere[0].upper()}{elsewhere[1:]}"
     sections = [metrics_section(found, directions, forest, note, question)]
     if predicted.sizes.get("classifier", 1) > 1:
         name = next(iter(found))

@@ -16,11 +16,11 @@ from .certainty import best_guess_scores
 from .metrics import metric_rows
 
 TITLE, KEY = "Does the model fit?", "fit"
-FEW_ANSWERS = 500  # with fewer, five of eight raters who copy .3 of their answers are found in a half of simulated studies
+FEW_ANSWERS = 500
 FEWER = 0.9  # share of its raters up to which a group counts as fewer
 SAMPLE = ("chain", "draw")
 COLUMNS = ("observed", "lower", "upper", "tail_probability", "adjusted", "effect")
-WEAK = "by few answers to an item checks see only large shared errors"  # what a check that does not fail is worth
+WEAK = "with few answers to an item, checks see only large shared errors"  # what a check that does not fail is worth
 
 
 def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None = None) -> list[Section]:
@@ -111,8 +111,8 @@ def _what_fails(
 def _remedy_without_groups(model: str) -> str:
     """Return what to do where raters share errors, and no groups are known or those that are known do not explain it."""
     copies = (
-        "If some of them copy each other, as language models do, name their groups, in a column such as kind "
-        "(--rater-attribute kind): the most probable label itself can be wrong."
+        "If some of them copy each other, as language models do, the most probable label itself can be wrong: name their "
+        "groups, in a column such as kind (--rater-attribute kind)."
     )
     kinds = "If all find the same items hard, ebcc looks for kinds of items on which they err together (--model ebcc)"
     allowed = "" if model == "correlated_votes" else ", and correlated_votes allows for it on average"

@@ -18,7 +18,7 @@ CORRELATION = "vote_correlation"
 STUDIES, CLAIMED, RIGHT = 14, 0.96, 0.87
 ENOUGH_GOLD = 50  # gold items with which the mean of |claimed - right| of public studies is .02
 OF_KINDS = "ebcc"  # its raters are independent given the kind of an item; on public sets it is as sure as dawid_skene
-LOOK_INDEPENDENT = 0.15  # probability of independent raters from which they look so
+MAY_BE_INDEPENDENT = 0.15  # probability of independent raters from which it is said
 WITHIN_90 = 1.645  # standard deviations of a normal law on each side
 EXPECTED = (
     "residual_correlation_error",
@@ -30,7 +30,7 @@ EXPECTED = (
 def independence_in_words(tree: xr.DataTree, data: Labels, seed: int) -> tuple[str, dict[str, Any]]:
     """Return sentences on raters who err together, and their numbers: by the model, or by what other studies were like.
 
-    ("", {}) for other models, unless all raters are of one group whose guess they may copy.
+    ("", {}) for models that allow for shared errors in another way, unless all raters are of one group whose guess they may copy.
     """
     groups = groups_in_words(data)
     if CORRELATION in tree["posterior"]:
@@ -75,7 +75,7 @@ def outside_view(model: str) -> str:
     """Return a sentence on how far the claims of models of independent raters were true on public studies."""
     which = "this model" if model == "dawid_skene" else "dawid_skene, which believes the same,"
     if model == OF_KINDS:
-        which = "dawid_skene, as sure as it,"
+        which = "dawid_skene, whose claims are as high,"
     given = "given the kind of the item" if model == OF_KINDS else "of each other"
     return (
         f"The model believes that raters err independently {given}: on {STUDIES} public studies with known truth {which} "
@@ -135,9 +135,9 @@ def _words(facts: dict[str, Any]) -> str:
     would = with_interval(claim["mean"], claim["lower"], claim["upper"])
     studies = f"{STUDIES} public studies with known truth"
     sure = facts.get("independent_probability")
-    if sure is not None and sure > LOOK_INDEPENDENT:
+    if sure is not None and sure > MAY_BE_INDEPENDENT:
         outside = (
-            f"These raters look independent: by their answers the probability that they are rises from {INDEPENDENT:.2f} to "
+            f"These raters may be independent: by their answers the probability that they are rises from {INDEPENDENT:.2f} to "
             f"{sure:.2f}. If they are, the label is right with probability {would}; on {studies}, none of which has such "
             f"raters, that claim was {CLAIMED:.2f} and {RIGHT:.2f} was right."
         )

@@ -49,6 +49,16 @@ def test_random_priors_and_other_models_have_the_start_of_pymc():
     assert "confusion" in compilation_of_nuts(model, {"nuts_sampler": "pymc"})["initvals"]
 
 
+def test_models_of_others_have_the_start_of_pymc():
+    coords = {"rater": ["Ann", "Bob"], "category": ["a", "b", "c"], "answer": ["a", "b", "c", "unsure"]}
+    with pm.Model(coords=coords) as model:
+        pm.Dirichlet("confusion", np.ones(4), dims=("rater", "category", "answer"))
+    assert likely_right(model) == {}
+    with pm.Model(coords={"rater": ["Ann", "Bob"]}) as model:
+        pm.Beta("ability", 2, 1, dims="rater")
+    assert likely_right(model) == {}
+
+
 def jittered_starts(model, starts):
     """Return 200 starts of the matrices of two categories, as samplers jitter them (start, rater, category, answer)."""
     point = make_initial_point_fn(model=model, overrides=starts, jitter_rvs=set(model.free_RVs))
