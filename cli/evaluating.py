@@ -20,7 +20,7 @@ from ..evaluation.truth.plausibility import (
     plausibility_of,
     truth_of,
 )
-from ..evaluation.uncertainty.questions import OPEN, WITH_PREDICTIONS, is_of_raters, is_of_truth, question_of
+from ..evaluation.uncertainty.questions import COMMANDS, OPEN, is_of_raters, is_of_truth, question_of
 from ..inference.storage.checksums import has_checksums
 from ..inference.storage.posterior_files import read_posterior
 from ..models.data.reading.columns import Missing
@@ -106,8 +106,8 @@ def score_file(
 
 def _with_option(question: str) -> str:
     """Return a question in the words of the command line."""
-    for python in WITH_PREDICTIONS:
-        question = question.replace(python, "raterzoo fit --predictions")
+    for python, command in COMMANDS.items():
+        question = question.replace(python, command)
     return question
 
 

@@ -21,8 +21,10 @@ from ..models.data.exports.tools import TOOLS, recognised
 from .page import interval_columns
 
 MODEL_VERSION = "raterzoo"
+PLURALS = {"choices": "choices", "taxonomy": "taxonomies", "rating": "ratings", "number": "numbers"}
 WRITTEN = ("choices", "taxonomy", "rating")  # types of controls whose answers are labels
 OF_SCORES = ("number", "rating")  # and scores
+LEAST_RATING = 1  # of Label Studio
 PROBABILITY = 0.9  # of intervals
 
 
@@ -167,10 +169,11 @@ def _control(document: Document, question: str | None, kinds: Sequence[str]) -> 
     if len(fitting) == 1:
         return fitting[0]
     names = [own.from_name for own in there]
+    *first, last = (PLURALS[own] for own in kinds)
     raise DataError(
         f"{len(fitting)} controls of {'labels' if kinds == WRITTEN else 'scores'} could be meant",
         value=question,
-        allowed=f"one of {first_reprs(names)}" if names else f"an export with {' or '.join(kinds)}",
+        allowed=f"one of {first_reprs(names)}" if names else f"an export with {', '.join(first)} or {last}",
         remedy=f"say which: question={short_repr(names[0])}" if names else "export the annotations, too",
         where=document.path.name,
     )
@@ -210,7 +213,7 @@ def _predictions(
 def _value(kind: str, label: Any) -> Any:
     """Value of a result, as the type of control writes it; a score is rounded to a rating."""
     if isinstance(label, float):
-        return round(label) if kind == "rating" else label
+        return max(LEAST_RATING, round(label)) if kind == "rating" else label
     if kind == "rating":
         if (stars := whole_number(str(label))) is None:
             problem = f"label {short_repr(label)} is no rating, which the control takes"

@@ -15,6 +15,7 @@ ABSENT = -1
 class SeenLists(NamedTuple):
     """Lists of one classifier, as a posterior of rankings has seen them."""
 
+    listed: np.ndarray  # (item,): whether there is a list in question
     seen: np.ndarray  # (item,): whether one of its lists is among the rankings, or there is none to see
     differ: np.ndarray  # (item,): whether that is another list than the one in question
 
@@ -31,7 +32,8 @@ def lists_seen(tree: xr.DataTree, predictions: xr.DataArray, rater: object) -> S
         return None
     view = Plausibility.of(tree)
     names, listed = _blocks(align_items(view, predictions)[0].isel(classifier=0))
-    seen, differ = ~(listed >= 0).any(axis=1), np.zeros(len(view.items), bool)
+    is_listed = (listed >= 0).any(axis=1)
+    seen, differ = ~is_listed, np.zeros(len(view.items), bool)
     own = np.flatnonzero(constant["annotation_rater"].to_numpy() == raters.index(rater))
     item = constant["annotation_item"].to_numpy()[own].astype(np.int64)
     block = tree["observed_data"]["observed_ranking"].to_numpy()[own].astype(np.int64)
@@ -43,7 +45,7 @@ def lists_seen(tree: xr.DataTree, predictions: xr.DataArray, rater: object) -> S
     among = ((asked >= 0) & inside).sum(axis=1) == (listed[item] >= 0).sum(axis=1)
     seen[item] = True
     differ[item] = ~(same.all(axis=1) & among)
-    return SeenLists(seen, differ)
+    return SeenLists(is_listed, seen, differ)
 
 
 def _blocks(array: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:

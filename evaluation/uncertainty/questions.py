@@ -30,10 +30,12 @@ RATERS = f"{OPEN}; {TO_TRUTH}"
 OF_DISTRIBUTION = (
     f"{OPEN}; accuracy against the truth needs labels of one true category, see Labels.with_predictions"
 )
-WITH_PREDICTIONS = ("PartialRankings.with_predictions", "Labels.with_predictions")  # in the sentences below
-TO_CONSENSUS = (
-    "accuracy against the consensus needs PartialRankings.with_predictions and hierarchical_plackett_luce"
-)
+RANKINGS_WITH_PREDICTIONS = "PartialRankings.with_predictions and hierarchical_plackett_luce"
+COMMANDS = {  # what the sentences below call by Python, on the command line
+    RANKINGS_WITH_PREDICTIONS: "raterzoo fit --model hierarchical_plackett_luce --predictions",
+    "Labels.with_predictions": "raterzoo fit --predictions",
+}
+TO_CONSENSUS = f"accuracy against the consensus needs {RANKINGS_WITH_PREDICTIONS}"
 OF_RANKINGS = f"{OPEN}; {TO_CONSENSUS}"
 CONSENSUS = (
     f"accuracy against the consensus, the truth behind rankings, as the posterior has seen these lists; {OPEN} needs one that "
@@ -70,9 +72,7 @@ def question_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, predictions: xr.D
     if answers is None:
         if {*names} & {*_raters_of(tree)}:
             return _by_classifier(names, [_question_of_lists(tree, predictions, name) for name in names])
-        if of_rankings(tree):
-            return OF_RANKINGS
-        return RATERS if _is_of_category(tree) else OF_DISTRIBUTION
+        return OF_RANKINGS if of_rankings(tree) else _question_of_raters(tree)
     return _by_classifier(names, [_question(tree, predictions, name, answers) for name in names])
 
 
@@ -122,10 +122,16 @@ def is_of_raters(question: str) -> bool:
     return question.startswith(OPEN)
 
 
+def _question_of_raters(tree: xr.DataTree) -> str:
+    """Return the question by raters of anything but rankings, none of whom is the classifier."""
+    return RATERS if _is_of_category(tree) else OF_DISTRIBUTION
+
+
 def _question_of_lists(tree: xr.DataTree, predictions: xr.DataArray, name: object) -> str:
     """Return the question of the metrics of one classifier where the answers of a tree are no labels."""
     if name not in _raters_of(tree):
-        return f"{OPEN}, among them other classifiers, but not this one; {TO_CONSENSUS}"
+        given = f"{OPEN}, given lists of another classifier; {TO_CONSENSUS}"
+        return given if of_rankings(tree) else _question_of_raters(tree)
     found = lists_seen(tree, _of_one(predictions, name), name)
     if found is None:
         return (
@@ -144,8 +150,8 @@ def _question_of_lists(tree: xr.DataTree, predictions: xr.DataArray, name: objec
         )
     if not found.seen.all():
         return (
-            f"accuracy against the consensus for {found.seen.sum():,} items, whose lists the posterior has seen, and {OPEN} for "
-            f"the other {(~found.seen).sum():,}"
+            f"accuracy against the consensus where the posterior has seen the list, for {(found.seen & found.listed).sum():,} of "
+            f"{found.listed.sum():,}, and {OPEN} for the rest"
         )
     return CONSENSUS
 

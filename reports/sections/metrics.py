@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ... import evaluation
 from ...evaluation import plots
 from ...evaluation.truth.plausibility import Plausibility, of_rankings
-from ...evaluation.uncertainty.questions import OPEN, WITH_PREDICTIONS
+from ...evaluation.uncertainty.questions import COMMANDS, OPEN
 from ..metric_names import MetricError, metric_named
 from ..page import Row, Section, table_rows
 from ..study import Study
@@ -264,8 +264,8 @@ def question_sentence(found: Mapping[str, xr.Dataset]) -> str:
     """Sentence on the question that the metrics answer, for a page."""
     question = question_of_all(found)
     said = question if question.startswith("Of ") else f"The metrics are {question}"
-    for python in WITH_PREDICTIONS:
-        said = said.replace(python, f"{python}, or raterzoo fit --predictions")
+    for python, command in COMMANDS.items():
+        said = said.replace(python, f"{python}, or {command}")
     return f"{said}."
 
 

@@ -136,9 +136,7 @@ def test_classifiers_are_raters_of_rankings(tmp_path, monkeypatch):
         {name: [*cells, cells[0]] for name, cells in lists.items()} | {"item": list("aab")},
     )
     result = run("evaluate", out, whole, "--metric", "top-1-accuracy")
-    assert "question: accuracy against the consensus for 1 items, whose lists the posterior has seen" in said(
-        result
-    )
+    assert "the consensus where the posterior has seen the list, for 1 of 2, and" in said(result)
     seen = tmp_path / "seen.nc"
     result = run("fit", votes, "-o", seen, *model, "--predictions", whole)
     assert result.exit_code == 0, said(result)
@@ -149,6 +147,8 @@ def test_classifiers_are_raters_of_rankings(tmp_path, monkeypatch):
     whole.write_text(whole.read_text().replace("net", "other"))
     result = run("evaluate", seen, whole, "--against", "truth")
     assert result.exit_code == 2 and "--kind rankings --model hierarchical_plackett_luce" in said(result)
+    result = run("evaluate", seen, whole, "--metric", "top-1-accuracy")
+    assert "needs raterzoo fit --model hierarchical_plackett_luce --predictions" in said(result)
     lists["item"] = ["a", "c"]
     result = run("fit", votes, "-o", out, *model, "--predictions", write(tmp_path / "q.csv", lists))
     assert result.exit_code == 2 and "q.csv: " in said(result) and "item 'c' is none" in said(result), said(

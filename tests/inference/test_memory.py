@@ -20,6 +20,9 @@ def answers(n):
     label = (rng.random(items) < .4)[item] ^ (rng.random(n) < .2)
     return pd.DataFrame({"item": item, "rater": rater.ravel() % 100, "label": label.astype(np.int64)})
 
+def frame(n, folder):
+    answers(n)
+
 def estimate(n, folder):
     inference.dawid_skene_em(Labels.from_table(answers(n)), random_seed=1)
 
@@ -61,7 +64,9 @@ def growth(what, n):
 @pytest.mark.slow
 def test_estimates_need_some_bytes_for_each_answer_and_files_none():
     """A table is coded, which takes 20 bytes an answer; of files a few are in memory at once, whatever their number."""
-    assert growth("in_files", 2_000_000) < 50 < growth("estimate", 1_000_000) < 150
+    with_frame = growth("estimate", 1_000_000)
+    assert growth("in_files", 2_000_000) < 50 < with_frame
+    assert 5 < with_frame - growth("frame", 1_000_000) < 30  # above the peak of building the frame
 
 
 @pytest.mark.slow

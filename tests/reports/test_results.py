@@ -81,6 +81,16 @@ def test_scores_and_leaderboards_are_written_by_id(tmp_path, project):
     written = json.loads(path.read_text())
     assert [own["result"][0]["value"] for own in written] == [{"rating": 1}, {"rating": 5}]
     assert "score" not in written[0]
+    low = of_items("location")
+    low["posterior"] = low["posterior"].to_dataset() - 3.0
+    reports.write_results(low, path, export=project)
+    ratings = [own["result"][0]["value"] for own in json.loads(path.read_text())]
+    assert ratings == [{"rating": 1}, {"rating": 2}]  # there is no rating of -2
+    spans = [own | {"annotations": [], "predictions": []} for own in LABEL_STUDIO]
+    with pytest.raises(DataError, match="an export with choices, taxonomies or ratings"):
+        reports.write_results(posterior(), path, export=write_json(tmp_path / "bare.json", spans))
+    with pytest.raises(DataError, match="an export with numbers or ratings"):
+        reports.write_results(low, path, export=tmp_path / "bare.json")
     with pytest.raises(DataError, match="the items of comparisons are what was compared, not tasks"):
         reports.write_results(of_items("quality"), path, export=project)
 

@@ -93,7 +93,8 @@ class Answers:
     predicted: dict[str, list[Answer]] = field(default_factory=dict)
     votes: list[Vote] = field(default_factory=list)
     sides: tuple[str, str] | None = None  # fields that name what is on the left and on the right of a vote
-    refused: DataError | None = None  # first vote that could not be read
+    refused: DataError | None = None  # of the first vote that could not be read
+    n_refused: int = 0  # votes
     gold: dict[tuple[str, str], str] = field(default_factory=dict)  # of a question and an item
     left_out: Counter[str] = field(default_factory=Counter)  # what was not read, in the plural
 
@@ -127,6 +128,7 @@ class Answers:
             yield
         except DataError as error:
             self.refused = self.refused or error
+            self.n_refused += 1
 
     def set_gold(self, node: Node, question: str, item: str, label: str) -> None:
         """Set the true label of an item; raises if another was set before."""
@@ -152,11 +154,9 @@ class Answers:
         rows = [own for own in fitting[name] if _is(kind, own)]
         if len(rows) > MAX_ROWS:
             raise DataError(f"there are {len(rows):,} answers", remedy="divide the file", where=place)
-        return LongTable(
-            *self._rows(
-                kind, name, rows, self._said(name if len(asked) > 1 else None, len(fitting[name]) - len(rows))
-            )
-        )
+        other, votes = len(fitting[name]) - len(rows), len(self.votes) + self.n_refused
+        said = self._said(name if len(asked) > 1 else None, other, votes)
+        return LongTable(*self._rows(kind, name, rows, said))
 
     def _rows(
         self, kind: str, question: str, rows: Sequence[Answer], said: str
@@ -217,10 +217,11 @@ class Answers:
             where=place,
         )
 
-    def _said(self, question: str | None, other: int) -> str:
+    def _said(self, question: str | None, other: int, votes: int = 0) -> str:
         """Phrase with the question that is read, unless it is the only one, and what is left out."""
         said = "" if question is None else f", question {short_repr(question)}"
         out = [f"{what} {count:,}" for what, count in self.left_out.items()]
+        out += [f"votes between two items {votes:,}"] if votes else []
         out += [f"answers of another kind, such as none or several choices, {other:,}"] if other else []
         return f"{said} (left out: {', '.join(out)})" if out else said
 

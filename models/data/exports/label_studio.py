@@ -91,7 +91,7 @@ def _add_annotation(task: Node, item: str, annotation: Node, answers: Answers) -
     rater = (by.get("email", "id") or by.need("id")) if isinstance(by.value, dict) else by
     gold = truth is not None and truth.value is True
     _add_votes(task, annotation, rater.text(), answers, gold=gold)
-    for control, meaning in _results(annotation, answers):
+    for control, meaning in _results(annotation, answers, votes_are_read=True):
         if gold:
             if meaning.label is not None:
                 answers.set_gold(annotation, control.from_name, item, meaning.label)
@@ -108,13 +108,13 @@ def _add_votes(task: Node, annotation: Node, rater: str, answers: Answers, *, go
         if gold:
             answers.left_out["votes of ground truth"] += 1
             continue
-        winner = value.need("selected")
-        if winner.text() not in SIDES:
-            raise winner.refused(
-                f"{short_repr(winner.value)} is no side", "correct it", allowed="left or right"
-            )
-        control = result.need("from_name").text()
         with answers.votes_refused():
+            winner = value.need("selected")
+            if winner.text() not in SIDES:
+                raise winner.refused(
+                    f"{short_repr(winner.value)} is no side", "correct it", allowed="left or right"
+                )
+            control = result.need("from_name").text()
             left, right = (_item_of(task, name, answers) for name in answers.sides or TEMPLATE)
             answers.vote(task, left, right, winner.text(), rater, control)
 
@@ -132,8 +132,13 @@ def _item_of(task: Node, name: str, answers: Answers) -> str:
     )
 
 
-def _results(annotation: Node, answers: Answers) -> Iterator[tuple[Control, Meaning]]:
-    """Answers to questions about the whole task among the results of an annotation or a prediction."""
+def _results(
+    annotation: Node, answers: Answers, *, votes_are_read: bool = False
+) -> Iterator[tuple[Control, Meaning]]:
+    """Answers to questions about the whole task among the results of an annotation or a prediction.
+
+    Others are counted, votes too unless they are read elsewhere.
+    """
     for result in annotation.need("result").members("result"):
         kind, value = result.get("type"), result.get("value")
         if (
@@ -143,7 +148,7 @@ def _results(annotation: Node, answers: Answers) -> Iterator[tuple[Control, Mean
             or not isinstance(value.value, dict)
         ):
             continue
-        if kind.value == PAIRWISE:
+        if kind.value == PAIRWISE and votes_are_read:
             continue
         if kind.value not in VALUES or REGION & value.value.keys():
             answers.left_out["results on regions or of other types"] += 1

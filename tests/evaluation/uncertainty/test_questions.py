@@ -149,6 +149,8 @@ def test_a_classifier_among_raters_whose_answers_a_tree_does_not_hold_is_named()
     assert own.endswith("'net' is one: if that gave these predictions, they agree with themselves")
     assert not is_of_raters(own) and not is_of_truth(own)
     assert question(seen, predicted("xyy", names=("other",))) == OF_DISTRIBUTION
+    two = question(seen, predicted("xyy", "xyy", names=("net", "other")))
+    assert two.endswith(f"Of 'other': {OF_DISTRIBUTION}") and "lists" not in two and "consensus" not in two
 
 
 LISTS = {
@@ -187,7 +189,17 @@ def test_a_posterior_of_rankings_has_seen_lists_if_a_rater_of_that_name_gave_the
     ):
         assert f"other lists of 'predictions', which differ for {differ} items" in question(joint, other)
     few = drawn(rankings.with_predictions(tied.isel(item=[0, 2])))
-    assert "for 2 items, whose lists the posterior has seen, and agreement" in question(few, tied)
+    assert "where the posterior has seen the list, for 2 of 3, and agreement" in question(few, tied)
+    gap = tied.copy()
+    gap[1] = -np.inf  # the classifier has no list of this item
+    assert "where the posterior has seen the list, for 1 of 2, and agreement" in question(
+        drawn(rankings.with_predictions(gap.isel(item=[0]))), gap
+    )
+    both = xr.concat([tied, tied], "classifier").assign_coords(classifier=["predictions", "other"])
+    assert (
+        "Of 'other': agreement with what the raters leave open, given lists of another classifier; "
+        in question(joint, both)
+    )
     given = joint.copy()
     given["posterior"] = given["posterior"].to_dataset().drop_vars("reliability")
     own = question(given, tied)

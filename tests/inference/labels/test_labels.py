@@ -4,6 +4,7 @@ import dataclasses
 import warnings
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
 import arviz as az
 import numba
@@ -130,6 +131,34 @@ def test_two_categories_are_drawn_to_the_bit_as_any_number_of_them(distinct):
             for one, own in zip(drawn[0], other, strict=True):
                 np.testing.assert_array_equal(one, own)
     assert (answers.gold_category < 0).any()
+
+
+@pytest.mark.slow
+def test_items_of_many_informative_answers_are_left_to_the_sweep_that_takes_logs(monkeypatch):
+    """Their odds leave the range in which products without a division are fine; later items know of those that changed."""
+    left, pair = [], gibbs.draw_collapsed_pair
+    monkeypatch.setattr(gibbs, "draw_collapsed_pair", lambda *own: left.append(own[-1][1]) or pair(*own))
+    rng, items, raters = np.random.default_rng(1), 60, 100
+    right, wide = rng.integers(0, 2, items), np.arange(items) < 8
+    number = np.where(wide, raters, 2)  # of answers: most items are open
+    rater = np.concatenate([np.sort(rng.permutation(raters)[:n]) for n in number])
+    label = np.repeat(right, number) ^ (rng.random(number.sum()) > 0.97)
+    start = np.concatenate([[0], np.cumsum(number)])
+    answers = Answers(start, answer_codes(rater, label, 2), np.full(items, -1))
+    for concentration, seed in product((0.5, 0.02), range(10)):
+        table, drawn = np.full((2 * raters, 2), concentration), []
+        prior, total = ConfusionPrior(np.ones(2), table, FREE_ROWS), np.full((raters, 2), 2 * concentration)
+        for sweep, own in ((gibbs.draw_distinct_pair.py_func, total), (pair, (total, (0, items)))):
+            category = right ^ np.isin(np.arange(items), [2, 5])  # two wide items are wrong at first
+            counts = np.zeros(2, np.int64), np.zeros(table.shape, np.int64), np.zeros((raters, 2), np.int64)
+            words = stream(np.random.SeedSequence(seed))
+            gibbs.recount(answers, (category, *counts))
+            sweep(words, answers, prior, (category, *counts), own)
+            drawn.append((category, words, *counts))
+        for one, other in zip(*drawn, strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(drawn[0][0][wide], right[wide])
+    assert {(2, 3), (5, 6)} <= {*left} <= {(i, i + 1) for i in np.flatnonzero(wide).tolist()}
 
 
 def test_plausibilities_of_two_categories_are_those_of_any_number_of_them():

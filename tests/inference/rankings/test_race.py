@@ -15,6 +15,7 @@ from raterzoo.inference.rankings.kernels.gibbs import (
     draw_leader_factor,
 )
 from raterzoo.inference.rankings.kernels.race import (
+    LEAST_RATE,
     draw_log_arrivals,
     draw_log_rates,
     draw_orders,
@@ -168,6 +169,19 @@ def test_exposures_do_not_depend_on_the_scale(reliability, scale):
         assert_rejects_twin(check_mean, exposure, expected_exposure(reliability) + 1 / WORTH)
     else:
         np.testing.assert_allclose(rates, np.exp(scale), rtol=1e-12)
+
+
+def test_the_rate_of_a_candidate_without_prior_rate_and_exposure_is_all_but_zero():
+    """Without annotations there is no exposure; a log rate that were not a number would spread to the worths."""
+    place = np.tile(np.arange(5), (3, 1))
+    posterior = worth_posterior(distinct_annotations(BLOCK, place, 1, 5), 1.0, 1.0)
+    rate = np.array([0.0, 1e-3, 0.0, 2.0, 1.0])
+    bare = posterior._replace(annotation_start=np.zeros(2, np.int64), rate=rate)
+    for scale, zero in ((0.0, np.log(LEAST_RATE)), (90.0, -np.inf)):  # linear, and in logs
+        (found,) = log_rates(own_stream("rate"), bare, np.log(WORTH) + scale, 1)
+        largest = np.log(WORTH).max() if scale == 0 else 0.0
+        exact = np.where(rate > 0, np.log(rate, where=rate > 0, out=np.zeros(5)), zero - largest)
+        np.testing.assert_allclose(found, exact, rtol=1e-12, atol=1e-12)
 
 
 def waits_of(block, leads, copies=30):

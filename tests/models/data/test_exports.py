@@ -225,6 +225,17 @@ def test_votes_of_pairwise_controls_of_label_studio(file):
         read_export(file(VOTES), "comparisons", sides=("a", "b"))
     with pytest.raises(DataError, match=r"'none' is no side.*left or right"):
         read_export(file(json.loads(json.dumps(PAIRWISE).replace('"right"', '"none"'))), "comparisons")
+    for bad in ('"selected": "none"', '"selected": null', '"chosen": "left"'):
+        path = file(json.loads(json.dumps(PAIRWISE).replace('"selected": "left"', bad)))
+        assert rows(read_export(path, "labels")) == [("21", "7", "good")]
+        said = long_table(read_document(path), "label-studio", "labels").said
+        assert "votes between two items 3" in said and "other types" not in said
+        with pytest.raises(DataError, match=r"selected|is no side"):
+            read_export(path, "comparisons")
+    guessed = [PAIRWISE[0] | {"predictions": [{"result": PAIRWISE[0]["annotations"][0]["result"]}]}]
+    assert rows(read_export(file(guessed), "predictions")) == [("21", "good", 1)]
+    said = long_table(read_document(file(guessed)), "label-studio", "predictions").said
+    assert "results on regions or of other types 1" in said and "votes between two items 2" in said
     two = json.loads(json.dumps(PAIRWISE).replace("pw", "tone", 2))
     with pytest.raises(DataError, match=r"2 questions with comparisons.*'tone', 'pw'"):
         read_export(file(two), "comparisons")
