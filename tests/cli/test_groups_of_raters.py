@@ -35,7 +35,7 @@ def test_options_become_arguments_of_the_builder():
     [
         ("shared_guess", {}, "--model shared_guess: say the column with the group.*--groups-of-raters kind"),
         ("dawid_skene", {"groups_of_raters": "kind"}, "--groups-of-raters is not an option of the model dawid_skene"),
-        ("mace", {"independent": ["person"]}, "model mace, but of shared_guess, --kind comparisons"),
+        ("mace", {"independent": ["person"]}, "model mace, but of shared_guess"),
     ],
 )  # fmt: skip
 def test_options_of_other_models_and_missing_ones_are_refused(model, options, says):

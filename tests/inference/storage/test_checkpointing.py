@@ -297,7 +297,7 @@ def test_wrong_uses_say_what_to_do(tmp_path, monkeypatch, small_pieces):
             inference.resume(store)
     state.write_bytes(whole)
     zarr.open_group(store).attrs["schema_version"] = 99
-    with pytest.raises(ValueError, match="its bytes are not those"):
+    with pytest.raises(ValueError, match=r"zarr\.json: it has \d+ bytes, and \d+ were written"):
         inference.resume(store)
 
 
