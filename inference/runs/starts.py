@@ -17,14 +17,14 @@ def likely_right(model: pm.Model) -> dict[str, np.ndarray]:
     other variables PyMC chooses the start.
     """
     starts: dict[str, np.ndarray] = {}
-    n = len(model.coords.get("category") or ())
+    n, n_answers = (len(model.coords.get(dim) or ()) for dim in ("category", "answer"))
     if n < 2:
         return starts
+    square = n_answers == n  # not where one can answer "unsure"
     for variable in model.free_RVs:
         name, op = str(variable.name), variable.owner.op
         dims = model.named_vars_to_dims.get(name, ())
-        rows = isinstance(op, DirichletRV) and dims[-2:] == ("category", "answer")
-        rows = rows and len(model.coords.get("answer") or ()) == n  # not where one can answer "unsure"
+        rows = square and isinstance(op, DirichletRV) and dims[-2:] == ("category", "answer")
         ability = isinstance(op, BetaRV) and name == "ability" and dims[:1] == ("rater",)
         if not rows and not ability:
             continue

@@ -374,9 +374,10 @@ def metric_sections(
     question = ""
     if further:
         elsewhere = f"{further[0].lower()}{further[1:]} they are in the section of that name."
-        only = question_of_all(found).startswith(f"{OPEN};")  # the other question is that section's
-        question = f"The metrics are {OPEN}; {elsewhere}" if only else question_sentence(found)
-        question += "" if only else f" {elsewhere[0].upper()}{elsewhere[1:]}"
+        if question_of_all(found).startswith(f"{OPEN};"):  # whose other question is that section's
+            question = f"The metrics are {OPEN}; {elsewhere}"
+        else:
+            question = f"{question_sentence(found)} {elsewhere[0].upper()}{elsewhere[1:]}"
     sections = [metrics_section(found, directions, forest, note, question)]
     if predicted.sizes.get("classifier", 1) > 1:
         name = next(iter(found))

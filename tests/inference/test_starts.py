@@ -77,7 +77,7 @@ def test_no_jittered_start_has_categories_exchanged():
 
 @pytest.mark.slow
 def test_no_chain_ends_with_categories_exchanged():
-    """Chains of three raters; from the mean of the prior about one in five ends in the mirrored mode."""
+    """Chains of three raters; from the mean of the prior some end with two categories exchanged."""
     drawn = labels_of()
     model = models.dawid_skene(drawn.data, features=drawn.features)
     options = {"draws": 100, "tune": 200, "chains": 8, "cores": 2, "random_seed": 4, "progressbar": False}

@@ -111,7 +111,7 @@ def test_sums_over_pairs_are_those_of_loops(repeats):
 
 
 def sums_over_pairs(answers, label, weight, table):
-    """What `_pooled` and `_by_pair` return of one table."""
+    """Sums over the pairs of answers in one table, by loops: the results of `_pooled` and `_by_pair`."""
     item, rater, group = answers.item, answers.rater, answers.group
     above, below = np.zeros((2, 2)), np.zeros((2, 2))
     pairs = np.zeros((2, 4, 4))
