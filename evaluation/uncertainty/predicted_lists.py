@@ -20,21 +20,18 @@ class SeenLists(NamedTuple):
     differ: np.ndarray  # (item,): whether that is another list than the one in question
 
 
-def lists_seen(tree: xr.DataTree, predictions: xr.DataArray, rater: object) -> SeenLists | None:
-    """Return which lists of a classifier, the only one of the predictions, are the rankings of a rater of a tree.
+def lists_seen(tree: xr.DataTree, predictions: xr.DataArray, rater: int) -> SeenLists | None:
+    """Return which lists of a classifier, the only one of the predictions, are the rankings of a rater of a tree, by its code.
 
     None if the tree does not hold the rankings of its raters.
     """
-    if not of_rankings(tree) or "constant_data" not in tree.children:
+    if not _holds_rankings(tree):
         return None
-    constant, raters = tree["constant_data"].to_dataset(), tree["posterior"]["rater"].to_numpy().tolist()
-    if not {"annotation_item", "annotation_rater"} <= {*constant}:
-        return None
-    view = Plausibility.of(tree)
+    constant, view = tree["constant_data"].to_dataset(), Plausibility.of(tree)
     names, listed = _blocks(align_items(view, predictions)[0].isel(classifier=0))
     is_listed = (listed >= 0).any(axis=1)
     seen, differ = ~is_listed, np.zeros(len(view.items), bool)
-    own = np.flatnonzero(constant["annotation_rater"].to_numpy() == raters.index(rater))
+    own = np.flatnonzero(constant["annotation_rater"].to_numpy() == rater)
     item = constant["annotation_item"].to_numpy()[own].astype(np.int64)
     block = tree["observed_data"]["observed_ranking"].to_numpy()[own].astype(np.int64)
     column = _columns_of_places(tree, own, names)
@@ -46,6 +43,27 @@ def lists_seen(tree: xr.DataTree, predictions: xr.DataArray, rater: object) -> S
     seen[item] = True
     differ[item] = ~(same.all(axis=1) & among)
     return SeenLists(is_listed, seen, differ)
+
+
+def is_rater_without_name(tree: xr.DataTree, predictions: xr.DataArray) -> bool:
+    """Whether a rater gave the lists of a classifier, the only one of the predictions, and no others, in a tree without names."""
+    if not _holds_rankings(tree):
+        return False
+    constant = tree["constant_data"].to_dataset()
+    codes = np.stack([constant["annotation_rater"].to_numpy(), constant["annotation_item"].to_numpy()])
+    raters, items = np.unique(np.unique(codes, axis=1)[0], return_counts=True)
+    _, blocks = _blocks(align_items(Plausibility.of(tree), predictions)[0].isel(classifier=0))
+    listed = (blocks >= 0).any(axis=1).sum()
+    found = (lists_seen(tree, predictions, rater) for rater in raters[(items == listed) & (listed > 0)])
+    return any(own is not None and own.seen.all() and not own.differ.any() for own in found)
+
+
+def _holds_rankings(tree: xr.DataTree) -> bool:
+    """Whether a tree holds rankings, with the item and the rater of each."""
+    codes = {"annotation_item", "annotation_rater"}
+    return (
+        of_rankings(tree) and "constant_data" in tree.children and codes <= {*tree["constant_data"].data_vars}
+    )
 
 
 def _blocks(array: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:

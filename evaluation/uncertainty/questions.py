@@ -22,7 +22,7 @@ from ..._rater_attributes import classifiers_of, posterior_with_attributes
 from ..truth.plausibility import Plausibility, UnknownTruth, of_rankings, plausibility_of, truth_of
 from .alignment import align
 from .predicted_features import ALONE, labels_in_features
-from .predicted_lists import lists_seen
+from .predicted_lists import is_rater_without_name, lists_seen
 
 OPEN = "agreement with what the raters leave open"
 TO_TRUTH = "accuracy against the truth needs a posterior of Labels.with_predictions"
@@ -37,6 +37,10 @@ COMMANDS = {  # what the sentences below call by Python, on the command line
 }
 TO_CONSENSUS = f"accuracy against the consensus needs {RANKINGS_WITH_PREDICTIONS}"
 OF_RANKINGS = f"{OPEN}; {TO_CONSENSUS}"
+PERHAPS_ITSELF = (
+    "agreement with raters of whom one gave exactly these lists: if that is the classifier, they agree with themselves; "
+    f"{TO_CONSENSUS}"
+)
 CONSENSUS = (
     f"accuracy against the consensus, the truth behind rankings, as the posterior has seen these lists; {OPEN} needs one that "
     "has not"
@@ -70,9 +74,15 @@ def question_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, predictions: xr.D
     if (seen := classifier_in_prior(tree)) is not None:
         return _question_of_prior(seen, names, named="classifier" in predictions.coords)
     if answers is None:
-        if {*names} & {*_raters_of(tree)}:
+        raters = _raters_of(tree)
+        if {*names} & {*raters}:
             return _by_classifier(names, [_question_of_lists(tree, predictions, name) for name in names])
-        return OF_RANKINGS if of_rankings(tree) else _question_of_raters(tree)
+        if not of_rankings(tree):
+            return _question_of_raters(tree)
+        if raters:
+            return OF_RANKINGS
+        own = [is_rater_without_name(tree, _of_one(predictions, name)) for name in names]
+        return _by_classifier(names, [PERHAPS_ITSELF if same else OF_RANKINGS for same in own])
     return _by_classifier(names, [_question(tree, predictions, name, answers) for name in names])
 
 
@@ -132,7 +142,7 @@ def _question_of_lists(tree: xr.DataTree, predictions: xr.DataArray, name: objec
     if name not in _raters_of(tree):
         given = f"{OPEN}, given lists of another classifier; {TO_CONSENSUS}"
         return given if of_rankings(tree) else _question_of_raters(tree)
-    found = lists_seen(tree, _of_one(predictions, name), name)
+    found = lists_seen(tree, _of_one(predictions, name), _raters_of(tree).index(name))
     if found is None:
         return (
             f"agreement with raters of whom {short_repr(name)} is one: if that gave these predictions, they agree with "

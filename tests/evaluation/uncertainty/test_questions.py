@@ -12,6 +12,7 @@ from raterzoo.evaluation.uncertainty.questions import (
     OF_DISTRIBUTION,
     OF_ESTIMATE,
     OF_RANKINGS,
+    PERHAPS_ITSELF,
     RATERS,
     TRUTH,
     is_of_raters,
@@ -204,6 +205,17 @@ def test_a_posterior_of_rankings_has_seen_lists_if_a_rater_of_that_name_gave_the
     given["posterior"] = given["posterior"].to_dataset().drop_vars("reliability")
     own = question(given, tied)
     assert "lists agree with themselves" in own and not is_of_truth(own) and not is_of_raters(own)
+    same, others = (
+        drawn(of, models.plackett_luce) for of in (rankings.with_predictions(tied), rankings)
+    )  # no rater has a name
+    assert (
+        question(same, tied)
+        == question(same, tied.isel(item=[2, 0, 1], category=[1, 2, 0]))
+        == PERHAPS_ITSELF
+    )
+    assert question(others, tied) == question(same, lists()) == question(same, gap) == OF_RANKINGS
+    named = xr.concat([tied, gap], "classifier").assign_coords(classifier=["net", "gap"])
+    assert question(same, named) == f"Of 'net': {PERHAPS_ITSELF}. Of 'gap': {OF_RANKINGS}"
 
 
 # --- A simulated set whose truth is known: 300 items, three people right 80 % of the time, a classifier 85 % ---
