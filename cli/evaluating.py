@@ -1,13 +1,14 @@
 """Scores of predictions against a posterior, from files: metrics with intervals, by group, and comparison."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from .. import evaluation
+from .. import evaluation, inference
 from .._decimal_text import integer_id
 from .._messages import ASK_TRUTH, short_repr
 from ..evaluation.truth.item_summaries import refuse_without_draws
@@ -37,6 +38,7 @@ from .tables import check_side_metrics, read_item_groups, read_orders, read_pred
 from .terminal import print_note, print_table, print_text
 
 MAX_ID = np.iinfo(np.int64).max
+OF_TRUTH = ("plausibility", "quality", "location")  # variables against which predictions are scored
 UNFOLDED = ("mean", "90 % interval", "raters", "items", "MCSE", "by", "P")
 
 
@@ -59,15 +61,27 @@ def score_file(
     """Score a file of predictions against a stored posterior; print the tables, and write them if so requested."""
     if options.out is not None and options.out.suffix.lower() not in (".csv", ".json"):
         raise ValueError(f"--out {options.out}: name a .csv or a .json file")
-    tree = read_posterior(posterior)
+    with closing(read_posterior(posterior)) as tree:
+        _score_tree(tree, posterior, predictions, options, columns, seed)
+
+
+def _score_tree(
+    tree: xr.DataTree,
+    posterior: Path,
+    predictions: Path,
+    options: EvaluationOptions,
+    columns: Sequence[str],
+    seed: int,
+) -> None:
+    """Score a file of predictions against a posterior that is open, which the file `posterior` holds."""
     if not has_checksums(posterior):
         print_note(
             f"{posterior} has no checksums, as another program or an older version wrote it: damage to its numbers is not seen"
         )
-    for variable in ("plausibility", "quality", "location"):
+    for variable in OF_TRUTH:
         refuse_without_draws(tree, variable)
     held = [str(name) for name in tree["posterior"].data_vars]
-    if not {"quality", "plausibility", "location"} & set(held):
+    if not {*OF_TRUTH} & {*held}:
         raise ValueError(
             f"{posterior}: predictions are scored against plausibilities of rankings or labels, qualities of comparisons or "
             f"locations of scores, and the posterior holds {first_names(held)}; fit a model by `raterzoo fit`"
@@ -82,6 +96,9 @@ def score_file(
         raise ValueError(f"--metric {wrong[0]} is not a metric of {kind}, the data of {posterior}")
     if of_votes and options.against is not None:
         raise ValueError(f"--against: {posterior} is of comparisons; leave it out")
+    diagnosis = inference.diagnose(tree, var_names=[name for name in OF_TRUTH if name in held])
+    if not diagnosis.attrs["converged"]:
+        print_note(f"do not rely on the numbers of {posterior}: {diagnosis.attrs['verdict']}")
     score = _score_orders if of_votes else _score_predictions
     rows, pairs, best, question = score(tree, predictions, options, columns, seed)
     print_table([_row_on_terminal(row) for row in rows], _heading(rows), whole=UNFOLDED)

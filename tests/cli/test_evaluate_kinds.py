@@ -131,3 +131,12 @@ def test_gold_that_no_rater_gave_is_said(tmp_path):
     result = run("evaluate", tmp_path / "p.nc", predicted, "--metric", "accuracy")
     assert result.exit_code == 0, result.output
     assert "The gold label of 1 item is none that a rater gave: 'a'." in said(result)
+
+
+def test_a_sampler_that_has_not_converged_is_told_beside_its_numbers(posteriors, tmp_path):
+    ranks = write(tmp_path / "p.csv", {"item": [*"abc"], "category": [*"xxx"], "rank": [1, 1, 1]})
+    short = run("evaluate", posteriors["rankings"], ranks)
+    assert short.exit_code == 0, short.output
+    assert f"do not rely on the numbers of {posteriors['rankings']}: NOT converged: " in said(short)
+    exact = run("evaluate", posteriors["labels"], ranks)
+    assert exact.exit_code == 0 and "do not rely" not in said(exact)
