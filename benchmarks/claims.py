@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import xarray as xr
-from raterzoo import inference, models
+from raterzoo import evaluation, inference, models
 from raterzoo.inference.labels.kernels.effective_votes import effective_truth
 from raterzoo.inference.labels.recognition import as_table, read_labels
 from raterzoo.models.data.effective_votes import effective_power
@@ -26,6 +26,7 @@ OPTIONS = {"draws": 250, "thin": 4, "progressbar": False, "log_likelihood": Fals
 FLOOR, POWER = 0.16, 0.37  # each the best for all of 14 public studies
 GOLD, CHOICES = 50, 6
 TAIL = 0.05
+LEAST_ANSWERS, ROUNDING = 10, 1e-9
 
 
 def answers_of(name: str) -> pd.DataFrame:
@@ -369,11 +370,32 @@ def _few_answers(table: pd.DataFrame) -> pd.DataFrame:
     return table.sample(frac=1, random_state=1).groupby("item", sort=False).head(FEW)
 
 
+def of_raters() -> None:
+    """Print how many answers of raters are right, by the truth and by two estimates, of raters with ten answers or more."""
+    row("set", "raters", "right", "estimate", "mean", "width of its 90 % interval", "raters it covers")
+    row(*["---"] * 7)
+    for name in SETS:
+        tree, _, truth = fitted(answers_of(name), None, 1)
+        constant, label = tree["constant_data"], tree["observed_data"]["observed_label"].to_numpy()
+        item, rater = (constant[f"annotation_{of}"].to_numpy() for of in ("item", "rater"))
+        number = np.bincount(rater)
+        right, some = np.bincount(rater, truth[item] == label) / number, number >= LEAST_ANSWERS
+        of_items = evaluation.answers_right(tree)["right"]
+        of_matrices = evaluation.rater_quality(tree)["accuracy"]
+        for which, draws in (("answers_right", of_items), ("accuracy of rater_quality", of_matrices)):
+            draws = draws.isel(rater=some)
+            lower, upper = draws.quantile([TAIL, 1 - TAIL], ("chain", "draw")).to_numpy()
+            covers = (lower - ROUNDING <= right[some]) & (right[some] <= upper + ROUNDING)
+            found = float(draws.mean()), (upper - lower).mean(), covers.mean()
+            row(name, int(some.sum()), right[some].mean(), which, *found)
+
+
 PARTS: Mapping[str, Callable[[], None]] = {
     "public": public_sets,
     "independent": independent_raters,
     "crowds": crowds,
     "prior": prior_probabilities,
+    "raters": of_raters,
 }
 
 if __name__ == "__main__":

@@ -12,14 +12,13 @@ doi:10.2307/2530508: the latter.
 """
 
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from ..._messages import OUR_FILES, SEEN_IN_PRIOR, first_reprs, short_repr
-from ..._rater_attributes import classifiers_of, posterior_with_attributes
 from ..truth.plausibility import Plausibility, UnknownTruth, of_rankings, plausibility_of, truth_of
+from ..truth.seen_answers import SeenAnswers, answers_of
 from .alignment import align
 from .predicted_features import ALONE, labels_in_features
 from .predicted_lists import is_rater_without_name, lists_seen
@@ -54,23 +53,13 @@ OF_ESTIMATE = (
 )
 
 
-class SeenAnswers(NamedTuple):
-    """Answers of the raters in a tree."""
-
-    raters: list[object]  # ids
-    classifiers: list[object]  # of these, whose attribute says so
-    item: np.ndarray  # (answer,), codes
-    rater: np.ndarray  # (answer,), codes
-    label: np.ndarray  # (answer,), codes
-
-
 def question_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, predictions: xr.DataArray) -> str:
     """Return the question that a metric of predictions against a posterior answers, in one line; by classifier if they differ."""
     if not {*plausibility_of(tree).dims} - {"candidate", "item", "category"}:
         return OF_ESTIMATE
     if not isinstance(tree, xr.DataTree):
         return OF_ARRAY
-    answers, names = _answers_of(tree), _names_of(predictions)
+    answers, names = answers_of(tree), _names_of(predictions)
     if (seen := classifier_in_prior(tree)) is not None:
         return _question_of_prior(seen, names, named="classifier" in predictions.coords)
     if answers is None:
@@ -192,26 +181,6 @@ def _names_of(predictions: xr.DataArray) -> list[object]:
     if "classifier" not in predictions.coords:
         return [ALONE] * predictions.sizes.get("classifier", 1)
     return np.atleast_1d(predictions["classifier"].to_numpy()).tolist()
-
-
-def _answers_of(tree: xr.DataTree) -> SeenAnswers | None:
-    """Return the answers that a tree of a model of labels holds, or None if it does not name their raters."""
-    if not {"observed_data", "constant_data"} <= {*tree.children}:
-        return None
-    posterior = posterior_with_attributes(tree)
-    constant, observed = (tree[group].to_dataset() for group in ("constant_data", "observed_data"))
-    if (
-        "rater" not in posterior.coords
-        or "observed_label" not in observed
-        or "annotation_rater" not in constant
-    ):
-        return None
-    codes = observed["observed_label"], constant["annotation_item"], constant["annotation_rater"]
-    if {own.dims for own in codes} != {codes[0].dims} or codes[0].ndim != 1:
-        return None
-    label, item, rater = (own.to_numpy().astype(np.int64) for own in codes)
-    raters = posterior["rater"].to_numpy().tolist()
-    return SeenAnswers(raters, classifiers_of(posterior), item, rater, label)
 
 
 def _question(tree: xr.DataTree, predictions: xr.DataArray, name: object, answers: SeenAnswers) -> str:

@@ -106,7 +106,7 @@ def quality_section(tree: xr.DataTree, panel: Panel, *, doubtful: bool = False) 
     labels = panel.labels
     found = evaluation.rater_worth(tree, panel.kind, panel.people)
     worth = {row["rater"]: row for row in worth_rows(found, "worth", "censored", "rater")}
-    accuracy = interval_columns(found["accuracy"], "mean")
+    accuracy = interval_columns(evaluation.answers_right(tree)["right"].sel(rater=found["rater"]), "mean")
     answers = np.bincount(labels.annotation_rater, labels.count, len(labels.raters)).astype(int)
     names, rows, shown = found["rater"].to_numpy().astype(str).tolist(), [], []
     role = dict(zip(labels.raters.astype(str).tolist(), panel.role.tolist(), strict=True))
@@ -121,16 +121,13 @@ def quality_section(tree: xr.DataTree, panel: Panel, *, doubtful: bool = False) 
         )
     order = sorted(range(len(rows)), key=lambda k: (ROLES.index(rows[k]["role"]), -rows[k]["worth"]))
     text = (
-        "Accuracy: how often an answer is the truth, by the confusion matrix of the rater, which few answers leave near its "
-        "prior; how often the classifiers are right on these items is said below. Worth: how many answers of typical people have "
-        "the information about the truth of one answer of this rater. Intervals hold 90 %; all by one posterior of people, "
-        "judges and classifiers."
+        "Accuracy: how many of the answers of this rater are right, by the draws of the truth of these items. Worth: how many "
+        "answers of typical people have the information about the truth of one more answer of this rater, by its confusion "
+        "matrix, which few answers leave near its prior. Intervals hold 90 %; all by one posterior of people, judges and "
+        "classifiers."
     )
     if tree.attrs.get("model") == "correlated_votes":
-        text += (
-            " These figures take raters to err independently; the accuracies below allow for errors that they share, and may "
-            "differ."
-        )
+        text += " Worths take raters to err independently."
     if doubtful:
         text = f"Do not rely on these figures: a check of the model fails, see below. {text}"
     n_people = len(panel.names(PERSON))

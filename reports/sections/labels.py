@@ -263,23 +263,41 @@ def _prevalence_section(tree: xr.DataTree) -> Section:
 
 
 def _raters_sections(tree: xr.DataTree) -> list[Section]:
-    """Return the sections on information, accuracy and confusion of each rater, with 90 % intervals."""
+    """Return the sections on answers that are right, information, accuracy and confusion of each rater, with 90 % intervals."""
     quality = evaluation.rater_quality(tree)
+    right, of_right = _right_answers(tree)
     columns = {
         "rater": quality["rater"].to_numpy().astype(str),
+        **right,
         **interval_columns(quality["information"], "information (bits)"),
         **interval_columns(quality["accuracy"], "accuracy", "accuracy "),
         **_means(tree["posterior"].to_dataset(), OF_RATERS, "rater"),
     }
     rows = table_rows(columns, np.argsort(-columns["information (bits)"], kind="stable"))
     text = (
-        "Information is how many bits one label of the rater says about the truth; accuracy how often it is the truth. A rater "
-        "who always confuses two categories has no accuracy, but all information."
+        f"{of_right}Information is how many bits one more label of the rater would say about the truth; accuracy how often it "
+        "would be the truth. A rater who always confuses two categories has no accuracy, but all information."
     )
+    if tree.attrs.get("model") == "correlated_votes":
+        text += " Information and accuracy take raters to err independently."
     figures = [plots.rater_forest(quality["information"], label="information in bits")]
     ranked = quality["rater"].to_numpy()[np.argsort(-columns["information (bits)"], kind="stable")].tolist()
     main = Section("Raters", text, figures, rows, "raters", key="raters")
     return [main, _matrices_section(tree, ranked)]
+
+
+def _right_answers(tree: xr.DataTree) -> tuple[dict[str, np.ndarray], str]:
+    """Return columns of the answers of each rater and how many are right, and a sentence on them; none without draws or names."""
+    try:
+        found = evaluation.answers_right(tree)
+    except evaluation.EvaluationError:
+        return {}, ""
+    columns = {"answers": found["answers"].to_numpy(), **interval_columns(found["right"], "right", "right ")}
+    text = (
+        "Right is the share of the answers of this rater that are the truth, by the certainties of this report. What follows is "
+        "by the confusion matrix of the rater, which few answers to a category leave near its prior. "
+    )
+    return columns, text
 
 
 def _matrices_section(tree: xr.DataTree, ranked: list[Any]) -> Section:
