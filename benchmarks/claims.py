@@ -370,6 +370,19 @@ def _few_answers(table: pd.DataFrame) -> pd.DataFrame:
     return table.sample(frac=1, random_state=1).groupby("item", sort=False).head(FEW)
 
 
+def of_models() -> None:
+    """Print claims on the public sets by models whose raters err independently, given the truth or the kind of the item."""
+    row("set", "model", "claimed", "right", "gap", "log loss")
+    row(*["---"] * 6)
+    for name in SETS:
+        labels, truth = labels_and_truth(answers_of(name), None)
+        for build in (models.dawid_skene, models.one_coin, models.mace, models.ebcc):
+            tree = inference.sample(build(labels), random_seed=1, **OPTIONS)
+            drawn = tree["posterior"]["plausibility"].stack(sample=("chain", "draw"))
+            own = claim(drawn.transpose("sample", "item", "category").to_numpy(), truth)
+            row(name, build.__name__, *(float(own[key]) for key in ("claimed", "right", "gap", "log loss")))
+
+
 def of_raters() -> None:
     """Print how many answers of raters are right, by the truth and by two estimates, of raters with ten answers or more."""
     row("set", "raters", "right", "estimate", "mean", "width of its 90 % interval", "raters it covers")
@@ -395,6 +408,7 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "independent": independent_raters,
     "crowds": crowds,
     "prior": prior_probabilities,
+    "models": of_models,
     "raters": of_raters,
 }
 

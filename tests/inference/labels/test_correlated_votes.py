@@ -54,6 +54,7 @@ def test_correlation_has_its_prior_and_its_density(tree):
     assert np.allclose(density, beta_law.logpdf(drawn, *PRIOR), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_truth_of_each_draw_is_that_of_the_model(model, tree):
     names = [rv.name for rv in model.free_RVs]
     both = [model["plausibility"], model["independent_plausibility"]]

@@ -92,6 +92,7 @@ def test_loop_draws_the_exact_posterior():
         assert_rejects_twin(check_means, drawn(twin, seed), exact)
 
 
+@pytest.mark.slow
 def test_tree_has_sorted_subtypes_and_densities_of_the_model():
     options = {"draws": 100, "chains": 2, "thin": 1, "random_seed": 1, "progressbar": False}
     with warnings.catch_warnings():

@@ -78,6 +78,7 @@ def test_the_objective_rises_to_a_stationary_point():
     assert np.abs(x.T @ (plausibility - prior) - 3.0 * effect).max() > 0.1  # of another penalty
 
 
+@pytest.mark.slow
 def test_features_find_more_of_the_truth():
     simulated = drawn(600, answers=1, columns=10)
     with_features = estimated(simulated)["plausibility"].to_numpy().argmax(axis=1)

@@ -147,6 +147,7 @@ def test_nuts_agrees_with_gibbs():
     assert (last.diff("state") >= 0).all()
 
 
+@pytest.mark.slow
 def test_densities_are_pymcs():
     tree, model = tree_of(), models.item_states(TINY, states=3)
     few = tree["posterior"].to_dataset()[["state_weight", "state_probability"]].isel(draw=slice(20))
