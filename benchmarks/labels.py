@@ -16,7 +16,7 @@ import pymc as pm
 from raterzoo import inference, models
 from raterzoo.inference.kernels.convergence import mixing_of
 from raterzoo.inference.labels.dawid_skene_em import _pseudo_counts
-from raterzoo.inference.labels.em_search import InMemory
+from raterzoo.inference.labels.em_data import InMemory
 from raterzoo.inference.labels.gibbs import draw_labels_model
 from raterzoo.inference.labels.kernels.em import AnswerPatterns, EmResult, run_em_on_patterns, vote_share
 from raterzoo.inference.labels.recognition import constant_prior, read_labels

@@ -103,6 +103,28 @@ def crowd_with_spammers(law: str) -> str:
     return f"{mace:.1f} CPU s ({thin} sweeps a draw), Dawid-Skene {plain:.1f} ({other}): {mace / plain:.1f} times"
 
 
+def searches(estimator: str, n: int) -> str:
+    """Time the search for optima of binary answers by defaults, beside 20 random starts that are all run to their end."""
+    import pandas as pd
+    from raterzoo import inference, models
+
+    from benchmarks.size import answers
+
+    warnings.simplefilter("ignore", inference.EstimateWarning)
+    labels = models.Labels.from_table(pd.DataFrame(answers(n, "integers", "sorted")))
+    few = labels.select(items=labels.items[:200])
+    estimate, groups = getattr(inference, estimator), {}
+    if estimator == "shared_guess_em":
+        groups = {"groups": {rater: "ab"[k % 2] for k, rater in enumerate(labels.raters.tolist())}}
+        estimate(few, {rater: groups["groups"][rater] for rater in few.raters.tolist()})  # compiles
+    else:
+        estimate(few)
+    search, seconds = cpu(lambda: estimate(labels, random_seed=1, **groups))
+    every, longer = cpu(lambda: estimate(labels, random_seed=1, restarts=20, **groups))
+    worse = (every.attrs["objective"] - search.attrs["objective"]) / abs(every.attrs["objective"])
+    return f"{seconds:.1f} CPU s, all to the end {longer:.1f}: {longer / seconds:.1f} times; objective lower by {worse:.0e} of it"
+
+
 def metrics() -> str:
     """Time metrics of a posterior beside the loop over its draws: 2,000 items, 10 categories, 4,000 draws."""
     from benchmarks.evaluation import against_loops
@@ -120,5 +142,9 @@ ROWS: list[tuple[str, Callable[..., str], tuple[Any, ...], str]] = [
     ("100,000 items scored by 10 raters, hierarchical, 4 x 1,000", posterior_of_scores, (100_000,), "2 GB"),
     ("MACE by Gibbs, two categories", crowd_with_spammers, ("mace",), "twice Dawid-Skene"),
     ("MACE by Gibbs, four categories, confused raters", crowd_with_spammers, ("dawid_skene",), "the same"),
+    *[
+        (f"{n:,} answers to the estimate of {name}, restarts='auto'", searches, (name, n), "")
+        for name, n in (("mace_em", 1_000_000), ("glad_em", 1_000_000), ("shared_guess_em", 100_000))
+    ],
     ("metrics beside the loop over draws", metrics, (), "50 times"),
 ]

@@ -16,8 +16,9 @@ from ...models.data.labels import Labels
 from ...models.data.prior_arguments import default_confusion
 from ..diagnostics import EstimateWarning
 from ..parallel.workers import AnyExecutor
+from .em_data import ConfusionAscents, EmData, InMemory, Problem, open_labels
 from .em_of_files import EmFolder, InFiles, opened_files
-from .em_search import EmData, Found, Problem, distinct_optima, open_labels, searched
+from .em_search import Found, distinct_optima, of_many_starts, searched
 from .features_em import RegressionResult, WithFeatures
 from .kernels.em import EmResult
 from .label_files import SharedLabels
@@ -30,7 +31,7 @@ from .votes import (
     unconverged,
 )
 
-RESTARTS_WITH_FEATURES = 5
+ROUND_WITH_FEATURES = 5  # random starts
 LEAST_ANSWERS = (
     0.01  # expected answers to items of a category from which maximum likelihood gives a rater's row
 )
@@ -92,7 +93,7 @@ def dawid_skene_em(
         "auto": 20 starts, and of few answers 20 more while they find other optima, up to 100; a run that has come to a
         known optimum is not followed. Of more than 400,000 answers, or 200 a rater, these are short runs on a sample
         of the items, and long runs on all items start from the vote, and from the three best optima of the sample
-        other than that of the vote. With features "auto" is 5.
+        other than that of the vote. With features there are 5 starts in place of 20.
     max_iterations : int, default 1000
         Largest number of iterations per start.
     tolerance : float, default 1e-10
@@ -153,8 +154,7 @@ def dawid_skene_em(
     C 28(1), doi:10.2307/2346806. Biernacki, Celeux and Govaert (2003), Choosing starting values for the EM algorithm for
     getting the highest likelihood, Computational Statistics & Data Analysis 41, doi:10.1016/S0167-9473(02)00163-6.
     """
-    given = None if isinstance(restarts, str) and restarts == "auto" else restarts
-    numbers = 0 if given is None else given, max_iterations, tolerance
+    numbers = restarts, max_iterations, tolerance
     if isinstance(labels, LabelShards):
         check_iterations(*numbers)
     else:
@@ -164,6 +164,7 @@ def dawid_skene_em(
     if prior not in ("diagonal", None):
         raise ValueError(f"prior={prior!r} is neither 'diagonal' nor None")
     seeded_generator(random_seed)
+    given = None if isinstance(restarts, str) else restarts
     if isinstance(labels, LabelShards):
         if features is not None or shards is not None:
             raise ValueError(
@@ -181,8 +182,6 @@ def dawid_skene_em(
             "out= is for labels in files, models.LabelShards: a Dataset holds the plausibilities of these"
         )
     own = _features(labels, features, feature_penalty, executor, shards)
-    if own is not None and given is None:
-        given = RESTARTS_WITH_FEATURES
     opened = open_labels(labels, executor, shards, folder)
     if own is not None:
         opened = nullcontext(cast(Any, WithFeatures(labels, own, float(feature_penalty))))
@@ -227,8 +226,14 @@ def _estimate(
     """Search for the optima; `restarts` None is "auto". Returns the result, and the runs that came to the optima."""
     problem = Problem(_pseudo_counts(labels, prior), max_iterations, tolerance)
     aligned = _aligned if prior is None and not labels.has_gold else _as_they_are
-    if restarts is None:
-        found = searched(labels, em_data, problem, random_seed, aligned)
+    ascents, rng = ConfusionAscents(em_data, problem, aligned), np.random.default_rng(random_seed)
+    if restarts is None and isinstance(em_data, WithFeatures):
+        found = of_many_starts(ascents, ascents.from_vote(), rng, ROUND_WITH_FEATURES)
+    elif restarts is None:
+        n, usual = len(labels.categories), _pseudo_counts(labels, "diagonal")
+        found = searched(
+            labels, ascents, lambda few: ConfusionAscents(InMemory(few, n), problem, aligned, usual), rng
+        )
     else:
         runs = [aligned(run, em_data) for run in em_data.runs(restarts, random_seed, problem)]
         found = Found(runs, np.arange(len(runs)))

@@ -25,7 +25,8 @@ from ..parallel.workers import AnyExecutor
 from ..storage.interruptions import Advice, adviser
 from ..storage.journal import read_journal, write_journal
 from ..storage.store import StoreLock
-from .em_search import Counts, Ended, InShards, Problem
+from .em_data import Counts, InShards, Problem, asked_by_run
+from .em_search import Ended
 from .kernels.em import EmResult, run_em
 from .label_files import FileWork, InTheFiles, SharedLabels, file_work
 from .sharded_answers import LabelShard, Parameters, plausibility
@@ -83,7 +84,7 @@ class InFiles(InShards):
             if len(trace) % KEPT_EVERY == 0:
                 kept.write_state(number, expected, trace)
 
-        result = run_em(self._e_step(expected), expected, *problem, ended, trace, keep)
+        result = run_em(self._e_step(expected), expected, *problem, asked_by_run(ended), trace, keep)
         kept.write_result(number, result)
         return result
 

@@ -10,189 +10,90 @@ multivariate Gaussian mixture models, Computational Statistics & Data Analysis 4
 doi:10.1016/S0167-9473(02)00163-6.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+import xarray as xr
 
 from ...models.data.labels import Labels
-from ...models.data.prior_arguments import default_confusion
-from ...models.distributions.marginal_labels_kernels import answer_sweeps
-from ..parallel.workers import AnyExecutor
-from . import sharded_answers
-from .kernels.em import (
-    AnswerPatterns,
-    EmResult,
-    answer_patterns,
-    coded_answers,
-    expectation,
-    jittered_vote,
-    m_step,
-    pattern_plausibility,
-    run_em,
-    run_em_on_patterns,
-    vote_share,
-)
+from .kernels.em import ASKED_EVERY, AnswerPatterns, answer_patterns, coded_answers
 from .label_files import InTheFiles, SharedLabels
-from .sharded_answers import LabelWork, label_work, total
-from .votes import patterns_of, vote_starts
-
-Counts = tuple[np.ndarray, np.ndarray]  # of items (category,) and of labels (rater * label, category)
-Ended = Callable[[np.ndarray, np.ndarray, float], bool]  # whether a run need not be followed; see `run_em`
+from .votes import estimate_coords, patterns_of, seeded_generator, warn_estimate
 
 
-class Problem(NamedTuple):
-    """Objective of EM, and when a run stops."""
-
-    prior: Counts  # pseudo-counts of prevalence and confusion
-    max_iterations: int
-    tolerance: float  # relative gain of the objective below which a start has converged
-
-
-@contextmanager
-def open_labels(
-    labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
-) -> "Iterator[EmData]":
-    """Context manager: labels in memory, or in shards if an executor or a number of shards is given."""
-    if executor is None and shards is None:
-        yield InMemory(patterns_of(labels), len(labels.categories))
-    else:
-        with label_work(labels, executor, shards, folder) as work:
-            yield InShards(work)
-
-
-class InMemory:
-    """Labels in the memory of this process."""
-
-    def __init__(self, patterns: AnswerPatterns, n_categories: int) -> None:
-        self._patterns, self._n = patterns, n_categories
+class Ascent(Protocol):
+    """Result of a run of EM."""
 
     @property
-    def n_answers(self) -> int:
-        """Number of answers that a pass reads."""
-        return len(self._patterns.answers.code)
+    def trace(self) -> np.ndarray:
+        """Objective of every iterate."""
+        ...
 
-    def runs(self, restarts: int, random_seed: int | None, problem: Problem) -> Iterator[EmResult]:
-        """Yield the EM result from the vote shares, then from `restarts` random starts near them."""
-        rng = np.random.default_rng(random_seed)
-        for plausibility in vote_starts(self._patterns, self._n, restarts, rng):
-            yield run_em_on_patterns(self._patterns, plausibility, *problem)
+    @property
+    def converged(self) -> bool:
+        """Whether the last gain was below the tolerance."""
+        ...
 
-    def from_vote(self, problem: Problem) -> EmResult:
-        """Run EM from the vote shares."""
-        return run_em_on_patterns(self._patterns, vote_share(self._patterns.answers, self._n), *problem)
 
-    def near_vote(self, rng: np.random.Generator, problem: Problem, ended: Ended) -> EmResult:
-        """Run EM from a random start near the vote shares."""
-        start = jittered_vote(self._patterns.answers, self._n, rng)
-        return run_em_on_patterns(self._patterns, start, *problem, ended)
+Ended = Callable[[Any, float], bool]  # of parameters and objective: whether a run need not be followed
 
-    def from_parameters(self, parameters: Counts, problem: Problem, ended: Ended | None = None) -> EmResult:
-        """Run EM from prevalence and table."""
-        answers, weight, _ = self._patterns
-        expected = np.empty_like(parameters[0]), np.empty_like(parameters[1])
-        with expectation(answers, weight, expected) as expect:
-            expect(*parameters)
-            return run_em(expect, expected, *problem, ended)
 
-    def expected(self, run: EmResult) -> Counts:
-        """Return the expected numbers of items (category,) and of labels (rater * label, category)."""
-        patterns, labels = self._patterns, np.empty(run.table.shape)
-        plausibility, _ = pattern_plausibility(patterns, run.prevalence, run.table)
-        answer_sweeps(self._n).counts(plausibility, patterns.multiplicity, patterns.answers, labels)
-        return patterns.multiplicity @ plausibility, labels
+class Ascents[Run: Ascent](Protocol):
+    """EM of a model on some items."""
 
-    def by_pattern(self, prevalence: np.ndarray, table: np.ndarray) -> np.ndarray:
+    @property
+    def n_answers(self) -> int | None:
+        """Number of answers that a pass reads, None if they are not in the memory of this process."""
+        ...
+
+    def from_vote(self) -> Run:
+        """Run EM from the vote."""
+        ...
+
+    def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> Run:
+        """Run EM from a random start near the vote."""
+        ...
+
+    def from_parameters(self, parameters: Any, ended: Ended | None = None) -> Run:
+        """Run EM from the estimate on other items of the same raters, as `elsewhere` gives it."""
+        ...
+
+    def elsewhere(self, run: Run) -> Any:
+        """Return the parameters from which EM on other items starts."""
+        ...
+
+    def parameters(self, run: Run) -> Any:
+        """Return the parameters at the end of a run, as `Ended` is asked about them."""
+        ...
+
+    def compared(self, parameters: Any) -> np.ndarray:
         """Return p(true category | parameters, answers), shape (pattern, category)."""
-        return pattern_plausibility(self._patterns, prevalence, table)[0]
+        ...
 
-    def plausibility(self, run: EmResult) -> np.ndarray:
-        """Return p(true category | estimate, answers), shape (item, category)."""
-        by_pattern = self.by_pattern(run.prevalence, run.table)
-        if len(by_pattern) == len(self._patterns.pattern):
-            return by_pattern
-        return by_pattern[self._patterns.pattern]
-
-
-class InShards:
-    """Labels in shards that workers process."""
-
-    def __init__(self, work: LabelWork) -> None:
-        self._work = work
-
-    def runs(self, restarts: int, random_seed: int | None, problem: Problem) -> Iterator[EmResult]:
-        """Yield the EM result of every start; the starts do not depend on the division into shards."""
-        yield self.from_vote(problem)
-        work, seed = self._work, int(np.random.SeedSequence(random_seed).generate_state(1)[0])
-        for number in range(1, restarts + 1):
-            sweep = sharded_answers.Sweep(seed, number, 0)
-            near = partial(work.map, sharded_answers.counts_near_vote, work.shape, sweep, False)
-            yield self._run(lambda near=near: total(near()), problem)
-
-    def from_vote(self, problem: Problem) -> EmResult:
-        """Run EM from the vote shares."""
-        work = self._work
-        return self._run(lambda: total(work.map(sharded_answers.vote_counts, work.shape)), problem)
-
-    def from_parameters(self, parameters: Counts, problem: Problem, ended: Ended | None = None) -> EmResult:
-        """Run EM from prevalence and table."""
-        return self._run(lambda: self._expected(*parameters)[0], problem, ended)
-
-    def expected(self, run: EmResult) -> Counts:
-        """Return the expected numbers of items (category,) and of labels (rater * label, category)."""
-        return self._expected(run.prevalence, run.table)[0]
-
-    def plausibility(self, run: EmResult) -> np.ndarray:
-        """Return p(true category | estimate, answers), shape (item, category)."""
-        parameters = run.prevalence, np.ascontiguousarray(run.table)
-        parts = self._work.map(sharded_answers.plausibility, parameters)
-        return np.concatenate([part for part, _ in parts])
-
-    def _run(self, start: Callable[[], Counts], problem: Problem, ended: Ended | None = None) -> EmResult:
-        """Run EM from the expected counts of a start."""
-        expected = start()
-        return run_em(self._e_step(expected), expected, *problem, ended)
-
-    def _e_step(self, expected: Counts) -> Callable[[np.ndarray, np.ndarray], float]:
-        """Return the E-step as a function of (prevalence, table), which overwrites the expected counts."""
-
-        def expect(prevalence: np.ndarray, table: np.ndarray) -> float:
-            counts, log_likelihood = self._expected(prevalence, table)
-            for whole, summed in zip(expected, counts, strict=True):
-                whole[...] = summed
-            return log_likelihood
-
-        return expect
-
-    def _expected(self, prevalence: np.ndarray, table: np.ndarray) -> tuple[Counts, float]:
-        """Return expected counts and log likelihood, summed over the shards."""
-        parameters, log_p = (prevalence, np.ascontiguousarray(table)), []
-
-        def counts() -> Iterator[Counts]:
-            for part, log_likelihood in self._work.map(sharded_answers.expected_counts, parameters):
-                log_p.append(log_likelihood)
-                yield part
-
-        return total(counts()), sum(log_p)
-
-
-EmData = InMemory | InShards
 
 # --- Optima ---
 
 SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01  # largest relative and absolute difference at one optimum
 
 
-def distinct_optima(runs: list[EmResult], em_data: EmData) -> tuple[list[tuple[EmResult, Any]], np.ndarray]:
+class Plausible[Run](Protocol):
+    """Plausibilities of all items at the end of a run."""
+
+    def plausibility(self, run: Run) -> Any:
+        """Return p(true category | estimate, answers), shape (item, category), or left in files."""
+        ...
+
+
+def distinct_optima[Run: Ascent](
+    runs: Sequence[Run], data: Plausible[Run]
+) -> tuple[list[tuple[Run, Any]], np.ndarray]:
     """Return one run and plausibility per distinct optimum, the best first; and the optimum of each run."""
     order = np.argsort([-run.trace[-1] for run in runs], kind="stable")
-    optima: list[tuple[EmResult, Any]] = []
+    optima: list[tuple[Run, Any]] = []
     ended = np.empty(len(runs), int)
     for place in order:
-        run, own = runs[place], em_data.plausibility(runs[place])
+        run, own = runs[place], data.plausibility(runs[place])
         for k, (other, theirs) in enumerate(optima):
             if _near(run.trace[-1], other) and _apart(own, theirs) < SAME_PLAUSIBILITY:
                 ended[place] = k
@@ -208,125 +109,208 @@ def _apart(own: Any, theirs: Any) -> float:
     return own.apart(theirs) if isinstance(own, InTheFiles) else np.abs(own - theirs).max()
 
 
-def _near(objective: float, run: EmResult) -> bool:
+def _near(objective: float, run: Ascent) -> bool:
     """Whether an objective is that of a run but for rounding and a last gain."""
     return abs(objective - run.trace[-1]) <= SAME_OBJECTIVE * (1 + abs(objective))
 
 
-class _Known:
+class _Known[Run: Ascent]:
     """Optima that runs have come to; plausibilities are compared on the items in memory."""
 
-    def __init__(self, few: InMemory, run: EmResult) -> None:
-        self._few, self.runs = few, [run]
-        self._plausibility = [few.by_pattern(run.prevalence, run.table)]
+    def __init__(self, few: Ascents[Run], run: Run, own: Ascents[Run]) -> None:
+        self._few, self._own, self.runs = few, own, [run]
+        self._plausibility = [few.compared(own.parameters(run))]
 
-    def place(self, prevalence: np.ndarray, table: np.ndarray, objective: float) -> int | None:
+    def place(self, parameters: Any, objective: float) -> int | None:
         """Return the number of the optimum at these parameters, None if it is not known."""
         alike = [k for k, run in enumerate(self.runs) if _near(objective, run)]
         if not alike:
             return None
-        own = self._few.by_pattern(prevalence, table)
+        own = self._few.compared(parameters)
         apart = (np.abs(own - self._plausibility[k]).max() for k in alike)
         return next((k for k, far in zip(alike, apart, strict=True) if far < SAME_PLAUSIBILITY), None)
 
-    def ended(self, prevalence: np.ndarray, table: np.ndarray, objective: float) -> bool:
+    def ended(self, parameters: Any, objective: float) -> bool:
         """Whether a run has come to a known optimum."""
-        return self.place(prevalence, table, objective) is not None
+        return self.place(parameters, objective) is not None
 
-    def settled(self, run: EmResult) -> int:
+    def settled(self, run: Run) -> int:
         """Return the number of the optimum of a run, which is added if it is not known."""
-        place = self.place(run.prevalence, run.table, run.trace[-1])
+        parameters = self._own.parameters(run)
+        place = self.place(parameters, run.trace[-1])
         if place is None:
             self.runs.append(run)
-            self._plausibility.append(self._few.by_pattern(run.prevalence, run.table))
+            self._plausibility.append(self._few.compared(parameters))
             return len(self.runs) - 1
         if run.converged and run.trace[-1] > self.runs[place].trace[-1]:
             self.runs[place] = run
         return place
 
 
+# --- Iterations ---
+
+
+def ascended(
+    iterate: Callable[[], tuple[float, Any]],
+    max_iterations: int,
+    tolerance: float,
+    ended: Ended | None = None,
+) -> tuple[np.ndarray, bool]:
+    """Repeat an iteration of EM until it gains less than `tolerance`, relative to the objective.
+
+    ``iterate()`` returns the objective and the parameters, about which ``ended(parameters, objective)`` is asked after every
+    ten iterations. Returns the trace of the objective (iteration,), and whether the run has converged.
+    """
+    trace: list[float] = []
+    while len(trace) < max_iterations:
+        objective, parameters = iterate()
+        trace.append(objective)
+        if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
+            return np.array(trace), True
+        if ended and len(trace) % ASKED_EVERY == 0 and ended(parameters, objective):
+            break
+    return np.array(trace), False
+
+
 # --- Search ---
 
 LARGE = 400_000  # answers; fewer are their own sample
 SAMPLE, SAMPLE_OF_RATER = 100_000, 100  # least number of answers of a sample, and of them for each rater
-ROUND, MOST_STARTS = 20, 100  # random starts
+ROUND, MOST_ROUNDS = 20, 5  # random starts of a round, and rounds
 MOST_PASSES = 2_000_000  # answers times starts, beyond which there is one round
 LONG = 3  # runs on all items from optima of the sample other than that of the vote
 
 
-class Found(NamedTuple):
+class Found[Run: Ascent](NamedTuple):
     """Result of a search."""
 
-    runs: list[EmResult]  # one for each optimum, the first from the vote
+    runs: list[Run]  # one for each optimum, the first from the vote
     run_of_start: np.ndarray  # (start,), the run at whose optimum a start ended; the vote is the first
 
 
-def searched(
+def searched[Run: Ascent](
     labels: Labels | SharedLabels,
-    em_data: EmData,
-    problem: Problem,
-    random_seed: int | None,
-    aligned: Callable[[EmResult, EmData], EmResult],
-) -> Found:
-    """Search for optima; ``aligned(run, em_data)`` permutes the categories of a run."""
-    rng = np.random.default_rng(random_seed)
-    vote = aligned(em_data.from_vote(problem), em_data)
-    few = _sample(labels, em_data, rng)
-    if few is em_data:
-        return _of_many_starts(few, vote, problem, rng, aligned)
-    home = aligned(few.from_parameters((vote.prevalence, np.ascontiguousarray(vote.table)), problem), few)
-    short = _of_many_starts(few, home, problem, rng, aligned)
-    optima, ended = distinct_optima(short.runs, few)
-    known, long = _Known(few, vote), {ended[0]: 0}
+    whole: Ascents[Run],
+    of_patterns: Callable[[AnswerPatterns], Ascents[Run]],
+    rng: np.random.Generator,
+) -> Found[Run]:
+    """Search for optima of all items; `of_patterns` makes the runs of a sample of them."""
+    vote = whole.from_vote()
+    are_few = len(labels) <= max(LARGE, 2 * _size_of_sample(labels))
+    if are_few and whole.n_answers is not None:
+        return of_many_starts(whole, vote, rng)
+    few = of_patterns(_all_patterns(labels, rng) if are_few else _sampled_patterns(labels, rng))
+    home = few.from_parameters(whole.elsewhere(vote))
+    short = of_many_starts(few, home, rng)
+    optima, ended = distinct_optima(short.runs, _OfPatterns(few))
+    known, long = _Known(few, vote, whole), {ended[0]: 0}
     for number in [k for k in range(len(optima)) if k != ended[0]][:LONG]:
-        start = _smoothed(labels, few.expected(optima[number][0]))
-        run = em_data.from_parameters(start, problem, known.ended)
-        long[number] = known.settled(aligned(run, em_data))
+        run = whole.from_parameters(few.elsewhere(optima[number][0]), known.ended)
+        long[number] = known.settled(run)
     ends = [long[number] for number in ended[short.run_of_start[1:]] if number in long]
     return Found(known.runs, np.array([0, *ends]))
 
 
-def _sample(labels: Labels | SharedLabels, em_data: EmData, rng: np.random.Generator) -> InMemory:
-    """Draw the items of the short runs: all if there are few answers."""
-    n_answers, n = len(labels), len(labels.categories)
-    size = max(SAMPLE, SAMPLE_OF_RATER * len(labels.raters))
-    few = n_answers <= max(LARGE, 2 * size)
+def _size_of_sample(labels: Labels | SharedLabels) -> int:
+    """Return the number of answers of a sample."""
+    return max(SAMPLE, SAMPLE_OF_RATER * len(labels.raters))
+
+
+def _all_patterns(labels: Labels | SharedLabels, rng: np.random.Generator) -> AnswerPatterns:
+    """Return the answer patterns of all items."""
+    return (
+        answer_patterns(labels.sample(rng, 1.0)) if isinstance(labels, SharedLabels) else patterns_of(labels)
+    )
+
+
+def _sampled_patterns(labels: Labels | SharedLabels, rng: np.random.Generator) -> AnswerPatterns:
+    """Draw items, and return their answer patterns."""
+    share = _size_of_sample(labels) / len(labels)
     if isinstance(labels, SharedLabels):
-        return InMemory(answer_patterns(labels.sample(rng, 1.0 if few else size / n_answers)), n)
-    if few:
-        return em_data if isinstance(em_data, InMemory) else InMemory(patterns_of(labels), n)
-    chosen = rng.random(len(labels.items)) < size / n_answers
+        return answer_patterns(labels.sample(rng, share))
+    chosen = rng.random(len(labels.items)) < share
     rows = np.flatnonzero(chosen[labels.annotation_item])
     times = labels.count[rows]
     item = np.repeat((np.cumsum(chosen) - 1)[labels.annotation_item[rows]], times)
     rater, label = (np.repeat(code[rows], times) for code in (labels.annotation_rater, labels.label_code))
-    return InMemory(answer_patterns(coded_answers(item, rater, label, labels.gold[chosen], n)), n)
+    return answer_patterns(coded_answers(item, rater, label, labels.gold[chosen], len(labels.categories)))
 
 
-def _of_many_starts(
-    few: InMemory,
-    first: EmResult,
-    problem: Problem,
-    rng: np.random.Generator,
-    aligned: Callable[[EmResult, EmData], EmResult],
-) -> Found:
+def of_many_starts[Run: Ascent](
+    few: Ascents[Run], first: Run, rng: np.random.Generator, size: int = ROUND
+) -> Found[Run]:
     """Run EM from rounds of random starts near the vote, more while they find optima that are not known."""
-    known, ends, found = _Known(few, first), [0], 0
-    most = MOST_STARTS if few.n_answers * MOST_STARTS <= MOST_PASSES else ROUND
+    known, ends, found = _Known(few, first, few), [0], 0
+    most = size * MOST_ROUNDS
+    if (few.n_answers or 0) * most > MOST_PASSES:
+        most = size
     while found < len(known.runs) and len(ends) <= most:
         found = len(known.runs)
-        for _ in range(ROUND):
-            run = few.near_vote(rng, problem, known.ended)
-            if not known.ended(run.prevalence, run.table, run.trace[-1]):
-                run = aligned(run, few)
-            ends.append(known.settled(run))
+        ends += [known.settled(few.near_vote(rng, known.ended)) for _ in range(size)]
     return Found(known.runs, np.array(ends))
 
 
-def _smoothed(labels: Labels | SharedLabels, expected: Counts) -> Counts:
-    """Return prevalence and table of expected counts with the usual pseudo-counts, so that no probability is zero."""
-    n = len(labels.categories)
-    prior, (categories, counts) = (np.ones(n), default_confusion(labels).reshape(-1, n)), expected
-    prevalence, table = np.empty_like(categories), np.empty_like(counts)
-    m_step(prior, categories, counts, prevalence, table)
-    return prevalence, table
+class _OfPatterns[Run: Ascent]:
+    """Plausibilities of the distinct patterns of answers at the end of a run."""
+
+    def __init__(self, ascents: Ascents[Run]) -> None:
+        self._ascents = ascents
+
+    def plausibility(self, run: Run) -> np.ndarray:
+        """Return p(true category | estimate, answers), shape (pattern, category)."""
+        return self._ascents.compared(self._ascents.parameters(run))
+
+
+# --- Estimators of labels in memory ---
+
+
+class Optima[Run: Ascent](NamedTuple):
+    """Distinct optima, the best first, and where the starts ended."""
+
+    runs: list[Run]
+    optimum_of_start: np.ndarray  # (start,), the vote first
+    start_objective: np.ndarray  # (start,), of the run at whose optimum a start ended
+
+
+def optima_of[Run: Ascent](
+    labels: Labels,
+    of_patterns: Callable[[AnswerPatterns], Ascents[Run]],
+    restarts: int | Literal["auto"],
+    random_seed: int | None,
+) -> tuple[AnswerPatterns, Optima[Run]]:
+    """Find the optima from the vote and from random starts near it, all run to their end if `restarts` is a number; warn."""
+    rng, patterns = seeded_generator(random_seed), patterns_of(labels)
+    ascents = of_patterns(patterns)
+    if isinstance(restarts, str):
+        found = searched(labels, ascents, of_patterns, rng)
+    else:
+        runs = [ascents.from_vote(), *(ascents.near_vote(rng) for _ in range(restarts))]
+        found = Found(runs, np.arange(len(runs)))
+    optima, of_run = distinct_optima(found.runs, _OfPatterns(ascents))
+    ended = [found.runs[k] for k in found.run_of_start]
+    objectives = np.array([run.trace[-1] for run in ended])
+    warn_estimate(labels, objectives, [run.converged for run in ended])
+    return patterns, Optima([run for run, _ in optima], of_run[found.run_of_start], objectives)
+
+
+Variables = dict[str, tuple[tuple[str, ...], Any]]  # name -> dims, values
+
+
+def estimate_of_optima[Run: Ascent](
+    labels: Labels, found: Optima[Run], variables: Callable[[Run], Variables]
+) -> xr.Dataset:
+    """Assemble an estimate: variables of the best optimum, the same of every `optimum`, and where the starts ended."""
+    of_optima = [variables(run) for run in found.runs]
+    best, run = of_optima[0], found.runs[0]
+    data: dict[str, Any] = {**best, "trace": (("iteration",), run.trace)}
+    data |= {
+        f"optimum_{name}": (("optimum", *dims), np.stack([own[name][1] for own in of_optima]))
+        for name, (dims, _) in best.items()
+    }
+    data["optimum_objective"] = ("optimum", np.array([own.trace[-1] for own in found.runs]))
+    data["optimum_found"] = ("optimum", np.bincount(found.optimum_of_start, minlength=len(found.runs)))
+    data["vote_optimum"] = ((), found.optimum_of_start[0])
+    data["start_objective"] = ("start", found.start_objective)
+    attrs = {"objective": float(run.trace[-1]), "converged": int(run.converged)}
+    attrs |= {"iterations": len(run.trace), "start": int(found.start_objective.argmax())}
+    return xr.Dataset(data, estimate_coords(labels), attrs)

@@ -10,8 +10,9 @@ from scipy.special import log_softmax, softmax
 from ...models.data.features import ItemFeatures
 from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps, sweep_by_item
-from .em_search import Counts, Problem
-from .kernels.em import m_step
+from .em_data import Counts, Problem
+from .em_search import Ended, ascended
+from .kernels.em import jittered_vote, m_step, vote_share
 from .votes import patterns_of, vote_starts
 
 STEPS = 500  # of the minimiser in an M step at most
@@ -85,6 +86,30 @@ class WithFeatures:
         for by_pattern in vote_starts(self._vote_of, self._n, restarts, rng):
             yield self._run(by_pattern[self._vote_of.pattern], problem)
 
+    @property
+    def n_answers(self) -> int:
+        """Number of answers that a pass reads."""
+        return len(self._answers.code)
+
+    def from_vote(self, problem: Problem) -> RegressionResult:
+        """Run EM from the vote shares."""
+        return self._run(vote_share(self._vote_of.answers, self._n)[self._vote_of.pattern], problem)
+
+    def near_vote(
+        self, rng: np.random.Generator, problem: Problem, ended: Ended | None = None
+    ) -> RegressionResult:
+        """Run EM from a random start near the vote shares."""
+        by_pattern = jittered_vote(self._vote_of.answers, self._n, rng)
+        return self._run(by_pattern[self._vote_of.pattern], problem, ended)
+
+    def parameters(self, run: RegressionResult) -> np.ndarray:
+        """Return the plausibilities, which `ended` compares."""
+        return self.plausibility(run)
+
+    def compared(self, parameters: np.ndarray) -> np.ndarray:
+        """Return p(true category) (item, category)."""
+        return parameters
+
     def expected(self, run: RegressionResult) -> Counts:
         """Return the expected numbers of items (category,) and of labels (rater * label, category)."""
         plausibility = self.plausibility(run)
@@ -111,26 +136,27 @@ class WithFeatures:
         answer_sweeps(self._n).counts(plausibility, np.ones(len(plausibility)), self._answers, counts)
         return counts
 
-    def _run(self, plausibility: np.ndarray, problem: Problem) -> RegressionResult:
+    def _run(
+        self, plausibility: np.ndarray, problem: Problem, ended: Ended | None = None
+    ) -> RegressionResult:
         """Run EM from p(true category) (item, category)."""
         (alpha, beta), most, tolerance = problem
         regression = Regression(self._values, self._penalty, alpha)
         coefficients = np.zeros((1 + self._values.shape[1], self._n))
         nothing, table = np.zeros(self._n), np.empty(beta.shape)
-        trace, log_likelihood, converged = [], -np.inf, False
-        for _ in range(most):
+        log_likelihood = -np.inf
+
+        def iterate() -> tuple[float, np.ndarray]:
+            nonlocal plausibility, coefficients, log_likelihood
             coefficients = regression.fitted(plausibility, coefficients)
             counts = self._labels(plausibility, beta.shape)
             log_prior = m_step((nothing, beta), np.ones(self._n), counts, np.empty(self._n), table)
             plausibility, log_likelihood = self._e_step(regression.log_odds(coefficients), table)
-            trace.append(log_likelihood + log_prior + regression.log_prior(coefficients))
-            if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
-                converged = True
-                break
+            return log_likelihood + log_prior + regression.log_prior(coefficients), plausibility
+
+        trace, converged = ascended(iterate, most, tolerance, ended)
         prevalence = softmax(coefficients[0])
-        return RegressionResult(
-            prevalence, table, np.array(trace), log_likelihood, converged, coefficients[1:]
-        )
+        return RegressionResult(prevalence, table, trace, log_likelihood, converged, coefficients[1:])
 
 
 def _by_item(answers: Answers, pattern: np.ndarray) -> Answers:

@@ -7,17 +7,10 @@ import xarray as xr
 
 from ...models.data.labels import Labels
 from ...models.data.prior_arguments import log_normal_prior, normal_prior
-from .kernels.em import AnswerPatterns
+from .em_search import Ended, Variables, ascended, estimate_of_optima, optima_of
+from .kernels.em import AnswerPatterns, jittered_vote, vote_share
 from .kernels.glad import answers_by_rater, e_step, m_step
-from .votes import (
-    check_search,
-    estimate_coords,
-    patterns_of,
-    prevalence_concentrations,
-    seeded_generator,
-    vote_starts,
-    warn_estimate,
-)
+from .votes import check_search, prevalence_concentrations
 
 
 def glad_em(
@@ -26,7 +19,7 @@ def glad_em(
     prevalence_concentration: Any | Literal["uniform"] = "uniform",
     ability: tuple[float, float] = (1.0, 1.0),
     easiness: tuple[float, float] = (1.0, 1.0),
-    restarts: int = 20,
+    restarts: int | Literal["auto"] = "auto",
     max_iterations: int = 1000,
     tolerance: float = 1e-10,
     random_seed: int | None = None,
@@ -56,8 +49,8 @@ def glad_em(
     ability, easiness : pair of float, default (1, 1)
         Mean and standard deviation of the normal priors of abilities alpha and of the items' log easiness,
         log beta, as in `models.glad`. Both numbers of the log easiness are at most 10 in absolute value.
-    restarts : int, default 20
-        Number of random starts near the vote shares, each run until it converges.
+    restarts : int or "auto", default "auto"
+        Number of random starts near the vote shares, each run until it converges; "auto" as for `dawid_skene_em`.
     max_iterations, tolerance, random_seed
         As for `dawid_skene_em`.
 
@@ -65,10 +58,11 @@ def glad_em(
     -------
     Dataset
         ``prevalence`` (category), ``ability`` (rater), ``difficulty`` (item), which is 1 / beta,
-        ``plausibility`` (item, category), ``trace`` (iteration) of the log posterior density, and
-        ``start_objective`` (start), the final objective of every start, that of the vote first. Attributes
-        ``log_likelihood``, ``objective``, ``converged`` (0 or 1), ``iterations`` and ``start``, the number of
-        the best start, whose estimate is returned.
+        ``plausibility`` (item, category) and ``trace`` (iteration) of the log posterior density. The first four also of
+        every distinct ``optimum``, the best first, with the prefix ``optimum_``, and ``optimum_objective``, ``optimum_found``
+        and ``vote_optimum`` as for `dawid_skene_em`; ``start_objective`` (start), the objective at which a start ended, that of
+        the vote first. Attributes ``log_likelihood``, ``objective``, ``converged`` (0 or 1), ``iterations`` and ``start``, the
+        number of the best start, whose estimate is returned.
 
     Raises
     ------
@@ -102,30 +96,17 @@ def glad_em(
     n = len(labels.categories)
     alpha = prevalence_concentrations(prevalence_concentration, n)
     priors = (*normal_prior("ability", ability), *log_normal_prior("easiness", easiness))
-    search = _Search(len(labels.raters), alpha, priors, max_iterations, tolerance)
-    patterns = patterns_of(labels)
-    starts = vote_starts(patterns, n, restarts, seeded_generator(random_seed))
-    runs = [_run_em(patterns, start, search) for start in starts]
-    ends = np.array([run.trace[-1] for run in runs])
-    warn_estimate(labels, ends, [run.converged for run in runs])
-    best = runs[ends.argmax()]
-    data = {
-        "prevalence": ("category", best.prevalence),
-        "ability": ("rater", best.ability),
-        "difficulty": ("item", np.exp(-best.log_easiness)[patterns.pattern]),
-        "plausibility": (("item", "category"), best.plausibility[patterns.pattern]),
-        "trace": ("iteration", best.trace),
-        "start_objective": ("start", ends),
-    }
-    attrs = {"log_likelihood": float(best.log_likelihood), "objective": float(best.trace[-1])}
-    attrs |= {"converged": int(best.converged), "iterations": len(best.trace), "start": int(ends.argmax())}
-    return xr.Dataset(data, estimate_coords(labels), attrs)
+    search = _Search(len(labels.raters), n, alpha, priors, max_iterations, tolerance)
+    patterns, found = optima_of(labels, lambda own: _Ascents(own, search), restarts, random_seed)
+    result = estimate_of_optima(labels, found, lambda run: _variables(patterns, run))
+    return result.assign_attrs(log_likelihood=float(found.runs[0].log_likelihood))
 
 
 class _Search(NamedTuple):
     """Settings of all starts; `alpha` (category,) is None if the prevalence is fixed."""
 
     n_raters: int
+    n_categories: int
     alpha: np.ndarray | None
     priors: tuple[float, float, float, float]  # mean, sd of ability; mean, sd of log easiness
     max_iterations: int
@@ -144,27 +125,94 @@ class _Run(NamedTuple):
     converged: bool
 
 
-def _run_em(patterns: AnswerPatterns, start: np.ndarray, search: _Search) -> _Run:
-    """Run EM from one start, shape (pattern, category)."""
-    answers, weight = patterns.answers, patterns.multiplicity
-    n, (mean, sd, easy, spread) = start.shape[1], search.priors
-    by_rater = answers_by_rater(answers, n, search.n_raters)
-    plausibility, prevalence = np.array(start), np.full(n, 1 / n)
-    ability, log_easiness = np.full(search.n_raters, mean), np.full(len(weight), easy)
-    trace, log_likelihood, converged = [], -np.inf, False
-    for _ in range(search.max_iterations):
-        log_prior = 0.0
-        m_step(answers, by_rater, (plausibility, weight), search.priors, (ability, log_easiness))
-        if search.alpha is not None:
-            prevalence = search.alpha + weight @ plausibility
-            prevalence /= prevalence.sum()
-            log_prior = search.alpha @ np.log(prevalence)
-        log_prior -= 0.5 * (((ability - mean) / sd) ** 2).sum()
-        log_prior -= 0.5 * weight @ (((log_easiness - easy) / spread) ** 2)
-        parameters = (np.log(prevalence), ability, log_easiness)
-        log_likelihood = e_step(answers, parameters, plausibility, weight)
-        trace.append(log_likelihood + log_prior)
-        if len(trace) > 1 and trace[-1] - trace[-2] <= search.tolerance * (abs(trace[-1]) + 1):
-            converged = True
-            break
-    return _Run(prevalence, ability, log_easiness, plausibility, log_likelihood, np.array(trace), converged)
+class _Ascents:
+    """EM on some items."""
+
+    def __init__(self, patterns: AnswerPatterns, search: _Search) -> None:
+        self._patterns, self._search = patterns, search
+        self._by_rater = answers_by_rater(patterns.answers, search.n_categories, search.n_raters)
+
+    @property
+    def n_answers(self) -> int:
+        """Number of answers that a pass reads."""
+        return len(self._patterns.answers.code)
+
+    def from_vote(self) -> _Run:
+        """Run EM from the vote shares."""
+        return self._from_plausibility(vote_share(self._patterns.answers, self._search.n_categories))
+
+    def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> _Run:
+        """Run EM from a random start near the vote shares."""
+        start = jittered_vote(self._patterns.answers, self._search.n_categories, rng)
+        return self._from_plausibility(start, ended)
+
+    def from_parameters(self, parameters: tuple[np.ndarray, np.ndarray], ended: Ended | None = None) -> _Run:
+        """Run EM from prevalence and abilities; all items are as easy as their prior says."""
+        prevalence, ability = parameters
+        log_easiness = self._usual_easiness()
+        plausibility = np.empty((len(log_easiness), len(prevalence)))
+        logs = np.log(prevalence), ability, log_easiness
+        e_step(self._patterns.answers, logs, plausibility, self._patterns.multiplicity)
+        return self._run(prevalence, (ability.copy(), log_easiness), plausibility, ended)
+
+    def elsewhere(self, run: _Run) -> tuple[np.ndarray, np.ndarray]:
+        """Return prevalence and abilities, from which EM on other items starts."""
+        return run.prevalence, run.ability
+
+    def parameters(self, run: _Run) -> np.ndarray:
+        """Return p(true category), shape (pattern, category), which the easiness of these items is part of."""
+        return run.plausibility
+
+    def compared(self, parameters: np.ndarray) -> np.ndarray:
+        """Return p(true category), shape (pattern, category)."""
+        return parameters
+
+    def _usual_easiness(self) -> np.ndarray:
+        return np.full(len(self._patterns.multiplicity), self._search.priors[2])
+
+    def _from_plausibility(self, plausibility: np.ndarray, ended: Ended | None = None) -> _Run:
+        """Run EM from p(true category), shape (pattern, category), and skills as their prior says."""
+        search = self._search
+        prevalence = np.full(search.n_categories, 1 / search.n_categories)
+        skills = np.full(search.n_raters, search.priors[0]), self._usual_easiness()
+        return self._run(prevalence, skills, np.array(plausibility), ended)
+
+    def _run(
+        self,
+        prevalence: np.ndarray,
+        skills: tuple[np.ndarray, np.ndarray],
+        plausibility: np.ndarray,
+        ended: Ended | None,
+    ) -> _Run:
+        """Run EM; ability (rater,), log easiness (pattern,) and plausibility (pattern, category) are overwritten."""
+        (answers, weight, _), search = self._patterns, self._search
+        (mean, sd, easy, spread), (ability, log_easiness) = search.priors, skills
+        log_likelihood = -np.inf
+
+        def iterate() -> tuple[float, np.ndarray]:
+            nonlocal prevalence, log_likelihood
+            log_prior = 0.0
+            m_step(answers, self._by_rater, (plausibility, weight), search.priors, skills)
+            if search.alpha is not None:
+                prevalence = search.alpha + weight @ plausibility
+                prevalence /= prevalence.sum()
+                log_prior = search.alpha @ np.log(prevalence)
+            log_prior -= 0.5 * (((ability - mean) / sd) ** 2).sum()
+            log_prior -= 0.5 * weight @ (((log_easiness - easy) / spread) ** 2)
+            log_likelihood = e_step(
+                answers, (np.log(prevalence), ability, log_easiness), plausibility, weight
+            )
+            return log_likelihood + log_prior, plausibility
+
+        trace, converged = ascended(iterate, search.max_iterations, search.tolerance, ended)
+        return _Run(prevalence, ability, log_easiness, plausibility, log_likelihood, trace, converged)
+
+
+def _variables(patterns: AnswerPatterns, run: _Run) -> Variables:
+    """Return the variables of the result of a run."""
+    return {
+        "prevalence": (("category",), run.prevalence),
+        "ability": (("rater",), run.ability),
+        "difficulty": (("item",), np.exp(-run.log_easiness)[patterns.pattern]),
+        "plausibility": (("item", "category"), run.plausibility[patterns.pattern]),
+    }

@@ -10,16 +10,9 @@ from scipy.special import digamma, expit, gammaln, logsumexp
 from ...models.data.labels import Labels
 from ...models.data.prior_arguments import positive_array, positive_pair
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps
-from .kernels.em import AnswerPatterns
-from .votes import (
-    check_search,
-    estimate_coords,
-    patterns_of,
-    prevalence_concentrations,
-    seeded_generator,
-    vote_starts,
-    warn_estimate,
-)
+from .em_search import Ended, Variables, ascended, estimate_of_optima, optima_of
+from .kernels.em import AnswerPatterns, jittered_vote, vote_share
+from .votes import check_search, prevalence_concentrations
 
 LEAST_LOG = -690.0  # log weights above this have a normal double as exponential
 LEAST_CONCENTRATION = 1e-6  # for variational Bayes: an expected log of -1e6 leaves ten decimals for the rest
@@ -32,7 +25,7 @@ def mace_em(
     prevalence_concentration: Any | Literal["uniform"] = 1.0,
     competence_concentration: tuple[float, float] = (2.0, 1.0),
     spam_concentration: Any = 1.0,
-    restarts: int = 20,
+    restarts: int | Literal["auto"] = "auto",
     max_iterations: int = 1000,
     tolerance: float = 1e-10,
     random_seed: int | None = None,
@@ -75,8 +68,8 @@ def mace_em(
         Prior (a, b) of the competences. The paper's variational Bayes has (.5, .5).
     spam_concentration : float or array_like, default 1
         Prior c of the spam: a number, or an array (label,) or (rater, answer), from 1e-6 in variational Bayes.
-    restarts : int, default 20
-        Number of random starts near the vote shares, each run until it converges.
+    restarts : int or "auto", default "auto"
+        Number of random starts near the vote shares, each run until it converges; "auto" as for `dawid_skene_em`.
     max_iterations, tolerance, random_seed
         As for `dawid_skene_em`.
 
@@ -85,9 +78,10 @@ def mace_em(
     Dataset
         ``prevalence`` (category), ``competence`` (rater) and ``spam`` (rater, answer), which are posterior
         means under variational Bayes; ``confusion`` (rater, category, answer); ``plausibility`` (item,
-        category); ``trace`` (iteration) of the objective; ``start_objective`` (start), the final objective of
-        every start, that of the vote first. Attributes ``objective``, ``converged`` (0 or 1), ``iterations``
-        and ``start``, the number of the best start, whose estimate is returned.
+        category); ``trace`` (iteration) of the objective. The first five also of every distinct ``optimum``, the best first, with
+        the prefix ``optimum_``, and ``optimum_objective``, ``optimum_found`` and ``vote_optimum`` as for `dawid_skene_em`;
+        ``start_objective`` (start), the objective at which a start ended, that of the vote first. Attributes ``objective``,
+        ``converged`` (0 or 1), ``iterations`` and ``start``, the number of the best start, whose estimate is returned.
 
     Raises
     ------
@@ -122,13 +116,9 @@ def mace_em(
     )
     if variational:
         _check_logs(prior)
-    patterns = patterns_of(labels)
-    starts = vote_starts(patterns, n, restarts, seeded_generator(random_seed))
     rule = (variational, max_iterations, tolerance)
-    runs = [_run_em(patterns, start, prior, rule) for start in starts]
-    ends = np.array([run.trace[-1] for run in runs])
-    warn_estimate(labels, ends, [run.converged for run in runs])
-    return _dataset(labels, patterns, runs[ends.argmax()], ends)
+    patterns, found = optima_of(labels, lambda own: _Ascents(own, prior, rule), restarts, random_seed)
+    return estimate_of_optima(labels, found, lambda run: _variables(patterns, run))
 
 
 class _Counts(NamedTuple):
@@ -174,24 +164,70 @@ def _check_logs(prior: _Counts) -> None:
             )
 
 
-def _run_em(patterns: AnswerPatterns, plausibility: np.ndarray, prior: _Counts, rule: tuple) -> _Run:
-    """Run EM or variational Bayes from one start; `plausibility` has shape (pattern, category)."""
-    variational, max_iterations, tolerance = rule
-    answers, weight = patterns.answers, patterns.multiplicity
-    n_raters, n = prior.spam.shape
-    categories, counts = weight @ plausibility, np.empty((n_raters * n, n))
-    answer_sweeps(n).counts(plausibility, weight, answers, counts)
-    weights = _Weights(np.zeros(n), np.full(n_raters, np.log(0.5)), np.full((n_raters, n), np.log(0.5 / n)))
-    trace, posterior, converged = [], prior, False
-    for _ in range(max_iterations):
-        posterior = _posterior(prior, weights, categories, counts)
-        weights, log_prior = _maximum(prior, posterior, variational)
-        total = _expect(patterns, weights, (categories, counts))
-        trace.append(total + log_prior)
-        if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
-            converged = True
-            break
-    return _Run(posterior, weights, np.array(trace), converged)
+class _Ascents:
+    """EM or variational Bayes on some items."""
+
+    def __init__(self, patterns: AnswerPatterns, prior: _Counts, rule: tuple[bool, int, float]) -> None:
+        self._patterns, self._prior, self._rule = patterns, prior, rule
+
+    @property
+    def n_answers(self) -> int:
+        """Number of answers that a pass reads."""
+        return len(self._patterns.answers.code)
+
+    def from_vote(self) -> _Run:
+        """Run EM from the vote shares."""
+        return self._from_plausibility(vote_share(self._patterns.answers, self._prior.spam.shape[1]))
+
+    def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> _Run:
+        """Run EM from a random start near the vote shares."""
+        start = jittered_vote(self._patterns.answers, self._prior.spam.shape[1], rng)
+        return self._from_plausibility(start, ended)
+
+    def from_parameters(self, parameters: _Weights, ended: Ended | None = None) -> _Run:
+        """Run EM from log weights."""
+        n = len(parameters.category)
+        expected = np.empty(n), np.empty((self._prior.spam.size, n))
+        _expect(self._patterns, parameters, expected)
+        return self._run(parameters, expected, ended)
+
+    def elsewhere(self, run: _Run) -> _Weights:
+        """Return the log weights, from which EM on other items starts."""
+        return run.weights
+
+    def parameters(self, run: _Run) -> _Weights:
+        """Return the log weights."""
+        return run.weights
+
+    def compared(self, parameters: _Weights) -> np.ndarray:
+        """Return p(true category | log weights, answers), shape (pattern, category)."""
+        return _item_logs(self._patterns.answers, parameters.category, parameters.table)[1]
+
+    def _from_plausibility(self, plausibility: np.ndarray, ended: Ended | None = None) -> _Run:
+        """Run EM from p(true category), shape (pattern, category), and raters of whom half the answers are spam."""
+        weight, (n_raters, n) = self._patterns.multiplicity, self._prior.spam.shape
+        expected = weight @ plausibility, np.empty((n_raters * n, n))
+        answer_sweeps(n).counts(plausibility, weight, self._patterns.answers, expected[1])
+        half = np.full(n_raters, np.log(0.5))
+        return self._run(
+            _Weights(np.zeros(n), half, np.full((n_raters, n), np.log(0.5 / n))), expected, ended
+        )
+
+    def _run(
+        self, weights: _Weights, expected: tuple[np.ndarray, np.ndarray], ended: Ended | None = None
+    ) -> _Run:
+        """Run EM from log weights and the expected counts, which are overwritten."""
+        variational, max_iterations, tolerance = self._rule
+        posterior = self._prior
+
+        def iterate() -> tuple[float, _Weights]:
+            nonlocal weights, posterior
+            posterior = _posterior(self._prior, weights, *expected)
+            weights, log_prior = _maximum(self._prior, posterior, variational)
+            return _expect(self._patterns, weights, expected) + log_prior, weights
+
+        trace, converged = ascended(iterate, max_iterations, tolerance, ended)
+        return _Run(posterior, weights, trace, converged)
 
 
 def _expect(patterns: AnswerPatterns, weights: _Weights, expected: tuple[np.ndarray, np.ndarray]) -> float:
@@ -270,23 +306,18 @@ def _log_beta(concentration: np.ndarray) -> np.ndarray:
     return gammaln(concentration).sum(axis=-1) - gammaln(concentration.sum(axis=-1))
 
 
-def _dataset(labels: Labels, patterns: AnswerPatterns, best: _Run, ends: np.ndarray) -> xr.Dataset:
-    """Assemble the result from the best run."""
-    n, after = len(labels.categories), best.posterior
+def _variables(patterns: AnswerPatterns, run: _Run) -> Variables:
+    """Return the variables of the result of a run."""
+    n, after = len(run.weights.category), run.posterior
     prevalence = np.full(n, -np.log(n)) if after.prevalence is None else _logs(after.prevalence)
     competence, spam = _logs(after.competence), _logs(after.spam)
     table = _Weights(prevalence, competence[:, 0], competence[:, 1:] + spam).table
     confusion = np.exp(table).reshape(-1, n, n).swapaxes(1, 2)
-    plausibility = _item_logs(patterns.answers, best.weights.category, best.weights.table)[1]
-    data = {
-        "prevalence": ("category", np.exp(prevalence)),
-        "competence": ("rater", np.exp(competence[:, 0])),
+    plausibility = _item_logs(patterns.answers, run.weights.category, run.weights.table)[1]
+    return {
+        "prevalence": (("category",), np.exp(prevalence)),
+        "competence": (("rater",), np.exp(competence[:, 0])),
         "spam": (("rater", "answer"), np.exp(spam)),
         "confusion": (("rater", "category", "answer"), confusion),
         "plausibility": (("item", "category"), plausibility[patterns.pattern]),
-        "trace": ("iteration", best.trace),
-        "start_objective": ("start", ends),
     }
-    attrs = {"objective": float(best.trace[-1]), "converged": int(best.converged)}
-    attrs |= {"iterations": len(best.trace), "start": int(ends.argmax())}
-    return xr.Dataset(data, estimate_coords(labels), attrs)

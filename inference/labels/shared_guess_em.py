@@ -1,7 +1,7 @@
 """Point estimate of the shared-guess model by EM."""
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -21,10 +21,11 @@ from ...models.distributions.shared_guesses_kernels import (
     guess_counts,
     guess_log_p,
 )
+from .em_search import Ended, Variables, ascended, estimate_of_optima, optima_of
 from .kernels.em import AnswerPatterns, jittered_vote, vote_share
 from .recognition import as_table
 from .shared_guess import answers_of_any_origin, group_votes, vote_weights
-from .votes import check_search, estimate_coords, patterns_of, seeded_generator, warn_estimate
+from .votes import check_search
 
 
 def shared_guess_em(
@@ -36,7 +37,7 @@ def shared_guess_em(
     confusion_concentration: Any = None,
     guess_concentration: Any = None,
     shared_concentration: tuple[float, float] = (1.0, 1.0),
-    restarts: int = 20,
+    restarts: int | Literal["auto"] = "auto",
     max_iterations: int = 1000,
     tolerance: float = 1e-10,
     random_seed: int | None = None,
@@ -61,9 +62,9 @@ def shared_guess_em(
         Groups of the raters, and those whose raters copy nobody, as for `models.shared_guess`.
     prevalence_concentration, confusion_concentration, guess_concentration, shared_concentration
         Priors as for `models.shared_guess`, in numbers.
-    restarts : int, default 20
-        Number of random starts near the vote shares, each run until it converges. In that vote
-        each group has one voice.
+    restarts : int or "auto", default "auto"
+        Number of random starts near the vote shares, each run until it converges; "auto" as for `dawid_skene_em`. In that
+        vote each group has one voice.
     max_iterations, tolerance, random_seed
         As for `dawid_skene_em`.
 
@@ -72,9 +73,11 @@ def shared_guess_em(
     Dataset
         ``prevalence`` (category), ``own_confusion`` (rater, category, answer), ``guess`` (group_of_raters, category,
         answer), ``shared`` (copier); ``confusion`` (rater, category, answer) of answers, copied or not; ``plausibility``
-        (item, category); ``trace`` (iteration) of the objective; ``start_objective`` (start), the final objective of every
-        start, that of the vote first. Attributes ``objective``, ``converged`` (0 or 1), ``iterations`` and ``start``, the
-        number of the best start, whose estimate is returned.
+        (item, category); ``trace`` (iteration) of the objective. The first six also of every distinct ``optimum``, the
+        best first, with the prefix ``optimum_``, and ``optimum_objective``, ``optimum_found`` and ``vote_optimum`` as for
+        `dawid_skene_em`; ``start_objective`` (start), the objective at which a start ended, that of the vote first.
+        Attributes ``objective``, ``converged`` (0 or 1), ``iterations`` and ``start``, the number of the best start,
+        whose estimate is returned.
 
     Raises
     ------
@@ -109,20 +112,13 @@ def shared_guess_em(
         sharing.group,
         (prevalence_concentration, confusion_concentration, guess_concentration, shared_concentration),
     )
-    patterns, n = patterns_of(labels), len(labels.categories)
-    answers = grouped_answers(patterns.answers, sharing.group, n)
-    votes = group_votes(answers, n, len(sharing.names))
-    weight, rng = vote_weights(answers, votes), seeded_generator(random_seed)
-    starts = [vote_share(patterns.answers, n, weight)]
-    starts += [jittered_vote(patterns.answers, n, rng, weight) for _ in range(restarts)]
     rule = (max_iterations, tolerance)
-    runs = [
-        _run_em(answers, patterns, _vote_counts(answers, patterns, votes, p), prior, rule) for p in starts
-    ]
-    ends = np.array([run.trace[-1] for run in runs])
-    warn_estimate(labels, ends, [run.converged for run in runs])
-    best = runs[ends.argmax()]
-    return _dataset(labels, (answers, patterns), best, ends).assign_coords(
+    patterns, found = optima_of(
+        labels, lambda own: _Ascents(own, sharing.group, prior, rule), restarts, random_seed
+    )
+    answers = grouped_answers(patterns.answers, sharing.group, len(labels.categories))
+    result = estimate_of_optima(labels, found, lambda run: _variables(answers, patterns, run.parameters))
+    return result.assign_coords(
         group_of_raters=sharing.names, copier=labels.raters[sharing.group != NO_GROUP]
     )
 
@@ -206,51 +202,95 @@ def _law(parameters: _Counts) -> GuessLaw:
     return GuessLaw(parameters.prevalence, table, parameters.guess, np.ascontiguousarray(shared))
 
 
-def _run_em(
-    answers: GroupedAnswers,
-    patterns: AnswerPatterns,
-    counts: _Counts,
-    prior: _Counts,
-    rule: tuple[int, float],
-) -> _Run:
-    """Run EM from expected counts."""
-    max_iterations, tolerance = rule
-    n = len(prior.prevalence)
-    trace, parameters, converged = [], prior, False
-    for _ in range(max_iterations):
-        parameters, log_prior = _maximum(prior, counts)
-        law = _law(parameters)
+class _Ascents:
+    """EM on some items."""
+
+    def __init__(
+        self, patterns: AnswerPatterns, group: np.ndarray, prior: _Counts, rule: tuple[int, float]
+    ) -> None:
+        n = len(prior.prevalence)
+        self._patterns, self._prior, self._rule = patterns, prior, rule
+        self._answers = grouped_answers(patterns.answers, group, n)
+        self._votes = group_votes(self._answers, n, len(prior.guess))
+        self._weight = vote_weights(self._answers, self._votes)
+
+    @property
+    def n_answers(self) -> int:
+        """Number of answers that a pass reads."""
+        return len(self._patterns.answers.code)
+
+    def from_vote(self) -> _Run:
+        """Run EM from the vote shares."""
+        n = len(self._prior.prevalence)
+        return self._from_plausibility(vote_share(self._patterns.answers, n, self._weight))
+
+    def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> _Run:
+        """Run EM from a random start near the vote shares."""
+        n = len(self._prior.prevalence)
+        return self._from_plausibility(jittered_vote(self._patterns.answers, n, rng, self._weight), ended)
+
+    def from_parameters(self, parameters: _Counts, ended: Ended | None = None) -> _Run:
+        """Run EM from parameters."""
+        return self._run(self._expected(parameters)[0], ended)
+
+    def elsewhere(self, run: _Run) -> _Counts:
+        """Return the parameters, from which EM on other items starts."""
+        return run.parameters
+
+    def parameters(self, run: _Run) -> _Counts:
+        """Return the parameters."""
+        return run.parameters
+
+    def compared(self, parameters: _Counts) -> np.ndarray:
+        """Return p(true category | parameters, answers), shape (pattern, category)."""
+        return _plausibility(self._answers, parameters)
+
+    def _from_plausibility(self, plausibility: np.ndarray, ended: Ended | None = None) -> _Run:
+        """Run EM from p(true category), shape (pattern, category)."""
+        return self._run(_vote_counts(self._answers, self._patterns, self._votes, plausibility), ended)
+
+    def _expected(self, parameters: _Counts) -> tuple[_Counts, float]:
+        """E-step: return the expected counts and the log likelihood."""
+        law, n = _law(parameters), len(parameters.prevalence)
         expected = tuple(np.empty(x.shape) for x in law)
-        trace.append(guess_counts(answers, law, patterns.multiplicity, expected) + log_prior)
+        log_likelihood = guess_counts(self._answers, law, self._patterns.multiplicity, expected)
         items, own, guesses, copied = expected
         pairs = np.stack([copied, own.reshape(-1, n * n).sum(axis=1)], axis=1)
-        counts = _Counts(items, own, guesses, pairs * (answers.group >= 0)[:, None])
-        if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
-            converged = True
-            break
-    return _Run(parameters, np.array(trace), converged)
+        counts = _Counts(items, own, guesses, pairs * (self._answers.group >= 0)[:, None])
+        return counts, log_likelihood
+
+    def _run(self, counts: _Counts, ended: Ended | None) -> _Run:
+        """Run EM from expected counts."""
+        parameters = self._prior
+
+        def iterate() -> tuple[float, _Counts]:
+            nonlocal counts, parameters
+            parameters, log_prior = _maximum(self._prior, counts)
+            counts, log_likelihood = self._expected(parameters)
+            return log_likelihood + log_prior, parameters
+
+        trace, converged = ascended(iterate, *self._rule, ended)
+        return _Run(parameters, trace, converged)
 
 
-def _dataset(
-    labels: Labels, data: tuple[GroupedAnswers, AnswerPatterns], best: _Run, ends: np.ndarray
-) -> xr.Dataset:
-    """Assemble the result from the best run, without the coordinates of groups."""
-    (answers, patterns), found, n = data, best.parameters, len(labels.categories)
+def _plausibility(answers: GroupedAnswers, parameters: _Counts) -> np.ndarray:
+    """Return p(true category | parameters, answers), shape (pattern, category)."""
+    log_p = np.empty(len(answers.start) - 1)
+    plausibility = np.empty((len(log_p), len(parameters.prevalence)))
+    guess_log_p(answers, _law(parameters), log_p, plausibility)
+    return plausibility
+
+
+def _variables(answers: GroupedAnswers, patterns: AnswerPatterns, found: _Counts) -> Variables:
+    """Return the variables of the result, without the coordinates of groups."""
+    n = len(found.prevalence)
     own, shared = found.table.reshape(-1, n, n).swapaxes(1, 2), found.shared[:, 0]
-    log_p = np.empty(len(patterns.multiplicity))
-    plausibility = np.empty((len(log_p), n))
-    guess_log_p(answers, _law(found), log_p, plausibility)
     of_rater = ("rater", "category", "answer")
-    data_vars = {
-        "prevalence": ("category", found.prevalence),
+    return {
+        "prevalence": (("category",), found.prevalence),
         "own_confusion": (of_rater, own),
         "guess": (("group_of_raters", "category", "answer"), found.guess),
-        "shared": ("copier", shared[answers.group != NO_GROUP]),
+        "shared": (("copier",), shared[answers.group != NO_GROUP]),
         "confusion": (of_rater, answers_of_any_origin(answers.group, own, found.guess, shared)),
-        "plausibility": (("item", "category"), plausibility[patterns.pattern]),
-        "trace": ("iteration", best.trace),
-        "start_objective": ("start", ends),
+        "plausibility": (("item", "category"), _plausibility(answers, found)[patterns.pattern]),
     }
-    attrs = {"objective": float(best.trace[-1]), "converged": int(best.converged)}
-    attrs |= {"iterations": len(best.trace), "start": int(ends.argmax())}
-    return xr.Dataset(data_vars, estimate_coords(labels), attrs)

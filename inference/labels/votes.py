@@ -59,7 +59,7 @@ SAME_OBJECTIVE = 1e-6  # relative difference up to which a start has found the b
 
 
 def check_search(
-    labels: Labels, estimator: str, restarts: int, max_iterations: int, tolerance: float
+    labels: Labels, estimator: str, restarts: int | Literal["auto"], max_iterations: int, tolerance: float
 ) -> None:
     """Raise unless raters are identified and arguments in range; `estimator` is named in the message."""
     require_container(labels, Labels)
@@ -71,9 +71,13 @@ def check_search(
     check_iterations(restarts, max_iterations, tolerance)
 
 
-def check_iterations(restarts: int, max_iterations: int, tolerance: float) -> None:
+def check_iterations(restarts: int | Literal["auto"], max_iterations: int, tolerance: float) -> None:
     """Raise unless the arguments of a search are in range."""
-    check_whole("restarts", restarts, 0)
+    if isinstance(restarts, str):
+        if restarts != "auto":
+            raise ValueError(f"restarts={restarts!r} must be 'auto' or a whole number from 0")
+    else:
+        check_whole("restarts", restarts, 0)
     check_whole("max_iterations", max_iterations)
     number = isinstance(tolerance, int | float | np.integer | np.floating)
     if not number or isinstance(tolerance, bool) or tolerance != tolerance:

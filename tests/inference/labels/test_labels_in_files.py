@@ -279,16 +279,16 @@ def test_rows_with_an_empty_cell_are_left_out(files):
 DRIVER = """
 import sys, time, warnings
 from raterzoo import inference, models
-from raterzoo.inference.labels import em_of_files, em_search
+from raterzoo.inference.labels import em_data, em_of_files
 warnings.simplefilter("ignore")
-plain = em_search.InShards._expected
+plain = em_data.InShards._expected
 
 def slow(self, *parameters):
     time.sleep(.03)
     return plain(self, *parameters)
 
 if __name__ == "__main__":
-    em_search.InShards._expected = slow
+    em_data.InShards._expected = slow
     shards = models.LabelShards.from_parquet(sys.argv[1])
     inference.dawid_skene_em(shards, restarts=3, random_seed=3, out=sys.argv[2], executor=int(sys.argv[3]) or None)
 """

@@ -51,7 +51,7 @@ def test_a_lost_shard_is_noticed(monkeypatch):
     """The wrong twin of the test above: one shard does not answer."""
     labels = crowd()
     whole = em(labels, restarts=0)
-    monkeypatch.setattr("raterzoo.inference.labels.em_search.total", lambda parts: next(iter(parts)))
+    monkeypatch.setattr("raterzoo.inference.labels.em_data.total", lambda parts: next(iter(parts)))
     there = em(labels, restarts=0, shards=7, executor=InThisProcess())
     assert abs(there["prevalence"] - whole["prevalence"]).max() > 1e-3
 
