@@ -245,16 +245,17 @@
         count += 1;
         if (inside.length < NEAREST) inside.push(place);
       });
+      const some = count > inside.length ? ", such as" : "";
       if (exact !== undefined) {
         const heading = show(exact);
-        if (count) status.append(` ${counted(count)} more ${count === 1 ? "contains" : "contain"} “${typed}”:`);
+        if (count) status.append(` ${counted(count)} more ${count === 1 ? "contains" : "contain"} “${typed}”${some}:`);
         offer(inside);
         return heading;
       }
       found.replaceChildren();
       const held = ids.length < total ? ` among the first ${counted(ids.length)} of ${counted(total)}, ${items.dataset.order}; ${items.dataset.file} has all` : "";
       if (count) {
-        status.textContent = `No item “${typed}”${held}. ${counted(count)} ${count === 1 ? "contains" : "contain"} it:`;
+        status.textContent = `No item “${typed}”${held}. ${counted(count)} ${count === 1 ? "contains" : "contain"} it${some}:`;
         offer(inside);
         return null;
       }

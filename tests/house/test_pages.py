@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from matplotlib.testing.compare import compare_images
+from raterzoo.cli.commands import app
 
 from tests.support.printed_code import (
     BLOCK,
@@ -33,6 +35,8 @@ OWN_TESTS = {
     "foreign_posteriors.md": "tests/evaluation/truth/test_foreign_posteriors.py",
     "formats.md": "tests/cli/test_tool_exports.py",
 }  # pages whose code needs files, or more warnings, than those of a fresh folder
+COMMAND = re.compile(r"raterzoo ([a-z]+(?: (?:list|fetch)\b)?)([^`\n]*)")
+OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 
 
 @pytest.mark.parametrize("page", RUN)
@@ -79,6 +83,32 @@ def test_few_commands_are_not_run():
     assert len(kept_out) <= 2
     run = [code for page in PAGES for code, _, kind in steps(page.read_text()) if kind == "console"]
     assert len(run) == len(found) - len(kept_out) > 5
+
+
+def options_of_commands(command, name=""):
+    """Yield each command without commands below it, and its options."""
+    for own, below in getattr(command, "commands", {}).items():
+        yield from options_of_commands(below, f"{name} {own}".strip())
+    if not hasattr(command, "commands"):
+        yield name, {"--help"}.union(*(option.opts + option.secondary_opts for option in command.params))
+
+
+def options_shown(text, known):
+    """Yield the options of the commands that a text shows, each with its command."""
+    for name, rest in COMMAND.findall(text):
+        if name in known:
+            yield from ((name, option) for option in OPTION.findall(rest))
+
+
+def test_commands_that_are_shown_have_only_options_that_exist():
+    known = dict(options_of_commands(typer.main.get_command(app)))
+    pages = [ROOT.glob("*.md"), (ROOT / "docs").rglob("*.md"), ROOT.glob("[be]*/README.md")]
+    own = [page for folder in pages for page in folder if not {"generated", "_build"} & set(page.parts)]
+    shown = [pair for page in own for pair in options_shown(page.read_text(), known)]
+    assert len(shown) > 90
+    assert [(name, option) for name, option in shown if option not in known[name]] == []
+    (wrong,) = options_shown("`raterzoo rank votes.csv --best 5`", known)
+    assert wrong == ("rank", "--best") and wrong[1] not in known["rank"]
 
 
 def test_the_picture_of_the_readme_is_drawn_by_its_script(tmp_path):

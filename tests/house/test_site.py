@@ -8,6 +8,26 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PACKAGES = ("models", "inference", "evaluation", "reports", "cli")
 EXPORT = re.compile(r"^from (\S+) import (\w+) as (\w+)$", re.MULTILINE)
+STUDIES = (  # words of the chooser that describe a study, and the model to take; .ci/site looks for the clicks in the built pages
+    ("a crowd with spammers", "mace"),
+    ("raters with few answers each", "one_coin"),
+    ("people beside language models", "shared_guess"),
+    ("people beside language models", "bradley_terry"),
+    ("people beside language models", "hierarchical_scores"),
+    ("a leaderboard, with or without ties", "bradley_terry"),
+    ("differential diagnoses", "plackett_luce"),
+    ("low, middle, high", "ordinal"),
+    ("such as 1 to 5", "ordinal"),
+    ("one answer an item", "dawid_skene"),
+    ("few scores an item", "hierarchical_scores"),
+    ("strict or lax", "hierarchical_scores"),
+)
+PROGRAMS = {  # of the pictures that are kept; the others are drawn when the site is built
+    "docs/strips.png": "docs/_extensions/pictures.py",
+    "docs/out_of_core.svg": "benchmarks/out_of_core.py",
+    "docs/models": "docs/_extensions/model_examples.py",
+    "evidence/figures": "evidence/page.py",
+}
 LISTED = re.compile(r"^\.\. currentmodule:: (\S+)$|^   (\w+)$", re.MULTILINE)
 
 
@@ -67,3 +87,19 @@ def test_each_plot_has_an_example_in_the_gallery():
         assert plots_shown([text]) == [path.stem.removeprefix("plot_")]
         assert len(text.partition("import")[2].splitlines()) <= 20, path
     assert plots_shown(["plots.simplex(tree)\n"]) == ["simplex"]
+
+
+def without_program(pictures, programs):
+    """Return the pictures that no program writes, by the paths of pictures and of folders of them."""
+    return [own for own in pictures if not {own, own.rpartition("/")[0]} & set(programs)]
+
+
+def test_each_picture_that_is_kept_is_made_by_a_program():
+    found = [path for folder in ("docs", "evidence") for path in (ROOT / folder).rglob("*.*g")]
+    names = [path.relative_to(ROOT).as_posix() for path in found if path.suffix in {".png", ".svg", ".jpg"}]
+    built = tuple(f"docs/{folder}/" for folder in ("_build", "generated", "jupyter_execute"))
+    kept = [name for name in names if not name.startswith(built)]
+    assert len(kept) > 20 and without_program(kept, PROGRAMS) == []
+    assert without_program(["docs/by_hand.png", "docs/strips.png"], PROGRAMS) == ["docs/by_hand.png"]
+    for picture, program in PROGRAMS.items():
+        assert f'"{picture.rpartition("/")[2]}"' in (ROOT / program).read_text(), picture

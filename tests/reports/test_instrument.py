@@ -13,6 +13,7 @@ from tests.reports.test_hostile_labels import HOSTILE
 
 VALUES = [1234.5, None, -2.0, 10.0, 0.25, 3.0, 100.0]
 IDS = ["case 1", "case 2", "case 10", "other", *HOSTILE[:3]]
+FURTHER = [f"further {k}" for k in range(1, 10)]
 DRIVER = """
 const found = {};
 const text = selector => document.querySelector(selector).textContent;
@@ -43,6 +44,8 @@ found.exact = [text(status), offered(), text("#items h3"), text("#items dl")];
 found.tables = [...document.querySelectorAll("#items td")].map(own => own.textContent);
 typed(id, "case");
 found.inside = [text(status), offered()];
+typed(id, "further");
+found.many = [text(status), offered()];
 typed(id, "cse 2");
 found.near = [text(status), offered()[0]];
 typed(id, %s);
@@ -59,11 +62,14 @@ setTimeout(() => {
 
 def page():
     n = len(IDS)
-    facts = [{"item": item, "certainty": k / n} for k, item in enumerate(IDS)]
-    table = ItemTable.of("raters", "Said", np.arange(n), n, {"rater": HOSTILE[:n], "label": [*"abcdefg"]})
+    ids = [*IDS, *FURTHER]
+    facts = [{"item": item, "certainty": k / len(ids)} for k, item in enumerate(ids)]
+    table = ItemTable.of(
+        "raters", "Said", np.arange(n), len(ids), {"rater": HOSTILE[:n], "label": [*"abcdefg"]}
+    )
     rows = [{"item": item, "value": value} for item, value in zip(IDS, VALUES, strict=True)]
     section = Section("Part", rows=rows, file="part", most=3)
-    return page_text("T", "S", [section], [], Items(facts, "the least certain first", IDS, [table]))
+    return page_text("T", "S", [section], [], Items(facts, "the least certain first", ids, [table]))
 
 
 @pytest.mark.slow
@@ -92,6 +98,7 @@ def test_tables_and_items_answer(tmp_path):
     assert heading == "Item case 1" and facts == "certainty0.000"
     assert found["tables"] == [HOSTILE[0], "a"]
     assert found["inside"] == ["No item “case”. 3 contain it:", IDS[:3]]
+    assert found["many"] == ["No item “further”. 9 contain it, such as:", FURTHER[:8]]
     assert found["near"] == ["No item “cse 2”. The nearest ids:", "case 2"]
     assert found["hostile"] == [f"Item {HOSTILE[1]}", 0] and found["focus"]
     assert found["linked"] == "Item other"
