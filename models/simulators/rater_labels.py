@@ -278,7 +278,8 @@ def labels(
           (rater); ``true_category`` is a typical rater's answer.
 
         With features also ``feature_effect`` (feature, category); the features are in the attribute ``features``, as the models
-        take them. Rows of raters include those without an answer, who are not in ``data.raters``.
+        take them. Row k of raters is of the rater with id k, who is not in ``data.raters`` without an answer; these are in the
+        order of their first answers, so that ``truth["confusion"][data.raters]`` is in the order of a posterior.
 
     Raises
     ------
