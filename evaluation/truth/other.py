@@ -3,7 +3,8 @@
 Given the mass of OTHER, its members' shares are Dirichlet(concentration, ..., concentration), independent of
 everything else, so they can be drawn after sampling; and a top-j set needs only the largest j. Members are
 exchangeable, so the identities of the largest are a uniform draw without replacement, made once per draw and
-item and common to all predictions of that item.
+item and common to all predictions of that item. The sizes matter only in comparison with named labels: those
+below the least of these that has a place need not be drawn.
 
 Notation: M members, concentration a. In size-biased order the shares are sticks, V_i ~ Beta(1 + a, (M - i) a)
 for i = 1, 2 and so on; no remaining member can be larger than the remaining mass, so stick breaking stops as
@@ -46,8 +47,9 @@ def largest_members(
 def distinct_members(top: int, size: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Yield `top` members (draw,), uniform on 0 ... size - 1 without replacement; after the last, numbers from size on."""
     earlier: list[np.ndarray] = []
+    kind = np.int16 if size.max(initial=1) + top < np.iinfo(np.int16).max else np.int64  # small ones are fast
     for i in range(top):
-        member = rng.integers(0, np.maximum(size - i, 1))
+        member = rng.integers(0, np.maximum(size - i, 1)).astype(kind)
         for taken in earlier:
             member += member >= taken
         yield member

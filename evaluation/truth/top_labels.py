@@ -5,7 +5,7 @@ that nobody named, is split into its members, excluded, or kept as one label; a 
 category.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
@@ -214,30 +214,55 @@ class TopLabels:
     def _split(
         self, best: np.ndarray, codes: np.ndarray, mass: np.ndarray, of: np.ndarray, rng: np.random.Generator
     ) -> None:
-        """Insert the largest members of OTHER into `best` and `codes`, which are overwritten in place.
+        """Insert the largest members of OTHER into `codes`, which are overwritten in place.
 
-        Only draws whose mass of OTHER exceeds the last of the best are concerned. Shapes: best and codes
-        (top, item, sample); mass (item, sample); of (item,), the items.
+        The order of the members by size is a uniform permutation, whatever the sizes. These are drawn only as far as they
+        exceed the least of the best named labels; the places after it are for the next members of the permutation.
+        Shapes: best and codes (top, item, sample); mass (item, sample); of (item,), the items.
         """
         size, concentration = self.view.other_size, self.view.other_concentration
         assert size is not None and concentration is not None
         top, _, n_samples = best.shape
         best, codes, mass = best.reshape(top, -1), codes.reshape(top, -1), mass.ravel()
         where = np.flatnonzero(mass > best[-1])
-        floor, size = best[-1].take(where), size[of].take(where // n_samples)
-        value = largest_members(mass.take(where), floor, size, concentration, top, rng)
-        enters = np.flatnonzero(value[0] > floor)
-        where, value = where.take(enters), value.take(enters, axis=1)
-        columns, labels = best.take(where, axis=1), codes.take(where, axis=1)
-        member_codes, first = self._unnamed_codes(of)
-        first, size = first.take(where // n_samples), size.take(enters)
-        members = distinct_members(top, size, rng) if self.identify else [None] * top
-        for one, member in zip(value, members, strict=True):
-            # past the last member the code is arbitrary: its plausibility is not positive
-            label = self.n_codes if member is None else member_codes.take(first + member, mode="clip")
-            insert(columns, one, labels, label)
-        for code, label in zip(codes, labels, strict=True):
-            code[where] = label
+        best, mass, size = best.take(where, axis=1), mass.take(where), size[of].take(where // n_samples)
+        named = (best > 0).sum(axis=0)
+        least = best[np.maximum(named, 1) - 1, np.arange(len(where))]
+        sized = np.flatnonzero((mass > least) & (named > 0))
+        value, above = np.zeros_like(best), np.zeros_like(named)
+        law = mass.take(sized), least.take(sized), size.take(sized), concentration
+        value[:, sized] = largest_members(*law, top, rng)
+        above[sized] = (value[:, sized] > law[1]).sum(axis=0)
+        last = np.maximum(above, np.minimum(top - named, size))  # members that enter
+        enters = np.flatnonzero(last)
+        where, named, above, last, size = (own.take(enters) for own in (where, named, above, last, size))
+        columns, value, labels = (
+            best.take(enters, axis=1),
+            value.take(enters, axis=1),
+            codes.take(where, axis=1),
+        )
+        for rank, label in enumerate(
+            self._members(int(last.max(initial=0)), size, where // n_samples, of, rng)
+        ):
+            by_size = np.flatnonzero(rank < above)
+            own = columns.take(by_size, axis=1), labels.take(by_size, axis=1)
+            insert(own[0], value[rank].take(by_size), own[1], label.take(by_size))
+            columns[:, by_size], labels[:, by_size] = own
+            after = np.flatnonzero((rank >= above) & (rank < last))
+            labels[named.take(after) + rank, after] = label.take(after)
+        codes[:, where] = labels
+
+    def _members(
+        self, top: int, size: np.ndarray, item: np.ndarray, of: np.ndarray, rng: np.random.Generator
+    ) -> Iterator[np.ndarray]:
+        """Yield the codes of `top` members in random order, (draw,): of OTHER of the draws' items, size and item (draw,)."""
+        if not self.identify:
+            yield from (np.full(len(size), self.n_codes, self.dtype) for _ in range(top))
+            return
+        codes, first = self._unnamed_codes(of)
+        first = first.take(item)
+        for member in distinct_members(top, size, rng):
+            yield codes.take(first + member, mode="clip")  # past the last member arbitrary: it does not enter
 
     def _unnamed_codes(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the codes that items do not name, ascending within each item, and where each item's codes start (item,)."""
