@@ -12,6 +12,10 @@ independent of p, and
 Only log p(p), the density of the plausibilities, is a prior that can conflict with the data.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 import xarray as xr
 
@@ -21,7 +25,40 @@ from ..truth.plausibility import Plausibility
 SMALLEST_WORTH = 1e-30
 MOST_CHECKED = 64  # largest number of draws at which a prior is compared with the Gamma law
 TOLERANCE = 1e-3  # of a log density kept in float32, relative to its size or one
+SAMPLES, CELLS = 256, 256  # processed at a time, to stay in the CPU cache and to need no copy of all draws
 WITHOUT_DENSITIES = "inference.sample(..., log_likelihood=True) stores log_likelihood and log_prior"
+
+
+@dataclass(frozen=True)
+class ItemDensities:
+    """Log densities of each item of a tree whose items share no parameters, summed when first asked for and kept."""
+
+    tree: xr.DataTree
+    view: Plausibility
+
+    @classmethod
+    def of(cls, tree: xr.DataTree) -> "ItemDensities":
+        """Read a tree, or raise if its items share parameters."""
+        view = Plausibility.of(tree)
+        check_independent(tree, view)
+        return cls(tree, view)
+
+    @cached_property
+    def prior(self) -> tuple[np.ndarray, bool]:
+        """Log prior of each item, see `prior_of_items`."""
+        return prior_of_items(self.tree, self.view)
+
+    @cached_property
+    def _likelihood(self) -> np.ndarray:
+        """Log likelihood of each item (item, sample) at power one."""
+        return likelihood_of_items(self.tree, self.view, 1.0)
+
+    def likelihood_at(self, power: np.ndarray | float) -> Callable[[slice], np.ndarray]:
+        """Return a function of items to their log likelihood (item, sample) at a power () or (annotation,)."""
+        if np.ndim(power):
+            return likelihood_of_items(self.tree, self.view, power).__getitem__
+        at_one = self._likelihood
+        return lambda items: at_one[items] * power
 
 
 def check_independent(tree: xr.DataTree, view: Plausibility) -> None:
@@ -78,31 +115,45 @@ def prior_of_items(tree: xr.DataTree, view: Plausibility) -> tuple[np.ndarray, b
         total += _sums(density, owner, len(total))
         if array.name == "worth" and "worth" in tree["posterior"]:
             worth, _ = _cells(tree, tree["posterior"].to_dataset()["worth"], view)
-            law = _total_density(worth, density, owner, len(total))
+            law = _total_law(worth, density, owner, len(total))
             of_plausibility &= law is not None
-            total -= 0 if law is None else law
+            if law is not None:
+                for own, worths, excess in zip(total, *law, strict=True):
+                    own -= excess * np.log(worths) - worths
         else:
             of_plausibility &= array.name == "plausibility"
     return _finite(total, view, "log_prior"), of_plausibility
 
 
-def _total_density(
+def _total_law(
     worth: np.ndarray, density: np.ndarray, owner: np.ndarray, n_items: int
-) -> np.ndarray | None:
-    """Log density of the total worth, (A - m) log s - s (item, sample); None unless the prior is Gamma.
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Total worth s (item, sample) and A - m (item, 1) of its log density (A - m) log s - s; None unless the prior is Gamma.
 
     The tree does not contain the shapes. For a Gamma(alpha, 1) prior, log density + w is linear in log w with
     slope alpha - 1, which follows from the smallest and the largest draw of a worth.
     """
     if worth.shape != density.shape:
         return None
+    slopes = [
+        _slope(worth[:, first : first + CELLS], density[:, first : first + CELLS])
+        for first in range(0, len(owner), CELLS)
+    ]
+    slope = np.concatenate([np.empty(0), *(own for own in slopes if own is not None)])
+    if len(slope) < len(owner):
+        return None
+    return _sums(worth, owner, n_items), _sums(slope[None], owner, n_items)
+
+
+def _slope(worth: np.ndarray, density: np.ndarray) -> np.ndarray | None:
+    """Slope (cell,) of log density + worth along log worth, (sample, cell) each; None unless they are on a line."""
     draws = np.where(worth > SMALLEST_WORTH, worth, np.nan)  # smaller worths lose digits in float32
     if (np.isfinite(draws).sum(axis=0) < 2).any():
         return None
-    cell = np.arange(len(owner))
+    cell = np.arange(draws.shape[1])
     low, high = np.nanargmin(draws, axis=0), np.nanargmax(draws, axis=0)
     checked = np.linspace(0, len(draws) - 1, min(MOST_CHECKED, len(draws))).astype(int)
-    rows = np.vstack([low, high, np.tile(checked[:, None], len(owner))])
+    rows = np.vstack([low, high, np.tile(checked[:, None], len(cell))])
     w = draws[rows, cell].astype(float)
     line = density[rows, cell] + w
     if (w[0] == w[1]).any():
@@ -111,9 +162,7 @@ def _total_density(
     gap = line - line[0] - slope * np.log(w / w[0])
     if (np.abs(gap) > TOLERANCE * np.maximum(np.abs(line), 1)).any():
         return None
-    total = _sums(worth, owner, n_items)
-    excess = _sums(slope[None], owner, n_items)  # A - m
-    return excess * np.log(total) - total
+    return slope
 
 
 def owner_of_places(tree: xr.DataTree, array: xr.DataArray, view: Plausibility) -> np.ndarray:
@@ -179,8 +228,12 @@ def _sums(values: np.ndarray, owner: np.ndarray, n_items: int) -> np.ndarray:
     order = np.argsort(owner, kind="stable")
     present, first = np.unique(owner[order], return_index=True)
     if len(present):
-        ordered = values if (order[1:] > order[:-1]).all() else values[:, order]
-        total[present] = np.add.reduceat(ordered, first, axis=1, dtype=float).T
+        in_order, all_present = (order[1:] > order[:-1]).all(), len(present) == n_items
+        for sample in range(0, len(values), SAMPLES):
+            part = slice(sample, sample + SAMPLES)
+            ordered = values[part] if in_order else values[part, order]
+            sums = np.add.reduceat(ordered, first, axis=1, dtype=float).T
+            total[slice(None) if all_present else present, part] = sums
     return total
 
 

@@ -1,6 +1,6 @@
 """Prior sensitivity by power scaling, item by item."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -10,7 +10,7 @@ from arviz_stats.base.array import array_stats
 from ..calls import EvaluationError
 from ..truth.plausibility import Block, Plausibility
 from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
-from .densities import check_independent, likelihood_of_items, prior_of_items, reliability_of
+from .densities import ItemDensities, reliability_of
 from .reweighting import pareto_smoothed, relative_tail_ess
 
 Distance = Literal["mean", "cjs"]
@@ -20,6 +20,7 @@ COMPONENTS = ["prior", "likelihood"]
 CONFLICT = "potential prior-data conflict"
 WEAK = "potential strong prior / weak likelihood"
 FINE = "✓"
+ITEMS = 128  # scaled at once: their densities and weights are in double precision
 
 
 def prior_sensitivity(
@@ -111,28 +112,32 @@ def sensitivity_of(
     other: OtherAs | None = None,
     random_seed: int | np.random.Generator | None = None,
     weighted: Sequence[str] = COMPONENTS,
+    densities: ItemDensities | None = None,
 ) -> xr.Dataset:
     """Return the result of `prior_sensitivity`, with means at other powers and Pareto k of the `weighted` components alone.
 
     The weights take most of the time, and slopes of the mean need none. Of the other components means and Pareto k are NaN.
+    `densities` are those of the tree, where more than one result needs them.
     """
     if distance is not None and distance not in get_args(Distance):
         raise EvaluationError(f"distance={distance!r}: expected one of {get_args(Distance)} or None")
     if not threshold > 0:
         raise EvaluationError(f"threshold={threshold!r}: expected a positive number")
-    view = Plausibility.of(tree)
-    check_independent(tree, view)
-    prior, of_plausibility = prior_of_items(tree, view)
+    densities = densities or ItemDensities.of(tree)
+    view = densities.view
+    prior, of_plausibility = densities.prior
     power = reliability_of(tree)
     tempered = tree.attrs.get("model") == "tempered_plackett_luce"  # the power is inside the law
-    likelihood = likelihood_of_items(tree, view, 1.0 if power is None or tempered else power)
+    likelihood = densities.likelihood_at(1.0 if power is None or tempered else power)
     name, values = _quantity(view, quantity, other, random_seed)
     if distance is None:
         distance = "mean" if np.isin(values, (0, 1)).all() else "cjs"
     # a log prior with a tail of equal values was cut off when it was stored; a likelihood is bounded
     parts = [
         _component(view, density, values, distance, tied if component in weighted else None)
-        for component, density, tied in zip(COMPONENTS, (prior, likelihood), (np.inf, -np.inf), strict=True)
+        for component, density, tied in zip(
+            COMPONENTS, (prior.__getitem__, likelihood), (np.inf, -np.inf), strict=True
+        )
     ]
     found = xr.concat(parts, xr.DataArray(COMPONENTS, dims="component", name="component"))
     sensitivity = found["sensitivity"]
@@ -152,12 +157,30 @@ def sensitivity_of(
 
 
 def _component(
-    view: Plausibility, density: np.ndarray, values: np.ndarray, distance: Distance, tied: float | None
+    view: Plausibility,
+    density: Callable[[slice], np.ndarray],
+    values: np.ndarray,
+    distance: Distance,
+    tied: float | None,
 ) -> xr.Dataset:
-    """Return the effect on values (item, sample) of power scaling log densities.
+    """Return the effect on values (item, sample) of power scaling log densities, (item, sample) of some items.
 
     `tied` as in `pareto_smoothed`; None leaves out means at other powers and Pareto k.
     """
+    blocks = (slice(first, first + ITEMS) for first in range(0, len(values), ITEMS))
+    found = [_effects(view, density(own), values[own].astype(float), distance, tied) for own in blocks]
+    effects = {name: np.concatenate([own[name] for own in found], axis=-1) for name in found[0]}
+    dims = {"mean": ("alpha", "item")}
+    return xr.Dataset(
+        {name: (dims.get(name, ("item",)), effect) for name, effect in effects.items()},
+        {"item": view.items, "alpha": [SCALED[0], 1.0, SCALED[1]]},
+    )
+
+
+def _effects(
+    view: Plausibility, density: np.ndarray, values: np.ndarray, distance: Distance, tied: float | None
+) -> dict[str, np.ndarray]:
+    """Return the arrays (item,) of `_component` and means (alpha, item), of log densities and values (item, sample)."""
     none = np.full(len(values), np.nan)
     means, k = [none, none], none
     needs_weights = tied is not None or distance == "cjs"
@@ -170,16 +193,13 @@ def _component(
     influence = np.log(2) * value * log_density
     gradient = influence.mean(axis=1)
     change = np.abs(gradient) if distance == "mean" else _cjs_sensitivity(density, values, relative_ess)
-    return xr.Dataset(
-        {
-            "sensitivity": ("item", change),
-            "gradient": ("item", gradient),
-            "gradient_mcse": ("item", _mcse(view.unstack(influence))),
-            "mean": (("alpha", "item"), [means[0], values.mean(axis=1), means[1]]),
-            "pareto_k": ("item", k),
-        },
-        {"item": view.items, "alpha": [SCALED[0], 1.0, SCALED[1]]},
-    )
+    return {
+        "sensitivity": change,
+        "gradient": gradient,
+        "gradient_mcse": _mcse(view.unstack(influence)),
+        "mean": np.array([means[0], values.mean(axis=1), means[1]]),
+        "pareto_k": k,
+    }
 
 
 def _cjs_sensitivity(density: np.ndarray, values: np.ndarray, relative_ess: np.ndarray) -> np.ndarray:
@@ -210,14 +230,14 @@ def _quantity(
     other: OtherAs | None,
     random_seed: int | np.random.Generator | None,
 ) -> tuple[str, np.ndarray]:
-    """Return the name and the values (item, sample) of the quantity of interest."""
+    """Return the name and the values (item, sample) of the quantity of interest, in their own precision."""
     if quantity is None:
         labels = TopLabels(view, treatment_of_other(view, other))
 
         def leads(block: Block, rng: np.random.Generator) -> np.ndarray:
             codes = labels.draw(block, 1, rng)[0]
             most = np.array([np.bincount(row + 1).argmax() - 1 for row in codes])
-            return (codes == most[:, None]).astype(float)
+            return codes == most[:, None]
 
         return "annotation_certainty", np.concatenate(view.map_blocks(leads, random_seed))
     _check_quantity(view, quantity)
@@ -225,7 +245,7 @@ def _quantity(
         order = {str(item): i for i, item in enumerate(quantity["item"].to_numpy())}
         quantity = quantity.isel(item=[order[str(item)] for item in view.items])
     values = quantity.transpose(*view.sample_dims, "item").to_numpy().reshape(view.n_samples, -1)
-    values = values.T.astype(float)
+    values = values.T
     bad = ~np.isfinite(values).all(axis=1)
     if bad.any():
         raise EvaluationError(f"quantity of item {view.items[np.argmax(bad)]!s} is not finite in every draw")

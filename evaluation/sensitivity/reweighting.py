@@ -25,7 +25,7 @@ from arviz_stats.base.array import array_stats
 from ..._messages import OUR_FILES
 from ..calls import EvaluationError
 from ..truth.plausibility import Block, Plausibility
-from .densities import check_independent, likelihood_of_items, owner_of_places, reliability_of
+from .densities import ItemDensities, owner_of_places, reliability_of
 
 MAX_PARETO_K = 0.7  # largest Pareto k of reliable weights
 FEWEST_DRAWS = 25  # a fifth of them is the shortest tail for a Pareto fit
@@ -89,19 +89,32 @@ def reweight(tree: xr.DataTree, reliability: float, *, random_seed: int | None =
     ----------
     Vehtari et al. (2024), Pareto smoothed importance sampling, JMLR 25(72), arXiv:1507.02646.
     """
-    view = Plausibility.of(tree)
-    power = _added_power(tree, view, reliability)
-    log_ratio = likelihood_of_items(tree, view, power)
-    relative_ess = relative_tail_ess(log_ratio)
-    weights, k = pareto_smoothed(log_ratio, relative_ess)
-    chosen = _resampled(view, weights, random_seed)
+    return reweighted(tree, reliability, random_seed)
+
+
+def reweighted(
+    tree: xr.DataTree,
+    reliability: float,
+    random_seed: int | None = None,
+    *,
+    densities: ItemDensities | None = None,
+    kept: tuple[str, ...] | None = None,
+) -> xr.DataTree:
+    """Return the result of `reweight`; with `kept` these variables of the posterior are the only draws.
+
+    `densities` are those of the tree, where more than one result needs them.
+    """
+    _check_number(reliability)
+    densities = densities or ItemDensities.of(tree)
+    view = densities.view
+    chosen, k, effective_draws = _resampled(densities, _added_power(tree, reliability), random_seed)
     before = reliability_of(tree)
     assert before is not None
     _warn_unreliable(view, k, reliability, float(np.max(before)))
-    known = {"pareto_k": k, "effective_draws": relative_ess / (weights**2).sum(axis=1)}
+    known = {"pareto_k": k, "effective_draws": effective_draws}
     groups = {}
-    for name in [name for name in tree.children if name in BY_DRAW]:
-        group = tree[name].to_dataset()
+    for name in [name for name in tree.children if name in (BY_DRAW if kept is None else BY_DRAW[:1])]:
+        group = tree[name].to_dataset()[list(tree[name].data_vars if kept is None else kept)]
         arrays = {key: _rearranged(tree, array, view, chosen) for key, array in group.data_vars.items()}
         groups[name] = group.assign(arrays)
     groups["sample_stats"] = _stats(tree, view, known)
@@ -163,12 +176,15 @@ def _tail_range(log_ratio: np.ndarray, relative_ess: float) -> float:
     return float(log_ratio.max() - np.partition(log_ratio, -size - 1)[-size - 1])
 
 
-def _added_power(tree: xr.DataTree, view: Plausibility, reliability: float) -> np.ndarray:
-    """Return r' - r, () or (annotation,); raise unless the reliability is the power of a likelihood."""
+def _check_number(reliability: float) -> None:
+    """Raise unless a reliability is a positive finite number."""
     number = isinstance(reliability, int | float | np.integer | np.floating)
     if isinstance(reliability, bool) or not number or not 0 < reliability < np.inf:
         raise EvaluationError(f"reliability={reliability!r}: expected a positive finite number")
-    check_independent(tree, view)
+
+
+def _added_power(tree: xr.DataTree, reliability: float) -> np.ndarray:
+    """Return r' - r, () or (annotation,); raise unless the reliability is the power of a likelihood."""
     model = tree.attrs.get("model")
     if model == "prirn":
         raise EvaluationError(
@@ -193,19 +209,29 @@ def _added_power(tree: xr.DataTree, view: Plausibility, reliability: float) -> n
     return reliability - before
 
 
-def _resampled(view: Plausibility, weights: np.ndarray, random_seed: int | None) -> np.ndarray:
-    """Resample draws for each item (item, sample), in random order."""
+def _resampled(
+    densities: ItemDensities, power: np.ndarray, random_seed: int | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Resample draws for each item (item, sample), in random order; with Pareto k and effective draws (item,).
 
-    def of_block(block: Block, rng: np.random.Generator) -> np.ndarray:
-        kept = np.empty((block.items.stop - block.items.start, view.n_samples), np.int32)
+    `power` as in `likelihood_of_items`. Weights are in memory for blocks of items.
+    """
+    view, likelihood = densities.view, densities.likelihood_at(power)
+
+    def of_block(block: Block, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        log_ratio = likelihood(block.items)
+        relative_ess = relative_tail_ess(log_ratio)
+        weights, k = pareto_smoothed(log_ratio, relative_ess)
+        kept = np.empty(weights.shape, np.int32)
         edges = view.start[block.items.start : block.items.stop + 1] - block.cells.start
-        for i, weight in enumerate(weights[block.items]):
+        for i, weight in enumerate(weights):
             draws = block.draws[edges[i] : edges[i + 1]]
             leading = draws[np.argmax(draws @ weight)]
             kept[i] = rng.permutation(_systematic(weight, np.argsort(leading), rng))
-        return kept
+        return kept, k, relative_ess / (weights**2).sum(axis=1)
 
-    return np.concatenate(view.map_blocks(of_block, random_seed))
+    chosen, k, effective_draws = zip(*view.map_blocks(of_block, random_seed), strict=True)
+    return np.concatenate(chosen), np.concatenate(k), np.concatenate(effective_draws)
 
 
 def _systematic(weight: np.ndarray, order: np.ndarray, rng: np.random.Generator) -> np.ndarray:

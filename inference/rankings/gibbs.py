@@ -10,7 +10,7 @@ import xarray as xr
 from scipy.special import gammaln
 
 from ..._progress import compiled_step
-from ...models.distributions.partial_ranking_kernels import rankings_log_p
+from ...models.distributions.partial_ranking_kernels import draws_log_p
 from ..kernels.random_streams import draw_log_gammas, stream
 from ..runs.model_graph import shape_of
 from ..runs.run import (
@@ -34,14 +34,12 @@ def ranking_log_likelihood(
     log_worth: np.ndarray, place: np.ndarray, block: np.ndarray, threads: int | None = None
 ) -> np.ndarray:
     """Log probability (chain, draw, annotation) at power one of rankings: candidate and block at (annotation, place)."""
+    own, ranked = np.ascontiguousarray(place, np.int64), np.ascontiguousarray(block)
 
     def fill(worths: np.ndarray, log_p: np.ndarray) -> None:
-        row, gradient = np.empty(len(block)), np.empty(block.shape)
-        for draw, log_w in enumerate(worths):
-            rankings_log_p(log_w[place].astype(np.float64), block, row, gradient)
-            log_p[draw] = row
+        draws_log_p(worths, own, ranked, log_p)
 
-    return _by_draw(fill, log_worth, len(block), threads)
+    return _by_draw(fill, np.ascontiguousarray(log_worth), len(block), threads)
 
 
 def worth_log_prior(

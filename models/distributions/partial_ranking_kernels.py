@@ -318,6 +318,118 @@ def _row_in_logs(log_worth, order, start, work, gradient):
     return log_p
 
 
+# --- Log probability alone, of many draws of the worths ---
+
+
+@cached_njit(nogil=True, error_model="numpy")
+def draws_log_p(log_worth, candidate, block, log_p):
+    """Overwrite `log_p` with log p of every row at every draw, the numbers of `rankings_log_p`.
+
+    Rows that follow each other and have the same candidates, such as those of one item, share their worths.
+
+    Shapes: log_worth (draw, candidate); candidate and block (row, place); log_p (draw, row).
+    """
+    n_rows, n_places = block.shape
+    order = np.empty((n_rows, n_places), np.int64)
+    start = np.empty((n_rows, n_places + 2), np.int64)
+    size = np.empty((n_rows, 3), np.int64)  # ranked places, ranked blocks, candidates
+    for row in range(n_rows):
+        size[row, 0], size[row, 1], size[row, 2] = _sort_by_block(block[row], order[row], start[row])
+    own, worth = np.empty(n_places), np.empty(n_places)
+    work, gradient = np.empty((4, n_places + 1)), np.empty(n_places)
+    table = np.empty(1 << LARGEST_RECURSION), np.empty(1 << LARGEST_RECURSION)
+    first = 0
+    while first < n_rows:
+        n, last = size[first, 2], first + 1
+        while last < n_rows and size[last, 2] == n and _same(candidate[last], candidate[first], n):
+            last += 1
+        for draw in range(len(log_worth)):
+            smallest, largest, finite = np.inf, -np.inf, True
+            for k in range(n):
+                value = np.float64(log_worth[draw, candidate[first, k]])
+                own[k] = value
+                finite &= value < np.inf  # nor is NaN
+                largest = max(largest, value)
+                if value > -np.inf:
+                    smallest = min(smallest, value)
+            moderate = finite and largest - smallest < MODERATE
+            if moderate:
+                for k in range(n):
+                    worth[k] = math.exp(own[k] - largest)
+            for row in range(first, last):
+                possible = True
+                for q in range(size[row, 0]):
+                    possible &= own[order[row, q]] > -np.inf
+                starts = start[row, : size[row, 1] + 1]
+                if not finite:
+                    log_p[draw, row] = np.nan
+                elif not possible:
+                    log_p[draw, row] = -np.inf
+                elif moderate:
+                    for q in range(n):
+                        work[0, q] = worth[order[row, q]]
+                    log_p[draw, row] = _log_p_in_worths(own, order[row, :n], starts, largest, work, table)
+                else:
+                    gradient[:n] = 0.0
+                    log_p[draw, row] = _row_in_logs(own, order[row, :n], starts, work, gradient)
+        first = last
+
+
+@inner_njit(error_model="numpy")
+def _same(first, second, n):
+    """Return whether the first n entries are the same."""
+    for k in range(n):
+        if first[k] != second[k]:
+            return False
+    return True
+
+
+@inner_njit(error_model="numpy")
+def _log_p_in_worths(log_worth, order, start, largest, work, table):
+    """Compute log p of one row as `_row_in_worths` does, from its worths in order, the first row of `work`."""
+    n, n_ranked = len(order), start[-1]
+    w = work[0, :n]
+    z = 0.0
+    for q in range(n_ranked, n):
+        z += w[q]
+    log_p = 0.0
+    for b in range(len(start) - 2, -1, -1):
+        first, size = start[b], start[b + 1] - start[b]
+        if z == 0.0:  # no worth after the block: it comes first with probability one
+            pass
+        elif size == 1:
+            log_p += math.log(w[first] * (1.0 / (z + w[first])))
+        elif size == 2:
+            v, u = w[first], w[first + 1]
+            log_p += math.log(v * u * (1.0 / (z + v) + 1.0 / (z + u)) * (1.0 / (z + v + u)))
+        elif size <= LARGEST_RECURSION and size * _log_range(w[first : first + size], z) < SAFE:
+            log_p += _recursion_log_p(w[first : first + size], z, table)
+        else:
+            for j in range(size):
+                work[2, j] = log_worth[order[first + j]] - largest - math.log(z)
+            log_p += race(work[2, :size], work[3, :size], work[1, :size])
+        for q in range(first, first + size):
+            z += w[q]
+    return log_p
+
+
+@inner_njit(error_model="numpy")
+def _recursion_log_p(w, z, table):
+    """Return log p of a block as `recursion` does, without its derivatives; table: two arrays (2 ** member,), work space."""
+    p, mass = table
+    n = len(w)
+    p[0], mass[0] = 1.0, z
+    for subset in range(1, 1 << n):
+        total, member = 0.0, 0
+        for j in range(n):
+            if subset >> j & 1:
+                total += w[j] * p[subset ^ (1 << j)]
+                member = j
+        mass[subset] = mass[subset ^ (1 << member)] + w[member]  # Z + w(A)
+        p[subset] = total / mass[subset]  # prod_A w_k R(A)
+    return math.log(p[(1 << n) - 1])
+
+
 @cached_njit(error_model="numpy")
 def draw_ranking(rng, log_worth, sizes, block):
     """Draw an order of arrival of the candidates and overwrite `block` with it, cut at the block sizes.

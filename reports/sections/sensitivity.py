@@ -1,5 +1,6 @@
 """Report sections on the sensitivity to the reliability of the raters and to the prior."""
 
+import gc
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,8 +11,15 @@ from matplotlib.figure import Figure
 
 from ... import evaluation
 from ...evaluation import plots
+from ...evaluation.sensitivity.densities import ItemDensities
 from ...evaluation.sensitivity.prior import sensitivity_of
-from ...evaluation.sensitivity.reweighting import FEWEST_DRAWS, MAX_PARETO_K, MODELS, ReweightingWarning
+from ...evaluation.sensitivity.reweighting import (
+    FEWEST_DRAWS,
+    MAX_PARETO_K,
+    MODELS,
+    ReweightingWarning,
+    reweighted,
+)
 from ...models import PartialRankings
 from ...models._prior_predictions import STRENGTH
 from ...models.data.effective_votes import PUBLIC_MEAN, effective_power
@@ -206,11 +214,12 @@ def sensitivity_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Sec
         )
     words, facts = effective_in_words(study)
     sections = [Section("Sensitivity", f"{text}{words}", key="sensitivity", facts=facts)]
-    steps = _steps(study, found)
+    densities = ItemDensities.of(study.tree) if _can_be_reweighted(study) else None
+    steps = _steps(study, found, densities)
     if len(steps) > 1:
         name = study.metrics[0] if study.metrics else "certainty"
         sections.append(reliability_section(steps, name, [_sweep(steps, name)]))
-    return [*sections, prior_part(study.tree, study.seed, lambda: _conclusions(study, found))]
+    return [*sections, prior_part(study.tree, study.seed, lambda: _conclusions(study, found), densities)]
 
 
 def effective_in_words(study: Study) -> tuple[str, dict[str, Any]]:
@@ -240,21 +249,24 @@ def effective_in_words(study: Study) -> tuple[str, dict[str, Any]]:
     return text, {"effective_votes": facts}
 
 
-def _steps(study: Study, found: dict[str, xr.Dataset]) -> dict[float, Step]:
-    """Return certainty and scores by reliability: those fitted, or the only one and, by enough draws, two reweighted ones."""
+def _steps(study: Study, found: dict[str, xr.Dataset], densities: ItemDensities | None) -> dict[float, Step]:
+    """Return certainty and scores by reliability: those fitted and, with `densities` of a single one, two reweighted ones."""
     first = study.settings.reliabilities[0]
     steps = {
         r: Step(best_guess_scores(tree, study.seed), _headline(study, tree, found, r == first))
         for r, tree in study.trees.items()
     }
+    for r in (first / STEP, first * STEP) if densities else ():
+        steps[round(r, 3)] = _reweighted(study, round(r, 3), densities)
+    return steps
+
+
+def _can_be_reweighted(study: Study) -> bool:
+    """Return whether the only posterior of a study can stand for others, by enough draws of independent items."""
     sizes = study.tree["posterior"].sizes
     few = sizes["chain"] * sizes["draw"] < FEWEST_DRAWS
     shared = STRENGTH in study.tree["posterior"] or CORRELATION in study.tree["constant_data"]
-    if len(steps) > 1 or few or shared or study.settings.model not in MODELS:
-        return steps
-    for r in (first / STEP, first * STEP):
-        steps[round(r, 3)] = _reweighted(study, round(r, 3))
-    return steps
+    return not (len(study.trees) > 1 or few or shared or study.settings.model not in MODELS)
 
 
 def _sweep(steps: dict[float, Step], name: str) -> Figure:
@@ -269,14 +281,19 @@ def _sweep(steps: dict[float, Step], name: str) -> Figure:
     return figure
 
 
-def _reweighted(study: Study, reliability: float) -> Step:
+def _reweighted(study: Study, reliability: float, densities: ItemDensities | None) -> Step:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReweightingWarning)  # the section names the items
-        tree = evaluation.reweight(study.tree, reliability, random_seed=study.seed)
+        tree = reweighted(
+            study.tree, reliability, study.seed, densities=densities, kept=("plausibility",)
+        )  # nothing else is read
     k = tree["sample_stats"].to_dataset()["pareto_k"]
     bad = [str(item) for item in k["item"].to_numpy()[k.to_numpy() > MAX_PARETO_K]]
     scores = _headline(study, tree, {}, same=False)
-    return Step(best_guess_scores(tree, study.seed), scores, reweighted=True, unreliable=bad)
+    step = Step(best_guess_scores(tree, study.seed), scores, reweighted=True, unreliable=bad)
+    del tree
+    gc.collect()  # a tree refers to itself: its draws would stay in memory beside those of the next
+    return step
 
 
 def _headline(study: Study, tree: xr.DataTree, found: dict[str, xr.Dataset], same: bool) -> xr.Dataset | None:
@@ -288,13 +305,18 @@ def _headline(study: Study, tree: xr.DataTree, found: dict[str, xr.Dataset], sam
 
 
 def prior_part(
-    tree: xr.DataTree, seed: int, conclusions: Callable[[], dict[str, xr.DataArray]] = dict
+    tree: xr.DataTree,
+    seed: int,
+    conclusions: Callable[[], dict[str, xr.DataArray]] = dict,
+    densities: ItemDensities | None = None,
 ) -> Section:
     """Return the section on items sensitive to the prior, with the totals of `conclusions`, further quantities by item."""
     try:
-        certainty = sensitivity_of(tree, random_seed=seed, weighted=("prior",))
+        densities = densities or ItemDensities.of(tree)
+        given: dict[str, Any] = {"random_seed": seed, "densities": densities}
+        certainty = sensitivity_of(tree, weighted=("prior",), **given)
         totals = {  # slopes alone
-            name: sensitivity_of(tree, quantity, distance="mean", random_seed=seed, weighted=())
+            name: sensitivity_of(tree, quantity, distance="mean", weighted=(), **given)
             for name, quantity in conclusions().items()
         }
     except evaluation.EvaluationError as missing:
@@ -327,5 +349,6 @@ def _conclusions(study: Study, found: dict[str, xr.Dataset]) -> dict[str, xr.Dat
     )
     result = {f"{name} of {order[0]}": first}
     if second:
-        result[f"difference of {order[0]} and {order[1]}"] = first.astype(float) - second[0]
+        exact = np.float32 if first.dtype.kind == "b" else np.float64
+        result[f"difference of {order[0]} and {order[1]}"] = first.astype(exact) - second[0]
     return result

@@ -14,6 +14,7 @@ from raterzoo.evaluation.sensitivity.reweighting import (
     ReweightingWarning,
     _warn_unreliable,
     reweight,
+    reweighted,
 )
 from raterzoo.evaluation.truth.plausibility import Plausibility
 
@@ -54,9 +55,15 @@ def quiet(how):
 
 
 # one weight by draw for all items: right in law, but of many items one draw takes it all
-POOLED = quiet(altered("reweight", likelihood_of_items=pooled_over_items).reweight)
+def with_densities(**replaced):
+    """Twin of `reweight` whose log densities of items are summed by other functions."""
+    twin = altered("ItemDensities", **replaced).ItemDensities
+    return quiet(altered("reweight", ItemDensities=twin).reweight)
+
+
+POOLED = with_densities(likelihood_of_items=pooled_over_items)
 # the likelihood at the model's power, taken for that at power one
-POWERED = quiet(altered("reweight", likelihood_of_items=at_own_power).reweight)
+POWERED = with_densities(likelihood_of_items=at_own_power)
 # items that stay in step
 IN_STEP = quiet(altered("_resampled", ("rng.permutation(", "np.asarray(")).reweight)
 
@@ -273,3 +280,16 @@ def test_refused():
     unknown.attrs["model"] = "dirichlet"
     with pytest.raises(evaluation.EvaluationError, match="constant_data has no reliability"):
         reweight(unknown, 3)
+
+
+def test_variables_that_are_kept_and_densities_that_are_shared_are_those_of_the_whole():
+    tree = dirichlet_tree(2.0, 5, draws=200, chains=2)
+    densities = item_densities.ItemDensities.of(tree)
+    for reliability in (1.5, 2.5):
+        whole = quiet(reweight)(tree, reliability, random_seed=3)
+        given = {"densities": densities, "kept": ("plausibility",)}
+        found = quiet(reweighted)(tree, reliability, 3, **given)
+        assert [*found["posterior"].data_vars] == ["plausibility"] and "log_likelihood" not in found.children
+        xr.testing.assert_identical(found["posterior"]["plausibility"], whole["posterior"]["plausibility"])
+        xr.testing.assert_identical(found["sample_stats"].to_dataset(), whole["sample_stats"].to_dataset())
+        assert found.attrs == whole.attrs

@@ -40,18 +40,15 @@ def pooled(of_items):
     return over_items
 
 
-def at_power_one(tree, view, power):
-    return item_densities.likelihood_of_items(tree, view, 1.0)
-
-
 # one weight by draw for all items; the likelihood without the power that the model gives it
-POOLED_PRIOR = altered(
-    "prior_sensitivity", prior_of_items=pooled(item_densities.prior_of_items)
-).prior_sensitivity
-POOLED_LIKELIHOOD = altered(
-    "prior_sensitivity", likelihood_of_items=pooled(item_densities.likelihood_of_items)
-).prior_sensitivity
-UNPOWERED = altered("prior_sensitivity", likelihood_of_items=at_power_one).prior_sensitivity
+def with_pooled(name):
+    """Twin of `prior_sensitivity` in which every item has the sum of all items' densities."""
+    twin = altered("ItemDensities", **{name: pooled(getattr(item_densities, name))}).ItemDensities
+    return altered("prior_sensitivity", ItemDensities=twin).prior_sensitivity
+
+
+POOLED_PRIOR, POOLED_LIKELIHOOD = with_pooled("prior_of_items"), with_pooled("likelihood_of_items")
+UNPOWERED = altered("prior_sensitivity", reliability_of=lambda tree: None).prior_sensitivity
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +246,7 @@ def test_prior_of_worths_is_that_of_their_plausibilities(dense):
     difference = found - exact
     np.testing.assert_allclose(difference, difference[:, :1] * np.ones(p.shape[0]), atol=1e-3)
     # with the total the weights would be of another law
-    twin = altered("prior_of_items", _total_density=lambda *_: None)
+    twin = altered("prior_of_items", _total_law=lambda *_: None)
     with_total, of_plausibility = twin.prior_of_items(tree, Plausibility.of(tree))
     assert not of_plausibility and np.ptp(with_total - exact, axis=1).min() > 1
 
@@ -329,3 +326,19 @@ def test_a_quantity_has_the_items_of_the_posterior_each_once():
         other = xr.DataArray(np.ones((1, 2, len(items))), {"item": items}, ("chain", "draw", "item"))
         with pytest.raises(evaluation.EvaluationError, match=f"{wrong} must be in both exactly once"):
             _check_quantity(view, other)
+
+
+def test_blocks_of_items_and_shared_densities_change_nothing(monkeypatch):
+    counts = np.random.default_rng(7).integers(0, 6, (9, 3))
+    tree = dirichlet_tree(counts, 2.0, 3, draws=150, chains=2)
+    quantity = tree["posterior"]["plausibility"].isel(category=0, drop=True)
+    densities = item_densities.ItemDensities.of(tree)
+    for given in ({}, {"quantity": quantity}):
+        whole = prior_sensitivity(tree, **given, random_seed=1)
+        with monkeypatch.context() as context:
+            context.setattr("raterzoo.evaluation.sensitivity.prior.ITEMS", 2)
+            context.setattr(item_densities, "SAMPLES", 7)
+            context.setattr(item_densities, "CELLS", 4)
+            blocks = sensitivity_of(tree, **given, random_seed=1)
+        xr.testing.assert_allclose(blocks, whole, rtol=1e-12)
+        xr.testing.assert_identical(sensitivity_of(tree, **given, random_seed=1, densities=densities), whole)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from raterzoo.models.distributions.partial_ranking_kernels import (
     draw_ranking,
+    draws_log_p,
     race,
     rankings_log_p,
     recursion,
@@ -198,3 +199,32 @@ def test_replicates_follow_the_law(sizes):
     twin = frequencies(0.9 * log_worth, sizes, 20_000, f"replicates {sizes}")
     z, n = largest_z(log_worth, sizes, twin, 20_000)
     assert z > bonferroni_threshold(n)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [1, 30, 200, 1e4])
+def test_log_p_of_draws_is_that_of_each_draw_to_the_bit(scale, dtype):
+    """Blocks of all sizes, rows that share candidates, worths of any span, without worth and not finite."""
+    rng = np.random.default_rng(seed_of(f"draws {scale}"))
+    log_worth = rng.normal(0, scale, (20, 40)).astype(dtype)
+    log_worth[rng.random(log_worth.shape) < 0.05] = -np.inf
+    log_worth[3, 5], log_worth[4, 6] = np.nan, np.inf
+    candidate, block = np.zeros((150, 12), np.int64), np.full((150, 12), -1, np.int8)
+    for row in range(len(block)):
+        if row % 3 == 0:  # the next two have the same candidates
+            own = rng.choice(40, rng.integers(1, 13), replace=False)
+        candidate[row, : len(own)] = own
+        tied = rng.integers(0, rng.integers(1, len(own) + 1), len(own))
+        block[row, : len(own)] = np.unique(tied, return_inverse=True)[1]
+
+    def of_draws(candidate):
+        found = np.empty((len(log_worth), len(block)), dtype)
+        draws_log_p(log_worth, candidate, block, found)
+        return found
+
+    expected = np.array([evaluate(own[candidate], block)[0] for own in log_worth]).astype(dtype)
+    assert 0.5 < np.isfinite(expected).mean() < 1
+    np.testing.assert_array_equal(of_draws(candidate), expected)
+    exchanged = candidate.copy()
+    exchanged[1::3] = candidate[::3][:, ::-1]  # a row with other candidates in between
+    assert not np.array_equal(of_draws(exchanged), expected, equal_nan=True)
