@@ -1,11 +1,14 @@
-"""Cost of ten million answers: `python -m benchmarks.size [answers] [--only TEXT]`; beside crowd-kit where it is installed.
+"""Cost of ten million answers: `python -m benchmarks.size [answers] [--only TEXT] [--figure]`, with peers that are installed.
 
-Binary answers of 1,000 raters, ten for each item, read from a frame in memory and estimated by defaults. Every row is a process
-of its own, after compilation; the memory is that of the whole process with its frame. `--only` prints rows by their name.
+Binary answers of 1,000 raters, ten for each item, read from a frame in memory and estimated by defaults; then rankings, votes,
+scores, spammers, metrics and the installation. Every row is a process of its own, after compilation; the memory is that of the
+whole process with its frame. `--only` prints rows by their name. Fewer answers make all rows smaller that have a size.
+`--figure` measures EM from 100,000 to `answers` answers, and Gibbs to a tenth of them, and draws docs/linear_cost.svg.
 """
 
 import argparse
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -21,9 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.size_rows import ROWS
+from benchmarks.size_rows import Row, further_rows
 
 RATERS, EACH = 1000, 10
+SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000)  # of the figure
+DOCS = Path(__file__).parents[1] / "docs"
+FIGURE, SCALE_PAGE = DOCS / "linear_cost.svg", DOCS / "scale.md"
 RECORDED = "not installed; 10.6 CPU s where it was"  # of ten million answers
 FRAMES = [
     ("pandas", "integers", "sorted"),
@@ -85,8 +91,8 @@ def reading(n: int, library: str, kind: str, order: str) -> str:
     return f"{seconds:.2f} CPU s"
 
 
-def estimate(n: int) -> str:
-    """Time a frame to the estimate of Dawid and Skene's model by EM."""
+def em(n: int) -> tuple[float, float, Any]:
+    """Return CPU seconds from a frame to codes and from codes to the estimate of Dawid and Skene's model, and the estimate."""
     from raterzoo import inference, models
 
     columns = answers(n, "integers", "sorted")
@@ -95,9 +101,20 @@ def estimate(n: int) -> str:
     inference.dawid_skene_em(models.Labels.from_table(frame[:1000]))  # compiles
     labels, read = cpu(lambda: models.Labels.from_table(frame))
     found, drawn = cpu(lambda: inference.dawid_skene_em(labels, random_seed=1))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    said = f"{read + drawn:.2f} CPU s (reading {read:.2f}, EM {drawn:.2f}), {peak:.2f} GB"
+    return read, drawn, found
+
+
+def estimate(n: int) -> str:
+    """Time a frame to the estimate of Dawid and Skene's model by EM."""
+    read, drawn, found = em(n)
+    said = f"{read + drawn:.2f} CPU s (reading {read:.2f}, EM {drawn:.2f}), {peak():.2f} GB"
     return f"{said}; {int(found['optimum_found'].sum())} starts, {found.sizes['optimum']} optimum"
+
+
+def seconds_of_estimate(n: int) -> float:
+    """Return the CPU seconds of a frame to the estimate."""
+    read, drawn, _ = em(n)
+    return read + drawn
 
 
 def peer(n: int) -> str:
@@ -117,8 +134,8 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
-def posterior(n: int) -> str:
-    """Time a frame to the certainty of every item by the Gibbs posterior of Dawid and Skene's model, 4 x 500 draws."""
+def gibbs(n: int) -> tuple[float, Any, Any]:
+    """Return CPU seconds from a frame to the certainty of every item by Gibbs, 4 x 500 draws; the posterior, the certainties."""
     from raterzoo import evaluation, inference, models
 
     frame = frame_of("pandas", answers(n, "integers", "sorted"))
@@ -127,14 +144,29 @@ def posterior(n: int) -> str:
     )  # that not all draws are kept, and how long it takes
     quiet: dict[str, Any] = {"draws": 500, "random_seed": 1, "progressbar": False, "cores": 2}
     few = models.dawid_skene(models.Labels.from_table(frame[:1000]))
-    inference.sample(few, keep="thinned", **quiet | {"draws": 20})  # compiles
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        for keep in ("thinned", "all"):
+            inference.sample(few, keep=keep, **quiet | {"draws": 20})  # compiles
     labels, read = cpu(lambda: models.Labels.from_table(frame))
     tree, drawn = cpu(lambda: inference.sample(models.dawid_skene(labels), **quiet))
     found, told = cpu(lambda: evaluation.truth_certainty(tree))
+    return read + drawn + told, tree, found
+
+
+def posterior(n: int) -> str:
+    """Time a frame to the certainty of every item by the Gibbs posterior of Dawid and Skene's model, 4 x 500 draws."""
+    from raterzoo import inference
+
+    seconds, tree, found = gibbs(n)
     sure = float(found["certainty"].mean())
     verdict = inference.diagnose(tree).attrs["verdict"].partition(" over")[0]
-    said = f"{(read + drawn + told) / 60:.1f} CPU minutes, {peak():.2f} GB"
-    return f"{said}; mean certainty {sure:.3f}; {verdict}"
+    return f"{seconds / 60:.1f} CPU minutes, {peak():.2f} GB; mean certainty {sure:.3f}; {verdict}"
+
+
+def seconds_of_posterior(n: int) -> float:
+    """Return the CPU seconds of a frame to the certainty of every item."""
+    return gibbs(n)[0]
 
 
 def dermatology() -> str:
@@ -217,14 +249,19 @@ def in_files(n: int) -> str:
     return told(n)
 
 
+def apart[Result](function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(function, *arguments).result()
+
+
 def row(what: str, function: Callable[..., str], *arguments: Any, limit: str = "") -> None:
     """Print a row, measured in a process of its own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        measured = process.submit(function, *arguments).result()
+    measured = apart(function, *arguments)
     print(f"| {what} | {measured} | {limit} |", flush=True)
 
 
-def rows(n: int) -> list[tuple[str, Callable[..., str], tuple[Any, ...], str]]:
+def rows(n: int) -> list[Row]:
     """Return what is measured of `n` answers: what it is, function, arguments, limit."""
     own = [
         (
@@ -243,11 +280,11 @@ def rows(n: int) -> list[tuple[str, Callable[..., str], tuple[Any, ...], str]]:
         (
             "ranked items, 4 x 1,000 draws, keep='summary'",
             ranked_items,
-            (2_000, "summary"),
+            (max(50, min(2_000, n // 500)), "summary"),
             "4 core-hours, 20 GB",
         ),
         ("dermatology: files to report with predictions", dermatology, (), "50 CPU s, 1.5 GB, 120 MB"),
-        *ROWS,
+        *further_rows(n),
         (
             f"{10 * n:,} answers in Parquet files to plausibilities in Parquet",
             in_files,
@@ -257,11 +294,60 @@ def rows(n: int) -> list[tuple[str, Callable[..., str], tuple[Any, ...], str]]:
     ]
 
 
+def recorded() -> dict[int, float]:
+    """Return the CPU seconds of files to plausibilities by number of answers, as docs/scale.md records them."""
+    found = re.findall(
+        r"^\| ([\d,]+) \| ([\d.]+) \| \d+ \| [\d.]+ s \|", SCALE_PAGE.read_text(), re.MULTILINE
+    )
+    return {int(answers.replace(",", "")): float(seconds) for answers, seconds in found}
+
+
+def lines(largest: int) -> dict[str, dict[int, float]]:
+    """Measure CPU seconds by number of answers, and add what is recorded of files."""
+    sizes = [size for size in SIZES if size <= largest]
+    found: dict[str, dict[int, float]] = {}
+    for name, function, most in (
+        ("frame to estimate, EM", seconds_of_estimate, largest),
+        ("frame to certainties, Gibbs", seconds_of_posterior, largest // 10),
+    ):
+        found[name] = {}
+        for size in [size for size in sizes if size <= most]:
+            found[name][size] = apart(function, size)
+            print(f"| {name} | {size:,} | {found[name][size]:.2f} |", flush=True)
+    return found | {"files to plausibilities, EM, as recorded": recorded()}
+
+
+def draw(found: dict[str, dict[int, float]]) -> None:
+    """Draw CPU seconds against answers beside lines proportional to answers, and print the growth from a million answers on."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams["svg.hashsalt"] = "raterzoo"
+    figure, axis = plt.subplots(figsize=(5, 3.6), layout="constrained")
+    for color, (name, seconds) in enumerate(found.items()):
+        sizes, values = np.array([*seconds]), np.array([*seconds.values()])
+        axis.loglog(sizes, values, "o-", color=f"C{color}", label=name)
+        axis.loglog(sizes, values[-1] * sizes / sizes[-1], ":", color=f"C{color}")
+        if (large := sizes >= 1_000_000).sum() > 1:
+            slope = np.polyfit(np.log(sizes[large]), np.log(values[large]), 1)[0]
+            print(f"{name}: from a million answers on as answers ** {slope:.2f}")
+    axis.set(xlabel="answers", ylabel="CPU seconds")
+    axis.legend(frameon=False, fontsize="small")
+    figure.savefig(FIGURE, metadata={"Date": None})
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument("answers", type=int, nargs="?", default=10_000_000)
     parser.add_argument("--only", default="", help="rows whose name holds this text")
+    parser.add_argument("--figure", action="store_true", help="measure sizes and draw docs/linear_cost.svg")
     asked = parser.parse_args()
+    if asked.figure:
+        print("| what | answers | CPU s |\n|---|---|---|")
+        draw(lines(asked.answers))
+        raise SystemExit
     print(f"| {asked.answers:,} binary answers of {RATERS:,} raters | measured | limit |\n|---|---|---|")
     for what, function, arguments, limit in rows(asked.answers):
         if asked.only in what:

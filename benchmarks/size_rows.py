@@ -2,7 +2,10 @@
 
 import contextlib
 import io
+import os
 import resource
+import shutil
+import subprocess
 import time
 import warnings
 from collections.abc import Callable
@@ -68,6 +71,64 @@ def votes_by_evalica(n: int) -> str:
     return f"{seconds:.2f} CPU s, {peak():.2f} GB; an estimate without intervals"
 
 
+def votes_by_arena_rank(n: int) -> str:
+    """Time arena-rank's estimate with its sandwich intervals, from the same frame, with compilation."""
+    if not find_spec("arena_rank"):
+        return "not installed; 7 to 11 CPU s where it was"
+    import pandas as pd
+    from arena_rank.models.bradley_terry import BradleyTerry
+    from arena_rank.utils.data_utils import PairDataset
+
+    own = votes(n)
+    winner = np.where(own["winner"] == "left", "model_a", "model_b")
+    frame = pd.DataFrame({"model_a": own["left"], "model_b": own["right"], "winner": winner})
+
+    def fit() -> Any:
+        data = PairDataset.from_pandas(frame)
+        return BradleyTerry(len(data.competitors)).compute_ratings_and_cis(data)
+
+    _, seconds = cpu(fit)
+    return f"{seconds:.2f} CPU s, {peak():.2f} GB; sandwich intervals"
+
+
+def rank_biased_overlap() -> str:
+    """Time rank-biased overlap of four classifiers with the lists of 4,000 draws of the dermatology set."""
+    if not os.environ.get("RATERZOO_DATA"):
+        return "RATERZOO_DATA is not set"
+    from raterzoo import evaluation, inference, models
+
+    from benchmarks.evaluation import CLASSIFIERS, probabilities, read
+
+    rankings = read()
+    tree = inference.sample(models.plackett_luce(rankings, reliability=3), **QUIET)
+    guesses = probabilities(rankings.items, rankings.categories, CLASSIFIERS)
+    metric = evaluation.rank_biased_overlap()
+    evaluation.uncertainty_adjusted(
+        metric, tree.isel(draw=slice(0, 2)), guesses, **QUIET
+    )  # compiles and imports
+    _, seconds = cpu(lambda: evaluation.uncertainty_adjusted(metric, tree, guesses, **QUIET))
+    return f"{seconds:.1f} CPU s"
+
+
+def installed() -> str:
+    """Time installation and a small table to its labels, each package in a fresh virtual environment."""
+    from benchmarks.start import FIRST_LABELS, first_label
+
+    if not shutil.which("uv"):
+        return "uv is not installed"
+    found = []
+    for name in FIRST_LABELS:
+        try:
+            installing, first, later, _ = first_label(name)
+        except subprocess.CalledProcessError:
+            found.append(f"{name} cannot be installed here")
+            continue
+        found.append(
+            f"{name} {installing:.1f} s wall to install, first run {first[1]:.1f} CPU s, later {later[1]:.1f}"
+        )
+    return "; ".join(found)
+
+
 def posterior_of_scores(items: int, raters: int = 10) -> str:
     """Time the hierarchical posterior of items that all raters scored, 4 x 1,000 draws, by defaults."""
     import pandas as pd
@@ -103,6 +164,24 @@ def crowd_with_spammers(law: str) -> str:
     return f"{mace:.1f} CPU s ({thin} sweeps a draw), Dawid-Skene {plain:.1f} ({other}): {mace / plain:.1f} times"
 
 
+def metrics_of_groups() -> str:
+    """Time intervals of metrics in 20 groups of items: 2,000 items, 10 categories, 4,000 draws."""
+    import xarray as xr
+    from raterzoo import evaluation
+
+    from benchmarks.evaluation import dense
+
+    tree, guesses = dense(2_000, 10, (4, 1000))
+    group = xr.DataArray(np.random.default_rng(1).integers(0, 20, 2_000), {"item": tree["item"]}, ("item",))
+    found, some = [], {"by": group, **QUIET}
+    for metric in (evaluation.f1(), evaluation.matthews_correlation(), evaluation.roc_auc()):
+        few = tree.isel(draw=slice(0, 2))
+        evaluation.metric_intervals(metric, few, guesses, resamples=2, **some)  # compiles and imports
+        _, seconds = cpu(lambda metric=metric: evaluation.metric_intervals(metric, tree, guesses, **some))
+        found.append(f"{metric.name} {seconds:.1f}")
+    return f"{', '.join(found)} CPU s"
+
+
 def searches(estimator: str, n: int) -> str:
     """Time the search for optima of binary answers by defaults, beside 20 random starts that are all run to their end."""
     import pandas as pd
@@ -135,16 +214,40 @@ def metrics() -> str:
     return ", ".join(f"{name} {ratio:.0f} times" for name, ratio in ratios.items())
 
 
-# what it is, function, arguments, limit
-ROWS: list[tuple[str, Callable[..., str], tuple[Any, ...], str]] = [
-    ("1,000,000 votes on 130 items to the posterior, 4 x 500", posterior_of_votes, (1_000_000,), "2.5 CPU s"),
-    ("the same votes by evalica", votes_by_evalica, (1_000_000,), ""),
-    ("100,000 items scored by 10 raters, hierarchical, 4 x 1,000", posterior_of_scores, (100_000,), "2 GB"),
-    ("MACE by Gibbs, two categories", crowd_with_spammers, ("mace",), "twice Dawid-Skene"),
-    ("MACE by Gibbs, four categories, confused raters", crowd_with_spammers, ("dawid_skene",), "the same"),
-    *[
-        (f"{n:,} answers to the estimate of {name}, restarts='auto'", searches, (name, n), "")
-        for name, n in (("mace_em", 1_000_000), ("glad_em", 1_000_000), ("shared_guess_em", 100_000))
-    ],
-    ("metrics beside the loop over draws", metrics, (), "50 times"),
-]
+Row = tuple[str, Callable[..., str], tuple[Any, ...], str]  # what it is, function, arguments, limit
+
+
+def further_rows(n: int) -> list[Row]:
+    """Return the rows; those of many votes, scores or answers are of the size of the issue's where `n` is ten million."""
+    ballots, items, some = max(20_000, n // 10), max(1000, n // 100), max(20_000, n // 100)
+    return [
+        (
+            f"{ballots:,} votes on 130 items to the posterior, 4 x 500",
+            posterior_of_votes,
+            (ballots,),
+            "2.5 CPU s",
+        ),
+        ("the same votes by evalica", votes_by_evalica, (ballots,), ""),
+        ("the same votes by arena-rank", votes_by_arena_rank, (ballots,), ""),
+        (
+            f"{items:,} items scored by 10 raters, hierarchical, 4 x 1,000",
+            posterior_of_scores,
+            (items,),
+            "2 GB",
+        ),
+        ("MACE by Gibbs, two categories", crowd_with_spammers, ("mace",), "twice Dawid-Skene"),
+        (
+            "MACE by Gibbs, four categories, confused raters",
+            crowd_with_spammers,
+            ("dawid_skene",),
+            "the same",
+        ),
+        *[
+            (f"{own:,} answers to the estimate of {name}, restarts='auto'", searches, (name, own), "")
+            for name, own in (("mace_em", ballots), ("glad_em", ballots), ("shared_guess_em", some))
+        ],
+        ("metrics beside the loop over draws", metrics, (), "50 times"),
+        ("metrics with intervals in 20 groups of items", metrics_of_groups, (), ""),
+        ("rank-biased overlap, dermatology, four classifiers", rank_biased_overlap, (), "5 CPU s"),
+        ("installation to the labels of a small table", installed, (), "twice crowd-kit"),
+    ]

@@ -145,14 +145,23 @@ class Scorer:
             )
         return found
 
-    def over_items(self, truth: np.ndarray, weights: np.ndarray | None, samples: np.ndarray) -> np.ndarray:
-        """Return scores (classifier, sample) of metrics of all items together; weights (sample, item), samples: draw numbers."""
+    def over_items(
+        self,
+        truth: np.ndarray,
+        weights: np.ndarray | None,
+        samples: np.ndarray,
+        items: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return scores (classifier, sample) of metrics of all items together, or of the numbers in `items`.
+
+        Shapes: weights (sample, item); samples: draw numbers.
+        """
         assert self.renumbered is not None
         new, n_labels = self.renumbered, int(self.renumbered.max()) + 1
         in_order = np.array_equal(new[:n_labels], np.arange(n_labels))
         if self.metric.truth != "plausibility" and not in_order:
             truth = new[truth]
-        predicted = self.aligned.predicted
+        predicted = self.aligned.predicted if items is None else self.aligned.predicted[:, items]
         if self.metric.response == "labels":
             predicted = new[predicted]
         found = np.empty((len(predicted), len(truth)))

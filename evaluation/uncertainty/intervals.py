@@ -4,7 +4,9 @@ Given the truth of a draw, the metric over the population of items has the poste
 Dirichlet(1, ..., 1) of the items, that is normalised exponentials. One draw of the truth with one weight vector is a
 draw of both: multiple imputation, exact if the model learns the population of the items, and too wide if it has more
 information than the items, such as a prior fixed for each item. For the items alone, the metric is averaged over draws
-of the truth with the same weights.
+of the truth with the same weights: over all draws where it is linear in the truth, else over as many draws for each weight
+vector as use every draw at least once, other draws for another vector. What the choice of draws adds to the variance between
+vectors is estimated from the draws within each, and taken off.
 
 References
 ----------
@@ -16,6 +18,7 @@ Multiple-imputation inferences with uncongenial sources of input, Statistical Sc
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from math import ceil
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
@@ -36,8 +39,12 @@ from .subgroups import By, GroupWeights, ScoredPart, members_of
 
 ItemWeights = Literal["bayesian", "counts"]
 
-# number of draws of the truth to average over for the items alone; for a callable, which is slow
-FEW_TRUTHS, FEWEST = 20, 10
+FEW_TRUTHS = (
+    20  # least number of draws of the truth, if there are as many, to average over with each weight vector
+)
+
+
+MOST_USED = 0.7  # share of the items in a group, up to which these alone are scored
 
 
 class BootstrapOptions(NamedTuple):
@@ -62,37 +69,58 @@ def _by_item(scorer: Scorer, members: GroupWeights, how: BootstrapOptions) -> Re
     """Sum scores and weights of items in blocks, for metrics that are means over items."""
     view = scorer.aligned.view
     weighing = _Weighing(how, len(view.items), view.n_samples)
-    samples, kept = slice(0, view.n_samples), _spread_draws(view.n_samples, FEW_TRUTHS)
+    samples, met = slice(0, view.n_samples), _met_resamples(view.n_samples, how.resamples)
 
     def sums(block: Block, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         truth = scorer.truth(block, rng)
         scores = scorer.by_item(truth, block.items)
         member = members.weights(ScoredPart(block.items, samples, _label_of(scorer, block, truth, rng)))
         weight = weighing(samples, block.items, rng)
-        shape = (len(scores), member.shape[1], len(weight))
-        totals = np.zeros((4, *shape))
-        # with fixed groups the mean is linear in the truth, so the mean score over all draws is enough
-        fixed = member.shape[2] == 1
-        few = np.zeros((2, *shape[:2], 1 if fixed else len(kept), weight.shape[1]))
-        for c, g in np.ndindex(shape[:2]):
-            own = np.broadcast_to(member[c if len(member) > 1 else 0, g], weight.shape)
-            value = own * scores[c].T
-            both = (np.einsum("si,si->s", part, weight) for part in (value, own))
-            totals[:, c, g] = value.sum(-1), own.sum(-1), *both
-            few[0, c, g] = value.mean(0) if fixed else value[kept]
-            few[1, c, g] = own[0] if fixed else own[kept]
-        return totals, few
+        member = np.broadcast_to(member, (*member.shape[:3], weight.shape[1]))
+        if member.shape[2] == 1:
+            return _sums_of_fixed(scores, member[:, :, 0], weight)
+        weights = [np.ones_like(weight), weight]
+        of_resamples = weighing.of_block(block.items)
+        weights += [of_resamples[met[:, k]] for k in range(met.shape[1])]
+        totals = np.zeros((2, len(scores), member.shape[1], len(weight), len(weights)))
+        for c, (own, score) in enumerate(
+            zip(np.broadcast_to(member, (len(scores), *member.shape[1:])), scores, strict=True)
+        ):
+            for k, each in enumerate(weights):
+                totals[0, c, ..., k] = np.einsum("gsi,si->gs", own, each * score.T)
+                totals[1, c, ..., k] = np.einsum("gsi,si->gs", own, each)
+        return totals, np.empty((2, 0))
 
-    totals, few = zip(*view.map_blocks(sums, how.seed, scorer.width), strict=True)
-    value, count, weighted, weights = np.sum(totals, axis=0)
-    raters = value / count
-    values, member = np.concatenate(few, axis=-1)
+    totals, means = zip(*view.map_blocks(sums, how.seed, scorer.width), strict=True)
+    value, count = np.sum(totals, axis=0)
+    raters, both, apart = (
+        value[..., 0] / count[..., 0],
+        value[..., 1] / count[..., 1],
+        value[..., 2:] / count[..., 2:],
+    )
+    if apart.shape[-1]:
+        items = _items_alone(apart - raters[..., None], raters, how.resamples)
+    else:
+        items = _of_resamples(np.concatenate(means, axis=-1), weighing, how)
+    return Resampled(raters, both, items, count[..., 0] / len(view.items))
 
-    def mean(weight: np.ndarray) -> np.ndarray:
-        return (values @ weight) / (member @ weight)
 
-    items = _items_alone(mean, raters, weighing, how)
-    return Resampled(raters, weighted / weights, items, count / len(view.items))
+def _sums_of_fixed(
+    scores: list[np.ndarray], member: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sum scores (item, sample) of each classifier over fixed groups (classifier or 1, group, item).
+
+    Returns scores and weights, each summed with equal and with random weights (2, classifier, group, sample, 2); and for the
+    items alone the mean over all draws, in which the metric is linear, and the membership (2, classifier, group, item).
+    """
+    totals = np.empty((2, len(scores), member.shape[1], len(weight), 2))
+    means = np.empty((2, len(scores), *member.shape[1:]))
+    for c, score in enumerate(scores):
+        own = member[c if len(member) > 1 else 0].astype(float)
+        totals[0, c, ..., 0], totals[0, c, ..., 1] = own @ score, own @ (score * weight.T)
+        totals[1, c, ..., 0], totals[1, c, ..., 1] = own.sum(axis=1)[:, None], own @ weight.T
+        means[0, c], means[1, c] = own * score.mean(axis=1, dtype=float), own
+    return totals, means
 
 
 def _over_items(scorer: Scorer, members: GroupWeights, how: BootstrapOptions) -> Resampled:
@@ -102,61 +130,93 @@ def _over_items(scorer: Scorer, members: GroupWeights, how: BootstrapOptions) ->
     scorer = scorer.closed(how.seed)
     view = scorer.aligned.view
     weighing = _Weighing(how, len(view.items), view.n_samples)
-    kept = _spread_draws(view.n_samples, FEW_TRUTHS if scorer.called is None else FEWEST)
+    met = _met_resamples(view.n_samples, how.resamples)
 
     def scores(block: Block, samples: slice, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         truth = scorer.truth(block, rng)
         label = _label_of(scorer, block, truth, rng)
         member = members.weights(ScoredPart(block.items, samples, label))
-        member = np.broadcast_to(member, (*member.shape[:2], *truth.shape[:2])).astype(float)
-        both = member * weighing(samples, block.items, rng)
+        member = np.broadcast_to(member, (*member.shape[:3], truth.shape[1]))
         numbers = np.arange(samples.start, samples.stop)
-        few = np.flatnonzero(np.isin(numbers, kept))
-        found = [_group_scores(scorer, truth, weight, numbers) for weight in (member, both)]
-        return *found, member.sum(-1), truth[few], member[:, :, few]
+        weights = [np.ones(truth.shape[:2]), weighing(samples, block.items, rng)]
+        weights += [
+            np.stack([weighing.one(number) for number in met[samples, k]]) for k in range(met.shape[1])
+        ]
+        found = [_group_scores(scorer, truth, member, weight, numbers) for weight in weights]
+        count = np.broadcast_to(member.sum(-1, dtype=float), (*member.shape[:2], len(truth)))
+        return np.stack(found, axis=-1), count
 
-    blocks = list(zip(*scorer.map_draws(scores, how.seed, how.progressbar), strict=True))
-    raters, both, count = (np.concatenate(part, axis=-1) for part in blocks[:3])
-    truth, member = np.concatenate(blocks[3]), np.concatenate(blocks[4], axis=2)
-
-    def mean(weight: np.ndarray) -> np.ndarray:
-        return _group_scores(scorer, truth, member * weight, kept)
-
-    items = _items_alone(mean, raters, weighing, how)
+    found, count = zip(*scorer.map_draws(scores, how.seed, how.progressbar), strict=True)
+    values, count = np.concatenate(found, axis=2), np.concatenate(count, axis=2)
+    raters, both = values[..., 0], values[..., 1]
+    items = _items_alone(values[..., 2:] - raters[..., None], raters, how.resamples)
     share = np.broadcast_to(count / len(view.items), raters.shape)
     return Resampled(raters, both, items, share)
 
 
-def _items_alone(
-    score: Callable[[np.ndarray], np.ndarray],
-    raters: np.ndarray,
-    weighing: "_Weighing",
-    how: BootstrapOptions,
-) -> np.ndarray:
-    """Average a score over few truths at every resample, centred on the mean over all draws.
+def _met_resamples(n_samples: int, resamples: int) -> np.ndarray:
+    """Return the resamples (sample, number) whose weights each draw meets, so that all draws are used, and equally often.
 
-    Shapes: score(weight (item,)) (classifier, group, few); raters (..., sample); result (..., resample).
+    Each resample meets at least `FEW_TRUTHS` draws, or all, spread evenly.
     """
-    rng = np.random.default_rng([how.seed, 1])
+    each = min(resamples, ceil(resamples * min(FEW_TRUTHS, n_samples) / n_samples))
+    return np.arange(n_samples * each).reshape(n_samples, each) % resamples
+
+
+def _items_alone(apart: np.ndarray, raters: np.ndarray, resamples: int) -> np.ndarray:
+    """Average what weights change over the draws that meet a resample, centred on the mean over all draws.
+
+    The variance that is due to the choice of draws, estimated from the draws of each resample, is taken off.
+
+    Shapes: apart (..., sample, number), scores with the weights of `_met_resamples` less those with equal weights; raters
+    (..., sample); result (..., resample).
+    """
+    n_samples, each = apart.shape[-2:]
+    padded = np.full((*apart.shape[:-2], -(-n_samples * each // resamples) * resamples), np.nan)
+    padded[..., : n_samples * each] = apart.reshape(*apart.shape[:-2], -1)
+    of_resample = padded.reshape(*apart.shape[:-2], -1, resamples)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # the mean of a group without members
-        equal = np.ones(weighing.n_items)
-        off = np.nanmean(raters, axis=-1) - np.nanmean(score(equal), axis=-1)
-        draws = [np.nanmean(score(weighing.one(rng)), axis=-1) for _ in range(how.resamples)]
-    return np.stack(draws, axis=-1) + off[..., None]
+        warnings.simplefilter("ignore", RuntimeWarning)  # a group without members, one draw
+        found = np.nanmean(raters, axis=-1)[..., None] + np.nanmean(of_resample, axis=-2)
+        number = np.isfinite(of_resample).sum(axis=-2)
+        excess = np.nanvar(of_resample, axis=-2, ddof=1) / number * (1 - number / n_samples)
+        middle = np.nanmean(found, axis=-1, keepdims=True)
+        between = np.nanvar(found, axis=-1, ddof=1, keepdims=True)
+        kept = 1 - np.nan_to_num(np.nanmean(excess, axis=-1, keepdims=True)) / between
+    return middle + np.sqrt(np.clip(np.nan_to_num(kept, nan=1.0, neginf=0.0), 0, 1)) * (found - middle)
 
 
-def _group_scores(scorer: Scorer, truth: np.ndarray, weights: np.ndarray, samples: np.ndarray) -> np.ndarray:
-    """Score the groups one by one (..., sample), NaN in draws without members; weights (classifier or 1, group, sample, item)."""
+def _of_resamples(means: np.ndarray, weighing: "_Weighing", how: BootstrapOptions) -> np.ndarray:
+    """Weight mean scores and membership (2, classifier, group, item) by every resample: (classifier, group, resample)."""
+    values, member = means
+    weights = (weighing.one(number) for number in range(how.resamples))
+    return np.stack([(values @ weight) / (member @ weight) for weight in weights], axis=-1)
+
+
+def _group_scores(
+    scorer: Scorer, truth: np.ndarray, member: np.ndarray, weight: np.ndarray, samples: np.ndarray
+) -> np.ndarray:
+    """Score the groups one by one (classifier, group, sample), NaN in draws without members.
+
+    Shapes: truth (sample, item[, ...]); member (classifier or 1, group, sample or 1, item); weight (sample, item).
+    """
     n_classifiers = len(scorer.aligned.predicted)
-    found = np.full((n_classifiers, weights.shape[1], len(samples)), np.nan)
-    for w, g in np.ndindex(weights.shape[:2]):
-        weight = weights[w, g]
-        own = np.flatnonzero(weight.any(axis=-1))
-        if len(own):
-            scores = scorer.over_items(truth[own], weight[own], samples[own])
-            which = slice(None) if len(weights) == 1 else slice(w, w + 1)
-            found[which, g, own] = scores[which]
+    found = np.full((n_classifiers, member.shape[1], len(samples)), np.nan)
+    for w, g in np.ndindex(member.shape[:2]):
+        own, items = member[w, g], None
+        used = own.any(axis=0)
+        if scorer.called is None and used.sum() < MOST_USED * len(used):
+            items = np.flatnonzero(used)  # the other items have no weight at any draw
+        columns = slice(None) if items is None else items
+        of_group = own[:, columns] * weight[:, columns]
+        rows = np.flatnonzero(of_group.any(axis=-1))
+        if len(rows):
+            part, of_group = truth[:, columns], of_group.astype(float)
+            if len(rows) < len(truth):
+                part, of_group = part[rows], of_group[rows]
+            scores = scorer.over_items(part, of_group, samples[rows], items)
+            which = slice(None) if len(member) == 1 else slice(w, w + 1)
+            found[which, g, rows] = scores[which]
     return found
 
 
@@ -171,19 +231,15 @@ def _label_of(
     return lambda: truth[..., 0]
 
 
-def _spread_draws(n_samples: int, few: int) -> np.ndarray:
-    """Numbers of few evenly spaced draws."""
-    return np.unique(np.linspace(0, n_samples - 1, min(few, n_samples)).astype(int))
-
-
 class _Weighing:
-    """Random weights of the items, different for each draw."""
+    """Random weights of the items, different for each draw, and those of the resamples of the items alone."""
 
     def __init__(self, how: BootstrapOptions, n_items: int, n_samples: int) -> None:
-        self.bayesian, self.n_items = how.items == "bayesian", n_items
+        self.bayesian, self.n_items, self.seed = how.items == "bayesian", n_items, how.seed
+        self.resamples = how.resamples
         rng = np.random.default_rng([how.seed, 2])
         # counts of draws with replacement depend on all items: computed once, one byte each
-        drawn = [] if self.bayesian else [self.one(rng).astype(np.uint8) for _ in range(n_samples)]
+        drawn = [] if self.bayesian else [self._of_all(rng).astype(np.uint8) for _ in range(n_samples)]
         self.counts = np.array(drawn)
 
     def __call__(self, samples: slice, items: slice, rng: np.random.Generator) -> np.ndarray:
@@ -192,8 +248,19 @@ class _Weighing:
             return rng.standard_exponential((samples.stop - samples.start, items.stop - items.start))
         return self.counts[samples, items].astype(float)
 
-    def one(self, rng: np.random.Generator) -> np.ndarray:
-        """Return the weights (item,) of one resample."""
+    def one(self, resample: int) -> np.ndarray:
+        """Return the weights (item,) of a resample."""
+        return self._of_all(np.random.default_rng([self.seed, 1, resample]))
+
+    def of_block(self, items: slice) -> np.ndarray:
+        """Return the weights (resample, item) of some items in all resamples, up to a factor by resample."""
+        if not self.bayesian:
+            return np.stack([self.one(number)[items] for number in range(self.resamples)])
+        rng = np.random.default_rng([self.seed, 3, items.start])
+        return rng.standard_exponential((self.resamples, items.stop - items.start))
+
+    def _of_all(self, rng: np.random.Generator) -> np.ndarray:
+        """Draw the weights (item,) of all items."""
         if self.bayesian:
             return rng.standard_exponential(self.n_items)
         drawn = rng.integers(0, self.n_items, self.n_items)

@@ -86,20 +86,76 @@ def test_weights_have_the_variance_of_their_law(case, scores, items, factor, mon
     assert_rejects_twin(assert_exact_variance, as_dense(case), scores, items, factor)
 
 
-@pytest.mark.parametrize("items", ["bayesian", "counts"])
-def test_resamples_of_the_items_are_centred_on_all_draws(items):
-    """Scored at few draws of the truth, they are moved by the difference between the mean over all draws and over these few."""
-    weighing = resampling._Weighing(resampling.BootstrapOptions(items, 4, 7, False), 3, 0)
-    few = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])  # (draw, item), of one classifier and group
+def test_resamples_meet_all_draws_and_are_centred_on_them():
+    """Six draws, three resamples, each met by two draws (by three at least, if there were more): means by hand."""
+    met = np.array([[0], [1], [2], [0], [1], [2]])
+    np.testing.assert_array_equal(resampling._met_resamples(60, 3), np.tile([[0], [1], [2]], (20, 1)))
+    for n_samples, resamples in ((4000, 200), (4000, 1000), (30, 7), (20, 50), (1, 9), (3, 2)):
+        numbers = resampling._met_resamples(n_samples, resamples)
+        often = np.bincount(numbers.ravel(), minlength=resamples)
+        assert len(numbers) == n_samples and often.min() >= min(20, n_samples)
+        assert all(len({*row}) == len(row) for row in numbers.tolist())
+    raters = np.array([0.1, 0.2, 0.6, 0.1, 0.2, 0.6])
+    apart = np.array([0.3, -0.2, 0.0, 0.5, -0.2, 0.4])[:, None]
+    assert met.shape == apart.shape
+    means, within = np.array([0.4, -0.2, 0.2]), np.array([0.02, 0.0, 0.08])
+    kept = 1 - (within / 2 * (1 - 2 / 6)).mean() / means.var(ddof=1)
+    expected = 0.3 + means.mean() + np.sqrt(kept) * (means - means.mean())
+    np.testing.assert_allclose(resampling._items_alone(apart, raters, 3), expected)
 
-    def score(weight):
-        return (few @ weight / weight.sum())[None, None]
 
-    raters = np.array([[[0.1, 0.2, 0.6]]])
-    found = resampling._items_alone(score, raters, weighing, resampling.BootstrapOptions(items, 4, 7, False))
-    rng = np.random.default_rng([7, 1])
-    expected = [score(weighing.one(rng)).mean() - 2 / 3 + 0.3 for _ in range(4)]
-    np.testing.assert_allclose(found, [[expected]])
+def assert_variance_of_items(found, exact):
+    """Compare the variance between resamples with that of the average over all draws; their number gives its error."""
+    ratio = found.var(ddof=1) / exact.var(ddof=1)
+    assert abs(ratio - 1) < 3.5 * np.sqrt(
+        4 / len(found)
+    )  # two variances of as many resamples, kurtosis of a normal
+
+
+def test_choice_of_draws_adds_nothing_to_the_variance_of_the_items_alone():
+    """Items of uncertain truth: the draws that meet a resample differ more than the resamples do."""
+    rng = np.random.default_rng(seed_of("items alone"))
+    n_items, n_samples, resamples = 60, 2000, 400
+    right = rng.random((n_samples, n_items)) < np.where(np.arange(n_items) % 2, 0.45, 0.65)
+    weights = rng.standard_exponential((resamples, n_items))
+    weights /= weights.sum(axis=1, keepdims=True)
+    raters = right.mean(axis=1)
+    met = resampling._met_resamples(n_samples, resamples)
+    apart = np.stack([(right * weights[met[:, k]]).sum(axis=1) - raters for k in range(met.shape[1])], axis=1)
+    exact = weights @ right.mean(axis=0)
+    found = resampling._items_alone(apart, raters, resamples)
+    assert_variance_of_items(found, exact)
+    plain = np.array([apart[met == number].mean() for number in range(resamples)])
+    assert_rejects_twin(assert_variance_of_items, plain, exact)
+
+
+def test_all_draws_of_a_short_posterior_meet_all_resamples():
+    rng = np.random.default_rng(3)
+    apart, raters = rng.normal(size=(8, 5)), rng.normal(size=8)
+    assert resampling._met_resamples(8, 5).shape == (8, 5)
+    order = resampling._met_resamples(8, 5)
+    expected = [raters.mean() + apart[order == number].mean() for number in range(5)]
+    np.testing.assert_allclose(resampling._items_alone(apart, raters, 5), expected)
+
+
+@pytest.mark.parametrize(
+    "metric", [evaluation.f1(), evaluation.cross_entropy(), evaluation.roc_auc()], ids=lambda own: own.name
+)
+def test_groups_of_items_have_the_scores_of_their_items_alone(case, scores, metric):
+    tree = as_dense(case)["posterior"]["plausibility"]
+    part = xr.DataArray(np.arange(12) % 3, {"item": case.items}, ("item",))
+    probabilities = scores / scores.sum("category")
+    options = {"resamples": 3, "other": "exclude", "random_seed": 1}
+    drawn = evaluation.metric_draws(metric, tree, probabilities, by=part, **options)["raters"]
+    twin = evaluation.metric_draws(metric, tree, probabilities, **options)["raters"]
+    for group in range(3):
+        own = part.to_numpy() == group
+        alone = evaluation.uncertainty_adjusted(
+            metric, tree.isel(item=own), probabilities.isel(item=own), other="exclude"
+        )
+        found = drawn.sel(group=group)
+        np.testing.assert_allclose(found.transpose(*alone.dims), alone, atol=1e-6)
+        assert np.abs(twin.transpose(*alone.dims) - alone).max() > 1e-3
 
 
 def test_the_items_alone_have_the_mean_score_of_all_draws_where_groups_are_fixed(case, scores):
@@ -110,9 +166,8 @@ def test_the_items_alone_have_the_mean_score_of_all_draws_where_groups_are_fixed
     plain = evaluation.uncertainty_adjusted(metric, as_dense(case), scores, reduce=None, other="exclude")
     mean = plain.mean(("chain", "draw"))
     weighing = resampling._Weighing(resampling.BootstrapOptions("counts", 4, 3, False), 12, 0)
-    rng = np.random.default_rng([3, 1])
     for resample in range(4):
-        weight = xr.DataArray(weighing.one(rng), {"item": case.items}, ("item",))
+        weight = xr.DataArray(weighing.one(resample), {"item": case.items}, ("item",))
         for group in (0, 1):
             expected = mean.weighted(weight.where(half == group, 0)).mean("item")
             found = drawn.sel(group=group).isel(resample=resample)
@@ -127,11 +182,10 @@ def test_every_item_is_drawn_as_often_as_any_other():
         assert np.abs(z).max() < bonferroni_threshold(3)
 
     for items, variance in (("counts", 3 * (1 / 3) * (2 / 3)), ("bayesian", 1.0)):
-        how = resampling.BootstrapOptions(items, 1, 1, False)
-        rng = np.random.default_rng(seed_of(items))
+        how = resampling.BootstrapOptions(items, 1, seed_of(items), False)
         weighing, fewer = (resampling._Weighing(how, n, 0) for n in (3, 2))
-        check(np.array([weighing.one(rng) for _ in range(1000)]), variance)
-        without = np.array([[*fewer.one(rng), 0] for _ in range(1000)])
+        check(np.array([weighing.one(number) for number in range(1000)]), variance)
+        without = np.array([[*fewer.one(number), 0] for number in range(1000)])
         assert_rejects_twin(check, without, variance)
 
 
