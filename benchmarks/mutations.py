@@ -45,7 +45,11 @@ LOADED = (
     "sklearn.metrics", "xarray", "zarr",
 )  # fmt: skip
 KNOWN = (
-    ("evaluation/uncertainty/intervals.py", "[..., None] + np.nanmean(of_resample", "[..., None] - np.nanmean(of_resample"),
+    (
+        "evaluation/uncertainty/intervals.py",
+        "[..., None] + np.nanmean(of_resample",
+        "[..., None] - np.nanmean(of_resample",
+    ),
     ("evaluation/uncertainty/intervals.py", "integers(0, self.n_items, ", "integers(0, self.n_items - 1, "),
     ("evaluation/surveys/resampling.py", "off = mean - float", "off = mean + float"),
     ("evaluation/surveys/resampling.py", "integers(0, n_items, ", "integers(0, n_items - 1, "),

@@ -218,7 +218,7 @@ Row = tuple[str, Callable[..., str], tuple[Any, ...], str]  # what it is, functi
 
 
 def further_rows(n: int) -> list[Row]:
-    """Return the rows; those of many votes, scores or answers are of the size of the issue's where `n` is ten million."""
+    """Return the rows; those of many votes, scores or answers have the stated size where `n` is ten million."""
     ballots, items, some = max(20_000, n // 10), max(1000, n // 100), max(20_000, n // 100)
     return [
         (

@@ -1,5 +1,7 @@
 """How many of the answers that each rater gave are right, by draws of the truth."""
 
+from threading import Lock
+
 import numpy as np
 import xarray as xr
 from scipy.sparse import csr_array
@@ -24,7 +26,8 @@ def answers_right(tree: xr.DataTree, *, random_seed: int | np.random.Generator |
     Parameters
     ----------
     tree : DataTree
-        Posterior of a model of labels whose items have one true category, with the answers of named raters.
+        Posterior of a model of labels whose items have one true category, with the answers of named raters, as it was sampled:
+        items and raters are selected from the result, since answers know them by their places.
     random_seed : int or numpy.random.Generator, optional
         Seed of the draws of the truth; by default derived from the tree, as in `annotation_certainty`.
 
@@ -37,8 +40,8 @@ def answers_right(tree: xr.DataTree, *, random_seed: int | np.random.Generator |
     Raises
     ------
     EvaluationError
-        If the tree does not hold the answers of its raters, or the truth is no single category. `DrawsNotKept` if it was sampled
-        with ``keep="summary"``.
+        If the tree does not hold the answers of its raters, or lacks items or raters, or the truth is no single category.
+        `DrawsNotKept` if it was sampled with ``keep="summary"``.
 
     Examples
     --------
@@ -61,20 +64,33 @@ def answers_right(tree: xr.DataTree, *, random_seed: int | np.random.Generator |
             "answers_right needs a posterior of labels whose items have one true category, such as that of dawid_skene, with "
             "the item and the named rater of every answer"
         )
+    if answers.item.max(initial=-1) >= len(view.items) or answers.rater.max(initial=-1) >= len(
+        answers.raters
+    ):
+        raise EvaluationError(
+            "answers_right: the tree has answers to items or by raters that its posterior lacks; take the tree as it was "
+            "sampled, and select from the result"
+        )
     labels, order = TopLabels(view, "exclude"), np.argsort(answers.item, kind="stable")
     item, rater, label = (codes[order] for codes in (answers.item, answers.rater, answers.label))
     first = np.searchsorted(item, np.arange(len(view.items) + 1))
+    right = np.zeros((len(answers.raters), view.n_samples), np.int32)
+    adding = Lock()
 
-    def count(block: Block, rng: np.random.Generator) -> np.ndarray:
+    def count(block: Block, rng: np.random.Generator) -> None:
         truth = labels.draw(block, 1, rng)[0]
         own = slice(first[block.items.start], first[block.items.stop])
-        right = truth[item[own] - block.items.start] == label[own, None]
-        shape = len(answers.raters), right.shape[0]
-        of_rater = csr_array((np.ones(shape[1]), (rater[own], np.arange(shape[1]))), shape)
-        return of_rater @ right
+        hits = truth[item[own] - block.items.start] == label[own, None]
+        raters, code = np.unique(rater[own], return_inverse=True)
+        of_rater = csr_array(
+            (np.ones(len(code), np.int32), (code, np.arange(len(code)))), (len(raters), len(code))
+        )
+        found = of_rater @ hits
+        with adding:
+            right[raters] += found
 
+    view.map_blocks(count, random_seed)
     number = np.bincount(rater, minlength=len(answers.raters))
-    right = np.sum(view.map_blocks(count, random_seed), axis=0)
     with np.errstate(invalid="ignore"):
         share = right / number[:, None]
     return xr.Dataset(

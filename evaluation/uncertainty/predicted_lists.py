@@ -41,7 +41,9 @@ def lists_seen(tree: xr.DataTree, predictions: xr.DataArray, rater: int) -> Seen
     same = (np.where(asked == ABSENT, unlisted, asked) == block) | ~inside
     among = ((asked >= 0) & inside).sum(axis=1) == (listed[item] >= 0).sum(axis=1)
     seen[item] = True
-    differ[item] = ~(same.all(axis=1) & among)
+    np.logical_or.at(
+        differ, item, ~(same.all(axis=1) & among)
+    )  # a rater may have ranked an item several times
     return SeenLists(is_listed, seen, differ)
 
 
@@ -50,9 +52,11 @@ def is_rater_without_name(tree: xr.DataTree, predictions: xr.DataArray) -> bool:
     if not _holds_rankings(tree):
         return False
     constant = tree["constant_data"].to_dataset()
-    codes = np.stack([constant["annotation_rater"].to_numpy(), constant["annotation_item"].to_numpy()])
-    raters, items = np.unique(np.unique(codes, axis=1)[0], return_counts=True)
-    _, blocks = _blocks(align_items(Plausibility.of(tree), predictions)[0].isel(classifier=0))
+    view = Plausibility.of(tree)
+    rater, item = (constant[f"annotation_{of}"].to_numpy().astype(np.int64) for of in ("rater", "item"))
+    n_items = len(view.items)
+    raters, items = np.unique(np.unique(rater * n_items + item) // n_items, return_counts=True)
+    _, blocks = _blocks(align_items(view, predictions)[0].isel(classifier=0))
     listed = (blocks >= 0).any(axis=1).sum()
     found = (lists_seen(tree, predictions, rater) for rater in raters[(items == listed) & (listed > 0)])
     return any(own is not None and own.seen.all() and not own.differ.any() for own in found)

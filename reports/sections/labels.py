@@ -279,7 +279,7 @@ def _raters_sections(tree: xr.DataTree) -> list[Section]:
         "would be the truth. A rater who always confuses two categories has no accuracy, but all information."
     )
     if tree.attrs.get("model") == "correlated_votes":
-        text += " Information and accuracy take raters to err independently."
+        text += " Both take raters to err independently."
     figures = [plots.rater_forest(quality["information"], label="information in bits")]
     ranked = quality["rater"].to_numpy()[np.argsort(-columns["information (bits)"], kind="stable")].tolist()
     main = Section("Raters", text, figures, rows, "raters", key="raters")
@@ -294,8 +294,8 @@ def _right_answers(tree: xr.DataTree) -> tuple[dict[str, np.ndarray], str]:
         return {}, ""
     columns = {"answers": found["answers"].to_numpy(), **interval_columns(found["right"], "right", "right ")}
     text = (
-        "Right is the share of the answers of this rater that are the truth, by the certainties of this report. What follows is "
-        "by the confusion matrix of the rater, which few answers to a category leave near its prior. "
+        "Right is the share of the answers of this rater that are the truth, by the certainties of this report. Information and "
+        "accuracy are by the confusion matrix of the rater, which few answers to a category leave near its prior. "
     )
     return columns, text
 

@@ -54,13 +54,13 @@ def quiet(how):
     return unwarned
 
 
-# one weight by draw for all items: right in law, but of many items one draw takes it all
 def with_densities(**replaced):
     """Twin of `reweight` whose log densities of items are summed by other functions."""
     twin = altered("ItemDensities", **replaced).ItemDensities
     return quiet(altered("reweight", ItemDensities=twin).reweight)
 
 
+# one weight by draw for all items: right in law, but of many items one draw takes it all
 POOLED = with_densities(likelihood_of_items=pooled_over_items)
 # the likelihood at the model's power, taken for that at power one
 POWERED = with_densities(likelihood_of_items=at_own_power)

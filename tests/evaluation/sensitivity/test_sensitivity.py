@@ -40,13 +40,13 @@ def pooled(of_items):
     return over_items
 
 
-# one weight by draw for all items; the likelihood without the power that the model gives it
 def with_pooled(name):
     """Twin of `prior_sensitivity` in which every item has the sum of all items' densities."""
     twin = altered("ItemDensities", **{name: pooled(getattr(item_densities, name))}).ItemDensities
     return altered("prior_sensitivity", ItemDensities=twin).prior_sensitivity
 
 
+# one weight by draw for all items; the likelihood without the power that the model gives it
 POOLED_PRIOR, POOLED_LIKELIHOOD = with_pooled("prior_of_items"), with_pooled("likelihood_of_items")
 UNPOWERED = altered("prior_sensitivity", reliability_of=lambda tree: None).prior_sensitivity
 
