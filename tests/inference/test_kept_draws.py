@@ -2,6 +2,7 @@
 
 import warnings
 from functools import cache
+from types import SimpleNamespace
 
 import arviz
 import numpy as np
@@ -121,6 +122,18 @@ def test_what_is_kept_by_default_depends_on_the_size_and_is_said(monkeypatch):
         tree = inference.sample(BUILDERS["dirichlet"](), **QUIET)
     assert tree.attrs["keep"] == "thinned"
     assert tree["posterior"].sizes["draw"] == 25
+
+
+def test_thinning_counts_the_densities_of_items(monkeypatch):
+    model = models.dawid_skene(LABELS)
+    numbers = len(LABELS.items) * len(LABELS.categories)  # plausibilities
+    monkeypatch.setattr(
+        kept_draws, "LARGE", 400 * 4 * (numbers + len(LABELS.label_code))
+    )  # bytes of 400 draws
+    plan = {"draws": 1000, "chains": 4, "dtype": "float32"}
+    assert kept_draws.thinning_step(model, SimpleNamespace(**plan, densities=True)) == 10
+    assert len(LABELS.label_code) == numbers  # so that without densities twice as many draws have room
+    assert kept_draws.thinning_step(model, SimpleNamespace(**plan, densities=False)) == 5
 
 
 def test_all_is_kept_of_a_model_without_items():

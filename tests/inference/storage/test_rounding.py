@@ -60,3 +60,10 @@ def test_a_file_says_that_its_draws_are_rounded_and_answers_the_same(tmp_path):
     diagnosis, expected = inference.diagnose(found), inference.diagnose(tree)
     np.testing.assert_allclose(diagnosis["r_hat"], expected["r_hat"], atol=2e-4)
     np.testing.assert_allclose(diagnosis["ess_bulk"], expected["ess_bulk"], rtol=0.01)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_small_numbers_keep_eight_bits_of_their_own(dtype):
+    draws = np.random.default_rng(1).normal(0, 1, (2, 50, 1)).astype(dtype)
+    draws[0, :2, 0] = 2.0**-20 * (1 + 2.0**-9 + 2.0**-12), 2.0**-20 * (1 + 2.0**-9 - 2.0**-12)
+    assert rounded_draws(draws)[0, :2, 0].tolist() == [2.0**-20 * (1 + 2.0**-8), 2.0**-20]
