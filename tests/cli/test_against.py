@@ -117,6 +117,7 @@ def test_predictions_that_cannot_be_raters_are_refused_in_the_words_of_the_comma
         assert "new_items" not in said(result)
 
 
+@pytest.mark.slow
 def test_classifiers_are_raters_of_rankings(tmp_path, monkeypatch):
     rows = {"item": list("aabb"), "rater": ["Ann", "Bob"] * 2, "category": list("xyxx"), "rank": [1] * 4}
     lists = {"item": ["a", "a"], "classifier": ["net"] * 2, "category": ["y", "z"], "rank": [1, 2]}

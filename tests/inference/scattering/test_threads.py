@@ -60,6 +60,7 @@ def compiling(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 def test_one_thread_at_a_time_compiles(compiling, tmp_path):
     mode, interval = config.mode, sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

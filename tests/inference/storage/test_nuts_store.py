@@ -182,6 +182,7 @@ def test_draws_that_change_at_the_end_are_changed_once(model, run, tmp_path, mon
     assert_same_bits(dict(whole.children), dict(run(tmp_path / "run.zarr").children))
 
 
+@pytest.mark.slow
 def test_chains_of_pymc_compute_on_one_thread(model, run, tmp_path, monkeypatch):
     """As linear algebra on several is rounded otherwise on other machines, and forked chains would compete for the cores."""
     setup, threads = NDArray.setup, []
