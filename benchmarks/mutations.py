@@ -411,7 +411,8 @@ A survivor gets a test, so the score of what has been run is not that of the res
 when only the survivors of the first 83 had their tests, 221 of 264 that are not equivalent were killed, 84 %. Of the next 202,
 160 of 182 that are not equivalent were killed by tests that were there before, 88 %. Of the next 110
 101 are not equivalent: 87 were killed by tests that were there, 86 %, seven by new or stronger ones, and one was of a default
-that nobody used. Six, in kernels of rankings, have not been run again since tests were added, or found to reach them.
+that nobody used. Those listed below have not been run again since tests were added for them, or reach slow tests alone, which
+were not run.
 """
 
 
