@@ -106,14 +106,13 @@ def quality_section(tree: xr.DataTree, panel: Panel, *, doubtful: bool = False) 
     labels = panel.labels
     found = evaluation.rater_worth(tree, panel.kind, panel.people)
     worth = {row["rater"]: row for row in worth_rows(found, "worth", "censored", "rater")}
-    accuracy = interval_columns(evaluation.answers_right(tree)["right"].sel(rater=found["rater"]), "mean")
-    answers = np.bincount(labels.annotation_rater, labels.count, len(labels.raters)).astype(int)
+    right = evaluation.answers_right(tree).sel(rater=found["rater"])
+    accuracy, given = interval_columns(right["right"], "mean"), right["answers"].to_numpy().tolist()
     names, rows, shown = found["rater"].to_numpy().astype(str).tolist(), [], []
     role = dict(zip(labels.raters.astype(str).tolist(), panel.role.tolist(), strict=True))
-    given = dict(zip(labels.raters.astype(str).tolist(), answers.tolist(), strict=True))
-    for name, mean, lower, upper in zip(names, *accuracy.values(), strict=True):
+    for name, answers, mean, lower, upper in zip(names, given, *accuracy.values(), strict=True):
         middle, ends = worth_figures(worth[name], "information")
-        first = {"rater": name, "role": role[name], "answers": given[name], "accuracy": float(mean)}
+        first = {"rater": name, "role": role[name], "answers": answers, "accuracy": float(mean)}
         own = {part: worth[name][f"information{end}"] for part, end in WORTH.items()}
         rows.append(first | {"lower": float(lower), "upper": float(upper)} | own)
         shown.append(

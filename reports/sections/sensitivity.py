@@ -256,8 +256,9 @@ def _steps(study: Study, found: dict[str, xr.Dataset], densities: ItemDensities 
         r: Step(best_guess_scores(tree, study.seed), _headline(study, tree, found, r == first))
         for r, tree in study.trees.items()
     }
-    for r in (first / STEP, first * STEP) if densities else ():
-        steps[round(r, 3)] = _reweighted(study, round(r, 3), densities)
+    if densities is not None:
+        for r in (round(first / STEP, 3), round(first * STEP, 3)):
+            steps[r] = _reweighted(study, r, densities)
     return steps
 
 
@@ -281,7 +282,7 @@ def _sweep(steps: dict[float, Step], name: str) -> Figure:
     return figure
 
 
-def _reweighted(study: Study, reliability: float, densities: ItemDensities | None) -> Step:
+def _reweighted(study: Study, reliability: float, densities: ItemDensities) -> Step:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReweightingWarning)  # the section names the items
         tree = reweighted(

@@ -1,4 +1,4 @@
-"""What is stored of items in place of their draws."""
+"""Summaries of items, which are stored in place of their draws."""
 
 import numpy as np
 import xarray as xr
