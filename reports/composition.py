@@ -24,7 +24,7 @@ from .items import Items
 from .page import Row, Section, page_text, write_report
 from .posterior_files import kept_posterior
 from .sections.against_truth import against_truth_section, truth_in_words, without_section
-from .sections.certainty import agreement_section, certainty_section, strips_section
+from .sections.certainty import agreement_section, best_guess_scores, certainty_section, strips_section
 from .sections.comparisons import (
     PREFERS,
     comparison_section,
@@ -66,7 +66,6 @@ def headlines(sections: Sequence[Section]) -> list[str]:
     shares = bool(
         checked and checked.facts.get("shares_errors")
     )  # worths would be those of independent raters
-    misfit = bool(checked and checked.facts.get("features_fit") is False)
     makers: dict[str, Callable[[Section], str]] = {
         "leaderboard": _best_item,
         "certainty": lambda own: _certainty(own, offers=not verdict),
@@ -80,7 +79,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
         "risk": lambda own: (
             f"The certainty of the risk is below .99 for {_share_below(own.facts)} of the items."
         ),
-        "features": lambda own: "" if misfit else worth_in_words(own),
+        "features": worth_in_words,
         "vote_covariates": favours_in_words,
         "ask_next": _question,
     }
@@ -499,10 +498,12 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
     checked = tree
     if needs_replicates(tree):
         checked = _predicted(tree, model, study.settings) or tree
+    claims = None
     if isinstance(data, Labels) and "prevalence" in tree["posterior"]:
         certainty = truth_sections(tree, data, study.seed, study.group, checked)
     else:
-        certainty = certainty_section(tree, data, study.seed)
+        claims = best_guess_scores(tree, study.seed)
+        certainty = certainty_section(tree, data, study.seed, claims)
     if isinstance(data, Labels):
         fit = fit_sections(checked, data, study.seed, study.group)
     else:
@@ -529,7 +530,7 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         strips_section(tree, data, study.points),
         *feature_sections(tree, study.seed),
     ]
-    sections += [*sensitivity_sections(study, found), *risk_parts(study), *item_questions(study)]
+    sections += [*sensitivity_sections(study, found, claims), *risk_parts(study), *item_questions(study)]
     summary = f"{len(data.items):,} items, {len(data.raters):,} raters, {len(data):,} annotations."
     items = truth_items(tree, data, _rows_of(certainty, "certainty"), study.predicted)
     return _report(study.settings, summary, sections, tree, items)

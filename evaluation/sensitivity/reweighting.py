@@ -17,6 +17,7 @@ weights of an item are Pareto-smoothed; k measures how heavy their tail is.
 """
 
 import warnings
+from threading import Lock
 
 import numpy as np
 import xarray as xr
@@ -32,6 +33,8 @@ FEWEST_DRAWS = 25  # a fifth of them is the shortest tail for a Pareto fit
 ROUNDING = 1e-12  # range of log weights below which a tail has no shape
 MODELS = ("plackett_luce", "dirichlet")
 BY_DRAW = ("posterior", "log_likelihood", "log_prior")
+# ArviZ's ESS ignores warnings for a moment: two threads that did so at once could leave all later warnings ignored
+ONE_AT_A_TIME = Lock()
 
 
 class ReweightingWarning(UserWarning):
@@ -134,7 +137,8 @@ def relative_tail_ess(log_density: np.ndarray) -> np.ndarray:
     share = np.ones(len(log_density))
     moving = np.ptp(log_density, axis=1) > 0
     if moving.any():
-        size = array_stats.ess(log_density[moving, None], method="tail", prob=0.05)  # as one chain
+        with ONE_AT_A_TIME:
+            size = array_stats.ess(log_density[moving, None], method="tail", prob=0.05)  # as one chain
         share[moving] = size / log_density.shape[1]
     return share
 

@@ -209,7 +209,7 @@ def rectified(
     >>> accuracy = evaluation.top_k_accuracy(1)
     >>> found = evaluation.rectified(accuracy, people.astype(float), claims, table(judged), random_seed=1)
     >>> found["mean"].sel(estimate=["rectified", "people", "judge"]).round(2).values
-    array([0.81, 0.8 , 0.71])
+    array([0.81, 0.8 , 0.7 ])
 
     References
     ----------

@@ -29,10 +29,18 @@ def best_guess_scores(tree: xr.DataTree, seed: int) -> xr.Dataset:
 
 
 def certainty_in_words(
-    tree: xr.DataTree, certainty: np.ndarray, seed: int, *, what: Literal["label", "side"] = "label"
+    tree: xr.DataTree,
+    certainty: np.ndarray,
+    seed: int,
+    *,
+    what: Literal["label", "side"] = "label",
+    claims: xr.Dataset | None = None,
 ) -> tuple[str, dict[str, object]]:
-    """Return a sentence on the certainty (item,) of each `what`, and its numbers; `seed` is for the weights of the items."""
-    (best,) = metric_rows({"certainty": best_guess_scores(tree, seed)})
+    """Return a sentence on the certainty (item,) of each `what`, and its numbers.
+
+    `seed` is for the weights of the items; `claims` are the `best_guess_scores`, if they are known.
+    """
+    (best,) = metric_rows({"certainty": best_guess_scores(tree, seed) if claims is None else claims})
     below, total = int((certainty < NEARLY).sum()), len(certainty)
     lower, upper = share_interval(below, total)
     right = with_interval(best["mean"], best["lower"], best["upper"])
@@ -47,8 +55,13 @@ def certainty_in_words(
     return text, {**facts, **share}
 
 
-def certainty_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int = 1) -> list[Section]:
-    """Return the section on the certainty of the top labels; `seed` is for the members of OTHER and the weights of the items."""
+def certainty_section(
+    tree: xr.DataTree, data: RankingsOrLabels, seed: int = 1, claims: xr.Dataset | None = None
+) -> list[Section]:
+    """Return the section on the certainty of the top labels.
+
+    `seed` is for the members of OTHER and the weights of the items; `claims` are the `best_guess_scores`, if they are known.
+    """
     tops = {f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)}
     labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
     first = tops["top 1"].to_numpy()
@@ -59,7 +72,7 @@ def certainty_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int = 1) 
         **{f"certainty {name}": values for name, values in tops.items()},
     }
     rows = table_rows(columns, np.argsort(first, kind="stable"))
-    words, facts = certainty_in_words(tree, first, seed)
+    words, facts = certainty_in_words(tree, first, seed, claims=claims)
     text = (
         "Annotation certainty is the posterior probability of the most probable set of best labels. "
         f"{words} The least certain items come first."

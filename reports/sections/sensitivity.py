@@ -20,6 +20,7 @@ from ...evaluation.sensitivity.reweighting import (
     ReweightingWarning,
     reweighted,
 )
+from ...evaluation.truth.plausibility import Plausibility
 from ...models import PartialRankings
 from ...models._prior_predictions import STRENGTH
 from ...models.data.effective_votes import PUBLIC_MEAN, effective_power
@@ -40,7 +41,7 @@ class Step(NamedTuple):
 
     certainty: xr.Dataset  # metric intervals of the most plausible label
     scores: xr.Dataset | None  # predictions: `evaluation.compare` or `metric_intervals`
-    reweighted: bool = False  # whether draws of another reliability were reweighted
+    reweighted: int = 0  # draws of another reliability that were reweighted; 0 if this one was fitted
     unreliable: Sequence[str] = ()  # items with unreliable importance weights
 
 
@@ -129,8 +130,9 @@ def _leaders(steps: Mapping[float, Step]) -> dict[float, str]:
 
 
 def _weights_in_words(steps: Mapping[float, Step]) -> str:
+    draws = max(step.reweighted for step in steps.values())
     said = [
-        "One reliability was fitted; its draws were reweighted, item by item, for the other values.",
+        f"One reliability was fitted; {draws:,} of its draws were reweighted, item by item, for the other values.",
         "A report of several reliabilities (--reliability 1,3) refits each.",
     ]
     said += [
@@ -196,10 +198,17 @@ def _total(name: str, found: xr.Dataset) -> dict[str, Any]:
 
 
 STEP = 1.5  # factor to the neighbouring reliabilities
+# draws of all chains that are reweighted; certainties of so few are some .001 too high: the guesses are chosen by the same draws
+MOST_REWEIGHTED = 1000
 
 
-def sensitivity_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Section]:
-    """Return the sections on sensitivity to reliability and prior; `found` holds metrics of the posterior reported in full."""
+def sensitivity_sections(
+    study: Study, found: dict[str, xr.Dataset], claims: xr.Dataset | None
+) -> list[Section]:
+    """Return the sections on sensitivity to reliability and prior.
+
+    `found` has the metrics of the posterior that is reported in full, `claims` its `best_guess_scores`, if they are known.
+    """
     text = "Sensitivity of the conclusions to the reliability of the raters and to the prior."
     if study.is_of_category:
         text += (
@@ -215,7 +224,7 @@ def sensitivity_sections(study: Study, found: dict[str, xr.Dataset]) -> list[Sec
     words, facts = effective_in_words(study)
     sections = [Section("Sensitivity", f"{text}{words}", key="sensitivity", facts=facts)]
     densities = ItemDensities.of(study.tree) if _can_be_reweighted(study) else None
-    steps = _steps(study, found, densities)
+    steps = _steps(study, found, claims, densities)
     if len(steps) > 1:
         name = study.metrics[0] if study.metrics else "certainty"
         sections.append(reliability_section(steps, name, [_sweep(steps, name)]))
@@ -249,17 +258,29 @@ def effective_in_words(study: Study) -> tuple[str, dict[str, Any]]:
     return text, {"effective_votes": facts}
 
 
-def _steps(study: Study, found: dict[str, xr.Dataset], densities: ItemDensities | None) -> dict[float, Step]:
+def _steps(
+    study: Study, found: dict[str, xr.Dataset], claims: xr.Dataset | None, densities: ItemDensities | None
+) -> dict[float, Step]:
     """Return certainty and scores by reliability: those fitted and, with `densities` of a single one, two reweighted ones."""
     first = study.settings.reliabilities[0]
-    steps = {
-        r: Step(best_guess_scores(tree, study.seed), _headline(study, tree, found, r == first))
-        for r, tree in study.trees.items()
-    }
+    steps = {}
+    for r, tree in study.trees.items():
+        own = claims if r == first else None
+        certainty = best_guess_scores(tree, study.seed) if own is None else own
+        steps[r] = Step(certainty, _headline(study, tree, found, r == first))
     if densities is not None:
+        thinned = _thinned(study.tree)
+        own = densities if thinned is study.tree else ItemDensities.of(thinned)
         for r in (round(first / STEP, 3), round(first * STEP, 3)):
-            steps[r] = _reweighted(study, r, densities)
+            steps[r] = _reweighted(study, thinned, r, own)
     return steps
+
+
+def _thinned(tree: xr.DataTree) -> xr.DataTree:
+    """Return every so manyth draw of a tree, so that at most `MOST_REWEIGHTED` are left of all chains."""
+    sizes = tree["posterior"].sizes
+    step = -(-sizes["chain"] * sizes["draw"] // MOST_REWEIGHTED)
+    return tree if step == 1 else tree.isel(draw=slice(None, None, step))
 
 
 def _can_be_reweighted(study: Study) -> bool:
@@ -282,16 +303,15 @@ def _sweep(steps: dict[float, Step], name: str) -> Figure:
     return figure
 
 
-def _reweighted(study: Study, reliability: float, densities: ItemDensities) -> Step:
+def _reweighted(study: Study, tree: xr.DataTree, reliability: float, densities: ItemDensities) -> Step:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReweightingWarning)  # the section names the items
-        tree = reweighted(
-            study.tree, reliability, study.seed, densities=densities, kept=("plausibility",)
-        )  # nothing else is read
+        tree = reweighted(tree, reliability, study.seed, densities=densities, kept=("plausibility",))
     k = tree["sample_stats"].to_dataset()["pareto_k"]
     bad = [str(item) for item in k["item"].to_numpy()[k.to_numpy() > MAX_PARETO_K]]
     scores = _headline(study, tree, {}, same=False)
-    step = Step(best_guess_scores(tree, study.seed), scores, reweighted=True, unreliable=bad)
+    draws = Plausibility.of(tree).n_samples
+    step = Step(best_guess_scores(tree, study.seed), scores, reweighted=draws, unreliable=bad)
     del tree
     gc.collect()  # a tree refers to itself: its draws would stay in memory beside those of the next
     return step

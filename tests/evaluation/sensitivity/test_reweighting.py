@@ -234,6 +234,15 @@ def test_a_step_too_far_says_so(refits):
     assert "thinning" in stats
 
 
+def test_threads_leave_the_filters_of_warnings_as_they_were(refits, monkeypatch):
+    monkeypatch.setattr("raterzoo.evaluation.truth.plausibility.BLOCK_SIZE", 40_000)  # many blocks
+    before = list(warnings.filters)
+    for seed in range(5):
+        with pytest.warns(ReweightingWarning, match="too far down"):
+            reweight(refits[3], 1, random_seed=seed)
+        assert warnings.filters == before
+
+
 def test_powers_by_rater(cases):
     few = cases.select(items=cases.items[:12])
     powers = {rater: 1 + i % 2 for i, rater in enumerate(few.raters)}
