@@ -163,7 +163,7 @@ def _items_alone(apart: np.ndarray, raters: np.ndarray, resamples: int) -> np.nd
     """Average what weights change over the draws that meet a resample, centred on the mean over all draws.
 
     The variance that is due to the choice of draws, estimated from the draws of each resample, is taken off, up to three quarters
-    of the whole: where more is due to it, intervals are too wide rather than too narrow, and Monte-Carlo errors half too small.
+    of the whole: where more is due to it, intervals are too wide rather than too narrow.
 
     Shapes: apart (..., sample, number), scores with the weights of `_met_resamples` less those with equal weights; raters
     (..., sample); result (..., resample).
@@ -442,8 +442,12 @@ def metric_intervals(
 def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
     """Summarise draws of `metric_draws` for every source: mean, sd, interval and Monte Carlo errors; notes are kept."""
     check_probability("probability", probability)
-    sources = [summarise(drawn[name], probability) for name in SOURCES]
-    result = xr.concat(sources, xr.DataArray(list(SOURCES), dims="source", name="source"))
+    found = {name: summarise(drawn[name], probability) for name in SOURCES}
+    # resamples of the items average over the same draws of the truth, whose Monte-Carlo error does not show between them
+    of_truth = found["raters"]["mcse"].fillna(0)
+    for name in ("mcse", "interval_mcse"):
+        found["items"][name] = (found["items"][name] ** 2 + of_truth**2) ** 0.5
+    result = xr.concat(found.values(), xr.DataArray(list(SOURCES), dims="source", name="source"))
     if "share" in drawn:
         share = summarise(drawn["share"], probability)
         result["share"], result["share_interval"] = share["mean"], share["interval"]

@@ -129,6 +129,31 @@ def test_choice_of_draws_adds_nothing_to_the_variance_of_the_items_alone():
     assert_rejects_twin(assert_variance_of_items, plain, exact)
 
 
+@pytest.mark.parametrize("metric", [evaluation.top_k_accuracy(1), evaluation.f1()])
+def test_monte_carlo_errors_of_the_items_alone_are_the_spread_over_seeds(metric):
+    probability = np.random.default_rng(seed_of("spread")).beta(20, 20, 100)
+    names = {"item": np.arange(100), "category": ["a", "b"]}
+    drawn = np.broadcast_to(np.stack([probability, 1 - probability], axis=-1), (2, 100, 100, 2))
+    tree = xr.DataArray(
+        drawn, names, ("chain", "draw", "item", "category"), attrs={"truth": "category"}
+    )  # every seed draws other truths
+    guess = np.where(probability > 0.5, "a", "b")[:, None]
+    predicted = xr.DataArray(guess, {"item": names["item"]}, ("item", "position"))
+    options = {"resamples": 100, "progressbar": False}
+    found = [
+        evaluation.metric_intervals(metric, tree, predicted, random_seed=seed, **options)
+        for seed in range(40)
+    ]
+    found = xr.concat([own.sel(source="items") for own in found], "seed")
+    spread, error = found["mean"].std("seed", ddof=1), found["mcse"].mean("seed")
+    assert 0.6 < error / spread < 1.6
+    ends = found["interval"].std("seed", ddof=1)
+    assert (
+        (0.6 < found["interval_mcse"].mean("seed") / ends) & (found["interval_mcse"].mean("seed") / ends < 2)
+    ).all()
+    assert found["sd"].mean() / 10 < spread / 2  # the twin: the error of the resamples alone
+
+
 def test_all_draws_of_a_short_posterior_meet_all_resamples():
     rng = np.random.default_rng(3)
     apart, raters = rng.normal(size=(8, 5)), rng.normal(size=8)
