@@ -97,9 +97,9 @@ def of_speed(items: int) -> None:
     print(f"linear algebra of a Polya-Gamma sweep: {1000 * sweep(5000, 50, 5):.1f} CPU ms", flush=True)
     model = labelled(5000, 50, 3)
     options = {
-        "draws": 150,
-        "tune": 300,
-        "chains": 4,
+        "draws": 300,
+        "tune": 200,
+        "chains": 2,
         "cores": 1,
         "log_likelihood": False,
         "progressbar": False,
