@@ -66,6 +66,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
     shares = bool(
         checked and checked.facts.get("shares_errors")
     )  # worths would be those of independent raters
+    misfit = bool(checked and checked.facts.get("features_fit") is False)
     makers: dict[str, Callable[[Section], str]] = {
         "leaderboard": _best_item,
         "certainty": lambda own: _certainty(own, offers=not verdict),
@@ -79,7 +80,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
         "risk": lambda own: (
             f"The certainty of the risk is below .99 for {_share_below(own.facts)} of the items."
         ),
-        "features": worth_in_words,
+        "features": lambda own: "" if misfit else worth_in_words(own),
         "vote_covariates": favours_in_words,
         "ask_next": _question,
     }

@@ -12,11 +12,13 @@ from scipy.sparse import csr_array
 from ..._rater_attributes import posterior_with_attributes
 from ..calls import EvaluationError
 from ..raters.joint_answers import SAMPLE, copied_groups, drawn
+from ..truth.prior_of_items import effect_on_categories, features_of, given_features
 from .discrepancies import check_number
 
 MOST_IN_PAIRS = 24  # raters whose pairs are compared: those with the most answers
 DRAWS_OF_MEAN = 20  # of which the mean matrix of all raters is made
 PSEUDO_COUNTS = 4.0  # of that matrix, in each row of the matrix of a rater
+CURVATURE = np.array([2.0, -1.0, -2.0, -1.0, 2.0])  # contrast of fifths of the items, in the order of what features tell
 TINY = 1e-9  # smallest probability; storage may have rounded one to 0
 OF_ITEMS = {"expected_difficulty", "expected_effect", "expected_location"}  # mean effects of the items
 REMEDY = "add replicates with inference.predict, which draws them by the model"
@@ -34,6 +36,7 @@ class Answers:
     categories: np.ndarray  # names (category,)
     group: np.ndarray  # code of the group of each rater (rater,)
     groups: list[str]  # names; one if the raters have no attribute
+    curvature: np.ndarray | None = None  # of each item and category in the contrast of fifths by features (item, category)
 
     @cached_property
     def shape(self) -> tuple[int, int, int]:
@@ -174,6 +177,7 @@ class Common(NamedTuple):
     start: np.ndarray  # first of each item, and their number (item + 1,)
 
 
+Prior = Callable[[int], np.ndarray]  # at a draw: p(true category) of every item (item, category)
 Replicate = Callable[[range, np.random.Generator], np.ndarray]
 Start = Callable[[range], tuple[np.ndarray, np.ndarray]]
 
@@ -226,8 +230,24 @@ def answers_of(
         plausibility["category"].to_numpy().astype(str),
         group,
         groups,
+        _curvature_by_features(tree, place),
     )
     return answers, kept, place, own
+
+
+def _curvature_by_features(tree: xr.DataTree, items: np.ndarray) -> np.ndarray | None:
+    """Return the weight of each item in a contrast for each category (item, category); None without features.
+
+    For category c the items are in five parts, about equally many in ascending order of x_i W_c with the mean effects W; items
+    with the same log odds are in one. The contrast weighs the outer and the middle parts against the others, so that it is of a
+    curve.
+    """
+    effect = effect_on_categories(tree)
+    if effect is None:
+        return None
+    mean = effect.mean(SAMPLE).transpose("feature", "category").to_numpy().astype(float)
+    ranks = [np.searchsorted(np.sort(own), own) for own in (features_of(tree)[items] @ mean).T]
+    return CURVATURE[np.stack(ranks, axis=1) * len(CURVATURE) // len(items)]
 
 
 def _kept_items(item: np.ndarray, items: int, most: int, rng: np.random.Generator) -> np.ndarray:
@@ -276,15 +296,45 @@ def law_of(
         replicates = min(replicates, size[0] * size[1])
     at = zip(*np.unravel_index(np.resize(rng.permutation(size[0] * size[1]), replicates), size), strict=True)
     points = [{"chain": int(chain), "draw": int(draw)} for chain, draw in at]
-    start = _start_of(posterior, answers, places, _points_of_posterior(posterior, predictive, points), rng)
+    own = _points_of_posterior(posterior, predictive, points)
+    prior = _prior_by_features(tree, places[1], own)
+    start = _start_of(posterior, answers, places, own, rng)
+    if prior is not None:
+        start = _with_shares(start, prior)
     if predictive is None:
-        replicate = _law_of_confusion(posterior, answers, places[2], points, start)
+        replicate = _law_of_confusion(posterior, answers, places[2], points, start, prior=prior)
     else:
         replicate = _given_replicates(predictive, places[0], points)
     share = np.bincount(answers.rater, minlength=answers.shape[1]) / len(answers.item)
     several = range(min(len(points), DRAWS_OF_MEAN))
     mean = np.mean([np.tensordot(share, own, 1) for own in start(several)[1]], axis=0)
     return LabelLaw(replicate, start, len(points), PSEUDO_COUNTS * mean)
+
+
+def _prior_by_features(tree: xr.DataTree, items: np.ndarray, points: list[dict[str, int]]) -> Prior | None:
+    """Return the prior of the items given their features as a function of the draw; None without features."""
+    effect, posterior = effect_on_categories(tree), tree["posterior"].to_dataset()
+    if effect is None or "prevalence" not in posterior:
+        return None
+    values = features_of(tree)[items]
+    effect = effect.transpose(*SAMPLE, "feature", "category")
+    prevalence = posterior["prevalence"].transpose(*SAMPLE, "category")
+
+    def prior(draw: int) -> np.ndarray:
+        at = points[draw]
+        return given_features(prevalence.isel(at).to_numpy(), values, effect.isel(at).to_numpy())
+
+    return prior
+
+
+def _with_shares(start: Start, prior: Prior) -> Start:
+    """Return where fits begin, with the shares of the categories among the items in place of the prevalence."""
+
+    @lru_cache(maxsize=1)
+    def with_shares(draws: range) -> tuple[np.ndarray, np.ndarray]:
+        return _normalised(np.stack([prior(draw).mean(axis=0) for draw in draws])), start(draws)[1]
+
+    return with_shares
 
 
 def _given_replicates(predictive: xr.DataArray, kept: np.ndarray, points: list[dict[str, int]]) -> Replicate:
@@ -297,9 +347,18 @@ def _given_replicates(predictive: xr.DataArray, kept: np.ndarray, points: list[d
 
 
 def _law_of_confusion(
-    posterior: xr.Dataset, answers: Answers, raters: np.ndarray, points: list[dict[str, int]], start: Start
+    posterior: xr.Dataset,
+    answers: Answers,
+    raters: np.ndarray,
+    points: list[dict[str, int]],
+    start: Start,
+    *,
+    prior: Prior | None,
 ) -> Replicate:
-    """Return replicates by prevalence and confusion matrices, or the guesses of groups; the truth of gold items is known."""
+    """Return replicates by prevalence, or the prior of every item, and confusion matrices, or the guesses of groups.
+
+    The truth of gold items is known.
+    """
     if OF_ITEMS & set(posterior.data_vars):
         raise EvaluationError(
             "model_checks: each item of this model has an effect of its own, so that its answers cannot be drawn by the "
@@ -318,7 +377,11 @@ def _law_of_confusion(
     def of_draw(
         draw: int, prevalence: np.ndarray, confusion: np.ndarray, rng: np.random.Generator
     ) -> np.ndarray:
-        truth = _drawn_by(prevalence[None], np.zeros(answers.shape[0], np.int64), rng)
+        items = answers.shape[0]
+        if prior is None:
+            truth = _drawn_by(prevalence[None], np.zeros(items, np.int64), rng)
+        else:
+            truth = _drawn_by(prior(draw), np.arange(items), rng)
         truth = np.where(answers.gold < 0, truth, answers.gold)
         if given_truth is not None:
             return given_truth(draw, truth, rng)

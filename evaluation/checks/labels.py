@@ -1,4 +1,4 @@
-"""Checks of labels: errors that raters share, distinct answers, labels and agreement of raters, and gold items."""
+"""Checks of labels: errors that raters share, distinct answers, labels and agreement of raters, gold items, and features."""
 
 from dataclasses import replace
 
@@ -19,6 +19,7 @@ DISTANCE = 2.0  # standard deviations by which the score of a set that shares er
 
 TOGETHER = "mean residual correlation of two raters"
 SHARE = "log likelihood ratio of a set of raters who share errors"
+FEATURES = "curvature of the labels by what the features tell"
 AGREE = "raters agree beyond what the inferred truth explains: some share errors"
 
 
@@ -30,6 +31,7 @@ def label_checks(tree: xr.DataTree, by: str | None, replicates: int, rng: np.ran
     checks, families = _agreement(answers, found), _families(answers, found)
     main, sharing = _sharing(answers, found)
     attrs = {"answers": len(answers.item), "sharing_raters": sharing}
+    main += _by_features(found.curvature)
     return judged([*main, *checks, *_of_items(answers, found)], families, attrs)
 
 
@@ -143,6 +145,18 @@ def _of_items(answers: Answers, found: Numbers) -> list[Check]:
         *_check("share of unanimous items", found.unanimous, hard, easy),
         *_check("share of gold items right, less that claimed,", found.right, low, high),
     ]
+
+
+def _by_features(curvature: np.ndarray) -> list[Check]:
+    """Return the check of contrasts by what features tell (table, category): their mean squared score; none without features."""
+    if not curvature.shape[1]:
+        return []
+    scores = (standard_scores(curvature[0], curvature[1:]) ** 2).mean(axis=1)
+    high = (
+        "the labels do not follow the features as the model says, whose certainties and worth of the features may be too high "
+        "(add squares of the features, or leave them out)"
+    )
+    return [Check(FEATURES, float(scores[0]), scores[1:], high=high, side="upper", is_main=True)]
 
 
 def _families(answers: Answers, found: Numbers) -> list[Family]:

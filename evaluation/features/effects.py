@@ -4,8 +4,8 @@ import numpy as np
 import xarray as xr
 
 from ..calls import EvaluationError, check_probability
+from ..truth.prior_of_items import EFFECT
 
-EFFECT = "feature_effect"
 REMEDY = "fit a model with features, such as models.dawid_skene(labels, features=features)"
 
 

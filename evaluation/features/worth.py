@@ -27,6 +27,7 @@ from scipy.special import softmax, xlogy
 
 from ..calls import EvaluationError, Seed, generator_of
 from ..raters.worth import interpolated_worth, largest_panel, panel_curves
+from ..truth.prior_of_items import features_of, given_features
 from .effects import REMEDY, effect_of, spread_out
 
 MOST_DRAWS, MOST_ITEMS = 1_000, 2_000  # that the gain is computed from, evenly spaced
@@ -64,6 +65,10 @@ def feature_worth(tree: xr.DataTree, *, largest: int | None = None, random_seed:
             items whose answers are left out.
         ``gain_of_item`` (item,)
             Of labels: gain of each item, in bits.
+        ``gold_gain``, ``gold_claimed``, ``gold_error``, ``gold_items``
+            Of labels with gold items: mean gain in bits of the known truth, which it is left out for like the answers; that
+            which the model claims for the same items; the standard error of their difference, as the items are a sample; and
+            their number. It is lower than claimed if features tell of the raters' errors, or not as the model says.
         ``censored`` (chain, draw)
             Of labels: whether features are worth more than the largest panel.
         ``explained`` (chain, draw)
@@ -110,7 +115,7 @@ def _of_scores(tree: xr.DataTree, effect: xr.DataArray) -> xr.Dataset:
         _variable(tree, "posterior", name).astype(float)
         for name in ("location_spread", "bias_spread", "rater_variance")
     )
-    centre = effect.to_numpy().astype(float) @ _features(tree).T
+    centre = effect.to_numpy().astype(float) @ features_of(tree).T
     explained = xr.DataArray(centre.var(axis=-1), spread.transpose(*SAMPLE).coords, SAMPLE)
     left = spread**2
     of_answer = omega**2 + variance.mean("rater")
@@ -134,25 +139,32 @@ def _of_labels(
         confusion = confusion.expand_dims("rater")
     items = plausibility["item"].to_numpy()
     scored = likelihood["item"].to_numpy()
-    chosen = spread_out(len(scored), MOST_ITEMS)
     place = {item: row for row, item in enumerate(items.tolist())}
-    rows = np.array([place[item] for item in scored[chosen].tolist()])
+    place_of_scored = np.array([place[item] for item in scored.tolist()])
     draws = spread_out(effect.sizes["draw"], max(1, MOST_DRAWS // effect.sizes["chain"]))
 
     def drawn(array: xr.DataArray, *dims: str) -> np.ndarray:
         some = array.isel(draw=draws).transpose(*SAMPLE, *dims)
         return some.to_numpy().astype(float).reshape(-1, *some.shape[2:])
 
-    with np.errstate(divide="ignore"):
-        intercept = np.log(drawn(_variable(tree, "posterior", "prevalence"), "category"))
-    effects = drawn(effect, "feature", "category")
-    q = drawn(plausibility.isel(item=rows), "item", "category").mean(axis=0)
-    p = softmax(intercept[:, None] + _features(tree)[rows] @ effects, axis=-1)  # (sample, item, category)
+    prevalence = drawn(_variable(tree, "posterior", "prevalence"), "category")
+    effects, features = drawn(effect, "feature", "category"), features_of(tree)
+
+    def prior(chosen: np.ndarray) -> np.ndarray:
+        return given_features(prevalence, features[place_of_scored[chosen]], effects)  # (sample, item, category)
+
+    def without_answers(chosen: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return p_-i and r_-i of scored items (item, category), and the share of unreliable weights."""
+        weight, bad = _weights(drawn(likelihood.isel(item=chosen), "item"))
+        return np.einsum("si,sic->ic", weight, p), weight.T @ share, bad
+
+    chosen = spread_out(len(scored), MOST_ITEMS)
+    rows, p = place_of_scored[chosen], prior(chosen)
     share = p.mean(axis=1)
-    weight, bad = _weights(drawn(likelihood.isel(item=chosen), "item"))
-    left_out = np.einsum("si,sic->ic", weight, p)
-    gain = (xlogy(q, left_out) - xlogy(q, weight.T @ share)).sum(axis=-1) / np.log(2)
-    boot = rng.exponential(size=(len(p), len(rows)))
+    left_out, believed, bad = without_answers(chosen, p)
+    q = drawn(plausibility.isel(item=rows), "item", "category").mean(axis=0)
+    gain = (xlogy(q, left_out) - xlogy(q, believed)).sum(axis=-1) / np.log(2)
+    boot = rng.exponential(size=(len(share), len(rows)))
     gains = boot @ gain / boot.sum(axis=1)
     mean = drawn(confusion.mean("rater"), "category", "answer")
     curve = panel_curves(
@@ -165,8 +177,34 @@ def _of_labels(
         name: (SAMPLE, values.reshape(shape))
         for name, values in (("worth", worth), ("gain", gains), ("censored", censored))
     }
-    own = {"gain_of_item": ("item", gain)}
+    own: dict[str, Any] = {"gain_of_item": ("item", gain)}
+    gold = _gold_of(tree, len(items))[place_of_scored]
+    if (gold >= 0).any():
+        known = np.flatnonzero(gold >= 0)
+        known = known[spread_out(len(known), MOST_ITEMS)]
+        left_out, believed, _ = without_answers(known, prior(known))
+        own |= _by_gold(left_out, believed, gold[known])
     return xr.Dataset({**found, **own}, coords | {"item": items[rows]}, {"unreliable": bad})
+
+
+def _gold_of(tree: xr.DataTree, items: int) -> np.ndarray:
+    """Return the codes of the gold labels (item,), -1 where there is none."""
+    constant = tree["constant_data"].to_dataset()
+    return constant["gold"].to_numpy() if "gold" in constant else np.full(items, -1)
+
+
+def _by_gold(left_out: np.ndarray, believed: np.ndarray, gold: np.ndarray) -> dict[str, Any]:
+    """Return the mean gain of the known truth in bits, that claimed, the standard error of their difference, and the number.
+
+    Claimed is sum_c p_-ic log2(p_-ic / r_-ic), what is expected of g_i if p_-i is right. Shapes: left_out and believed
+    (gold item, category), gold (gold item,).
+    """
+    bits = (np.log(left_out) - np.log(believed)) / np.log(2)
+    gained, claimed = bits[np.arange(len(gold)), gold], (left_out * bits).sum(axis=-1)
+    spread = np.std(gained - claimed, ddof=1) if len(gold) > 1 else np.nan
+    error = spread / np.sqrt(len(gold))
+    numbers = {"gain": gained.mean(), "claimed": claimed.mean(), "error": error, "items": len(gold)}
+    return {f"gold_{name}": value for name, value in numbers.items()}
 
 
 def _weights(log_likelihood: np.ndarray) -> tuple[np.ndarray, float]:
@@ -181,11 +219,6 @@ def _weights(log_likelihood: np.ndarray) -> tuple[np.ndarray, float]:
             log_weight, k[i] = array_stats.psislw(own)  # it takes the log likelihood, and inverts it
         weight[:, i] = softmax(log_weight)
     return weight, float((k > UNRELIABLE).mean())
-
-
-def _features(tree: xr.DataTree) -> np.ndarray:
-    """Standardised features of the items of the posterior (item, feature)."""
-    return _variable(tree, "constant_data", "features").transpose("item", "feature").to_numpy().astype(float)
 
 
 def _variable(tree: xr.DataTree, group: str, name: str) -> xr.DataArray:

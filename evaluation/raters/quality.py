@@ -6,6 +6,7 @@ from scipy.special import xlogy
 
 from ..._rater_attributes import posterior_with_attributes
 from ..calls import EvaluationError, check_probability
+from ..truth.prior_of_items import shares_of_categories
 
 
 def rater_quality(tree: xr.DataTree) -> xr.Dataset:
@@ -21,7 +22,8 @@ def rater_quality(tree: xr.DataTree) -> xr.Dataset:
     Parameters
     ----------
     tree : DataTree
-        Posterior with ``prevalence`` (category) and ``confusion`` (rater, category, answer).
+        Posterior with ``prevalence`` (category) and ``confusion`` (rater, category, answer). With features of the items p is
+        the mean of the priors of the items, the share of each category among them.
 
     Returns
     -------
@@ -112,7 +114,10 @@ def confusion_intervals(tree: xr.DataTree, probability: float = 0.9) -> xr.Datas
 
 
 def of_raters(tree: xr.DataTree, name: str, dims: tuple[str, ...]) -> xr.DataArray:
-    """Return a variable of the posterior, or raise if it is missing or lacks a dim."""
+    """Return a variable of the posterior, or raise if it is missing or lacks a dim.
+
+    The prevalence of a model with features, which is of an item with the mean features, is replaced by the shares of the items.
+    """
     posterior = posterior_with_attributes(tree)
     if "label" in posterior.dims:  # name of the dim in version 0.1
         posterior = posterior.rename(label="answer")
@@ -121,4 +126,4 @@ def of_raters(tree: xr.DataTree, name: str, dims: tuple[str, ...]) -> xr.DataArr
             f"the posterior has no {name!r} with dims {', '.join(dims)}; it holds "
             f"{', '.join(map(str, posterior.data_vars)) or 'nothing'}. Models of raters, such as dawid_skene, have one"
         )
-    return posterior[name]
+    return shares_of_categories(tree, posterior[name]) if name == "prevalence" else posterior[name]

@@ -10,7 +10,7 @@ Scores:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -123,6 +123,24 @@ class NewItems:
             ("item", "feature"),
         )
         return own.assign(features=values)
+
+
+MOST_ITEMS = 2_000  # of which shares are means, evenly spaced
+
+
+def shares_of_categories(tree: xr.DataTree) -> xr.DataArray:
+    """Return the share of each category among the items, before any answer (chain, draw, category).
+
+    Without features it is the prevalence, and with them the mean prior of the items.
+    """
+    posterior = tree["posterior"].to_dataset()
+    if "category" not in posterior.get(EFFECT, xr.DataArray()).dims:
+        return posterior["prevalence"].transpose(*SAMPLE, "category")
+    fitted = fitted_features(tree)
+    kept = np.unique(np.linspace(0, len(fitted) - 1, MOST_ITEMS).astype(np.int64))
+    some = replace(fitted, values=fitted.values[kept], items=fitted.items[kept])
+    prior = NewItems(tree, some).predicted(0)["posterior"]["plausibility"]
+    return prior.mean("item", dtype=float).transpose(*SAMPLE, "category")
 
 
 def without_items(group: xr.Dataset) -> xr.Dataset:

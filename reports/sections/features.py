@@ -76,6 +76,9 @@ def _facts(worth: xr.Dataset) -> dict[str, Any]:
     if "explained" in worth:
         facts["worth"] = {"median": float(worth["worth"].median())} | facts["worth"]
         del facts["worth"]["mean"]
+    if "gold_gain" in worth:
+        names = ("gain", "claimed", "error", "items")
+        facts["gold"] = {name: worth[f"gold_{name}"].item() for name in names}
     if "censored" in worth:
         facts |= {"censored": float(worth["censored"].mean()), "unreliable": float(worth.attrs["unreliable"])}
         facts["items"] = worth.sizes["item"]
@@ -90,17 +93,17 @@ def _figure(facts: dict[str, Any], digits: int = 2) -> str:
 
 def _of_labels(facts: dict[str, Any]) -> str:
     """Return what the features of labels are worth in words."""
-    gain, worth = facts["gain"], facts["worth"]
+    gain, worth, gold = facts["gain"], facts["worth"], _of_gold(facts)
     if gain["upper"] <= 0 or worth["mean"] < 0.005:
         return (
             f"The {facts['features']:,} features tell nothing of the truth of an item whose answers are left out: in log "
-            f"probability they gain {_figure(gain)} bits on average."
+            f"probability they gain {_figure(gain)} bits on average.{gold}"
         )
     more = "more than " * (facts["censored"] > 0.5)
     said = (
-        f"Before any answer the {facts['features']:,} features of an item tell as much of its truth as {more}{_figure(worth)} "
-        f"answers of a typical rater: the log probability of the truth gains {_figure(gain)} bits on average, the answers to the "
-        "item itself left out. After some answers they tell less."
+        f"By the model the {facts['features']:,} features of an item tell before any answer as much of its truth as "
+        f"{more}{_figure(worth)} answers of a typical rater: the log probability of the truth gains {_figure(gain)} bits on "
+        f"average, the answers to the item itself left out. After some answers they tell less.{gold}"
     )
     if gain["lower"] <= 0:
         said += " It may also be nothing: the interval of the gain contains zero."
@@ -112,13 +115,46 @@ def _of_labels(facts: dict[str, Any]) -> str:
     return said
 
 
+ASSUMED = (
+    " The model takes it that raters err regardless of the features and that log odds are linear in them. If errors follow the "
+    "features, as where long texts are misread, they pass for the truth: these numbers and all certainties are then too high, and "
+    "answers alone hardly tell. Items of known truth do: a column gold, or evaluation.log_score of items that are held out."
+)
+FAR = 2.0  # standard errors below the claim from which the known truth contradicts it
+
+
+def contradicted(facts: dict[str, Any]) -> bool:
+    """Whether the gain of the known truth is further below the claim than chance explains."""
+    gold = facts.get("gold")
+    return bool(gold) and gold["claimed"] - gold["gain"] > FAR * gold["error"]
+
+
+def _of_gold(facts: dict[str, Any]) -> str:
+    """Return what the features tell of items of known truth, or without any what is assumed."""
+    if "gold" not in facts:
+        return ASSUMED
+    gold = facts["gold"]
+    error = f" ± {gold['error']:.2f}" if np.isfinite(gold["error"]) else ""
+    said = (
+        f" Of the {gold['items']:,} items of known truth, which is left out too, they gain {gold['gain']:.2f}{error} bits, where "
+        f"the model claims {gold['claimed']:.2f}."
+    )
+    if contradicted(facts):
+        said += (
+            " So they tell less than the model says: raters' errors may follow the features, or log odds are not linear in them. "
+            "Do not rely on the certainties of items with few answers; leave the features out, or add squares of them."
+        )
+    return said
+
+
 def _of_scores(facts: dict[str, Any]) -> str:
     """Return what the features of scores are worth in words."""
     explained = facts["explained"]
     share = f"{percent(explained['mean'])} ({percent(explained['lower'])} to {percent(explained['upper'])})"
     return (
         f"The {facts['features']:,} features explain {share} of the variance of the locations of the items. Before any score "
-        f"they tell as much of a location as {_figure(facts['worth'], 1)} scores of typical raters, in the median."
+        f"they tell as much of a location as {_figure(facts['worth'], 1)} scores of typical raters, in the median. Biases that "
+        "raters share and that follow the features pass for the location."
     )
 
 
@@ -127,8 +163,15 @@ def worth_in_words(section: Section) -> str:
     facts: Any = section.facts
     if "worth" not in facts:
         return ""
+    if contradicted(facts):
+        gold = facts["gold"]
+        return (
+            f"Do not rely on the features: of {gold['items']:,} items of known truth they tell {gold['gain']:.2f} bits, where the "
+            f"model claims {gold['claimed']:.2f}."
+        )
     if "gain" in facts and facts["gain"]["lower"] <= 0:
         return "Whether the features tell anything of an item's truth is not clear."
     kind = "answers" if "gain" in facts else "scores"
     digits = 2 if "gain" in facts else 1
-    return f"The features of an item are worth {_figure(facts['worth'], digits)} {kind} of a typical rater."
+    assumed = ", if raters err regardless of them" if "gain" in facts and "gold" not in facts else ""
+    return f"The features of an item are worth {_figure(facts['worth'], digits)} {kind} of a typical rater{assumed}."

@@ -13,6 +13,7 @@ from ..._rater_attributes import posterior_with_attributes
 from ...evaluation import plots
 from ...evaluation.plots.raters import MOST_TEXTS
 from ...evaluation.truth.gold import contradicts_answers, gold_in_words
+from ...evaluation.truth.prior_of_items import effect_on_categories, shares_of_categories
 from ...models import Labels, catalog
 from ..page import Section, interval_columns, table_rows
 from ..wording import PEOPLE, first_names, interval
@@ -255,10 +256,12 @@ def _shifts_section(posterior: xr.Dataset, data: Labels) -> Section:
 
 def _prevalence_section(tree: xr.DataTree) -> Section:
     """Return the section on the prevalence, with 90 % intervals."""
-    prevalence = tree["posterior"].to_dataset()["prevalence"]
+    prevalence = shares_of_categories(tree, tree["posterior"].to_dataset()["prevalence"])
     names = prevalence["category"].to_numpy().astype(str)
     rows = table_rows({"category": names, **interval_columns(prevalence, "prevalence")})
     text = "How frequent each true category is among the items from which these are a sample."
+    if effect_on_categories(tree) is not None:
+        text = "How frequent each true category is among items with the features of these, before any answer."
     return Section("Prevalence", text, rows=rows, file="prevalence", key="prevalence")
 
 

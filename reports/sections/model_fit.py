@@ -8,7 +8,7 @@ import xarray as xr
 
 from ... import evaluation, inference, models
 from ...evaluation import plots
-from ...evaluation.checks.labels import SHARE, TOGETHER
+from ...evaluation.checks.labels import FEATURES, SHARE, TOGETHER
 from ...models import Labels, catalog
 from ..page import Section, table_rows
 from ..wording import PEOPLE, first_names, percent, with_interval
@@ -87,6 +87,9 @@ def _what_fails(
 ) -> tuple[str, dict[str, Any]]:
     """Return what fails, what it does to the certainties and what to do, in words and numbers."""
     failed = _failed(found)
+    if FEATURES in failed:  # errors that seem to be shared may follow from it
+        sentence = next(own for own in found.attrs["sentences"] if FEATURES in own)
+        return f"The model does not fit the answers. {sentence}", {"features_fit": False}
     if not _share_errors(failed):
         return f"The model does not fit the answers. {found.attrs['sentences'][0]}", {}
     name = str(tree.attrs.get("model"))

@@ -13,7 +13,10 @@ from raterzoo.cli.fitting import build
 from raterzoo.cli.options import settings_of
 from raterzoo.models import DataError, Labels
 from raterzoo.models.data.features import item_features
-from raterzoo.reports.sections.features import feature_sections, worth_in_words
+from raterzoo.reports.composition import headlines
+from raterzoo.reports.page import Section
+from raterzoo.reports.sections.features import _of_labels, feature_sections, worth_in_words
+from raterzoo.reports.sections.labels import _prevalence_section
 from typer.testing import CliRunner
 
 ITEMS = np.array(["7", "8", "9"])
@@ -202,6 +205,55 @@ def test_what_features_tell_of_scores_is_a_median():
     assert f"as much of a location as {exact:.1f} (" in section.text and "in the median" in section.text
     assert worth_in_words(section).startswith(f"The features of an item are worth {exact:.1f} (")
     assert "scores of a typical rater" in worth_in_words(section)
+
+
+FACTS = {
+    "features": 2,
+    "gain": {"mean": 0.6, "lower": 0.5, "upper": 0.7},
+    "worth": {"mean": 1.8, "lower": 1.5, "upper": 2.2},
+    "censored": 0.0,
+    "unreliable": 0.0,
+}
+
+
+def test_what_is_assumed_is_said_and_known_truth_that_contradicts():
+    assert "errors follow the features" in _of_labels(FACTS)
+    headline = worth_in_words(Section("", "", key="features", facts=FACTS))
+    assert headline.endswith("answers of a typical rater, if raters err regardless of them.")
+    gold = {"gain": 0.55, "claimed": 0.6, "error": 0.1, "items": 40}
+    known = FACTS | {"gold": gold}
+    assert "40 items of known truth" in _of_labels(known) and "0.55 ± 0.10 bits" in _of_labels(known)
+    assert "Do not rely" not in _of_labels(known)
+    assert worth_in_words(Section("", "", key="features", facts=known)).endswith("of a typical rater.")
+    wrong = FACTS | {"gold": gold | {"gain": -0.3}}
+    assert "So they tell less than the model says" in _of_labels(wrong)
+    assert worth_in_words(Section("", "", key="features", facts=wrong)) == (
+        "Do not rely on the features: of 40 items of known truth they tell -0.30 bits, where the model claims 0.60."
+    )
+    one = FACTS | {"gold": gold | {"gain": -0.3, "error": np.nan}}
+    assert "So they tell less" not in _of_labels(one)
+
+
+def test_headlines_do_not_say_what_features_are_worth_where_their_law_does_not_fit():
+    features = Section("What the features tell", "", key="features", facts=FACTS)
+    fit = Section("Does the model fit?", "", key="fit", facts={"fits": False, "verdict": "No.", "features_fit": False})
+    assert headlines([fit, features]) == ["No."]
+    assert len(headlines([Section("", "", key="fit", facts=fit.facts | {"features_fit": True}), features])) == 2
+
+
+def test_prevalence_is_the_share_of_the_items():
+    draws, x = ("chain", "draw"), np.array([-1.0, -1.0, 2.0])
+    posterior = xr.Dataset(
+        {
+            "prevalence": ((*draws, "category"), [[[0.5, 0.5]] * 4]),
+            "feature_effect": ((*draws, "feature", "category"), [[[[-1.0, 1.0]]] * 4]),
+        },
+        {"category": ["ham", "spam"]},
+    )
+    constant = xr.Dataset({"features": (("item", "feature"), x[:, None])})
+    section = _prevalence_section(xr.DataTree.from_dict({"posterior": posterior, "constant_data": constant}))
+    spam = (1 / (1 + np.exp(-2 * x))).mean()
+    assert section.rows[1]["prevalence"] == pytest.approx(spam) and "features of these" in section.text
 
 
 @pytest.mark.slow

@@ -70,6 +70,41 @@ def test_features_that_are_answers_are_worth_as_many(answers):
     assert abs(twin - answers) > 4 * error
 
 
+def with_gold(tree, known, turned=0):
+    """Return the tree with gold labels of the first items; their plausibilities are turned by so many items."""
+    gold = np.full(tree["posterior"].sizes["item"], -1)
+    plausibility = tree["posterior"]["plausibility"].to_numpy()[0, 0]
+    rng = np.random.default_rng(3)
+    gold[:known] = [rng.choice(3, p=own) for own in np.roll(plausibility, turned, axis=0)[:known]]
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    groups["constant_data"] = groups["constant_data"].assign(gold=("item", gold))
+    return xr.DataTree.from_dict(groups), gold
+
+
+def test_gain_of_known_truth_is_compared_with_the_claim():
+    tree, gold = with_gold(answers_as_features(3, 1_500, 14), 300)
+    found = evaluation.feature_worth(tree, random_seed=1)
+    draws, known = tree["posterior"].isel(chain=0, draw=0), gold >= 0
+    x = tree["constant_data"]["features"].to_numpy()
+    log_odds = np.log(draws["prevalence"].to_numpy()) + x @ draws["feature_effect"].to_numpy()
+    p = softmax(log_odds, axis=1)
+    bits = np.log2(p / p.mean(axis=0))[:300]  # all draws are the same, so that nothing is reweighted
+    assert found["gold_items"] == 300 and known.sum() == 300
+    np.testing.assert_allclose(found["gold_gain"], bits[np.arange(300), gold[:300]].mean())
+    np.testing.assert_allclose(found["gold_claimed"], (p[:300] * bits).sum(axis=1).mean())
+    far = float((found["gold_gain"] - found["gold_claimed"]) / found["gold_error"])
+    assert abs(far) < 3
+    twin = evaluation.feature_worth(with_gold(answers_as_features(3, 1_500, 14), 300, turned=1)[0])
+    assert (twin["gold_gain"] - twin["gold_claimed"]) / twin["gold_error"] < -5
+
+
+def test_gold_is_found_among_many_items(monkeypatch):
+    monkeypatch.setattr("raterzoo.evaluation.features.worth.MOST_ITEMS", 40)
+    found = evaluation.feature_worth(with_gold(answers_as_features(3, 500, 5), 30)[0])
+    assert found["gold_items"] == 30 and found.sizes["item"] == 40
+    assert "gold_gain" not in evaluation.feature_worth(answers_as_features(3, 500, 5))
+
+
 def _curve():
     """Information in bits of 0, 1, ... answers of typical raters, by enumeration of ordered answers."""
     joint, found = PREVALENCE[:, None], [0.0]
