@@ -6,6 +6,9 @@ Every refusal and every warning is of one of these rules:
 a missing or infinite value             refused, by item and column
 text in a column                        refused; text of decimal numbers is read as numbers
 True and False                          1 and 0
+lists in a column, such as embeddings   one feature for each place; refused unless all have one length
+two columns of one name                 refused
+a column that counts the rows           a warning: an index that was written by mistake tells of the order only
 a column of one value only              set aside, with a warning; refused if there is no other
 linearly dependent columns              a warning: the prior says how they share an effect, predictions do not change
 as many columns as items, or more       a warning: the prior does part of the work
@@ -17,7 +20,8 @@ a column that repeats the answers       a warning: if it was made from them, the
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -28,7 +32,7 @@ from ..._column_names import columns_alike
 from ..._messages import first_reprs, short_repr
 from .errors import BUILDERS, DataError, DataWarning
 from .reading.columns import code_ids, first_repeat, is_empty
-from .reading.frames import Column, Columns, column_names, named_columns
+from .reading.frames import Column, Columns, column_names, is_listed, named_columns
 from .reading.matching import match_ids, nearest
 from .reading.numbers import MAX_SCORE, number_of
 
@@ -141,12 +145,26 @@ def _read(features: Any) -> _Raw:
             f"an array of shape {features.shape} does not say which row is which item",
             remedy='give the items: xarray.DataArray(array, {"item": ids}, dims=("item", "feature"))',
         )
-    raw = _read_array(features) if hasattr(features, "dims") else _read_table(features)
+    with _in_argument():
+        raw = _read_array(features) if hasattr(features, "dims") else _read_table(features)
     if not len(raw.names):
         raise _refused(
             "there is no column of numbers beside that of the items", remedy="give one for each feature"
         )
+    if (repeat := first_repeat(np.unique(raw.names, return_inverse=True)[1])) is not None:
+        raise _refused(f"two features are named {short_repr(raw.names[repeat])}", remedy="rename one of them")
     return raw
+
+
+@contextmanager
+def _in_argument() -> Iterator[None]:
+    """Context manager: an error names the argument."""
+    try:
+        yield
+    except DataError as error:
+        if WHERE in error.where:
+            raise
+        raise error.moved(f"{WHERE}, {error.where}" if error.where else f"argument {WHERE}") from None
 
 
 def _read_array(array: Any) -> _Raw:
@@ -166,8 +184,6 @@ def _read_array(array: Any) -> _Raw:
     places = range(1, array.shape[1] + 1)
     names = array.coords[dim].to_numpy() if dim in array.coords else [f"{dim} {place}" for place in places]
     names = np.array([*map(str, names)], object)
-    if (repeat := first_repeat(np.unique(names, return_inverse=True)[1])) is not None:
-        raise _refused(f"two features are named {short_repr(names[repeat])}", remedy="rename one of them")
     items = _item_ids(Column(ITEM, array.coords[ITEM].to_numpy().tolist()))
     values = _numbers(array.to_numpy().reshape(-1))
     if values is None:
@@ -182,16 +198,38 @@ def _read_table(table: Any) -> _Raw:
     names = column_names(table)
     columns = named_columns(table, {name: name for name in names})
     id_column = _named_id_column(names)
-    taken = {name: _numbers(_cells(table, columns, name)) for name in names if name != id_column}
+    taken = {name: _values(_cells(table, columns, name)) for name in names if name != id_column}
     other = [name for name, values in taken.items() if values is None]
     if id_column is None:
         id_column = _only_other(names, other)
     elif other:
         raise _not_numbers(columns[other[0]])
     items = _item_ids(columns[id_column])
-    numbers = {str(name): values for name, values in taken.items() if values is not None}
-    values = np.stack([*numbers.values()], axis=1) if numbers else np.zeros((len(items), 0))
-    return _Raw(items, np.array([*numbers], object), values)
+    numbers = {name: values for name, values in taken.items() if values is not None}
+    _tell_counted({name: values for name, values in numbers.items() if values.ndim == 1})
+    own = [name for column, values in numbers.items() for name in _names_in(str(column), values)]
+    values = np.column_stack([np.zeros((len(items), 0)), *numbers.values()])
+    return _Raw(items, np.array(own, object), values)
+
+
+def _names_in(column: str, values: np.ndarray) -> list[str]:
+    """Names of the features of a column: its own, or with the places in its lists, from 1."""
+    return [column] if values.ndim == 1 else [f"{column} {place + 1}" for place in range(values.shape[1])]
+
+
+def _tell_counted(columns: Mapping[Any, np.ndarray]) -> None:
+    """Warn of columns that number the rows in their order."""
+    counted = [
+        str(name)
+        for name, values in columns.items()
+        if len(values) >= FEWEST_ITEMS and (values - values[0] == np.arange(len(values))).all()
+    ]
+    if counted:
+        verb = f"count{'s' * (len(counted) == 1)}"
+        _warn(
+            f"{first_reprs(counted, 3)} {verb} the rows of the table, as an index does that was written with it: leave it out "
+            "unless their order tells of the items"
+        )
 
 
 def id_column_of(table: Any) -> str:
@@ -200,7 +238,7 @@ def id_column_of(table: Any) -> str:
     if (named := _named_id_column(names)) is not None:
         return named
     columns = named_columns(table, {name: name for name in names})
-    return _only_other(names, [name for name in names if _numbers(_cells(table, columns, name)) is None])
+    return _only_other(names, [name for name in names if _values(_cells(table, columns, name)) is None])
 
 
 def _only_other(names: list[str], other: list[str]) -> str:
@@ -231,9 +269,29 @@ def _cells(table: Any, columns: Columns, name: str) -> np.ndarray:
 
 def _objects(cells: Sequence[Any]) -> np.ndarray:
     """Array of objects, shape (cell,)."""
-    array = np.empty(len(cells), object)
-    array[:] = list(cells)
-    return array
+    return np.fromiter(cells, object, len(cells))
+
+
+def _values(cells: np.ndarray) -> np.ndarray | None:
+    """Convert cells to float64, (cell,), or of lists of one length (cell, place); None if they are neither numbers nor such."""
+    first = next((cell for cell in cells if not is_empty(cell)), None) if cells.dtype.kind == "O" else None
+    if cells.ndim == 1 and not is_listed(first):
+        return _numbers(cells)
+    lists = cells if cells.ndim == 2 else _stacked(cells, np.asarray(first))
+    if lists is None or not lists.shape[1]:
+        return None
+    numbers = _numbers(lists.reshape(-1))
+    return None if numbers is None else numbers.reshape(lists.shape)
+
+
+def _stacked(cells: np.ndarray, first: np.ndarray) -> np.ndarray | None:
+    """Stack lists (cell, place), NaN where one is missing; None if a cell is no list of as many numbers as the first."""
+    if first.ndim != 1 or first.dtype.kind not in "iufbO":
+        return None
+    missing = np.full(len(first), np.nan)
+    lists = [np.asarray(cell) if is_listed(cell) else missing if is_empty(cell) else None for cell in cells]
+    fit = all(own is not None and own.shape == first.shape and own.dtype.kind in "iufbO" for own in lists)
+    return np.stack([own for own in lists if own is not None]) if fit else None
 
 
 def _numbers(cells: np.ndarray) -> np.ndarray | None:
@@ -461,14 +519,42 @@ def _no_id_column(names: list[str], other: list[str]) -> DataError:
 
 def _not_numbers(column: Column) -> DataError:
     """Error about a column that holds something else than numbers."""
-    row = next((k for k, cell in enumerate(column.values) if _number(cell) is None), 0)
+    lists = [place for place, cell in enumerate(column.values) if is_listed(cell)]
+    if lists and _values(_objects([column.values[lists[0]]])) is not None:
+        return _not_alike(column, lists[0])
+    row = next((k for k, cell in enumerate(column.values) if is_listed(cell) or _number(cell) is None), 0)
+    cell = column.values[row]
+    remedy = (
+        "code categories as columns of 0 and 1, for example by pandas.get_dummies; write decimal points; or leave the column out"
+    )
+    if isinstance(cell, str) and cell.lstrip().startswith("["):
+        remedy = "write a column for each number; lists are read from frames, Parquet and JSON"
+    return _refused_cell(column, row, "is not a number", "numbers, or True and False", remedy)
+
+
+def _not_alike(column: Column, first: int) -> DataError:
+    """Error about a column of lists, not all of as many numbers as the first list."""
+    n = len(column.values[first])
+    row = next(
+        place
+        for place, cell in enumerate(column.values)
+        if not is_empty(cell) and (not is_listed(cell) or len(cell) != n or _values(_objects([cell])) is None)
+    )
+    allowed = f"a list of {n:,} numbers, as in row {column.row(first):,}"
+    return _refused_cell(
+        column, row, "is not like the others", allowed, "give every item the same embedding, or leave the column out"
+    )
+
+
+def _refused_cell(column: Column, place: int, problem: str, allowed: str, remedy: str) -> DataError:
+    """Error about a cell."""
+    row, cell = column.row(place), column.values[place]
     return DataError(
-        f"{short_repr(column.values[row])} is not a number",
-        row=column.row(row),
+        f"{short_repr(cell)} {problem}",
+        row=row,
         column=str(column.name),
-        value=column.values[row],
-        allowed="numbers, or True and False",
-        remedy="code categories as columns of 0 and 1, for example by pandas.get_dummies; write decimal points; or leave the "
-        "column out",
-        where=f"{WHERE}, row {column.row(row):,}, column {short_repr(column.name)}",
+        value=cell,
+        allowed=allowed,
+        remedy=remedy,
+        where=f"{WHERE}, row {row:,}, column {short_repr(column.name)}",
     )

@@ -48,6 +48,15 @@ def test_files_of_every_kind_hold_the_same_features(tmp_path, capsys, suffix):
     assert f"features{suffix}: left out 1 items without an annotation" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_embeddings_may_stand_in_one_column(tmp_path, suffix):
+    frame = pd.DataFrame({"id": [9, 8, 7, 6], "embedding": [[1.0, 2.0], [0.5, 4.0], [3.0, 9.0], [5.0, 6.0]]})
+    found = item_features(features_of(written(tmp_path, suffix, frame), ITEMS), ITEMS)
+    assert found.names.tolist() == ["embedding 1", "embedding 2"]
+    raw = found.values * found.scale + found.mean
+    np.testing.assert_allclose(raw, [[3, 9], [0.5, 4], [1, 2]], atol=1e-12)
+
+
 def test_decimal_commas_and_the_only_column_of_text(tmp_path):
     path = tmp_path / "features.csv"
     path.write_text("which;x\na;1,5\nb;2,25\nc;-1\n")

@@ -57,7 +57,72 @@ def test_integer_ids_and_numbers_as_text():
     np.testing.assert_allclose(found.values * found.scale + found.mean, [[2], [-3], [1.5]], rtol=1e-14)
 
 
+LISTS = [[1.0, 2.0], [2.0, 0.5], [3.0, 1.0], [6.0, -1.0]]
+
+
+def one_array_a_cell(table):
+    return pd.DataFrame(table | {"embedding": [np.array(own, np.float32) for own in LISTS]})
+
+
+def fixed_width(table):
+    return pl.DataFrame(table | {"embedding": np.array(LISTS)})
+
+
+@pytest.mark.parametrize("frame", [dict, pd.DataFrame, pl.DataFrame, pa.table, one_array_a_cell, fixed_width])
+@pytest.mark.parametrize("ids", ["item", "whatever"])
+def test_a_column_of_embeddings_is_a_feature_for_each_place(frame, ids):
+    found = item_features(frame({ids: list("dcba"), "embedding": LISTS}), ITEMS)
+    assert found.names.tolist() == ["embedding 1", "embedding 2"]
+    raw = found.values * found.scale + found.mean
+    np.testing.assert_allclose(raw, LISTS[::-1], rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("frame", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize(("cell", "place"), [(None, "1"), ([2.0, None], "2")])
+def test_missing_parts_of_embeddings_are_named(frame, cell, place):
+    table = frame({"item": list("dcba"), "embedding": [*LISTS[:2], cell, LISTS[3]]})
+    with pytest.raises(DataError, match=f"column 'embedding {place}': the value of item 'b' is missing"):
+        item_features(table, ITEMS)
+
+
+def test_a_column_that_counts_the_rows_is_told():
+    table = {"item": np.arange(30)[::-1], "x": np.arange(30.0) ** 2, "Unnamed: 0": np.arange(30) + 1}
+    with pytest.warns(DataWarning, match="'Unnamed: 0' counts the rows of the table"):
+        item_features(table, np.arange(30))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        item_features(table | {"Unnamed: 0": np.arange(30)[::-1]}, np.arange(30))
+
+
 REFUSED = {
+    "lists of two lengths": (
+        {"item": list("abcd"), "x": [[1, 2], [1, 3], [2], [1, 1]]},
+        r"row 3, column 'x': \[2\] is not like the others; allowed: a list of 2 numbers, as in row 1",
+    ),
+    "a number among lists": (
+        {"item": list("abcd"), "x": [[1, 2], [1, 3], 2, [1, 1]]},
+        "row 3, column 'x': 2 is not like the others",
+    ),
+    "a list among numbers": (
+        {"item": list("abcd"), "x": [1, 2, [1, 2], 3]},
+        "row 1, column 'x': 1 is not like the others; allowed: a list of 2 numbers, as in row 3",
+    ),
+    "lists of text": ({"item": list("abcd"), "x": [["p"]] * 4}, r"row 1, column 'x': \['p'\] is not a number"),
+    "empty lists": ({"item": list("abcd"), "x": [[]] * 4}, r"row 1, column 'x': \[\] is not a number"),
+    "lists as text": (
+        {"item": list("abcd"), "x": ["[1, 2]"] * 4},
+        r"'\[1, 2\]' is not a number.*a column for each number",
+    ),
+    "names as text and integers": (
+        pd.DataFrame({"item": list("abcd"), 1: [1, 2, 3, 4], "1": [2, 1, 3, 4]}),
+        "two features are named '1'",
+    ),
+    "missing id": ({"item": ["a", None, "c", "d"], "x": [1, 2, 3, 4]}, "^features, row 2, column 'item'"),
+    "no table": ([1, 2], "^argument features: a list is not a table"),
+    "two columns": (
+        pd.DataFrame([["a", 1, 2]], columns=["item", "x", "x"]),
+        "^features, the table: the header names 'x' 2 times",
+    ),
     "missing": (
         {"item": list("abcd"), "x": [1, None, 3, 4]},
         r"column 'x': the value of item 'b' is missing",
