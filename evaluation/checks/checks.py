@@ -26,7 +26,7 @@ def model_checks(
     shares; correlation of the residuals of all raters, within and between groups of raters); distinct answers by item and
     unanimous items; labels of each rater, agreement of each rater with the others, totals of the labels; whether gold items
     are right as often as claimed; with features of the items, whose truth replicates draw by them, whether labels are more or
-    less frequent at both ends and in the middle of what features tell (the curve of a law that is not linear in them). The
+    less frequent at both ends and in the middle of features with an effect, the curve of a law that is not linear in them. The
     residuals of each table are those of a Dawid-Skene fit to it.
 
     Scores: spread of the scores of an item and its inequality over items; skewness and kurtosis of the residuals about item

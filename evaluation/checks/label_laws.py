@@ -18,7 +18,8 @@ from .discrepancies import check_number
 MOST_IN_PAIRS = 24  # raters whose pairs are compared: those with the most answers
 DRAWS_OF_MEAN = 20  # of which the mean matrix of all raters is made
 PSEUDO_COUNTS = 4.0  # of that matrix, in each row of the matrix of a rater
-CURVATURE = np.array([2.0, -1.0, -2.0, -1.0, 2.0])  # contrast of fifths of the items, in the order of what features tell
+CURVATURE = np.array([2.0, -1.0, -2.0, -1.0, 2.0])  # contrast of fifths of the items, in the order of a feature
+MOST_FEATURES = 50  # whose curvature is checked: those with the largest effects
 TINY = 1e-9  # smallest probability; storage may have rounded one to 0
 OF_ITEMS = {"expected_difficulty", "expected_effect", "expected_location"}  # mean effects of the items
 REMEDY = "add replicates with inference.predict, which draws them by the model"
@@ -36,7 +37,7 @@ class Answers:
     categories: np.ndarray  # names (category,)
     group: np.ndarray  # code of the group of each rater (rater,)
     groups: list[str]  # names; one if the raters have no attribute
-    curvature: np.ndarray | None = None  # of each item and category in the contrast of fifths by features (item, category)
+    by_features: "ByFeatures | None" = None
 
     @cached_property
     def shape(self) -> tuple[int, int, int]:
@@ -177,6 +178,17 @@ class Common(NamedTuple):
     start: np.ndarray  # first of each item, and their number (item + 1,)
 
 
+class ByFeatures(NamedTuple):
+    """Contrasts of the items by features, and how much each counts.
+
+    In ascending order of a feature the items are in five parts, about equally many in each and those of the same value in one.
+    The contrast weighs the outer and the middle parts against the others, so that it is of a curve.
+    """
+
+    contrast: np.ndarray  # (item, feature)
+    weight: np.ndarray  # squared mean effects (feature, category)
+
+
 Prior = Callable[[int], np.ndarray]  # at a draw: p(true category) of every item (item, category)
 Replicate = Callable[[range, np.random.Generator], np.ndarray]
 Start = Callable[[range], tuple[np.ndarray, np.ndarray]]
@@ -230,24 +242,20 @@ def answers_of(
         plausibility["category"].to_numpy().astype(str),
         group,
         groups,
-        _curvature_by_features(tree, place),
+        _by_features(tree, place),
     )
     return answers, kept, place, own
 
 
-def _curvature_by_features(tree: xr.DataTree, items: np.ndarray) -> np.ndarray | None:
-    """Return the weight of each item in a contrast for each category (item, category); None without features.
-
-    For category c the items are in five parts, about equally many in ascending order of x_i W_c with the mean effects W; items
-    with the same log odds are in one. The contrast weighs the outer and the middle parts against the others, so that it is of a
-    curve.
-    """
+def _by_features(tree: xr.DataTree, items: np.ndarray) -> ByFeatures | None:
+    """Return the contrasts of the features with the largest effects; None without features."""
     effect = effect_on_categories(tree)
     if effect is None:
         return None
-    mean = effect.mean(SAMPLE).transpose("feature", "category").to_numpy().astype(float)
-    ranks = [np.searchsorted(np.sort(own), own) for own in (features_of(tree)[items] @ mean).T]
-    return CURVATURE[np.stack(ranks, axis=1) * len(CURVATURE) // len(items)]
+    square = effect.mean(SAMPLE).transpose("feature", "category").to_numpy().astype(float) ** 2
+    largest = np.sort(np.argsort(-square.sum(axis=1), kind="stable")[:MOST_FEATURES])
+    ranks = [np.searchsorted(np.sort(own), own) for own in features_of(tree)[items][:, largest].T]
+    return ByFeatures(CURVATURE[np.stack(ranks, axis=1) * len(CURVATURE) // len(items)], square[largest])
 
 
 def _kept_items(item: np.ndarray, items: int, most: int, rng: np.random.Generator) -> np.ndarray:

@@ -36,7 +36,7 @@ class Numbers(NamedTuple):
     pairs: np.ndarray  # of pairs of chosen raters (table, pair)
     products: np.ndarray  # of the residuals of these pairs, summed over items (table, pair)
     labels: np.ndarray  # counts (table, rater, category)
-    curvature: np.ndarray  # contrast of the answers of each category by what features tell (table, category)
+    curvature: np.ndarray  # contrasts of the answers of each category by features (table, feature, category)
     agreement: np.ndarray  # mean share of the others who agree, of each rater (table, rater)
     distinct: np.ndarray  # answers, mean over items of two answers or more (table,)
     unanimous: np.ndarray  # share of these items (table,)
@@ -74,7 +74,7 @@ def numbers_of(answers: Answers, label: np.ndarray, law: LabelLaw, draws: range)
         *_pooled(answers, label, weight, table),
         *_by_pair(answers, label, weight, table),
         _counts(answers.rater, label, raters, n),
-        np.zeros((tables, 0)) if answers.curvature is None else np.einsum("tic,ic->tc", counts, answers.curvature),
+        np.zeros((tables, 0, n)) if answers.by_features is None else answers.by_features.contrast.T @ counts,
         _agreement_of_raters(answers, label, counts),
         different.mean(axis=1) if answers.several.any() else nothing,
         (different == 1).mean(axis=1) if answers.several.any() else nothing,

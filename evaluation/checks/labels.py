@@ -19,7 +19,7 @@ DISTANCE = 2.0  # standard deviations by which the score of a set that shares er
 
 TOGETHER = "mean residual correlation of two raters"
 SHARE = "log likelihood ratio of a set of raters who share errors"
-FEATURES = "curvature of the labels by what the features tell"
+FEATURES = "curvature of the labels by features"
 AGREE = "raters agree beyond what the inferred truth explains: some share errors"
 
 
@@ -31,7 +31,7 @@ def label_checks(tree: xr.DataTree, by: str | None, replicates: int, rng: np.ran
     checks, families = _agreement(answers, found), _families(answers, found)
     main, sharing = _sharing(answers, found)
     attrs = {"answers": len(answers.item), "sharing_raters": sharing}
-    main += _by_features(found.curvature)
+    main += _by_features(answers, found.curvature)
     return judged([*main, *checks, *_of_items(answers, found)], families, attrs)
 
 
@@ -147,11 +147,16 @@ def _of_items(answers: Answers, found: Numbers) -> list[Check]:
     ]
 
 
-def _by_features(curvature: np.ndarray) -> list[Check]:
-    """Return the check of contrasts by what features tell (table, category): their mean squared score; none without features."""
-    if not curvature.shape[1]:
+def _by_features(answers: Answers, curvature: np.ndarray) -> list[Check]:
+    """Return the check of contrasts by features (table, feature, category); none without features.
+
+    It is their mean squared score, weighted by the squared effects, which nearly do not depend on contrasts of a curve.
+    """
+    if answers.by_features is None:
         return []
-    scores = (standard_scores(curvature[0], curvature[1:]) ** 2).mean(axis=1)
+    weight = answers.by_features.weight
+    scores = (standard_scores(curvature[0], curvature[1:]) ** 2 * weight).sum(axis=(1, 2))
+    scores /= max(weight.sum(), np.finfo(float).tiny)
     high = (
         "the labels do not follow the features as the model says, whose certainties and worth of the features may be too high "
         "(add squares of the features, or leave them out)"

@@ -47,6 +47,13 @@ CONSENSUS = (
 TRUTH = (
     f"accuracy against the truth, as the posterior has seen these predictions; {OPEN} needs one that has not"
 )
+OF_FEATURES = (
+    "agreement with what the features leave open of items that no rater answered; accuracy against the truth needs answers to them"
+)
+BY_ITSELF = (
+    "accuracy as the predictions tell it themselves: they are features by which these items, which no rater answered, were "
+    "predicted, and answers to other items say how far to believe them; accuracy against the truth needs answers to these items"
+)
 OF_ARRAY = f"{OPEN}, unless the posterior has seen the predictions, which its tree tells; {TO_TRUTH}"
 OF_ESTIMATE = (
     "agreement with one estimate of the truth, taken for certain; draws of a posterior say what is left open"
@@ -62,6 +69,8 @@ def question_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, predictions: xr.D
     answers, names = answers_of(tree), _names_of(predictions)
     if (seen := classifier_in_prior(tree)) is not None:
         return _question_of_prior(seen, names, named="classifier" in predictions.coords)
+    if tree.attrs.get("predicted_from") == "features":
+        return _by_classifier(names, [_question_of_predicted(tree, predictions, name) for name in names])
     if answers is None:
         raters = _raters_of(tree)
         if {*names} & {*raters}:
@@ -109,6 +118,14 @@ def _question_of_prior(seen: str, names: list[object], named: bool) -> str:
         )
     warnings.warn(f"the metric is {text}", UserWarning, skip_file_prefixes=OUR_FILES)
     return text
+
+
+def _question_of_predicted(tree: xr.DataTree, predictions: xr.DataArray, name: object) -> str:
+    """Return the question of one classifier about items that were predicted from features; warn if it is among these."""
+    if not _is_of_category(tree) or labels_in_features(tree, _of_one(predictions, name), name) is None:
+        return OF_FEATURES
+    warnings.warn(f"the metric is {BY_ITSELF}", UserWarning, skip_file_prefixes=OUR_FILES)
+    return BY_ITSELF
 
 
 def is_of_truth(question: str) -> bool:

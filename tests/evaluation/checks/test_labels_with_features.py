@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
+from raterzoo.evaluation.checks import label_laws
 from raterzoo.evaluation.checks.label_laws import answers_of
 from raterzoo.evaluation.checks.labels import FEATURES, MOST_ANSWERS
 from scipy.special import softmax
@@ -72,13 +73,13 @@ def test_log_odds_that_are_curved_are_found(curve):
     assert any("do not follow the features as the model says" in own for own in found.attrs["sentences"])
 
 
-def test_items_are_in_fifths_by_what_features_tell():
+def test_items_are_in_fifths_by_features_with_the_largest_effects(monkeypatch):
+    monkeypatch.setattr(label_laws, "MOST_FEATURES", 1)
     tree = tree_of(1)
-    answers = answers_of(tree, None, MOST_ANSWERS, np.random.default_rng(1))[0]
-    eta = (tree["constant_data"]["features"].to_numpy() @ EFFECT)[:, 0]
-    weights = answers.curvature[np.argsort(eta), 0]
-    np.testing.assert_array_equal(weights, np.repeat([2, -1, -2, -1, 2], ITEMS // 5))
-    assert (answers.curvature[:, 2] == 2).all()  # no effect: all items are equal, and in one part
+    own = answers_of(tree, None, MOST_ANSWERS, np.random.default_rng(1))[0].by_features
+    order = np.argsort(tree["constant_data"]["features"].to_numpy()[:, 0])
+    np.testing.assert_array_equal(own.contrast[order, 0], np.repeat([2, -1, -2, -1, 2], ITEMS // 5))
+    np.testing.assert_allclose(own.weight, EFFECT[:1] ** 2)
 
 
 def test_without_features_there_is_no_such_check():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.evaluation.uncertainty.questions import TRUTH, is_of_truth
+from raterzoo.evaluation.uncertainty.questions import BY_ITSELF, OF_FEATURES, TRUTH, is_of_raters, is_of_truth
 
 from benchmarks.against_truth import SOFT, estimates_of_soft, simulated_soft
 
@@ -123,6 +123,20 @@ def test_a_posterior_whose_features_are_the_predictions_has_seen_them():
     assert "other predictions of 'net', which differ for 1 item" in question(others)
     assert not is_of_truth(question(probabilities().sel(classifier=["tree"])))
     assert not is_of_truth(question(net.assign_coords(classifier=["bert"])))
+
+
+def test_items_that_were_predicted_from_a_classifier_do_not_judge_it_unsaid():
+    fitted = posterior_with_features(evaluation.prediction_features(probabilities().sel(classifier="net")))
+    groups = {name: fitted[name].to_dataset() for name in ("posterior", "constant_data")}  # no rater answered
+    tree = xr.DataTree.from_dict(groups)
+    tree.attrs["predicted_from"] = "features"
+    with pytest.warns(UserWarning, match="accuracy as the predictions tell it themselves"):
+        assert question_by(tree, probabilities().sel(classifier=["net"])) == BY_ITSELF
+    assert question_by(tree, probabilities().sel(classifier=["tree"])) == OF_FEATURES
+    with pytest.warns(UserWarning, match="themselves"):
+        both = question_by(tree, probabilities())
+    assert both == f"Of 'net': {BY_ITSELF}. Of 'tree': {OF_FEATURES}"
+    assert not is_of_truth(BY_ITSELF) and not is_of_raters(OF_FEATURES)
 
 
 def test_how_sure_a_classifier_is_tells_more_than_its_labels_and_another_items_certainty_less():
