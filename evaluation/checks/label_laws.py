@@ -18,7 +18,9 @@ from .discrepancies import check_number
 MOST_IN_PAIRS = 24  # raters whose pairs are compared: those with the most answers
 DRAWS_OF_MEAN = 20  # of which the mean matrix of all raters is made
 PSEUDO_COUNTS = 4.0  # of that matrix, in each row of the matrix of a rater
-CURVATURE = np.array([2.0, -1.0, -2.0, -1.0, 2.0])  # contrast of fifths of the items, in the order of a feature
+CURVATURE = np.array(
+    [2.0, -1.0, -2.0, -1.0, 2.0]
+)  # contrast of fifths of the items, in the order of a feature
 MOST_FEATURES = 50  # whose curvature is checked: those with the largest effects
 TINY = 1e-9  # smallest probability; storage may have rounded one to 0
 OF_ITEMS = {"expected_difficulty", "expected_effect", "expected_location"}  # mean effects of the items

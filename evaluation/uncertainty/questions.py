@@ -48,7 +48,8 @@ TRUTH = (
     f"accuracy against the truth, as the posterior has seen these predictions; {OPEN} needs one that has not"
 )
 OF_FEATURES = (
-    "agreement with what the features leave open of items that no rater answered; accuracy against the truth needs answers to them"
+    "agreement with what the features leave open of items that no rater answered; accuracy against the truth needs answers to "
+    "them"
 )
 BY_ITSELF = (
     "accuracy as the predictions tell it themselves: they are features by which these items, which no rater answered, were "

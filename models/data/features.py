@@ -524,9 +524,8 @@ def _not_numbers(column: Column) -> DataError:
         return _not_alike(column, lists[0])
     row = next((k for k, cell in enumerate(column.values) if is_listed(cell) or _number(cell) is None), 0)
     cell = column.values[row]
-    remedy = (
-        "code categories as columns of 0 and 1, for example by pandas.get_dummies; write decimal points; or leave the column out"
-    )
+    remedy = "code categories as columns of 0 and 1, for example by pandas.get_dummies; write decimal points; or leave the "
+    remedy += "column out"
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         remedy = "write a column for each number; lists are read from frames, Parquet and JSON"
     return _refused_cell(column, row, "is not a number", "numbers, or True and False", remedy)
@@ -542,7 +541,11 @@ def _not_alike(column: Column, first: int) -> DataError:
     )
     allowed = f"a list of {n:,} numbers, as in row {column.row(first):,}"
     return _refused_cell(
-        column, row, "is not like the others", allowed, "give every item the same embedding, or leave the column out"
+        column,
+        row,
+        "is not like the others",
+        allowed,
+        "give every item the same embedding, or leave the column out",
     )
 
 

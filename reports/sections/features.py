@@ -117,8 +117,8 @@ def _of_labels(facts: dict[str, Any]) -> str:
 
 ASSUMED = (
     " The model takes it that raters err regardless of the features and that log odds are linear in them. If errors follow the "
-    "features, as where long texts are misread, they pass for the truth: these numbers and all certainties are then too high, and "
-    "answers alone hardly tell. Items of known truth do: a column gold, or evaluation.log_score of items that are held out."
+    "features, as where long texts are misread, they pass for the truth: these numbers and all certainties are then too high, "
+    "and answers alone hardly tell. Items of known truth do: a column gold, or evaluation.log_score of items that are held out."
 )
 FAR = 2.0  # standard errors below the claim from which the known truth contradicts it
 
@@ -166,8 +166,8 @@ def worth_in_words(section: Section) -> str:
     if contradicted(facts):
         gold = facts["gold"]
         return (
-            f"Do not rely on the features: of {gold['items']:,} items of known truth they tell {gold['gain']:.2f} bits, where the "
-            f"model claims {gold['claimed']:.2f}."
+            f"Do not rely on the features: of {gold['items']:,} items of known truth they tell {gold['gain']:.2f} bits, where "
+            f"the model claims {gold['claimed']:.2f}."
         )
     if "gain" in facts and facts["gain"]["lower"] <= 0:
         return "Whether the features tell anything of an item's truth is not clear."

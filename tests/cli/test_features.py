@@ -245,9 +245,13 @@ def test_what_is_assumed_is_said_and_known_truth_that_contradicts():
 
 def test_headlines_do_not_say_what_features_are_worth_where_their_law_does_not_fit():
     features = Section("What the features tell", "", key="features", facts=FACTS)
-    fit = Section("Does the model fit?", "", key="fit", facts={"fits": False, "verdict": "No.", "features_fit": False})
+    fit = Section(
+        "Does the model fit?", "", key="fit", facts={"fits": False, "verdict": "No.", "features_fit": False}
+    )
     assert headlines([fit, features]) == ["No."]
-    assert len(headlines([Section("", "", key="fit", facts=fit.facts | {"features_fit": True}), features])) == 2
+    assert (
+        len(headlines([Section("", "", key="fit", facts=fit.facts | {"features_fit": True}), features])) == 2
+    )
 
 
 def test_prevalence_is_the_share_of_the_items():

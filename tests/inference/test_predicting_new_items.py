@@ -118,7 +118,9 @@ def test_studies_like_a_pilot_have_the_shares_of_its_items(of_labels, monkeypatc
     found = shares_of_categories(of_labels)
     prior = inference.predict(of_labels, features_of(RAW, FITTED))["posterior"]["plausibility"]
     np.testing.assert_allclose(found, prior.mean("item"), rtol=1e-5)
-    assert np.abs(found - of_labels["posterior"]["prevalence"]).max() > 0.1  # of an item with the mean features
+    assert (
+        np.abs(found - of_labels["posterior"]["prevalence"]).max() > 0.1
+    )  # of an item with the mean features
     monkeypatch.setattr(new_items, "MOST_ITEMS", 2)
     np.testing.assert_allclose(shares_of_categories(of_labels), prior[:, :, [0, 5]].mean("item"), rtol=1e-5)
     skills = plans._Skills.of(of_labels, ["s"], None)

@@ -107,7 +107,10 @@ REFUSED = {
         {"item": list("abcd"), "x": [1, 2, [1, 2], 3]},
         "row 1, column 'x': 1 is not like the others; allowed: a list of 2 numbers, as in row 3",
     ),
-    "lists of text": ({"item": list("abcd"), "x": [["p"]] * 4}, r"row 1, column 'x': \['p'\] is not a number"),
+    "lists of text": (
+        {"item": list("abcd"), "x": [["p"]] * 4},
+        r"row 1, column 'x': \['p'\] is not a number",
+    ),
     "empty lists": ({"item": list("abcd"), "x": [[]] * 4}, r"row 1, column 'x': \[\] is not a number"),
     "lists as text": (
         {"item": list("abcd"), "x": ["[1, 2]"] * 4},
