@@ -19,7 +19,7 @@ rho cancel exactly, as they can for a handful of draws, rounding decides where A
 
 One radix sort of a quantity serves all its ranks, its median and its quantiles: the folded ranks
 are a merge of the two halves of the sorted draws. Autocovariances are summed only up to the lag
-that ends the positive sequence.
+that ends the positive sequence; those of the indicators of the tails are numbers of bits.
 
 To compile all this takes two seconds. Few quantities, such as those of a first small table, are diagnosed in NumPy
 (`measure_few`), which is slower for many.
@@ -34,17 +34,25 @@ section 3.3, doi:10.1214/ss/1177011137.
 
 import math
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 from scipy.special import ndtri
 
 from ...models.distributions.compiling import cached_njit, inner_njit
 from ...models.distributions.vector_math import as_bits
 
-DIGIT_BITS, N_DIGITS = 11, 6  # of the radix sort
-SINGLE_DIGIT_BITS, N_SINGLE_DIGITS, PLACE_BITS = 9, 4, 29  # of that of numbers of single precision
+DIGIT_BITS, N_DIGITS = 10, 7  # of the radix sort
+LEADING_DIGITS, PLACE_BITS = 3, 34  # of a word that holds a number's leading digits and its place
+SHARED_EACH = (
+    1 / 8
+)  # pairs of numbers with the same digits, for each number, from which on one more digit is sorted by
+MOVES_EACH = 2  # moves of a number by the repair, on average, from which on all digits are sorted by
 
 
 @lru_cache(maxsize=8)  # the same for every variable of a posterior
@@ -59,42 +67,6 @@ def normal_scores_of_ranks(n_chains: int, n_draws: int, dtype: np.dtype) -> np.n
     probability = (rank - 3 / 8) / (size + 1 / 4)
     scores = np.concatenate([[np.nan, np.nan], ndtri(probability.astype(float))])
     return scores.astype(dtype).astype(float)
-
-
-@inner_njit(error_model="numpy")
-def ascending_order_of_singles(x):
-    """Stable radix argsort, int64 (S,), of x float64 (S,) without NaN, which are numbers of single precision.
-
-    The last 29 bits of such a double are zero, and have room for its place.
-    """
-    sign, places = np.uint64(1) << np.uint64(63), (np.uint64(1) << np.uint64(PLACE_BITS)) - np.uint64(1)
-    mask = np.uint64((1 << SINGLE_DIGIT_BITS) - 1)
-    size = len(x)
-    count = np.zeros((N_SINGLE_DIGITS, 1 << SINGLE_DIGIT_BITS), np.int64)
-    key, next_key, order = np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.int64)
-    for i in range(size):
-        word = np.uint64(as_bits(x[i] + 0.0))  # + 0.0: the two zeros are one number
-        # bits whose unsigned order is that of the numbers
-        word = ~word if word & sign else word | sign
-        key[i] = (word & ~places) | np.uint64(i)
-        for digit in range(N_SINGLE_DIGITS):
-            count[digit, (word >> np.uint64(PLACE_BITS + digit * SINGLE_DIGIT_BITS)) & mask] += 1
-    for digit in range(N_SINGLE_DIGITS):
-        shift = np.uint64(PLACE_BITS + digit * SINGLE_DIGIT_BITS)
-        if count[digit, (key[0] >> shift) & mask] == size:
-            continue
-        end = 0
-        for bucket in range(1 << SINGLE_DIGIT_BITS):
-            end, count[digit, bucket] = end + count[digit, bucket], end
-        for i in range(size):
-            bucket = (key[i] >> shift) & mask
-            to = count[digit, bucket]
-            count[digit, bucket] = to + 1
-            next_key[to] = key[i]
-        key, next_key = next_key, key
-    for i in range(size):
-        order[i] = key[i] & places
-    return order
 
 
 @inner_njit(error_model="numpy")
@@ -128,6 +100,103 @@ def ascending_order(x):
         key, next_key = next_key, key
         order, next_order = next_order, order
     return order
+
+
+@inner_njit(error_model="numpy")
+def sort_draws(x, ascending, order, work):
+    """Sort x (S,) without NaN stably, by a radix sort of the leading bits in which its numbers differ, and a repair.
+
+    Two digits of these bits suffice unless many numbers share them. Shapes: overwritten: ascending and its places in x,
+    order (S,); work: two arrays of words (S,), and counts (digit, value of a digit).
+    """
+    key, next_key, count = work
+    size, top = len(x), np.uint64(DIGIT_BITS * LEADING_DIGITS)
+    lowest, highest = _sortable_words(x, key)
+    shift = np.uint64(0)
+    while (highest - lowest) >> shift >> top:
+        shift += np.uint64(1)
+    for i in range(size):
+        key[i] = ((key[i] - lowest) >> shift) << np.uint64(PLACE_BITS) | np.uint64(i)
+    shared = 0.0  # number of pairs that would share all digits but the last, if the others are spread evenly over it
+    for digit in range(LEADING_DIGITS - 1, 0, -1):
+        _count_digits(key, digit, count)
+    for bucket in range(1 << DIGIT_BITS):
+        shared += float(count[LEADING_DIGITS - 1, bucket]) ** 2 / (1 << DIGIT_BITS + 1)
+    first = 1
+    if shared > SHARED_EACH * size:
+        first = 0
+        _count_digits(key, first, count)
+    for digit in range(first, LEADING_DIGITS):
+        _move_by_digit(key, digit, count, next_key)
+        key, next_key = next_key, key
+    places = (np.uint64(1) << np.uint64(PLACE_BITS)) - np.uint64(1)
+    for i in range(size):
+        order[i] = key[i] & places
+        ascending[i] = x[order[i]]
+    if not _repaired(ascending, order):
+        whole = ascending_order(x)
+        for i in range(size):
+            order[i] = whole[i]
+            ascending[i] = x[whole[i]]
+
+
+@inner_njit(error_model="numpy")
+def _sortable_words(x, word):
+    """Write words whose unsigned order is that of the numbers x (S,) to word (S,); return the lowest and the highest."""
+    sign = np.uint64(1) << np.uint64(63)
+    lowest, highest = ~np.uint64(0), np.uint64(0)
+    for i in range(len(x)):
+        bits = as_bits(x[i] + 0.0)  # + 0.0: the two zeros are one number
+        own = np.uint64(bits) ^ (
+            np.uint64(bits >> 63) | sign
+        )  # all bits of a negative number, the sign of others
+        word[i] = own
+        lowest = own if own < lowest else lowest
+        highest = own if own > highest else highest
+    return lowest, highest
+
+
+@inner_njit(error_model="numpy")
+def _count_digits(key, digit, count):
+    """Count the values of a digit of key (S,) in count (digit, value)."""
+    at, mask = np.uint64(PLACE_BITS + digit * DIGIT_BITS), np.uint64((1 << DIGIT_BITS) - 1)
+    own = count[digit]
+    for bucket in range(1 << DIGIT_BITS):
+        own[bucket] = 0
+    for i in range(len(key)):
+        own[(key[i] >> at) & mask] += 1
+
+
+@inner_njit(error_model="numpy")
+def _move_by_digit(key, digit, count, moved):
+    """Sort key (S,) stably into moved (S,) by one digit, given its counts (digit, value)."""
+    at, mask = np.uint64(PLACE_BITS + digit * DIGIT_BITS), np.uint64((1 << DIGIT_BITS) - 1)
+    own, end = count[digit], 0
+    for bucket in range(1 << DIGIT_BITS):
+        end, own[bucket] = end + own[bucket], end
+    for i in range(len(key)):
+        bucket = (key[i] >> at) & mask
+        to = own[bucket]
+        own[bucket] = to + 1
+        moved[np.uint64(to)] = key[i]
+
+
+@inner_njit(error_model="numpy")
+def _repaired(ascending, order):
+    """Sort nearly sorted numbers and their order (S,) by insertion; return False if that takes too many moves."""
+    left = len(order) * MOVES_EACH
+    for i in range(1, len(order)):
+        value = ascending[i]
+        if value < ascending[i - 1]:
+            place, j = order[i], i
+            while j > 0 and ascending[j - 1] > value:
+                ascending[j], order[j] = ascending[j - 1], order[j - 1]
+                j -= 1
+            ascending[j], order[j] = value, place
+            left -= i - j
+            if left < 0:
+                return False
+    return True
 
 
 @inner_njit(error_model="numpy")
@@ -198,6 +267,9 @@ MIN_DRAWS = 4
 
 
 NO_QUANTILES = np.zeros(0)
+TOGETHER = 128  # quantities that are copied and diagnosed together
+GAP = 8  # least number of zeros after a halved chain: at lags up to it, products with the next chain are zero
+WORD_BITS = 64
 
 
 def measure_mixing(
@@ -208,6 +280,7 @@ def measure_mixing(
     tail: float = TAIL,
     *,
     quantiles: np.ndarray | None = None,
+    sizes_only: bool = False,
 ) -> np.ndarray:
     """Diagnose the quantities from `first` to before `last`.
 
@@ -215,83 +288,112 @@ def measure_mixing(
     and draws; result (4, last - first): R-hat (NaN for a single chain), bulk ESS, tail ESS (of the quantiles
     `tail` and 1 - `tail`), standard error of the mean; all NaN where a draw is NaN, and for chains of fewer
     than four draws. With `quantiles`, probabilities (q,), also mean, standard deviation and these quantiles: (6 + q,
-    last - first).
+    last - first). With `sizes_only`, bulk and tail ESS alone: (2, last - first).
     """
     n_chains, n_draws, _ = draws.shape
-    result = np.full((4 if quantiles is None else 6 + len(quantiles), last - first), np.nan)
+    result = np.full((_rows(quantiles, sizes_only), last - first), np.nan)
     if n_draws < MIN_DRAWS:
         return result
-    values = np.empty((last - first, n_chains * n_draws))
-    values.reshape(-1, n_chains, n_draws)[:] = np.moveaxis(draws[:, :, first:last], 2, 0)
-    known = ~np.isnan(values).any(axis=1)
-    options = (n_chains, draws.itemsize == 4, tail)
-    wanted = NO_QUANTILES if quantiles is None else quantiles
-    _diagnose(values, known, _places(n_chains, n_draws), options, (scores, wanted), result)
+    values = np.empty((min(TOGETHER, last - first), n_chains * n_draws))
+    options = (n_chains, _row_length(n_draws // 2), draws.itemsize == 4, tail)
+    tables = (scores, NO_QUANTILES if quantiles is None else quantiles, _places(n_chains, n_draws))
+    flat = draws.reshape(n_chains * n_draws, -1)
+    for begin in range(first, last, TOGETHER):
+        end = min(begin + TOGETHER, last)
+        own = values[: end - begin]
+        _copy_quantities(flat, begin, own)
+        _diagnose(own, options, tables, result[:, begin - first : end - first])
     return result
 
 
+@cached_njit(nogil=True, error_model="numpy")
+def _copy_quantities(draws, first, values):
+    """Copy some quantities from `first` of draws (draw, quantity) to values (quantity, draw)."""
+    for i in range(len(draws)):
+        for quantity in range(len(values)):
+            values[quantity, i] = draws[i, first + quantity]
+
+
 def _places(n_chains: int, n_draws: int) -> np.ndarray:
-    """Return the place of each draw, int64 (chain * draw,), in the halved chains; -1: middle of odd chains."""
+    """Return the place of each draw, int64 (chain * draw,), in the rows of halved chains; -1: middle of odd chains."""
     half = n_draws // 2
     places = np.full((n_chains, n_draws), -1)
-    halves = np.arange(2 * n_chains * half).reshape(n_chains, 2, half)
-    places[:, :half], places[:, n_draws - half :] = halves[:, 0], halves[:, 1]
-    return places.ravel()
+    rows = _row_length(half) * np.arange(2 * n_chains).reshape(n_chains, 2, 1) + np.arange(half)
+    places[:, :half], places[:, n_draws - half :] = rows[:, 0], rows[:, 1]
+    return places.ravel().astype(np.int32)
+
+
+def _row_length(n_draws: int) -> int:
+    """Return the length of the row of a halved chain, whole words of bits: its draws, and zeros."""
+    return (n_draws + GAP + WORD_BITS - 1) // WORD_BITS * WORD_BITS
 
 
 @cached_njit(nogil=True, error_model="numpy")
-def _diagnose(values, known, places, options, tables, result):
-    """Overwrite `result` (4 or 6 + q, quantity) of the quantities that are `known` (quantity,).
+def _diagnose(values, options, tables, result):
+    """Overwrite `result` (2, 4 or 6 + q, quantity) of the quantities without NaN.
 
-    Shapes: values (quantity, chain * draw); places (chain * draw,). Options: number of chains, single precision, tail.
-    Tables: normal scores of the ranks, and probabilities of the quantiles (q,).
+    Shapes: values (quantity, chain * draw). Options: number of chains, length of a row, single precision, tail. Tables: normal
+    scores of the ranks, probabilities of the quantiles (q,), and the places of the draws in rows of chains (chain * draw,).
     """
-    n_chains, single, tail = options
-    scores, wanted = tables
+    n_chains, length, single, tail = options
+    scores, wanted, places = tables
     n_draws = values.shape[1] // n_chains // 2
     size = 2 * n_chains * n_draws
-    ascending = np.empty(values.shape[1])
+    ascending, order = np.empty(values.shape[1]), np.empty(values.shape[1], np.int32)
+    key, next_key = np.empty(values.shape[1], np.uint64), np.empty(values.shape[1], np.uint64)
+    sorting = (key, next_key, np.empty((LEADING_DIGITS, 1 << DIGIT_BITS), np.int32))
     value, distance = np.empty(size), np.empty(size)
-    place, origin = np.empty(size, np.int64), np.empty(size, np.int64)
-    chains = np.empty((2 * n_chains, n_draws))
-    flat = chains.reshape(size)
-    work = (np.empty(2 * n_chains), np.empty(n_draws))
+    place, origin = np.empty(size, np.int32), np.empty(size, np.int32)
+    flat = np.zeros(2 * n_chains * length)
+    rows = flat.reshape(2 * n_chains, length)
+    bits = np.empty((2 * n_chains, length // WORD_BITS + 1), np.uint64)
+    means, rho, shape = np.empty(2 * n_chains), np.empty(n_draws), (2 * n_chains, n_draws)
+    work = (bits, np.empty((3, 2 * n_chains)), means, rho)
     for quantity in range(len(values)):
-        if not known[quantity]:
-            continue
         x = values[quantity]
-        order = ascending_order_of_singles(x) if single and len(x) < 1 << PLACE_BITS else ascending_order(x)
-        n = 0
-        for i in range(len(order)):
-            ascending[i] = x[order[i]]
-            if places[order[i]] >= 0:
-                value[n], place[n] = ascending[i], places[order[i]]
-                n += 1
+        if _has_nan(x):
+            continue
+        sort_draws(x, ascending, order, sorting)
+        if size == len(x):
+            value = ascending
+            for i in range(size):
+                place[i] = places[order[i]]
+        else:
+            n = 0
+            for i in range(len(x)):
+                if places[order[i]] >= 0:
+                    value[n], place[n] = ascending[i], places[order[i]]
+                    n += 1
 
         score_ranks(value, place, scores, flat)
-        r_hat = _scale_reduction(chains, work[0]) if n_chains > 1 else np.nan
-        result[1, quantity] = _effective_size(chains, work)
+        spread = flat[place[size - 1]] - flat[place[0]]
+        squares = _centre(rows, n_draws, means)
+        between = _moments(means)[1] / (len(means) - 1)  # B / N
+        r_hat = _scale_reduction(squares, between, shape) if n_chains > 1 else np.nan
+        bulk = _size_of_draws(rows, shape, between, rho) if spread >= NO_SPREAD else float(size)
+        low = _tail_size(value, place, quantile(ascending, 1 - tail, single), shape, work)
+        high = _tail_size(value, place, quantile(ascending, tail, single), shape, work)
+        if len(result) == 2:
+            result[0, quantity], result[1, quantity] = bulk, min(low, high)
+            continue
+
         median = rounded(rounded(value[size // 2 - 1] + value[size // 2], single) / 2, single)
         if n_chains > 1 and math.isfinite(median):
             fold_about_median(value, place, median, single, distance, origin)
             score_ranks(distance, origin, scores, flat)
-            fold = _scale_reduction(chains, work[0])
+            squares = _centre(rows, n_draws, means)
+            fold = _scale_reduction(squares, _moments(means)[1] / (len(means) - 1), shape)
             if fold > r_hat:  # false for a NaN on either side
                 r_hat = fold
-        result[0, quantity] = r_hat
 
-        ess_tail, ess_mean = np.inf, np.nan
-        for turn in range(3):  # two tails, the values themselves
-            bound = quantile(ascending, tail if turn else 1 - tail, single)
-            for i in range(size):
-                indicator = 1.0 if value[i] <= bound else 0.0
-                flat[place[i]] = indicator if turn < 2 else value[i]
-            ess_mean = _effective_size(chains, work)
-            if turn < 2:
-                ess_tail = min(ess_tail, ess_mean)
-        result[2, quantity] = ess_tail
+        ess_mean = float(size)
+        if not value[size - 1] - value[0] < NO_SPREAD:
+            _copy_halves(x, rows, n_draws)
+            _centre(rows, n_draws, means)
+            ess_mean = _size_of_draws(rows, shape, _moments(means)[1] / (len(means) - 1), rho)
         mean, squares = _moments(x)
         variance = squares / (len(x) - 1)
+        result[0, quantity], result[1, quantity], result[2, quantity] = r_hat, bulk, min(low, high)
         result[3, quantity] = math.sqrt(variance) / math.sqrt(ess_mean)
         if len(result) > 4:
             result[4, quantity], result[5, quantity] = mean, math.sqrt(variance)
@@ -300,81 +402,200 @@ def _diagnose(values, known, places, options, tables, result):
 
 
 @inner_njit(error_model="numpy")
-def _scale_reduction(chains, means):
-    """Return R-hat of chains (chain, draw); means (chain,) are overwritten."""
-    n_chains, n_draws = chains.shape
-    within = 0.0
-    for chain in range(n_chains):
-        means[chain], squares = _moments(chains[chain])
-        within += squares / (n_draws - 1) / n_chains
-    between = _moments(means)[1] / (n_chains - 1)  # B / N
-    return math.sqrt((n_draws * between / within + n_draws - 1) / n_draws)
+def _has_nan(x):
+    """Whether a number of x (S,) is NaN."""
+    found = 0
+    for i in range(len(x)):
+        found |= x[i] != x[i]
+    return found != 0
 
 
 @inner_njit(error_model="numpy")
-def _effective_size(chains, work):
-    """Return the ESS of chains (chain, draw), which are centred in place; work (chain,) and (draw,) is overwritten."""
-    means, rho = work
-    n_chains, n_draws = chains.shape
-    if _spread(chains) < 1e-15:
-        return float(n_chains * n_draws)
-    for chain in range(n_chains):
-        means[chain] = _mean(chains[chain])
+def _copy_halves(x, rows, n_draws):
+    """Copy draws x (chain * draw,) to rows of halved chains, (chain, draw and zeros); the middle of odd chains is left out."""
+    whole = 2 * len(x) // len(rows)
+    for chain in range(len(rows)):
+        first = chain // 2 * whole + (chain % 2) * (whole - n_draws)
+        own, row = x[first : first + n_draws], rows[chain]
         for i in range(n_draws):
-            chains[chain, i] -= means[chain]
-    variance = _moments(means)[1] / (n_chains - 1)
-    lag = np.int64(0)  # functions are compiled for each literal of Python
-    within = _autocovariance(chains, lag) * n_draws / (n_draws - 1)
-    total = within * (n_draws - 1) / n_draws + variance  # var+
-
-    for t in range(n_draws):
-        rho[t] = 0.0
-    even, odd = 1.0, np.nan
-    # initial positive sequence (Geyer 1992)
-    while lag == 0 or (lag < n_draws - 2 and even + odd > 0):
-        if lag > 0:
-            even = 1 - (within - _autocovariance(chains, lag)) / total
-        odd = 1 - (within - _autocovariance(chains, lag + 1)) / total
-        if lag == 0 or even + odd >= 0:
-            rho[lag], rho[lag + 1] = even, odd
-        lag += 2
-    last = lag - 3
-    if even > 0:
-        rho[last + 1] = even
-    # initial monotone sequence
-    for t in range(1, last - 1, 2):
-        if rho[t + 1] + rho[t + 2] > rho[t - 1] + rho[t]:
-            rho[t + 1] = rho[t + 2] = (rho[t - 1] + rho[t]) / 2
-    below = 0.0
-    for t in range(last + 1):
-        below += rho[t]
-    tau = -1 + 2 * below + rho[last + 1]
-    if math.isnan(odd):
-        return np.nan
-    return n_chains * n_draws / max(tau, 1 / math.log10(n_chains * n_draws))
+            row[i] = own[i]
 
 
 @inner_njit(error_model="numpy", fastmath={"reassoc", "contract"})
-def _autocovariance(centred, lag):
-    """Return the mean over chains of the autocovariance at `lag`, divided by the full length."""
-    n_chains, n_draws = centred.shape
-    total = 0.0
-    for chain in range(n_chains):
-        for i in range(n_draws - lag):
-            total += centred[chain, i] * centred[chain, i + lag]
-    return total / (n_chains * n_draws)
+def _centre(rows, n_draws, means):
+    """Centre every chain of rows (chain, draw and zeros) in place, write means (chain,), and return the sum of squares."""
+    squares = 0.0
+    for chain in range(len(rows)):
+        row = rows[chain, :n_draws]
+        total, origin = 0.0, row[0]
+        for i in range(n_draws):
+            total += row[i] - origin
+        mean = origin + total / n_draws
+        for i in range(n_draws):
+            row[i] -= mean
+            squares += row[i] * row[i]
+        means[chain] = mean
+    return squares
 
 
-@inner_njit(error_model="numpy", fastmath={"reassoc", "nnan", "nsz"})
-def _spread(chains):
-    """Return the difference of the largest and the smallest number of chains (chain, draw)."""
-    lowest, highest = np.inf, -np.inf
-    for chain in range(chains.shape[0]):
-        for i in range(chains.shape[1]):
-            x = chains[chain, i]
-            lowest = x if x < lowest else lowest
-            highest = x if x > highest else highest
-    return highest - lowest
+@inner_njit(error_model="numpy")
+def _scale_reduction(squares, between, shape):
+    """Return R-hat by the sum of squares within chains and B / N; shape: numbers of halved chains and of their draws."""
+    n_chains, n_draws = shape
+    within = squares / (n_draws - 1) / n_chains
+    return math.sqrt((n_draws * between / within + n_draws - 1) / n_draws)
+
+
+NO_SPREAD = 1e-15  # below this range, numbers are equal
+
+
+def effective_size_by(autocovariances: Callable) -> Callable:
+    """Compile the effective sample size of sequences whose autocovariances a compiled function returns.
+
+    ``autocovariances(sequences, shape, lag)`` returns the two at `lag` and `lag` + 1, means over chains of sums divided by
+    the full length; it is called for lags 0, 2, ... The result is ``size(sequences, shape, between, rho)``: `shape`, numbers
+    of chains and draws; `between`, B / N; rho (draw,), overwritten.
+    """
+
+    @inner_njit(error_model="numpy")
+    def effective_size(sequences, shape, between, rho):
+        """Return the ESS."""
+        n_chains, n_draws = shape
+        lag = np.int64(0)  # functions are compiled for each literal of Python
+        at_lag, next_one = autocovariances(sequences, shape, lag)
+        within = at_lag * n_draws / (n_draws - 1)
+        total = within * (n_draws - 1) / n_draws + between  # var+
+        even, odd = 1.0, 1 - (within - next_one) / total
+        rho[0], rho[1] = even, odd
+        lag += 2
+        # initial positive sequence (Geyer 1992)
+        while lag < n_draws - 2 and even + odd > 0:
+            at_lag, next_one = autocovariances(sequences, shape, lag)
+            even, odd = 1 - (within - at_lag) / total, 1 - (within - next_one) / total
+            positive = even + odd >= 0
+            rho[lag], rho[lag + 1] = even if positive else 0.0, odd if positive else 0.0
+            lag += 2
+        last = lag - 3
+        if even > 0:
+            rho[last + 1] = even
+        # initial monotone sequence
+        for t in range(1, last - 1, 2):
+            if rho[t + 1] + rho[t + 2] > rho[t - 1] + rho[t]:
+                rho[t + 1] = rho[t + 2] = (rho[t - 1] + rho[t]) / 2
+        below = 0.0
+        for t in range(last + 1):
+            below += rho[t]
+        tau = -1 + 2 * below + rho[last + 1]
+        if math.isnan(odd):
+            return np.nan
+        return n_chains * n_draws / max(tau, 1 / math.log10(n_chains * n_draws))
+
+    return effective_size
+
+
+@inner_njit(error_model="numpy", fastmath={"reassoc", "contract"})
+def _autocovariances_of_draws(rows, shape, lag):
+    """Return two autocovariances of centred chains, rows (chain, draw and zeros)."""
+    n_chains, n_draws = shape
+    even, odd = 0.0, 0.0
+    if n_draws + lag < rows.shape[1]:  # a product with a later chain is one with a zero
+        flat = rows.reshape(rows.size)
+        n = rows.size - lag - 1
+        one, other = flat[lag:], flat[lag + 1 :]
+        for i in range(n):
+            even += flat[i] * one[i]
+            odd += flat[i] * other[i]
+    else:
+        for chain in range(n_chains):
+            row = rows[chain]
+            one, other = row[lag:], row[lag + 1 :]
+            for i in range(n_draws - lag - 1):
+                even += row[i] * one[i]
+                odd += row[i] * other[i]
+            even += row[n_draws - lag - 1] * one[n_draws - lag - 1]
+    return even / (n_chains * n_draws), odd / (n_chains * n_draws)
+
+
+_size_of_draws = effective_size_by(_autocovariances_of_draws)
+
+
+# --- Indicators of a tail, as bits ---
+
+
+def _population_count(typing_context: Any, word: Any) -> tuple[Any, Any]:
+    """Return the number of bits of a word that are one."""
+    return types.uint64(types.uint64), lambda context, builder, signature, words: builder.ctpop(words[0])
+
+
+population_count: Any = intrinsic(_population_count)
+
+
+@inner_njit(error_model="numpy")
+def _autocovariances_of_bits(sequences, shape, lag):
+    """Return two autocovariances of indicators: bits (chain, word, the last one zero); counts (3, chain) as in `_tail_size`."""
+    bits, counts = sequences
+    n_chains, n_draws = shape
+    even, odd = 0.0, 0.0
+    for t in range(lag, lag + 2):
+        skip, shift = t // WORD_BITS, np.uint64(t % WORD_BITS)
+        total = 0.0
+        for chain in range(n_chains):
+            row = bits[chain]
+            later, both = row[skip:], np.uint64(0)
+            for w in range(len(later) - 1):
+                high = later[w + 1] << np.uint64(1) << (np.uint64(WORD_BITS - 1) - shift)
+                both += population_count(row[w] & (later[w] >> shift | high))
+            # sum over i of (I_i - p) (I_(i + t) - p), of which `ends` counts I_i and I_(i + t)
+            share = counts[0, chain] / n_draws
+            ends = 2 * counts[0, chain] - counts[1, chain] - counts[2, chain]
+            total += float(both) - share * ends + (n_draws - t) * share * share
+            counts[1, chain] += float(_bit(row, t))
+            counts[2, chain] += float(_bit(row, n_draws - 1 - t))
+        even, odd = odd, total / (n_chains * n_draws)
+    return even, odd
+
+
+@inner_njit(error_model="numpy")
+def _bit(row, i):
+    """Return bit i of a row of words."""
+    return row[i // WORD_BITS] >> np.uint64(i % WORD_BITS) & np.uint64(1)
+
+
+_size_of_bits = effective_size_by(_autocovariances_of_bits)
+
+
+@inner_njit(error_model="numpy")
+def _tail_size(value, place, bound, shape, work):
+    """Return the ESS of the indicator value <= bound.
+
+    Shapes: value, ascending, and place (S,), in rows of chains. Overwritten: bits (chain, word); counts (3, chain) of ones, of
+    ones among as many first and among as many last draws as the lag; means (chain,) and rho (draw,).
+    """
+    bits, counts, means, rho = work
+    first, last = 0, len(value)
+    while first < last:
+        middle = (first + last) // 2
+        if value[middle] <= bound:
+            first = middle + 1
+        else:
+            last = middle
+    if first == 0 or first == len(value):
+        return float(len(value))
+    # the draws on the other side have the same ESS: those that are fewer
+    first, last = (0, first) if 2 * first <= len(value) else (first, len(value))
+    for chain in range(len(bits)):
+        for word in range(bits.shape[1]):
+            bits[chain, word] = 0
+        counts[0, chain] = counts[1, chain] = counts[2, chain] = 0.0
+    length = (bits.shape[1] - 1) * WORD_BITS
+    for i in range(first, last):
+        chain, at = divmod(place[i], length)
+        bits[chain, at // WORD_BITS] |= np.uint64(1) << np.uint64(at % WORD_BITS)
+        counts[0, chain] += 1.0
+    for chain in range(len(bits)):
+        means[chain] = counts[0, chain] / shape[1]
+    between = _moments(means)[1] / (len(means) - 1)
+    return _size_of_bits((bits, counts), shape, between, rho)
 
 
 @inner_njit(error_model="numpy", fastmath={"reassoc"})
@@ -494,27 +715,39 @@ QUANTITIES_PER_TASK = 256
 
 
 def mixing_of(
-    draws: np.ndarray, threads: int | None, quantiles: np.ndarray | None = None, *, few: bool | None = None
+    draws: np.ndarray,
+    threads: int | None,
+    quantiles: np.ndarray | None = None,
+    *,
+    few: bool | None = None,
+    sizes_only: bool = False,
 ) -> np.ndarray:
     """R-hat, bulk ESS, tail ESS and MCSE of the mean of every quantity, multi-threaded.
 
     Shapes: draws (chain, draw, quantity); returns (4, quantity). With `quantiles`, probabilities (q,), also mean, standard
-    deviation and these quantiles: (6 + q, quantity). `few`: whether to do without compiled code; None: by their number.
+    deviation and these quantiles: (6 + q, quantity). With `sizes_only`, bulk and tail ESS alone: (2, quantity). `few`: whether
+    to do without compiled code; None: by their number.
     """
     n_chains, n_draws, n_quantities = draws.shape
     scores = normal_scores_of_ranks(n_chains, n_draws, draws.dtype)
     if n_draws < MIN_DRAWS or (draws.size <= FEW_DRAWS if few is None else few):
         mixing = measure_few(draws, scores)
+        if sizes_only:
+            return mixing[1:3]
         return mixing if quantiles is None else np.concatenate([mixing, _moments_of(draws, quantiles)])
 
     def part(first: int) -> np.ndarray:
         last = min(first + QUANTITIES_PER_TASK, n_quantities)
-        return measure_mixing(draws, scores, first, last, quantiles=quantiles)
+        return measure_mixing(draws, scores, first, last, quantiles=quantiles, sizes_only=sizes_only)
 
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         parts = list(pool.map(part, range(0, n_quantities, QUANTITIES_PER_TASK)))
-    rows = 4 if quantiles is None else 6 + len(quantiles)
-    return np.concatenate([np.empty((rows, 0)), *parts], axis=1)
+    return np.concatenate([np.empty((_rows(quantiles, sizes_only), 0)), *parts], axis=1)
+
+
+def _rows(quantiles: np.ndarray | None, sizes_only: bool) -> int:
+    """Return the number of rows of a result of `measure_mixing`."""
+    return 2 if sizes_only else 4 if quantiles is None else 6 + len(quantiles)
 
 
 def _moments_of(draws: np.ndarray, quantiles: np.ndarray) -> np.ndarray:

@@ -189,7 +189,7 @@ def sweeps_for_each_draw(
     group (group,); returns int64 (group,), 1 where nothing moves. `kept`: kept draws of all planned chains; `few` as in
     `mixing_of`.
     """
-    _, bulk, tail, _ = mixing_of(drawn, threads, few=few)
+    bulk, tail = mixing_of(drawn, threads, few=few, sizes_only=True)
     least = np.fmin.reduceat(np.fmin(bulk, tail), first)
     per_draw = np.where(np.isnan(least), 1.0, least / (drawn.shape[0] * drawn.shape[1]))
     share = min(wanted, 0.8 * kept) / kept

@@ -28,8 +28,9 @@ from numba.extending import intrinsic
 
 from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.vector_math import exp, log, log_add
+from ...kernels.gamma_variables import WordsAhead, draw_gammas
 from ...kernels.log_concave import log_concave_sampler
-from ...kernels.random_streams import log_standard_gamma, standard_exponential, standard_gamma
+from ...kernels.random_streams import log_standard_gamma
 from .race import (
     MAX_ORDERED,
     SAFE_LOG_RANGE,
@@ -263,18 +264,19 @@ def update_worth(
     rng: np.ndarray, item: int, posterior: WorthPosterior, log_worth: np.ndarray, track: RaceTrack
 ) -> None:
     """Run one Gibbs sweep of one item; log_worth (candidate of the item,) is overwritten."""
+    first, n = posterior.candidate_start[item], len(log_worth)
     shape, wins = posterior.shape, posterior.wins
-    first = posterior.candidate_start[item]
     draw_log_rates(rng, item, posterior, log_worth, track)
-    log_rate, gamma = track.log_rate, track.worth
-    for k in range(len(log_worth)):
-        # w_k | exposures ~ Gamma(a_k + wins_k, b_k + exposure_k), as by `log_standard_gamma`, with the logs of all at once
-        power = float(shape[first + k] + wins[first + k])
-        gamma[k] = standard_gamma(rng, power if power > 1.0 else power + 1.0)
-        if not power > 1.0:
-            log_rate[k] += standard_exponential(rng) / power
-    for k in range(len(log_worth)):
-        log_worth[k] = log(gamma[k]) - log_rate[k]
+    log_rate = track.log_rate
+    power, gamma, log_boost = track.power[:n], track.worth[:n], track.exposure[:n]
+    for k in range(n):
+        # w_k | exposures ~ Gamma(a_k + wins_k, b_k + exposure_k)
+        power[k] = float(shape[first + k] + wins[first + k])
+    draw_gammas(
+        rng, power, gamma, log_boost, WordsAhead(track.uniform, track.bound, track.accepted, track.state)
+    )
+    for k in range(n):
+        log_worth[k] = log(gamma[k]) - (log_rate[k] + log_boost[k])
     if posterior.settled[item]:
         draw_leader_factor(rng, item, posterior, log_worth, track)
     _draw_total(rng, first, posterior, log_worth, track)
@@ -283,14 +285,14 @@ def update_worth(
 @inner_njit(error_model="numpy", forceinline=True)
 def _draw_total(rng, first, posterior, log_worth, track):
     """Redraw the common factor of all worths of an item, on which the likelihood does not depend."""
-    shape, rate = posterior.shape, posterior.rate
+    shape, rate = posterior.shape, posterior.rate[first : first + len(log_worth)]
     largest = largest_of(log_worth)
     total_shape, mean_total, worth = 0.0, 0.0, track.worth
     for k in range(len(log_worth)):
         worth[k] = exp(log_worth[k] - largest)
     for k in range(len(log_worth)):
         total_shape += shape[first + k]
-        mean_total += rate[first + k] * worth[k]
+        mean_total += rate[k] * worth[k]
     # c ~ Gamma(sum_k a_k, sum_k b_k v_k)
     shift = log_standard_gamma(rng, total_shape) - math.log(mean_total) - largest
     for k in range(len(log_worth)):

@@ -24,6 +24,7 @@ import numpy as np
 
 from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.vector_math import exp, log, log_add
+from ...kernels.gamma_variables import words_ahead
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import log_standard_gamma, standard_exponential, standard_gamma, uniform
 
@@ -176,6 +177,11 @@ class RaceTrack(NamedTuple):
     visits: np.ndarray  # (subset of one block)
     offset: np.ndarray  # (wait of the item), for `draw_leader_factor`
     count: np.ndarray  # (wait of the item), for `draw_leader_factor`
+    power: np.ndarray  # (candidate of the item), for `draw_gammas`
+    uniform: np.ndarray  # fields of `WordsAhead`
+    bound: np.ndarray
+    accepted: np.ndarray
+    state: np.ndarray
 
 
 @cached_njit()
@@ -193,7 +199,7 @@ def race_track(posterior: WorthPosterior, first: int, last: int) -> RaceTrack:
                 largest = max(largest, size)
                 item_waits += size * posterior.multiplicity[a] if size > 1 else 1
         waits = max(waits, item_waits)
-    subsets = 1 << min(largest, MAX_ORDERED)
+    subsets, ahead = 1 << min(largest, MAX_ORDERED), words_ahead(widest)
     return RaceTrack(
         np.empty(widest),
         np.empty(widest),
@@ -206,6 +212,11 @@ def race_track(posterior: WorthPosterior, first: int, last: int) -> RaceTrack:
         np.empty(subsets, np.int64),
         np.empty(waits),
         np.empty(waits),
+        np.empty(widest),
+        ahead.uniform,
+        ahead.bound,
+        ahead.accepted,
+        ahead.state,
     )
 
 
@@ -221,9 +232,9 @@ def draw_log_rates(
 ) -> None:
     """Draw the races of one item, log_worth (candidate,); write log(prior rate + exposure) to ``track.log_rate``."""
     n = len(log_worth)
-    rate, log_rate = posterior.rate, track.log_rate
-    worth, exposure = track.worth, track.exposure
     first = posterior.candidate_start[item]
+    rate, log_rate = posterior.rate[first : first + n], track.log_rate
+    worth, exposure = track.worth, track.exposure
     largest = largest_of(log_worth)
     smallest = smallest_racing(log_worth, posterior.wins, first, -1)
     if abs(largest) < SAFE_LOG_RANGE and largest - smallest < SAFE_LOG_RANGE:
@@ -235,13 +246,13 @@ def draw_log_rates(
         unit = math.exp(largest)
         for k in range(n):
             # the rate of a candidate without prior rate and exposure is zero
-            log_rate[k] = log(max(rate[first + k] * unit + exposure[k], LEAST_RATE)) - largest
+            log_rate[k] = log(max(rate[k] * unit + exposure[k], LEAST_RATE)) - largest
     else:
         for k in range(n):
             exposure[k] = -np.inf
         _race_in_logs(rng, item, posterior, log_worth, track)
         for k in range(n):
-            log_rate[k] = log_add(math.log(rate[first + k]), exposure[k])
+            log_rate[k] = log_add(math.log(rate[k]), exposure[k])
 
 
 @inner_njit(error_model="numpy", fastmath={"reassoc", "nnan", "nsz"})
@@ -253,20 +264,20 @@ def largest_of(log_worth: np.ndarray) -> float:
     return largest
 
 
-@inner_njit(error_model="numpy", forceinline=True)
+@inner_njit(error_model="numpy", fastmath={"reassoc", "nnan", "nsz"})
 def smallest_racing(log_worth: np.ndarray, wins: np.ndarray, first: int, apart: int) -> float:
     """Return the smallest log worth that a sum over racing candidates can consist of.
 
     Candidates never ranked race to the end of every race: of these the largest decides. Shapes: log_worth
     (candidate of the item,); wins (candidate,). `first` is the item's first; `apart` is left out, -1 for none.
     """
-    ranked, unranked = np.inf, -np.inf
+    ranked, unranked, own = np.inf, -np.inf, wins[first : first + len(log_worth)]
     for k in range(len(log_worth)):
-        if k != apart:
-            if wins[first + k] > 0.0:
-                ranked = min(ranked, log_worth[k])
-            else:
-                unranked = max(unranked, log_worth[k])
+        counts, wins_here = k != apart, own[k] > 0.0
+        low = log_worth[k] if counts and wins_here else np.inf
+        high = log_worth[k] if counts and not wins_here else -np.inf
+        ranked = low if low < ranked else ranked
+        unranked = high if high > unranked else unranked
     if unranked > -np.inf:
         ranked = min(ranked, unranked)
     return ranked
@@ -275,8 +286,9 @@ def smallest_racing(log_worth: np.ndarray, wins: np.ndarray, first: int, apart: 
 @inner_njit(error_model="numpy", forceinline=True)
 def _race(rng, item, posterior, track):
     """Add the exposures under the relative worths ``track.worth``."""
-    block_start, member_start = posterior.block_start, posterior.member_start
-    member, multiplicity = posterior.member, posterior.multiplicity
+    block_start, multiplicity = posterior.block_start, posterior.multiplicity
+    # unsigned, as compiled code asks of every signed index whether it counts from the end
+    member_start, member = posterior.member_start.view(np.uint64), posterior.member.view(np.uint64)
     worth, exposure, rest = track.worth, track.exposure, track.rest
     for a in range(posterior.annotation_start[item], posterior.annotation_start[item + 1]):
         first, last = block_start[a], block_start[a + 1] - 1

@@ -8,12 +8,14 @@ import scipy
 from arviz_stats.base import array_stats
 from packaging.version import Version
 from raterzoo.inference.kernels.convergence import (
+    DIGIT_BITS,
+    LEADING_DIGITS,
     TAIL,
     ascending_order,
-    ascending_order_of_singles,
     measure_few,
     measure_mixing,
     normal_scores_of_ranks,
+    sort_draws,
 )
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
@@ -37,6 +39,8 @@ def measured(draws):
     scores = normal_scores_of_ranks(*draws.shape[:2], draws.dtype)
     result = measure_mixing(np.ascontiguousarray(draws), scores, 0, draws.shape[2])
     np.testing.assert_allclose(measure_few(draws, scores), result, rtol=1e-9, atol=1e-15)
+    sizes = measure_mixing(np.ascontiguousarray(draws), scores, 0, draws.shape[2], sizes_only=True)
+    np.testing.assert_array_equal(sizes, result[1:3])
     return result
 
 
@@ -107,7 +111,7 @@ def test_plausibilities_near_one_in_single_precision():
     np.testing.assert_allclose(measured(single)[:3], of_arviz(single)[:3], rtol=SINGLE)
 
 
-@pytest.mark.parametrize("n_draws", [1, 3, 4, 5, 6, 9])
+@pytest.mark.parametrize("n_draws", [1, 3, 4, 5, 6, 9, 107, 112, 113, 115, 128])
 def test_few_draws(n_draws):
     assert_equals_arviz(autoregressive(f"{n_draws} draws", 3, n_draws))
 
@@ -144,14 +148,43 @@ def test_any_part_is_that_part_of_the_whole():
     np.testing.assert_array_equal(np.concatenate(parts, axis=1), measured(draws))
 
 
-def test_order_is_that_of_a_stable_sort():
-    rng = np.random.default_rng(seed_of("order"))
+def sorted_draws(x):
+    work = (
+        *(np.empty(len(x), np.uint64) for _ in range(2)),
+        np.empty((LEADING_DIGITS, 1 << DIGIT_BITS), np.int32),
+    )
+    ascending, order = np.empty(len(x)), np.empty(len(x), np.int32)
+    sort_draws(x, ascending, order, work)
+    np.testing.assert_array_equal(ascending, x[order])
+    return order
+
+
+def numbers_of(kind):
+    rng = np.random.default_rng(seed_of(f"order of {kind}"))
     x = np.round(rng.standard_normal(3000) * 10.0 ** rng.integers(-300, 300, 3000), 3)
-    x[:4] = [np.inf, -np.inf, -0.0, 0.0]
-    np.testing.assert_array_equal(ascending_order(x), np.argsort(x, kind="stable"))
+    if kind == "any":
+        x[:4] = [np.inf, -np.inf, -0.0, 0.0]
+    if kind == "smooth":
+        x = rng.standard_normal(3000)
+    if kind == "near one":
+        x = 1 - np.exp(-15 * rng.random(3000) ** 2)
+    if kind == "one far away":  # nearly all share their leading digits
+        x = 1 + 1e-14 * rng.integers(0, 40, 3000)
+        x[7] = -1e300
+    if kind == "equal":
+        x = np.full(3000, 0.3)
+    return x
+
+
+@pytest.mark.parametrize("kind", ["any", "smooth", "near one", "one far away", "equal"])
+def test_order_is_that_of_a_stable_sort(kind):
+    x = numbers_of(kind)
     with np.errstate(over="ignore"):
         single = x.astype(np.float32).astype(float)
-    np.testing.assert_array_equal(ascending_order_of_singles(single), np.argsort(single, kind="stable"))
+    for own in (x, single, x[:1]):
+        expected = np.argsort(own, kind="stable")
+        np.testing.assert_array_equal(ascending_order(own), expected)
+        np.testing.assert_array_equal(sorted_draws(own), expected)
 
 
 def without_halves(draws):

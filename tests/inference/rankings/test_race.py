@@ -248,7 +248,9 @@ def test_work_space_has_room_for_the_longest_annotation():
     sizes = {name: len(array) for name, array in track._asdict().items()}
     waits = sizes.pop("offset")
     assert sizes.pop("count") == waits >= 2 + 1 + 2 * 2
-    candidates = dict.fromkeys(("worth", "exposure", "log_rate", "member_worth", "member_time"), 5)
+    ahead = {"uniform": 32, "bound": 32, "accepted": 2, "state": 3}  # of 5 words for each candidate, by 16
+    assert {name: sizes.pop(name) for name in ahead} == ahead
+    candidates = dict.fromkeys(("worth", "exposure", "log_rate", "member_worth", "member_time", "power"), 5)
     assert sizes == candidates | {"rest": 3} | dict.fromkeys(("recursion", "racing", "visits"), 4)
 
 
