@@ -504,7 +504,7 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         certainty = truth_sections(tree, data, study.seed, study.group, checked)
     else:
         claims = best_guess_scores(tree, study.seed)
-        certainty = certainty_section(tree, data, study.seed, claims)
+        certainty = certainty_section(tree, data, study.seed, claims, study)
     if isinstance(data, Labels):
         fit = fit_sections(checked, data, study.seed, study.group)
     else:
@@ -528,7 +528,7 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         convergence_section(tree),
         *fit,
         *certainty,
-        strips_section(tree, data, study.points),
+        strips_section(tree, data, study.points, study.certainty),
         *feature_sections(tree, study.seed),
     ]
     sections += [*sensitivity_sections(study, found, claims), *risk_parts(study), *item_questions(study)]

@@ -108,7 +108,7 @@ def _own_tables(
     size = constants["other_size"].to_numpy() * bool(np.isfinite(a) and not tempered)
     of_item = size[constants["annotation_item"].to_numpy()[own.place]]  # members by annotation
     plausibility = tree["posterior"].to_dataset()["plausibility"].transpose(*SAMPLE, "candidate")
-    draws = plausibility.sizes["chain"], plausibility.sizes["draw"]
+    draws, depth = (plausibility.sizes["chain"], plausibility.sizes["draw"]), int(entries.rank.max()) + 1
     for at in rng.permutation(draws[0] * draws[1])[:replicates]:
         if learnt is not None:
             of_raters = learnt.transpose(*SAMPLE, "rater")[np.unravel_index(at, draws)].to_numpy()
@@ -121,8 +121,18 @@ def _own_tables(
         log_worth[block < 0] = -np.inf
         if of_item.any():
             log_worth = _divided(log_worth, is_other, (own.item, of_item, a), rng)
-        arrival = -log_worth - rng.gumbel(size=log_worth.shape)
-        yield np.argsort(arrival, axis=1)[entries.annotation, entries.rank]
+        # the first to arrive is ranked first: the log of an exponential variable of rate worth
+        arrival = np.log(rng.standard_exponential(log_worth.shape)) - log_worth
+        yield _first(arrival, depth)[entries.annotation, entries.rank]
+
+
+def _first(arrival: np.ndarray, depth: int) -> np.ndarray:
+    """Return the places of the first `depth` arrivals (annotation, place) in their order (annotation, rank)."""
+    if depth < arrival.shape[1]:
+        chosen = np.argpartition(arrival, depth - 1, axis=1)[:, :depth]
+        own = np.take_along_axis(arrival, chosen, axis=1)
+        return np.take_along_axis(chosen, np.argsort(own, axis=1), axis=1)
+    return np.argsort(arrival, axis=1)
 
 
 def _divided(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ... import evaluation, models
 from ...evaluation import plots
 from ..page import Section, table_rows
-from ..study import RankingsOrLabels, annotations_by_item, best_guess
+from ..study import RankingsOrLabels, Study, annotations_by_item, best_guess
 from ..wording import share_interval, share_with_interval, with_interval
 from .metrics import metric_rows, scored
 
@@ -56,14 +56,21 @@ def certainty_in_words(
 
 
 def certainty_section(
-    tree: xr.DataTree, data: RankingsOrLabels, seed: int = 1, claims: xr.Dataset | None = None
+    tree: xr.DataTree,
+    data: RankingsOrLabels,
+    seed: int = 1,
+    claims: xr.Dataset | None = None,
+    study: Study | None = None,
 ) -> list[Section]:
     """Return the section on the certainty of the top labels.
 
-    `seed` is for the members of OTHER and the weights of the items; `claims` are the `best_guess_scores`, if they are known.
+    `seed` is for the members of OTHER and the weights of the items; `claims` are the `best_guess_scores` and `study` has the
+    most plausible labels, if they are known.
     """
-    tops = {f"top {j}": evaluation.annotation_certainty(tree, top=j, random_seed=1) for j in (1, 2, 3)}
-    labels = evaluation.plausible_labels(tree, top=1, random_seed=1)
+    given: dict[str, Any] = {"random_seed": 1}
+    tops = {"top 1": evaluation.annotation_certainty(tree, **given) if study is None else study.certainty}
+    tops |= {f"top {j}": evaluation.annotation_certainty(tree, top=j, **given) for j in (2, 3)}
+    labels = evaluation.plausible_labels(tree, **given) if study is None else study.labels
     first = tops["top 1"].to_numpy()
     columns = {
         "item": data.items.astype(str),
@@ -79,8 +86,9 @@ def certainty_section(
     )
     figure = Figure(figsize=(6, 3.6), layout="constrained")
     plots.sorted_certainty(tops, ax=figure.add_subplot())
-    given = {"key": "certainty", "facts": facts, "most": ITEMS_SHOWN}
-    return [Section("Certainty", text, [figure], rows, "certainty", **given)]
+    return [
+        Section("Certainty", text, [figure], rows, "certainty", "certainty", facts=facts, most=ITEMS_SHOWN)
+    ]
 
 
 def agreement_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int) -> Section | None:
@@ -122,9 +130,15 @@ def _correlation_interval(r: float, n: int) -> tuple[float, float]:
     return math.tanh(middle - half), math.tanh(middle + half)
 
 
-def strips_section(tree: xr.DataTree, data: RankingsOrLabels, point: Mapping[str, xr.DataArray]) -> Section:
-    """Return strip plots of the least certain items, with point estimates by name."""
-    certainty = evaluation.annotation_certainty(tree, random_seed=1)
+def strips_section(
+    tree: xr.DataTree,
+    data: RankingsOrLabels,
+    point: Mapping[str, xr.DataArray],
+    certainty: xr.DataArray | None = None,
+) -> Section:
+    """Return strip plots of the least certain items, with point estimates by name; `certainty` (item,) if it is known."""
+    if certainty is None:
+        certainty = evaluation.annotation_certainty(tree, random_seed=1)
     items = certainty["item"].to_numpy()[np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]]
     nobody = " OTHER is what nobody ranked." if isinstance(data, models.PartialRankings) else ""
     figure = plots.plausibility_strips(tree, items.tolist(), point=point, backend="matplotlib")

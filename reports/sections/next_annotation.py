@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ... import evaluation
 from ...inference.design import next_to_ask
 from ..page import Section
 from ..study import Study, annotations_by_item
@@ -63,8 +62,7 @@ def item_questions(study: Study) -> list[Section]:
     found = next_to_ask(tree, raters="anyone", random_seed=study.seed)
     ids = found["item"].to_numpy()
     items = [str(item) for item in ids]
-    certainty = evaluation.annotation_certainty(tree, random_seed=study.seed)
-    labels = evaluation.plausible_labels(tree, random_seed=study.seed)
+    certainty, labels = study.certainty, study.labels
     counts = annotations_by_item(data)
     number = {str(item): int(n) for item, n in zip(data.items, counts, strict=True)}
     place = {str(item): i for i, item in enumerate(labels["item"].to_numpy())}
