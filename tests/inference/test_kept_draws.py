@@ -180,3 +180,16 @@ def test_wrong_twin_blocks_that_are_not_those_of_evaluation_are_noticed(monkeypa
         warnings.simplefilter("ignore", inference.ConvergenceWarning)
         tree = inference.sample(BUILDERS["plackett_luce"](), keep="summary", **QUIET)
     assert (evaluation.annotation_certainty(tree, 3) != whole).any()
+
+
+@pytest.mark.parametrize(("keep", "draws"), [("thinned", 3), ("summary", 10), ("all", 10)])
+def test_statistics_are_of_the_draws_that_are_kept(keep, draws):
+    diverging = np.zeros((2, 10), bool)
+    diverging[0, 3] = True
+    dims = ("chain", "draw")
+    stats = xr.Dataset({"diverging": (dims, diverging), "lp": (dims, np.arange(20.0).reshape(2, 10))})
+    found = kept_draws._thinned_stats(stats, kept_draws.Kept(keep, 1 if keep == "all" else 3))
+    assert found.sizes["draw"] == draws
+    if keep == "thinned":
+        assert found["lp"].values.tolist() == [[2, 5, 8], [12, 15, 18]]
+        assert found["diverging"].values.tolist() == [[False, True, False], [False] * 3]

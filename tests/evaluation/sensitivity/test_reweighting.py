@@ -302,3 +302,12 @@ def test_variables_that_are_kept_and_densities_that_are_shared_are_those_of_the_
         xr.testing.assert_identical(found["posterior"]["plausibility"], whole["posterior"]["plausibility"])
         xr.testing.assert_identical(found["sample_stats"].to_dataset(), whole["sample_stats"].to_dataset())
         assert found.attrs == whole.attrs
+
+
+def test_sums_of_items_do_not_depend_on_the_order_of_their_cells():
+    values = np.array([[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]])  # (sample, cell)
+    for owner, expected in (([0, 1, 2], values.T), ([2, 1, 0], values.T[::-1])):
+        np.testing.assert_array_equal(item_densities._sums(values, np.array(owner), 3), expected)
+    np.testing.assert_array_equal(
+        item_densities._sums(values, np.array([1, 0, 1]), 3), [[2, 16], [5, 40], [0, 0]]
+    )

@@ -8,8 +8,10 @@ import pytest
 import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.labels.correlated_votes import read_correlated_votes
+from raterzoo.inference.labels.kernels.effective_votes import effective_truth
 from raterzoo.inference.methods import route_of
 from raterzoo.inference.runs.model_graph import NotConjugate
+from raterzoo.models.distributions.marginal_labels_kernels import Answers
 from scipy.stats import beta as beta_law
 from scipy.stats import kstest
 
@@ -109,3 +111,18 @@ def test_the_verdict_does_not_depend_on_the_order_in_a_store(tree):
         for own in (posterior, other)
     }
     assert len(verdicts) == 1
+
+
+def test_a_single_answer_counts_in_full():
+    """The law of the kernel written out, for items of no, one, two and four answers."""
+    rng = np.random.default_rng(2)
+    prevalence, table = rng.dirichlet([2.0, 1.0, 1.0], 5), rng.uniform(0.1, 0.9, (5, 6, 3))
+    correlation, number = rng.uniform(0.2, 0.9, 5), np.array([0, 1, 2, 4])
+    start = np.concatenate([[0], np.cumsum(number)])
+    answers = Answers(start, rng.integers(0, 6, start[-1]), np.full(4, -1))
+    found = np.empty((5, 4, 3))
+    effective_truth(answers, prevalence, table, correlation, found)
+    for i, n in enumerate(number):
+        joint = prevalence * table[:, answers.code[start[i] : start[i + 1]]].prod(axis=1)
+        expected = joint ** (1 / (1 + max(n - 1, 0) * correlation))[:, None]
+        np.testing.assert_allclose(found[:, i], expected / expected.sum(axis=1, keepdims=True), rtol=1e-12)

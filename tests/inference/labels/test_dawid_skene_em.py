@@ -315,3 +315,12 @@ def test_votes():
     assert vote["label"].values.tolist() == ["a", "b", ""]
     assert vote["tied"].values.tolist() == [True, False, False]
     np.testing.assert_array_equal(vote["plausibility"], [[0.5, 0.5], [0, 1], [np.nan, np.nan]])
+
+
+def test_a_row_without_answers_and_prior_has_no_probabilities():
+    prevalence, table, zeros = np.empty(2), np.empty((4, 2)), np.zeros((4, 2))
+    counts = np.array([[3.0, 0.0], [1.0, 0.0], [0.0, 2.0], [0.0, 2.0]])  # (rater * label, category)
+    log_prior = label_ascent.m_step((np.zeros(2), zeros), np.array([3.0, 1.0]), counts, prevalence, table)
+    np.testing.assert_array_equal(prevalence, [0.75, 0.25])
+    np.testing.assert_array_equal(table, [[0.75, 0.0], [0.25, 0.0], [0.0, 0.5], [0.0, 0.5]])
+    assert log_prior == 0
