@@ -15,7 +15,7 @@ from ..calls import EvaluationError, check_whole
 from ..truth.groups import group_by_code
 from ..truth.item_summaries import is_of_category, mean_plausibility, stored_alternatives, stored_certainty
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of, truth_of
-from ..truth.top_labels import NO_LABEL, OtherAs, TopLabels, treatment_of_other
+from ..truth.top_labels import NO_LABEL, Named, OtherAs, TopLabels, treatment_of_other
 
 POINT_ESTIMATE = (
     "the posterior has one draw, a point estimate, of which every certainty is 1: it says nothing of the uncertainty; draw the "
@@ -257,16 +257,18 @@ def plausible_labels(
     return xr.Dataset(variables, {"item": view.items})
 
 
-def largest_counts(labels: TopLabels, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
-    """Count the draws of the most frequent top set of each item of a block (item,)."""
-    return _largest_count(_set_keys(labels.draw(block, top, rng)))
+def largest_counts(
+    labels: TopLabels, block: Block, top: int, rng: np.random.Generator, named: Named | None = None
+) -> np.ndarray:
+    """Count the draws of the most frequent top set of each item of a block (item,); `named` as in `TopLabels.draw`."""
+    return _largest_count(_set_keys(labels.draw(block, top, rng, named)))
 
 
 def alternatives(
-    labels: TopLabels, block: Block, top: int, rng: np.random.Generator
+    labels: TopLabels, block: Block, top: int, rng: np.random.Generator, named: Named | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the distinct top sets of each item of a block, as `_alternatives`."""
-    view, codes = labels.view, labels.draw(block, top, rng)
+    """Return the distinct top sets of each item of a block, as `_alternatives`; `named` as in `TopLabels.draw`."""
+    view, codes = labels.view, labels.draw(block, top, rng, named)
     cells = np.split(view.code[block.cells], view.start[block.items][1:] - block.cells.start)
     return [_alternatives(codes[:, i], own, labels.n_codes) for i, own in enumerate(cells)]
 

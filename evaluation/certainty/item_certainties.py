@@ -59,8 +59,8 @@ class ItemCertainties:
         """Count the draws (chain, draw, ...) of a block of items, with the random numbers that evaluation has for it."""
         cells = slice(*self.view.start[[items.start, items.stop]].tolist())
         block = Block(items, cells, draws.reshape(self.n_samples, -1))
-        if not self.labels.from_rows:
-            _ = block.draws  # transposed here, not by each of the threads
+        # found here once, not by each of the threads
+        named = None if self.labels.from_rows else self.labels.largest_named(block, max(TOPS))
         unidentified = TopLabels(self.view, self.labels.other, identify=False)
 
         def fresh() -> np.random.Generator:
@@ -68,11 +68,14 @@ class ItemCertainties:
             return np.random.default_rng(np.random.SeedSequence(self.view.seed, spawn_key=(number,)))
 
         def count(top: int) -> None:
-            self.certainty[top - 1, items] = largest_counts(self.labels, block, top, fresh()) / self.n_samples
+            self.certainty[top - 1, items] = (
+                largest_counts(self.labels, block, top, fresh(), named) / self.n_samples
+            )
 
         def name() -> None:
             last = len(self.view.categories)
-            for i, (sets, counted) in enumerate(alternatives(unidentified, block, 1, fresh()), items.start):
+            found = alternatives(unidentified, block, 1, fresh(), named)
+            for i, (sets, counted) in enumerate(found, items.start):
                 own = sets[:MOST_ALTERNATIVES, 0]
                 self.probability[i, : len(own)] = counted[:MOST_ALTERNATIVES] / self.n_samples
                 self.code[i, : len(own)] = self.place[np.where(own < 0, last + 1, np.minimum(own, last))]

@@ -18,6 +18,9 @@ from .plausibility import OTHER, REMEDY, Block, Plausibility
 
 OtherAs = Literal["split", "exclude", "label"]
 NO_LABEL = -1
+Named = tuple[
+    np.ndarray, np.ndarray
+]  # largest plausibilities of named categories, and their codes (top, item, sample)
 MOST_RANKED = 40  # labels whose ranks are counted, pair by pair, rather than inserted one by one
 IN_CACHE = 50_000  # values of one position processed at a time, to stay in the CPU cache
 
@@ -75,17 +78,22 @@ class TopLabels:
         count = self.view.named_count()
         return not (self.view.is_of_category or self.view.has_other.any() or (count != count[0]).any())
 
-    def draw(self, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
+    def draw(
+        self, block: Block, top: int, rng: np.random.Generator, named: Named | None = None
+    ) -> np.ndarray:
         """Return the top labels of every draw, or the true category if plausibilities are its probabilities.
 
         Shapes: result (top, item, sample), codes with the best first, -1 where fewer than `top` are positive.
-        `rng` draws the members of a split OTHER, and the true category.
+        `rng` draws the members of a split OTHER, and the true category. `named` are the `largest_named` of as many or more.
         """
         if self.view.is_of_category:
             return self._true_category(block, top, rng)
         if self.from_rows:
             return self._of_rows(block, top)
-        best, codes = self._named(block, top)
+        if named is None:
+            best, codes = self.largest_named(block, top)
+        else:
+            best, codes = named[0][:top], named[1][:top].copy()
         with_other = np.flatnonzero(self.view.has_other[block.items])
         if len(with_other) and self.other != "exclude":
             last = self.view.start[1:][block.items][with_other] - 1 - block.cells.start
@@ -170,7 +178,7 @@ class TopLabels:
             return names.ravel().astype(self.dtype).take(place)
         return np.take_along_axis(names, place[None].astype(np.intp), axis=0)[0]
 
-    def _named(self, block: Block, top: int) -> tuple[np.ndarray, np.ndarray]:
+    def largest_named(self, block: Block, top: int) -> Named:
         """Return the largest plausibilities of named categories, and their codes: (top, item, sample)."""
         view, start = self.view, self.view.start[block.items]
         shape = (top, len(start), block.draws.shape[1])
