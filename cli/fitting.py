@@ -170,6 +170,11 @@ def _read(
         print_note(
             f"{predictions}: missing predictions: {lacking:,}; raterzoo evaluate scores classifiers with one for every item"
         )
+    if settings.features is not None:
+        print_note(
+            "--features with --predictions: the errors of classifiers that have seen these features, or others like them, follow "
+            "them, and pass for the truth: such classifiers look nearly perfect. Leave --features out unless they have not"
+        )
     return joint, {}
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import arviz_stats  # noqa: F401 (first, see demo.py)
@@ -159,7 +160,8 @@ def joint_of[Data: (Labels, PartialRankings)](
         return Joint(None, why_not=str(error))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the same as of the labels alone
-        model = build(seen, settings, settings.reliabilities[0])
+        # errors of classifiers that have seen the features follow them, and would pass for the truth
+        model = build(seen, replace(settings, features=None), settings.reliabilities[0])
         with step("Posterior of raters and classifiers"):
             tree = next(iter(draw(lambda _: model, settings, log_likelihood=False, keep=keep).values()))
     return Joint(tree, model)

@@ -16,6 +16,7 @@ from ..evaluation import threshold_certainty
 from ..evaluation.certainty.thresholds import threshold_and_certainty
 from ..evaluation.checks.checks import needs_replicates
 from ..evaluation.truth.matching import match_items, with_complement
+from ..evaluation.truth.prior_of_items import EFFECT
 from ..evaluation.uncertainty.questions import OPEN, is_of_raters, is_of_truth
 from ..models import Comparisons, Labels, PartialRankings, Scores, catalog
 from ..models._catalog import annotation_kinds
@@ -551,7 +552,8 @@ def _against_truth(study: Study, found: Mapping[str, xr.Dataset]) -> list[Sectio
         checked = _predicted(tree, model, study.settings) or tree
     diagnosis = inference.diagnose(tree).attrs
     unconverged = "" if diagnosis["converged"] else str(diagnosis["verdict"])
-    return [against_truth_section(found, seen, checked, study.seed, unconverged)]
+    left_out = EFFECT in study.tree["posterior"] and EFFECT not in tree["posterior"]
+    return [against_truth_section(found, seen, checked, study.seed, unconverged, without_features=left_out)]
 
 
 def _summary_of(data: Any) -> str:

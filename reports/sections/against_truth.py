@@ -27,6 +27,8 @@ def against_truth_section(
     checked: xr.DataTree,
     seed: int,
     unconverged: str = "",
+    *,
+    without_features: bool = False,
 ) -> Section:
     """Return both estimates of every metric side by side.
 
@@ -40,6 +42,8 @@ def against_truth_section(
         Random seed of the checks.
     unconverged : str
         Verdict on the draws of that posterior, "" if they have converged.
+    without_features : bool
+        Whether that posterior does without the features of the items, which the other has seen.
     """
     truth, rows, shown = _truth_of(checked), [], []
     pairs = zip(metric_rows(found), metric_rows(joint), strict=True)
@@ -65,6 +69,11 @@ def against_truth_section(
     )
     if unconverged:
         text += f" Do not rely on it, the sampler of the second posterior has not converged. {unconverged}"
+    if without_features:
+        text += (
+            " This second posterior does without the features of the items: the errors of a classifier that has seen them follow "
+            "them, and would pass for the truth."
+        )
     if truth == "consensus":
         text += " How reliable a classifier is shows in many lists only; by a few, each list mostly agrees with itself."
     headline = next(iter(joint))

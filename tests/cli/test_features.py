@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from raterzoo import models
+from raterzoo.cli import fitting
 from raterzoo.cli.features import features_named, features_of
 from raterzoo.cli.fitting import build
 from raterzoo.cli.options import settings_of
@@ -18,6 +20,8 @@ from raterzoo.reports.page import Section
 from raterzoo.reports.sections.features import _of_labels, feature_sections, worth_in_words
 from raterzoo.reports.sections.labels import _prevalence_section
 from typer.testing import CliRunner
+
+from tests.support.command_line import run
 
 ITEMS = np.array(["7", "8", "9"])
 FRAME = pd.DataFrame({"length": [1.5, 2.0, 4.0, 8.0], "case": [7, 8, 9, 10], "links": [0, 1, 0, 1]})
@@ -295,3 +299,37 @@ def test_report_says_what_features_are_worth(tmp_path):
     assert found["rows"][0]["5 %"] > 0
     page = (tmp_path / "report" / "report.html").read_text()
     assert "What the features tell" in page and "The features of an item are worth" in page
+
+
+@pytest.mark.slow
+def test_a_classifier_that_has_seen_the_features_is_judged_without_them(tmp_path):
+    """A classifier by one of the features, which tells little of the truth: given the features its errors pass for the truth."""
+    made = models.simulators.labels(items=150, raters=6, answers=3, categories=2, features=3, random_seed=3)
+    columns = pd.DataFrame(made.features)
+    label = (columns["feature 1"] > 0).astype(int)
+    right = (label.to_numpy() == made.truth["true_category"]).mean()
+    pd.DataFrame(made.data.to_table()).to_csv(tmp_path / "answers.csv", index=False)
+    columns.to_csv(tmp_path / "features.csv", index=False)
+    guesses = pd.DataFrame({"item": columns["item"], "classifier": "c", "label": label})
+    guesses.to_csv(tmp_path / "guesses.csv", index=False)
+    asked = ("--kind", "labels", "--model", "dawid_skene", "--features", tmp_path / "features.csv")
+    sampler = ("--draws", 200, "--chains", 2, "--seed", 1, "--out", tmp_path / "out")
+    result = run("report", tmp_path / "answers.csv", tmp_path / "guesses.csv", *asked, *sampler)
+    assert result.exit_code == 0, result.output
+    section = json.loads((tmp_path / "out" / "report.json").read_text())["metrics"]["truth"]
+    (row,) = [row for row in section["rows"] if row["metric"] == "accuracy"]
+    assert row["lower"] - 0.05 < right < row["upper"] + 0.05 < 1
+    assert "This second posterior does without the features" in section["text"]
+
+
+def test_a_fit_of_classifiers_and_features_says_what_may_pass_for_the_truth(tmp_path, capsys):
+    answers = {"item": [*"aabb"], "rater": [*"xyxy"], "label": [*"rssr"]}
+    guesses = {"item": [*"ab"], "classifier": [*"cc"], "label": [*"rs"]}
+    paths = [tmp_path / "answers.csv", tmp_path / "guesses.csv"]
+    for path, table in zip(paths, (answers, guesses), strict=True):
+        pd.DataFrame(table).to_csv(path, index=False)
+    for features, told in ((tmp_path / "features.csv", True), (None, False)):
+        settings = settings_of("labels", "dawid_skene", {"features": features}, **SAMPLER)
+        joint, _ = fitting._read(tuple(paths), [], settings)
+        assert joint.raters.tolist() == ["x", "y", "c"]
+        assert ("such classifiers look nearly perfect" in " ".join(capsys.readouterr().err.split())) == told
