@@ -8,6 +8,7 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ import xarray as xr
 from raterzoo import inference
 from raterzoo.inference.labels import em_of_files, label_files
 from raterzoo.inference.labels import em_search as search
+from raterzoo.inference.labels.kernels.em import answer_patterns, coded_answers
 from raterzoo.models import DataError, Labels, LabelShards
 
 from tests.support.executors import InThisProcess, Stopped, Stops
@@ -356,3 +358,13 @@ def test_workers_of_dask_by_the_same_call(files, tmp_path):
             drawn["posterior"].to_dataset().load(), tree["posterior"].to_dataset().load()
         )
     assert len([*(tmp_path / "out" / "plausibility").iterdir()]) == 4
+
+
+def test_optima_differ_by_their_plausibilities():
+    patterns = answer_patterns(coded_answers(*np.array([[0, 1], [0, 0], [0, 1]]), np.full(2, -1), 2))
+    even, table = np.array([0.5, 0.5]), np.array([[0.9, 0.3], [0.1, 0.7]])  # (rater * label, category)
+    shard = SimpleNamespace(open=lambda: patterns)
+    assert label_files.largest_difference(shard, (even, table), (even, table)) == 0
+    # p(first category) is .9 / 1.2 and .1 / .8 given each answer; by the matrix with both columns alike it is .5
+    found = label_files.largest_difference(shard, (even, table), (even, np.full((2, 2), 0.5)))
+    assert found == pytest.approx(0.5 - 0.1 / 0.8)

@@ -67,3 +67,8 @@ def test_small_numbers_keep_eight_bits_of_their_own(dtype):
     draws = np.random.default_rng(1).normal(0, 1, (2, 50, 1)).astype(dtype)
     draws[0, :2, 0] = 2.0**-20 * (1 + 2.0**-9 + 2.0**-12), 2.0**-20 * (1 + 2.0**-9 - 2.0**-12)
     assert rounded_draws(draws)[0, :2, 0].tolist() == [2.0**-20 * (1 + 2.0**-8), 2.0**-20]
+
+
+def test_whole_numbers_and_no_draws_stay_as_they_are():
+    for draws in (np.arange(8).reshape(2, 4), np.zeros((2, 0, 3)), np.array([[True, False]])):
+        assert rounded_draws(draws) is draws
