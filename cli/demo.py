@@ -12,7 +12,7 @@ from .. import evaluation, inference, models
 from ..evaluation.uncertainty.questions import OPEN
 from ..reports import Section, write_report
 from ..reports.posterior_files import kept_posterior
-from ..reports.sections.certainty import certainty_section, strips_section
+from ..reports.sections.certainty import BestGuesses, certainty_section, strips_section
 from ..reports.sections.fit import citation_section, convergence_section, versions_of
 from ..reports.sections.lookup import truth_items
 from ..reports.study import point_estimates
@@ -57,13 +57,14 @@ def demonstrate(out: Path, seed: int, keep: str | None = None) -> None:
     )
     kept = kept_posterior(tree, keep)
     kept.write(tree, out / kept.name)
-    certainty = certainty_section(tree, cases)
+    best = BestGuesses(tree)
+    certainty = certainty_section(best, cases)
     sections = [
         Section("The paper's figures", text, rows=rows, file="published_accuracies", key="paper"),
         Section("Data", cases.report(), key="data"),
         convergence_section(tree),
         *certainty,
-        strips_section(tree, cases, point_estimates(cases)),
+        strips_section(best, cases, point_estimates(cases)),
         Section("Posterior", kept.in_words(kept.name)),
         citation_section("plackett_luce"),
     ]

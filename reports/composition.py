@@ -25,7 +25,7 @@ from .items import Items
 from .page import Row, Section, page_text, write_report
 from .posterior_files import kept_posterior
 from .sections.against_truth import against_truth_section, truth_in_words, without_section
-from .sections.certainty import agreement_section, best_guess_scores, certainty_section, strips_section
+from .sections.certainty import BestGuesses, agreement_section, certainty_section, strips_section
 from .sections.comparisons import (
     PREFERS,
     comparison_section,
@@ -500,12 +500,11 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
     checked = tree
     if needs_replicates(tree):
         checked = _predicted(tree, model, study.settings) or tree
-    claims = None
+    best = BestGuesses(tree, study.seed)
     if isinstance(data, Labels) and "prevalence" in tree["posterior"]:
         certainty = truth_sections(tree, data, study.seed, study.group, checked)
     else:
-        claims = best_guess_scores(tree, study.seed)
-        certainty = certainty_section(tree, data, study.seed, claims, study)
+        certainty = certainty_section(best, data)
     if isinstance(data, Labels):
         fit = fit_sections(checked, data, study.seed, study.group)
     else:
@@ -529,10 +528,10 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         convergence_section(tree),
         *fit,
         *certainty,
-        strips_section(tree, data, study.points, study.certainty),
+        strips_section(best, data, study.points),
         *feature_sections(tree, study.seed),
     ]
-    sections += [*sensitivity_sections(study, found, claims), *risk_parts(study), *item_questions(study)]
+    sections += [*sensitivity_sections(study, found, best), *risk_parts(study), *item_questions(study, best)]
     summary = f"{len(data.items):,} items, {len(data.raters):,} raters, {len(data):,} annotations."
     items = truth_items(tree, data, _rows_of(certainty, "certainty"), study.predicted)
     return _report(study.settings, summary, sections, tree, items)

@@ -53,16 +53,6 @@ class Study:
         """Point estimates of the truth, by name."""
         return point_estimates(self.data)
 
-    @cached_property
-    def certainty(self) -> xr.DataArray:
-        """Certainty of the most plausible label of every item."""
-        return evaluation.annotation_certainty(self.tree, random_seed=1)
-
-    @cached_property
-    def labels(self) -> xr.Dataset:
-        """The most plausible labels of every item."""
-        return evaluation.plausible_labels(self.tree, random_seed=1)
-
     @property
     def seed(self) -> int:
         """Random seed."""

@@ -121,9 +121,8 @@ def law_of_other(constant: xr.Dataset, items: np.ndarray) -> tuple[np.ndarray | 
     return size, float(constant["other_concentration"]) if "other_concentration" in constant else None
 
 
-BLOCK_SIZE = (
-    1_250_000  # plausibilities in one block: few enough to stay in the cache, many for few numpy calls
-)
+# plausibilities in one block: few enough to stay in the cache, many for few numpy calls
+BLOCK_SIZE = 1_250_000
 SLAB = 64  # samples transposed at once
 
 

@@ -18,9 +18,8 @@ from .plausibility import OTHER, REMEDY, Block, Plausibility
 
 OtherAs = Literal["split", "exclude", "label"]
 NO_LABEL = -1
-Named = tuple[
-    np.ndarray, np.ndarray
-]  # largest plausibilities of named categories, and their codes (top, item, sample)
+# largest plausibilities of named categories, and their codes (top, item, sample)
+Named = tuple[np.ndarray, np.ndarray]
 MOST_RANKED = 40  # labels whose ranks are counted, pair by pair, rather than inserted one by one
 IN_CACHE = 50_000  # values of one position processed at a time, to stay in the CPU cache
 

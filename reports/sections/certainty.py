@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import xarray as xr
@@ -11,7 +13,7 @@ from matplotlib.figure import Figure
 from ... import evaluation, models
 from ...evaluation import plots
 from ..page import Section, table_rows
-from ..study import RankingsOrLabels, Study, annotations_by_item, best_guess
+from ..study import RankingsOrLabels, annotations_by_item, best_guess
 from ..wording import share_interval, share_with_interval, with_interval
 from .metrics import metric_rows, scored
 
@@ -28,19 +30,34 @@ def best_guess_scores(tree: xr.DataTree, seed: int) -> xr.Dataset:
     return scored(tree, guess, ["accuracy"], seed)["accuracy"]
 
 
-def certainty_in_words(
-    tree: xr.DataTree,
-    certainty: np.ndarray,
-    seed: int,
-    *,
-    what: Literal["label", "side"] = "label",
-    claims: xr.Dataset | None = None,
-) -> tuple[str, dict[str, object]]:
-    """Return a sentence on the certainty (item,) of each `what`, and its numbers.
+@dataclass(frozen=True)
+class BestGuesses:
+    """The most plausible label of every item and how sure it is, each found when it is first asked for."""
 
-    `seed` is for the weights of the items; `claims` are the `best_guess_scores`, if they are known.
-    """
-    (best,) = metric_rows({"certainty": best_guess_scores(tree, seed) if claims is None else claims})
+    tree: xr.DataTree
+    seed: int = 1  # for the members of OTHER and the weights of the items
+
+    @cached_property
+    def certainty(self) -> xr.DataArray:
+        """Certainty of the most plausible label (item,)."""
+        return evaluation.annotation_certainty(self.tree, random_seed=1)
+
+    @cached_property
+    def labels(self) -> xr.Dataset:
+        """The most plausible labels, as `evaluation.plausible_labels`."""
+        return evaluation.plausible_labels(self.tree, random_seed=1)
+
+    @cached_property
+    def scores(self) -> xr.Dataset:
+        """Expected accuracy of the most plausible labels, as `best_guess_scores`."""
+        return best_guess_scores(self.tree, self.seed)
+
+
+def certainty_in_words(
+    scores: xr.Dataset, certainty: np.ndarray, *, what: Literal["label", "side"] = "label"
+) -> tuple[str, dict[str, object]]:
+    """Return a sentence on the certainty (item,) of each `what`, and its numbers; `scores` are the `best_guess_scores`."""
+    (best,) = metric_rows({"certainty": scores})
     below, total = int((certainty < NEARLY).sum()), len(certainty)
     lower, upper = share_interval(below, total)
     right = with_interval(best["mean"], best["lower"], best["upper"])
@@ -55,31 +72,19 @@ def certainty_in_words(
     return text, {**facts, **share}
 
 
-def certainty_section(
-    tree: xr.DataTree,
-    data: RankingsOrLabels,
-    seed: int = 1,
-    claims: xr.Dataset | None = None,
-    study: Study | None = None,
-) -> list[Section]:
-    """Return the section on the certainty of the top labels.
-
-    `seed` is for the members of OTHER and the weights of the items; `claims` are the `best_guess_scores` and `study` has the
-    most plausible labels, if they are known.
-    """
-    given: dict[str, Any] = {"random_seed": 1}
-    tops = {"top 1": evaluation.annotation_certainty(tree, **given) if study is None else study.certainty}
-    tops |= {f"top {j}": evaluation.annotation_certainty(tree, top=j, **given) for j in (2, 3)}
-    labels = evaluation.plausible_labels(tree, **given) if study is None else study.labels
-    first = tops["top 1"].to_numpy()
+def certainty_section(best: BestGuesses, data: RankingsOrLabels) -> list[Section]:
+    """Return the section on the certainty of the top labels."""
+    tops = {"top 1": best.certainty}
+    tops |= {f"top {j}": evaluation.annotation_certainty(best.tree, top=j, random_seed=1) for j in (2, 3)}
+    first = best.certainty.to_numpy()
     columns = {
         "item": data.items.astype(str),
         "annotations": annotations_by_item(data),
-        "most plausible": labels["label"].to_numpy()[:, 0, 0].astype(str),
+        "most plausible": best.labels["label"].to_numpy()[:, 0, 0].astype(str),
         **{f"certainty {name}": values for name, values in tops.items()},
     }
     rows = table_rows(columns, np.argsort(first, kind="stable"))
-    words, facts = certainty_in_words(tree, first, seed, claims=claims)
+    words, facts = certainty_in_words(best.scores, first)
     text = (
         "Annotation certainty is the posterior probability of the most probable set of best labels. "
         f"{words} The least certain items come first."
@@ -130,18 +135,12 @@ def _correlation_interval(r: float, n: int) -> tuple[float, float]:
     return math.tanh(middle - half), math.tanh(middle + half)
 
 
-def strips_section(
-    tree: xr.DataTree,
-    data: RankingsOrLabels,
-    point: Mapping[str, xr.DataArray],
-    certainty: xr.DataArray | None = None,
-) -> Section:
-    """Return strip plots of the least certain items, with point estimates by name; `certainty` (item,) if it is known."""
-    if certainty is None:
-        certainty = evaluation.annotation_certainty(tree, random_seed=1)
+def strips_section(best: BestGuesses, data: RankingsOrLabels, point: Mapping[str, xr.DataArray]) -> Section:
+    """Return strip plots of the least certain items, with point estimates by name."""
+    certainty = best.certainty
     items = certainty["item"].to_numpy()[np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]]
     nobody = " OTHER is what nobody ranked." if isinstance(data, models.PartialRankings) else ""
-    figure = plots.plausibility_strips(tree, items.tolist(), point=point, backend="matplotlib")
+    figure = plots.plausibility_strips(best.tree, items.tolist(), point=point, backend="matplotlib")
     text = (
         "The least certain items: median, 50 % and 90 % intervals of the plausibilities, with "
         f"{' and '.join(point)} as point estimates.{nobody}"

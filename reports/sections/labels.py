@@ -17,7 +17,7 @@ from ...evaluation.truth.prior_of_items import effect_on_categories, shares_of_c
 from ...models import Labels, catalog
 from ..page import Section, interval_columns, table_rows
 from ..wording import PEOPLE, first_names, interval
-from .certainty import certainty_in_words
+from .certainty import best_guess_scores, certainty_in_words
 from .scores import GROUPS, SAMPLE, scale_rows
 from .vote_correlation import groups_in_words, independence_in_words
 
@@ -167,7 +167,7 @@ def truth_sections(
         **_means(tree["posterior"].to_dataset(), OF_ITEMS, "item"),
     }
     rows = table_rows(columns, np.argsort(certainty, kind="stable"))
-    words, facts = certainty_in_words(tree, certainty, seed)
+    words, facts = certainty_in_words(best_guess_scores(tree, seed), certainty)
     against = gold_against_raters(data)
     gold = gold_in_words(against)
     together, found = independence_in_words(tree, data, seed)

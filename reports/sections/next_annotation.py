@@ -11,6 +11,7 @@ from ...inference.design import next_to_ask
 from ..page import Section
 from ..study import Study, annotations_by_item
 from ..wording import first_names
+from .certainty import BestGuesses
 
 NAMED = 5
 ITEMS_SHOWN = 10
@@ -54,7 +55,7 @@ NEIGHBOURS = 10  # largest difference in rank of a pair; the order of others is 
 MOST_ITEMS = 60  # up to which all pairs are considered
 
 
-def item_questions(study: Study) -> list[Section]:
+def item_questions(study: Study, best: BestGuesses) -> list[Section]:
     """Return the section of items by expected information of one more annotation; none for labels without confusion matrices."""
     tree, data = study.tree, study.data
     if study.is_of_category and "confusion" not in tree["posterior"]:
@@ -62,7 +63,7 @@ def item_questions(study: Study) -> list[Section]:
     found = next_to_ask(tree, raters="anyone", random_seed=study.seed)
     ids = found["item"].to_numpy()
     items = [str(item) for item in ids]
-    certainty, labels = study.certainty, study.labels
+    certainty, labels = best.certainty, best.labels
     counts = annotations_by_item(data)
     number = {str(item): int(n) for item, n in zip(data.items, counts, strict=True)}
     place = {str(item): i for i, item in enumerate(labels["item"].to_numpy())}

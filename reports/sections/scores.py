@@ -14,7 +14,7 @@ from ...evaluation.certainty.scale_ends import HALF, ScaleEnds, scale_ends
 from ...models.data.scores import MANY_LEVELS, Scores
 from ..page import Section, interval_columns, table_rows
 from ..wording import first_names, percent, with_interval
-from .certainty import certainty_in_words
+from .certainty import best_guess_scores, certainty_in_words
 from .metrics import default_metrics
 
 ITEMS_SHOWN = 10
@@ -28,7 +28,7 @@ def cut_sections(
     rows = {name: _rows(own) for name, own in found.items()}
     first, *others = found
     sure = found[first]["annotation_certainty"].to_numpy()
-    words, facts = certainty_in_words(cut, sure, seed, what="side")
+    words, facts = certainty_in_words(best_guess_scores(cut, seed), sure, what="side")
     text = (
         f"Above {first}, or at most {first}? Two quantities, not to be confused. Annotation certainty is the posterior "
         "probability of the more probable side: it goes to one with more scores. Threshold probability is the probability that "

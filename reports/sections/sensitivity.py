@@ -28,7 +28,7 @@ from ..metric_names import metric_named
 from ..page import Section, table_rows
 from ..study import Study
 from ..wording import first_names, interval, percent, share_interval, share_with_interval, with_interval
-from .certainty import NORMAL_90, best_guess_scores
+from .certainty import NORMAL_90, BestGuesses, best_guess_scores
 from .metrics import metric_rows, order_of, scored
 
 CERTAINTY = "certainty"
@@ -202,12 +202,10 @@ STEP = 1.5  # factor to the neighbouring reliabilities
 MOST_REWEIGHTED = 1000
 
 
-def sensitivity_sections(
-    study: Study, found: dict[str, xr.Dataset], claims: xr.Dataset | None
-) -> list[Section]:
+def sensitivity_sections(study: Study, found: dict[str, xr.Dataset], best: BestGuesses) -> list[Section]:
     """Return the sections on sensitivity to reliability and prior.
 
-    `found` has the metrics of the posterior that is reported in full, `claims` its `best_guess_scores`, if they are known.
+    `found` has the metrics of the posterior that is reported in full, and `best` its best guesses.
     """
     text = "Sensitivity of the conclusions to the reliability of the raters and to the prior."
     if study.is_of_category:
@@ -224,7 +222,7 @@ def sensitivity_sections(
     words, facts = effective_in_words(study)
     sections = [Section("Sensitivity", f"{text}{words}", key="sensitivity", facts=facts)]
     densities = ItemDensities.of(study.tree) if _can_be_reweighted(study) else None
-    steps = _steps(study, found, claims, densities)
+    steps = _steps(study, found, best, densities)
     if len(steps) > 1:
         name = study.metrics[0] if study.metrics else "certainty"
         sections.append(reliability_section(steps, name, [_sweep(steps, name)]))
@@ -259,14 +257,13 @@ def effective_in_words(study: Study) -> tuple[str, dict[str, Any]]:
 
 
 def _steps(
-    study: Study, found: dict[str, xr.Dataset], claims: xr.Dataset | None, densities: ItemDensities | None
+    study: Study, found: dict[str, xr.Dataset], best: BestGuesses, densities: ItemDensities | None
 ) -> dict[float, Step]:
     """Return certainty and scores by reliability: those fitted and, with `densities` of a single one, two reweighted ones."""
     first = study.settings.reliabilities[0]
     steps = {}
     for r, tree in study.trees.items():
-        own = claims if r == first else None
-        certainty = best_guess_scores(tree, study.seed) if own is None else own
+        certainty = best.scores if r == first else best_guess_scores(tree, study.seed)
         steps[r] = Step(certainty, _headline(study, tree, found, r == first))
     if densities is not None:
         thinned = _thinned(study.tree)
