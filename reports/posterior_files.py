@@ -89,7 +89,7 @@ class KeptPosterior:
         if not self.kept:
             tree = summary_of(tree) if self.made is None else without_draws_of_items(tree)
         elif self.step > 1:
-            tree = _thinned(tree, self.step)
+            tree = thinned(tree, self.step)
         write_posterior(tree, path, rounded=tree.nbytes > EXACT)
 
 
@@ -127,7 +127,7 @@ def _is_thinned(node: xr.DataTree, values: xr.Variable | xr.Dataset) -> bool:
     return "draw" in values.dims and node.name not in (REPLICATES, SHARED)
 
 
-def _thinned(tree: xr.DataTree, step: int) -> xr.DataTree:
+def thinned(tree: xr.DataTree, step: int) -> xr.DataTree:
     """Return every so many draws of each chain; the attribute ``thinned`` is the step."""
     nodes = {}
     for node in tree.subtree:

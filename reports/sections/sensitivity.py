@@ -1,6 +1,7 @@
 """Report sections on the sensitivity to the reliability of the raters and to the prior."""
 
 import gc
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,12 +21,12 @@ from ...evaluation.sensitivity.reweighting import (
     ReweightingWarning,
     reweighted,
 )
-from ...evaluation.truth.plausibility import Plausibility
 from ...models import PartialRankings
 from ...models._prior_predictions import STRENGTH
 from ...models.data.effective_votes import PUBLIC_MEAN, effective_power
 from ..metric_names import metric_named
 from ..page import Section, table_rows
+from ..posterior_files import thinned
 from ..study import Study
 from ..wording import first_names, interval, percent, share_interval, share_with_interval, with_interval
 from .certainty import NORMAL_90, BestGuesses, best_guess_scores
@@ -266,18 +267,12 @@ def _steps(
         certainty = best.scores if r == first else best_guess_scores(tree, study.seed)
         steps[r] = Step(certainty, _headline(study, tree, found, r == first))
     if densities is not None:
-        thinned = _thinned(study.tree)
-        own = densities if thinned is study.tree else ItemDensities.of(thinned)
+        step = math.ceil(densities.view.n_samples / MOST_REWEIGHTED)
+        if step > 1:
+            densities = ItemDensities.of(thinned(study.tree, step))
         for r in (round(first / STEP, 3), round(first * STEP, 3)):
-            steps[r] = _reweighted(study, thinned, r, own)
+            steps[r] = _reweighted(study, r, densities)
     return steps
-
-
-def _thinned(tree: xr.DataTree) -> xr.DataTree:
-    """Return every so manyth draw of a tree, so that at most `MOST_REWEIGHTED` are left of all chains."""
-    sizes = tree["posterior"].sizes
-    step = -(-sizes["chain"] * sizes["draw"] // MOST_REWEIGHTED)
-    return tree if step == 1 else tree.isel(draw=slice(None, None, step))
 
 
 def _can_be_reweighted(study: Study) -> bool:
@@ -300,15 +295,17 @@ def _sweep(steps: dict[float, Step], name: str) -> Figure:
     return figure
 
 
-def _reweighted(study: Study, tree: xr.DataTree, reliability: float, densities: ItemDensities) -> Step:
+def _reweighted(study: Study, reliability: float, densities: ItemDensities) -> Step:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReweightingWarning)  # the section names the items
-        tree = reweighted(tree, reliability, study.seed, densities=densities, kept=("plausibility",))
+        tree = reweighted(
+            densities.tree, reliability, study.seed, densities=densities, kept=("plausibility",)
+        )
     k = tree["sample_stats"].to_dataset()["pareto_k"]
     bad = [str(item) for item in k["item"].to_numpy()[k.to_numpy() > MAX_PARETO_K]]
     scores = _headline(study, tree, {}, same=False)
-    draws = Plausibility.of(tree).n_samples
-    step = Step(best_guess_scores(tree, study.seed), scores, reweighted=draws, unreliable=bad)
+    certainty, draws = best_guess_scores(tree, study.seed), densities.view.n_samples
+    step = Step(certainty, scores, reweighted=draws, unreliable=bad)
     del tree
     gc.collect()  # a tree refers to itself: its draws would stay in memory beside those of the next
     return step
