@@ -23,7 +23,7 @@ from .storage.store import draws_per_block
 
 SAID_BYTES, SAID_SECONDS = 2e9, 300.0  # above these the estimate is said
 SMALL = 10_000_000  # numbers in all draws, or in the pilot run, of a run that nothing is estimated of
-TRIAL_SECONDS, MOST_TRIAL_DRAWS = 0.1, 256  # of a trial: one of them, or one draw if that takes longer
+TRIAL_SECONDS, MOST_TRIAL_DRAWS = 0.025, 256  # of a trial: one of them, or one draw if that takes longer
 TRIAL_THINNING = 5
 DIAGNOSED_AT_ONCE = 10 * 8  # bytes of temporary arrays for each draw of a quantity
 TRIAL_SIZE = 2**18  # draws of all quantities whose diagnosis is timed

@@ -174,6 +174,7 @@ def category_at(weight: np.ndarray, left: float) -> int:
 # --- Binomial and multinomial draws, for any number of trials ---
 
 DIRECT_TRIALS = 12  # largest number of trials that are drawn one by one
+FEW = 10.0  # largest mean number of the rarer outcome that is counted up from none
 
 
 @inner_njit(error_model="numpy")
@@ -181,11 +182,14 @@ def draw_binomial(rng: np.ndarray, trials: int, p: float) -> int:
     """Draw a Binomial(trials, p) variable, for trials from 0 and p from 0 to 1.
 
     The a-th smallest of n uniforms is Beta(a, n + 1 - a); whichever side of p it falls on, only the uniforms on the
-    other side remain undecided: the trials halve at each step (Devroye 1986, Non-uniform random variate generation,
-    section X.4.3).
+    other side remain undecided: the trials halve at each step, until the rarer outcome is rare enough to be counted
+    (Devroye 1986, Non-uniform random variate generation, sections X.4.3 and X.4.1).
     """
     below = 0
     while trials > DIRECT_TRIALS and 0.0 < p < 1.0:
+        if trials * min(p, 1.0 - p) < FEW:
+            rare = _few_successes(rng, trials, min(p, 1.0 - p))
+            return below + (rare if p < 0.5 else trials - rare)
         a = 1 + trials // 2
         # middle ~ Beta(a, n + 1 - a), the a-th smallest of n uniforms
         low = standard_gamma(rng, float(a))
@@ -207,6 +211,18 @@ def draw_binomial(rng: np.ndarray, trials: int, p: float) -> int:
             if uniform(rng) < p:
                 below += 1
     return below
+
+
+@inner_njit(error_model="numpy")
+def _few_successes(rng, trials, p):
+    """Draw a Binomial(trials, p) variable of small mean by inversion: P(k) / P(k - 1) = (n - k + 1) / k p / (1 - p)."""
+    odds, term = p / (1.0 - p), math.exp(trials * math.log1p(-p))
+    left, k = uniform(rng), 0
+    while left >= term and k < trials:
+        left -= term
+        k += 1
+        term *= odds * (trials - k + 1) / k
+    return k
 
 
 @inner_njit(error_model="numpy")

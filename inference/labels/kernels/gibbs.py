@@ -86,7 +86,7 @@ def draw_competence(
             table[row, j] = competence + spam if j == label else spam
 
 
-EXCHANGES = 8  # moves of a rater in one sweep
+EXCHANGES = 8  # moves of a rater in one sweep at most; two a label, if that is less
 # smaller ones are left as they are: their difference to one is rounded
 LEAST_SPAM, LEAST_COMPETENCE = 1e-290, 1e-10
 
@@ -106,6 +106,8 @@ def _spam_density(s, parameters):
     if not (s > LEAST_SPAM and theta > LEAST_COMPETENCE):
         return -np.inf
     value = powers[0] * math.log(theta) + powers[1] * math.log(others + s) + powers[2] * math.log(s)
+    if len(right) == 2:  # theta + s_k = 1 - s_l
+        return value + right[1 - label] * math.log(1.0 - s)
     for k in range(len(right)):
         if k != label and right[k] > 0:
             value += right[k] * math.log(theta + spam[k])
@@ -137,7 +139,7 @@ def exchange_spam(
                 wrong[label] += counts[row, j]
         answers += right[label] + wrong[label]
     start = int(n * uniform(rng))
-    for step in range(EXCHANGES):
+    for step in range(min(EXCHANGES, 2 * n)):
         label = (start + step) % n
         others = 0.0
         for k in range(n):
@@ -711,12 +713,14 @@ def _chain_of(kind: int) -> Callable:
         parameters = (np.empty(n), table)
         distinct = n == 2 and are_distinct(answers, n)
         pointwise = (np.empty(draws.log_p.shape[1]), np.empty((len(category), n)))
+        passing = (np.empty(0), pointwise[1])  # of sweeps that are not stored
         sweeps = schedule.tune
         for d in range(len(draws.prevalence)):
             sweeps += schedule.thin
             # collapsed sweeps; then prevalence, confusion | T, for the stored draw
             collapsed = sweeps if kind == FREE_ROWS and schedule.collapsed else 0
-            for sweep in range(max(sweeps, collapsed + 1)):
+            last = max(sweeps, collapsed + 1) - 1
+            for sweep in range(last + 1):
                 if kind == FREE_ROWS:
                     if sweep < collapsed:
                         if distinct:
@@ -734,7 +738,8 @@ def _chain_of(kind: int) -> Callable:
                     draw_competences(rng, prior, labels, table)
                 else:
                     draw_abilities(rng, prior, labels, table)
-                draw_true_categories(rng, answers, parameters, truth, pointwise)
+                own = pointwise if sweep == last else passing
+                draw_true_categories(rng, answers, parameters, truth, own)
             sweeps = 0
             _store(draws, d, parameters, pointwise)
 

@@ -53,7 +53,7 @@ def check_binomial(draws, n, p):
     assert chisquare(observed[keep], expected[keep]).pvalue > 1e-4
 
 
-@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (12, 0.5), (13, 0.9), (100, 0.02), (5000, 0.37)])
+@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (12, 0.5), (13, 0.9), (100, 0.02), (200, 0.97), (5000, 0.37)])
 def test_binomials_follow_their_law(n, p):
     rng = stream(np.random.SeedSequence(seed_of(f"binomial {n} {p}")))
     draws = binomials(rng, 50_000, n, p)
