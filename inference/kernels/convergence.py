@@ -47,7 +47,7 @@ from scipy.special import ndtri
 from ...models.distributions.compiling import cached_njit, inner_njit
 from ...models.distributions.vector_math import as_bits
 
-DIGIT_BITS, N_DIGITS = 10, 7  # of the radix sort
+DIGIT_BITS = 10  # of the radix sort
 LEADING_DIGITS, PLACE_BITS = 3, 34  # of a word that holds a number's leading digits and its place
 SHARED_EACH = (
     1 / 8
@@ -70,90 +70,72 @@ def normal_scores_of_ranks(n_chains: int, n_draws: int, dtype: np.dtype) -> np.n
 
 
 @inner_njit(error_model="numpy")
-def ascending_order(x):
-    """Stable radix argsort, int64 (S,), of x float64 (S,) without NaN; digits that all numbers share are skipped."""
-    sign = np.uint64(1) << np.uint64(63)
-    mask = np.uint64((1 << DIGIT_BITS) - 1)
-    size = len(x)
-    count = np.zeros((N_DIGITS, 1 << DIGIT_BITS), np.int64)
-    key, order = np.empty(size, np.uint64), np.empty(size, np.int64)
-    next_key, next_order = np.empty(size, np.uint64), np.empty(size, np.int64)
-    for i in range(size):
-        word = np.uint64(as_bits(x[i] + 0.0))  # + 0.0: the two zeros are one number
-        # bits whose unsigned order is that of the numbers
-        word = ~word if word & sign else word | sign
-        key[i], order[i] = word, i
-        for digit in range(N_DIGITS):
-            count[digit, (word >> np.uint64(digit * DIGIT_BITS)) & mask] += 1
-    for digit in range(N_DIGITS):
-        shift = np.uint64(digit * DIGIT_BITS)
-        if count[digit, (key[0] >> shift) & mask] == size:
-            continue
-        end = 0
-        for bucket in range(1 << DIGIT_BITS):
-            end, count[digit, bucket] = end + count[digit, bucket], end
-        for i in range(size):
-            bucket = (key[i] >> shift) & mask
-            to = count[digit, bucket]
-            count[digit, bucket] = to + 1
-            next_key[to], next_order[to] = key[i], order[i]
-        key, next_key = next_key, key
-        order, next_order = next_order, order
-    return order
-
-
-@inner_njit(error_model="numpy")
 def sort_draws(x, ascending, order, work):
     """Sort x (S,) without NaN stably, by a radix sort of the leading bits in which its numbers differ, and a repair.
 
-    Two digits of these bits suffice unless many numbers share them. Shapes: overwritten: ascending and its places in x,
-    order (S,); work: two arrays of words (S,), and counts (digit, value of a digit).
+    Two digits of these bits suffice unless many numbers share them; where the repair would be long, all bits are sorted by.
+    Shapes: overwritten: ascending and its places in x, order (S,); work: two arrays of words (S,), and counts (digit, value of
+    a digit).
+    """
+    key, sorted_bits = work[0], np.uint64(DIGIT_BITS * LEADING_DIGITS)
+    lowest, highest = ~np.uint64(0), np.uint64(0)
+    for i in range(len(x)):
+        key[i] = _sortable_word(x[i])
+        lowest = key[i] if key[i] < lowest else lowest
+        highest = key[i] if key[i] > highest else highest
+    shift = np.uint64(0)
+    while (highest - lowest) >> shift >> sorted_bits:
+        shift += np.uint64(1)
+    for i in range(len(x)):
+        key[i] = ((key[i] - lowest) >> shift) << np.uint64(PLACE_BITS) | np.uint64(i)
+    _sort_keys(order, work, SHARED_EACH)
+    for i in range(len(x)):
+        ascending[i] = x[order[i]]
+    if _repaired(ascending, order):
+        return
+    for i in range(len(x)):
+        order[i] = i
+    shift = np.uint64(0)
+    while shift < WORD_BITS:
+        for i in range(len(x)):
+            bits = (_sortable_word(x[order[i]]) - lowest) >> shift
+            key[i] = bits << np.uint64(PLACE_BITS) | np.uint64(order[i])
+        _sort_keys(order, work, 0.0)
+        shift += sorted_bits
+    for i in range(len(x)):
+        ascending[i] = x[order[i]]
+
+
+@inner_njit(error_model="numpy", inline="always")
+def _sortable_word(number):
+    """Return a word; the unsigned order of words is that of the numbers."""
+    bits = as_bits(number + 0.0)  # + 0.0: the two zeros are one number
+    # all bits of a negative number are turned over, the sign of others
+    return np.uint64(bits) ^ (np.uint64(bits >> 63) | np.uint64(1) << np.uint64(63))
+
+
+@inner_njit(error_model="numpy")
+def _sort_keys(order, work, most):
+    """Sort keys stably by their leading digits, and overwrite order (S,) with the places that they hold.
+
+    By the lowest of these digits only if leaving it out would leave too many pairs of keys unsorted: `most` for each key.
     """
     key, next_key, count = work
-    size, top = len(x), np.uint64(DIGIT_BITS * LEADING_DIGITS)
-    lowest, highest = _sortable_words(x, key)
-    shift = np.uint64(0)
-    while (highest - lowest) >> shift >> top:
-        shift += np.uint64(1)
-    for i in range(size):
-        key[i] = ((key[i] - lowest) >> shift) << np.uint64(PLACE_BITS) | np.uint64(i)
-    shared = 0.0  # number of pairs that would share all digits but the last, if the others are spread evenly over it
     for digit in range(LEADING_DIGITS - 1, 0, -1):
         _count_digits(key, digit, count)
+    shared = 0.0  # number of pairs that would share all digits but the last, if the others are spread evenly over it
     for bucket in range(1 << DIGIT_BITS):
         shared += float(count[LEADING_DIGITS - 1, bucket]) ** 2 / (1 << DIGIT_BITS + 1)
     first = 1
-    if shared > SHARED_EACH * size:
+    if shared > most * len(key):
         first = 0
         _count_digits(key, first, count)
     for digit in range(first, LEADING_DIGITS):
         _move_by_digit(key, digit, count, next_key)
         key, next_key = next_key, key
     places = (np.uint64(1) << np.uint64(PLACE_BITS)) - np.uint64(1)
-    for i in range(size):
+    for i in range(len(key)):
         order[i] = key[i] & places
-        ascending[i] = x[order[i]]
-    if not _repaired(ascending, order):
-        whole = ascending_order(x)
-        for i in range(size):
-            order[i] = whole[i]
-            ascending[i] = x[whole[i]]
-
-
-@inner_njit(error_model="numpy")
-def _sortable_words(x, word):
-    """Write words whose unsigned order is that of the numbers x (S,) to word (S,); return the lowest and the highest."""
-    sign = np.uint64(1) << np.uint64(63)
-    lowest, highest = ~np.uint64(0), np.uint64(0)
-    for i in range(len(x)):
-        bits = as_bits(x[i] + 0.0)  # + 0.0: the two zeros are one number
-        own = np.uint64(bits) ^ (
-            np.uint64(bits >> 63) | sign
-        )  # all bits of a negative number, the sign of others
-        word[i] = own
-        lowest = own if own < lowest else lowest
-        highest = own if own > highest else highest
-    return lowest, highest
 
 
 @inner_njit(error_model="numpy")
