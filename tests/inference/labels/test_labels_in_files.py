@@ -129,6 +129,15 @@ def test_plausibilities_in_files_are_those_of_the_estimate(files, tmp_path):
     assert {path.name for path in out.iterdir()} == {"call.json", "estimate.npz", "plausibility"}
 
 
+def test_a_folder_keeps_every_start_apart(files, tmp_path):
+    """After two iterations no two of the four starts have come to the same optimum."""
+    shards, run = LabelShards.from_parquet(files[0], **OPTIONS), partial(em, restarts=3, max_iterations=2)
+    held = run(shards)
+    assert held.sizes["optimum"] == 4
+    left = run(shards, out=tmp_path / "out")
+    xr.testing.assert_identical(left, held.drop_vars({"plausibility", "optimum_plausibility", "item"}))
+
+
 def states(folder):
     return {path.name for path in folder.glob("run-*.npz")}
 
