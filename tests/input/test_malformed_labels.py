@@ -45,6 +45,7 @@ LONG = [
     ({k: [] for k in GOOD}, {}, "columns but no rows"),
     (table(item=["a", "b"]), {}, "column 'item' has 2 rows and column"),
     ([1, 2], {}, "a list is not a table"),
+    ("part.parquet", {}, r"a str is not a table.*pandas.read_parquet\('part.parquet'\)"),
     (table(item=["x" * 50_000_000, "a", "b"]), {}, "is too long"),
 ]  # fmt: skip
 

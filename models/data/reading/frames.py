@@ -182,7 +182,8 @@ def _open_frame(table: Any) -> _Opened:
         allowed = "a pandas, polars or pyarrow table, or a mapping of column names to cells"
         remedy = "call .collect() first" if lazy else "convert it to a data frame"
         if isinstance(table, str | Path):
-            remedy = f"read the file first, for example by pandas.read_csv({short_repr(str(table))})"
+            reader = "read_parquet" if str(table).endswith(".parquet") else "read_csv"
+            remedy = f"read the file first, for example by pandas.{reader}({short_repr(str(table))})"
         raise DataError(problem, value=table, allowed=allowed, remedy=remedy) from None
     except nw.exceptions.DuplicateError:
         return _open_repeated(table)
@@ -201,6 +202,7 @@ def _open_repeated(table: Any) -> _Opened:
 
 def _frame_column(name: str, series: nw.Series[Any]) -> Column:
     """Column with the categories that a pandas categorical or a polars Enum declares."""
+    series = _without_pandas(series)
     if (
         series.implementation.is_pandas_like()
     ):  # whose dtype narwhals may fail to read: old pandas hashes categories
@@ -213,6 +215,13 @@ def _frame_column(name: str, series: nw.Series[Any]) -> Column:
             _refuse_long(name, series)
     values = series.to_list() if cells is None else cells
     return Column(name, values, None if declared is None else list(declared))
+
+
+def _without_pandas(series: nw.Series[Any]) -> nw.Series[Any]:
+    """Return the Arrow column that a pandas series holds (``dtype_backend="pyarrow"``), or the series of another type."""
+    if series.implementation.is_pandas() and hasattr(series.to_native().dtype, "pyarrow_dtype"):
+        return nw.from_native(series.to_native().array.__arrow_array__(), series_only=True)
+    return series
 
 
 def _refuse_long(name: str, series: nw.Series[Any]) -> None:

@@ -42,6 +42,11 @@ FRAMES = {
     "pyarrow chunks": pa.concat_tables([pa.table(CELLS)[:90], pa.table(CELLS)[90:]]),
     "pyarrow dictionary": pa.table(CELLS).set_column(1, "rater", pa.chunked_array([
         pa.array(CELLS["rater"][:90]).dictionary_encode(), pa.array(CELLS["rater"][90:]).dictionary_encode()])),
+    "pandas of arrow": PANDAS.convert_dtypes(dtype_backend="pyarrow"),
+    "pandas of arrow dictionaries": PANDAS.astype(
+        {"item": pd.ArrowDtype(pa.int16())}
+        | dict.fromkeys(TEXT, pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
+    ),
     "arrays": {**CELLS, "item": np.array(CELLS["item"])},
 }  # fmt: skip
 
