@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .. import __version__
 from ..models._catalog import catalog
 from .equivalence import equivalence
 from .options import (
@@ -130,6 +131,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    """Print the version, and end."""
+    if wanted:
+        print_text(f"raterzoo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def whole(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Read what stands before a command."""
+
 
 data_sets = typer.Typer(help="Public data sets.", no_args_is_help=True, rich_markup_mode=None)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from raterzoo import models
+from raterzoo import __version__, models
 from raterzoo.cli.commands import app
 from raterzoo.cli.data_sets import DIGIT_RATERS
 from raterzoo.cli.demo import compare_with_paper, z_in_words
@@ -41,6 +41,11 @@ def predictions(tmp_path):
 
 def run(*arguments):
     return RUNNER.invoke(app, [str(a) for a in arguments])
+
+
+def test_the_version_is_that_of_the_package():
+    result = run("--version")
+    assert (result.exit_code, result.output) == (0, f"raterzoo {__version__}\n")
 
 
 def test_check_says_what_is_in_the_table(annotations):
