@@ -2,8 +2,10 @@
 
 import re
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from os.path import isfile, samefile
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -16,6 +18,7 @@ from ..models.data.look_alikes import look_alikes
 from ..models.data.reading.columns import code_ids, is_blank
 from ..models.data.reading.files import TableFile
 from ..models.data.reading.frames import Column, named_columns
+from .exports import is_export
 
 # names of columns in the words of the trade; single letters may be the initials of raters
 NAMES_OF_ROLES = {word for words in TRADE.values() for word in words if len(word) > 1} | {"count", "gold"}
@@ -47,6 +50,20 @@ class Raters(NamedTuple):
     def in_words(self, numbers: Sequence[str]) -> str:
         """Numbers, each with the place where its name stands first."""
         return " / ".join(f"{short_repr(number)} ({self.first[number]})" for number in numbers[:5])
+
+
+def refuse_annotations_among(
+    tables: Iterable[Path | str | None], annotations: Path, source: str | None
+) -> None:
+    """Raise if one of the other files is that of the annotations, and no export of a tool, which may hold predictions as well."""
+    for table in tables:
+        if table is None or not (isfile(table) and isfile(annotations)):
+            continue
+        if samefile(table, annotations) and not is_export(annotations, source):
+            raise ValueError(
+                f"--anonymize: {table} is the table of the annotations itself, and in any other place the names of its raters "
+                "would be read as names of categories, classifiers, features or groups; name the other table"
+            )
 
 
 def may_show(typed: Sequence[str], layout: str) -> Callable[[str], bool]:

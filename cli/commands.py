@@ -1,6 +1,6 @@
 """Commands and their options; the work and all slow imports are in the other modules."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,19 +83,21 @@ def _settings(
 
 
 def _check_header(
-    path: Path, settings: "Settings", columns: list[str], predictions: Path | None = None
+    path: Path,
+    settings: "Settings",
+    columns: list[str],
+    predictions: Path | None = None,
+    others: Sequence[Path | None] = (),
 ) -> None:
-    """Raise before any slow import if columns of the tables are missing."""
+    """Raise before any slow import if columns of the tables are missing; `others` are tables of no such columns."""
+    from .anonymity import refuse_annotations_among
     from .exports import chosen_question
     from .tables import check_header, check_prediction_header
 
     attributes, anonymize = settings.rater_attributes, settings.anonymize
-    for table in (predictions, settings.prior_predictions, settings.features):
-        if anonymize and table is not None and _is_same_table(table, path, settings.source):
-            raise ValueError(
-                f"--anonymize: {table} is the table of the annotations itself, and in any other place the names of its raters "
-                "would be read as names of categories, classifiers or features; name the other table"
-            )
+    if anonymize:
+        own = (settings.prior_predictions, settings.features, settings.categories)
+        refuse_annotations_among((predictions, *own, *others), path, settings.source)
     if settings.features is not None:
         from .features import check_features
 
@@ -114,14 +116,6 @@ def _check_header(
         if table is not None:
             question = chosen_question(columns, settings.kind)
             check_prediction_header(table, settings.kind, question=question)
-
-
-def _is_same_table(table: Path, annotations: Path, source: str | None) -> bool:
-    """Whether a file is that of the annotations, and no export of a tool, which may hold predictions as well."""
-    from .exports import is_export
-
-    same = table.exists() and annotations.exists() and table.samefile(annotations)
-    return same and not is_export(annotations, source)
 
 
 app = typer.Typer(
@@ -236,7 +230,7 @@ def report(
     settings = _settings(
         annotations, column or [], data, sampler, categories, votes, groups_of, featured, cleaning, **own
     )
-    _check_header(annotations, settings, column or [], predictions)
+    _check_header(annotations, settings, column or [], predictions, [groups])
     from ..reports.settings import Sources
     from .reporting import make_report
 
@@ -562,7 +556,7 @@ def judge(
             f"--model {settings.model}: it has no confusion matrices, by which people, judges and classifiers are compared; say "
             "--model dawid_skene"
         )
-    _check_header(answers, settings, column or [], predictions)
+    _check_header(answers, settings, column or [], predictions, [sample])
     from .judging import Asked, judge_files
 
     judge_files(
@@ -626,8 +620,11 @@ def check(
     anonymize: Anonymize = False,
 ) -> None:
     """Check a table: print a summary, or its first error."""
+    from .anonymity import refuse_annotations_among
     from .tables import check_table, declared_categories
 
+    if anonymize:
+        refuse_annotations_among([categories], annotations, source)
     known = {"layout": layout, "bounds": bounds_of(bounds), "rater_attributes": rater_attribute or []}
     known |= {"missing": "drop" if drop_missing else "error", "anonymize": anonymize, "source": source}
     known |= {"categories": None if categories is None else declared_categories(categories)}

@@ -117,6 +117,7 @@ def equivalence(
     seed: Seed = 1,
 ) -> None:
     """Estimate how many raters each classifier is worth."""
+    from .anonymity import refuse_annotations_among
     from .exports import chosen_question
     from .options import settings_of
     from .tables import check_header, check_prediction_header
@@ -138,6 +139,8 @@ def equivalence(
         "labels", MODEL, {"categories": categories, "anonymize": anonymize, **vars(cleaning)},
         draws=draws, chains=chains, seed=seed, layout=layout, source=source, drop_missing=drop_missing,
     )  # fmt: skip
+    if anonymize:
+        refuse_annotations_among([predictions, categories], labels, source)
     check_header(labels, "labels", column or [], layout, source=source, anonymize=anonymize)
     check_prediction_header(predictions, "labels", question=chosen_question(column or [], "labels"))
     from ..reports.sections.equivalence import default_rules

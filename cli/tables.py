@@ -2,7 +2,7 @@
 
 import shlex
 from collections import ChainMap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from inspect import signature
@@ -166,7 +166,7 @@ def check_header(
     vote_covariates: Sequence[str] = (),
 ) -> None:
     """Raise, before any slow import, if columns of a table of annotations are missing or ambiguous."""
-    with _quoting(columns, layout, [*attributes, *vote_covariates], anonymize):
+    with _quoting(columns, layout, [*attributes, *vote_covariates, str(path)], anonymize):
         names, columns = source_names(path, kind, columns, layout=layout, source=source)
         header = _annotation_header(path, names, kind, columns, layout, attributes)
         _check_covariates(path, [*names, *header.others.values()], vote_covariates)
@@ -188,14 +188,17 @@ def model_without_raters(
 
 
 def _quoting(
-    columns: Sequence[str], layout: str, attributes: Sequence[str], anonymize: bool
+    columns: Sequence[str], layout: str, named: Sequence[str], anonymize: bool
 ) -> AbstractContextManager[None]:
-    """Context manager: while names of raters are read that are to be replaced, messages do not quote the table."""
+    """Context manager: while names of raters are read that are to be replaced, messages do not quote the table.
+
+    `named` are other texts of the command line, such as names of attributes and the path.
+    """
     if not anonymize:
         return nullcontext()
     pairs = map(_pair, columns)
     typed = [name for role, name in pairs if (layout, role) != ("wide", "rater")]
-    return quotes_hidden(may_show([*typed, *attributes], layout))
+    return quotes_hidden(may_show([*typed, *named], layout))
 
 
 def check_prediction_header(
@@ -489,7 +492,7 @@ def _read_layout(
     classifiers: Collection[str] = (),
 ) -> _Read:
     """Read a table of annotations, and say how if it is not plain; with `anonymize` without the names of the raters."""
-    with _quoting(columns, layout, [*attributes, *vote_covariates], anonymize):
+    with _quoting(columns, layout, [*attributes, *vote_covariates, str(path)], anonymize):
         table, columns = read_source(path, kind, columns, layout=layout, source=source)
         raters, also_raters = None, []
         header = _annotation_header(path, table.names, kind, columns, layout, attributes)
@@ -615,8 +618,9 @@ def _free_columns(frame: Any, header: _Header, kind: str, layout: str) -> list[s
 
 def _say_odd_raters(frame: Any, header: _Header, free: Sequence[str], kind: str) -> None:
     """Say which columns of a wide table, all taken as raters, hold nothing that the others hold, so that they may be none."""
-    cells = {
-        name: {own for own in column if not is_empty(own)} for name, column in _cells(frame, free).items()
+    cells = {  # cells that are lists or objects are refused by the container
+        name: {own for own in column if isinstance(own, Hashable) and not is_empty(own)}
+        for name, column in _cells(frame, free).items()
     }
     if len(cells) < 2:
         return

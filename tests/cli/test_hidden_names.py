@@ -184,6 +184,36 @@ def test_the_annotations_are_no_other_table(tables, tmp_path, caplog, option):
     assert marked(tmp_path, result, caplog) == []
 
 
+@pytest.mark.parametrize(
+    "command", ["equivalence", "judge", "groups", "sample", "categories", "categories of check"]
+)
+def test_every_command_refuses_the_annotations_in_another_place(tables, tmp_path, caplog, command):
+    """Also by another name of the same file, which a link is."""
+    again = tmp_path / "again.csv"
+    again.hardlink_to(tables["wide"])
+    labels, fair = (tables["wide"], "--layout", "wide"), tables["fair"]
+    arguments = {
+        "equivalence": ("equivalence", *labels, again),
+        "judge": ("judge", *labels, again),
+        "groups": ("report", *labels, "--kind", "labels", fair, "--groups", again, "--out", tmp_path / "out"),
+        "sample": ("judge", *labels, fair, "--sample", again),
+        "categories": ("fit", *labels, "--kind", "labels", "--categories", again, "-o", tmp_path / "p.nc"),
+        "categories of check": ("check", *labels, "--kind", "labels", "--categories", again),
+    }[command]
+    result = run(*arguments, "--anonymize")
+    assert result.exit_code == 2 and "is the table of the annotations itself" in said(result)
+    again.unlink()
+    assert marked(tmp_path, result, caplog) == []
+
+
+def test_paths_are_printed_as_they_are_typed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path, problem in (("none.csv", "does not exist"), (".", "is not a file")):
+        for command in (("check", path, "--kind", "labels"), ("rank", path)):
+            result = run(*command, "--anonymize")
+            assert result.exit_code == 2 and f"{path!r}: {problem}" in said(result)
+
+
 def test_cells_of_features_are_not_quoted(tables, tmp_path, caplog):
     """A copy of the annotations in place of the features has the names in a column of text."""
     copy = write(tmp_path / "copy.csv", {"item": ITEMS, "x": [1] * 6, "rater": NAMES * 2})

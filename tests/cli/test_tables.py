@@ -130,6 +130,14 @@ def test_a_note_is_no_rater_and_no_category(file, capsys):
         read_container(counts, "labels", ["category=no"], layout="counts")
 
 
+@pytest.mark.parametrize("kind", ["labels", "scores"])
+@pytest.mark.parametrize("cell", [{"a": 1}, [1], {}, []], ids=str)
+def test_a_cell_of_a_wide_table_that_is_a_list_or_an_object_is_refused(file, kind, cell):
+    path = file(json.dumps([{"item": "a", "r": "1", "s": "2"}, {"item": "b", "r": "2", "s": cell}]), "t.json")
+    result = run("check", path, "--kind", kind, "--layout", "wide")
+    assert result.exit_code == 2 and "row 2, column 's'" in said(result), result.exception
+
+
 @pytest.mark.filterwarnings("always")
 def test_rows_with_an_empty_cell(tmp_path):
     table = LABELS | {"rater": ["r", "", "r", "s"], "label": ["x", "y", "", "y"]}
