@@ -1,9 +1,11 @@
 """Report of a table of annotations: read, fit, and write the page."""
 
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import arviz_stats  # noqa: F401 (first, see demo.py)
 import xarray as xr
@@ -47,6 +49,7 @@ def make_report(
 
     `keep` is the part of the posterior that is written.
     """
+    leave_unloaded("jax")
     makers = {"comparisons": _of_votes, "scores": _of_scores}
     report = makers.get(settings.kind, _of_truth)(
         annotations, sources, columns, settings, drawn_for_report(keep)
@@ -60,6 +63,15 @@ def make_report(
         print_text(sentence)
     print_text(next(part.text for part in report.sections if part.key == "convergence"))
     print_text(f"wrote {page}")
+
+
+def leave_unloaded(name: str) -> None:
+    """Remove a package that is named among the loaded ones, to be loaded when first used, and was not used yet.
+
+    ArviZ names JAX in this way. Matplotlib would load it, two seconds and .2 GB, to ask whether an array is one of JAX's.
+    """
+    if type(sys.modules.get(name, sys)) is not ModuleType:
+        del sys.modules[name]
 
 
 def drawn_for_report(keep: str | None) -> str | None:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import LazyLoader, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,24 @@ def run(*arguments):
 def test_the_version_is_that_of_the_package():
     result = run("--version")
     assert (result.exit_code, result.output) == (0, f"raterzoo {__version__}\n")
+
+
+def test_a_package_that_is_named_and_not_used_is_left_unloaded(tmp_path, monkeypatch):
+    from raterzoo.cli.reporting import leave_unloaded
+
+    (tmp_path / "named.py").write_text("Array = 1")
+    spec = spec_from_file_location("named", tmp_path / "named.py")
+    spec.loader = LazyLoader(spec.loader)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(sys.modules, "named", module)
+    leave_unloaded("named")
+    assert "named" not in sys.modules
+    assert module.Array == 1  # loads it
+    monkeypatch.setitem(sys.modules, "named", module)
+    leave_unloaded("named")
+    assert sys.modules["named"] is module
+    leave_unloaded("unknown")
 
 
 def test_check_says_what_is_in_the_table(annotations):
