@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pymc as pm
 import xarray as xr
 
 from .. import evaluation, inference
@@ -13,7 +13,7 @@ from .._progress import step
 from ..evaluation.calls import check_probability
 from ..inference.storage.permissions import private_files
 from ..models import Comparisons
-from ..reports.page import write_table
+from ..reports.page import Section, write_table
 from ..reports.sections.comparisons import (
     equals_in_words,
     leaderboard_rows,
@@ -26,6 +26,7 @@ from ..reports.sections.comparisons import (
     tastes_in_words,
     tie_certainty,
 )
+from ..reports.sections.predictive_fit import predictive_fit_sections
 from ..reports.sections.vote_covariates import effects_in_words
 from ..reports.study import Settings
 from .fitting import build, draw
@@ -35,6 +36,7 @@ from .terminal import print_table, print_text, width
 WIDE = 100  # characters per line needed for all columns
 FEW_RATERS = 10  # up to which all raters are shown
 ENDS = 4  # raters shown at either end, if there are more
+MISFIT = "The votes contradict the model, on which the ranks and probabilities below rely."
 
 
 def rank_votes(
@@ -51,15 +53,19 @@ def rank_votes(
         raise ValueError(f"--out {out}: name a .csv file")
     with step("Reading"):
         data, tables = read_votes(votes, settings, columns)
-    (tree,) = draw(partial(build, data, settings, tables=tables), settings, log_likelihood=False).values()
+    model = build(data, settings, settings.reliabilities[0], tables)
+    (tree,) = draw(lambda _: model, settings, log_likelihood=False).values()
     with step("Ranking"):
         board, sides = leaderboard_rows(tree, data, prob), evaluation.side_test(data)
         raters = rater_rows(tree, data, prob, sides)
         diagnosis = inference.diagnose(tree).attrs
+    fit = _checked(tree, model, data, settings)
     if not diagnosis["converged"]:
         print_text(
             f"{diagnosis['verdict']}. Do not rely on what follows: try --draws 10000, or --raters shared."
         )
+    if fit.alarm:
+        print_text(f"{MISFIT} {fit.text}\n")
     if warning := one_sided_in_words(tree, sides):
         print_text(warning)
     _show_board(board, data, top, prob)
@@ -73,6 +79,8 @@ def rank_votes(
     for sentence in (*said, effects_in_words(tree, prob)):
         if sentence:
             print_text(sentence)
+    if not fit.alarm:
+        print_text(fit.text)
     if diagnosis["converged"]:
         print_text(diagnosis["verdict"])
     _show_raters(raters, data, tree, prob)
@@ -81,6 +89,14 @@ def rank_votes(
         with private_files(settings.anonymize, out):
             write_table(out, board)
         print_text(f"wrote {out}")
+
+
+def _checked(tree: xr.DataTree, model: pm.Model, data: Comparisons, settings: Settings) -> Section:
+    """Return the section on whether the votes are such as the model says."""
+    with step("Checking"):
+        options: dict[str, Any] = {"log_likelihood": False, "progressbar": False}
+        predicted = inference.predict(tree, model, random_seed=settings.seed, **options)
+        return predictive_fit_sections(predicted, data.rater_attributes, settings.seed)[0]
 
 
 def _show_board(board: list[dict[str, Any]], data: Comparisons, top: int, prob: float) -> None:

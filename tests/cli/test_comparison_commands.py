@@ -37,12 +37,28 @@ def test_rank_shows_the_leaderboard_and_writes_it(votes, tmp_path):
     for line, row in zip(lines[2:5], board[:3], strict=True):
         assert row["item"] in line and f"{row['rank from']}-{row['rank to']}" in line
     assert "... and 5 more" in result.output
+    assert "The data look as the model expects" in result.output and "contradict" not in result.output
     assert "converged" in result.output and "6 raters" in result.output and "model" in result.output
     again = tmp_path / "again.csv"
     assert run("rank", votes, "--out", again, *QUICK).exit_code == 0
     for row, same in zip(board, read(again), strict=True):  # the same seed
         assert row["item"] == same["item"]
         assert float(row["quality"]) == pytest.approx(float(same["quality"]), rel=1e-9)
+
+
+def test_rank_says_first_that_votes_contradict_the_model(tmp_path):
+    rng, raters, items = np.random.default_rng(1), 8, 6
+    rater, left = rng.integers(0, raters, 600), rng.integers(0, items, 600)
+    right = (left + rng.integers(1, items, 600)) % items
+    x = np.where(rater < raters // 2, 1, -1) * 0.8 * (left - right)  # half of the raters have the opposite order
+    winner = np.where(rng.random(600) < 1 / (1 + np.exp(-x)), "left", "right")
+    names = {"left": [f"item {i}" for i in left], "right": [f"item {i}" for i in right]}
+    path = write(tmp_path / "votes.csv", {"rater": [f"rater {k}" for k in rater], **names, "winner": winner})
+    result = run("rank", path, *QUICK)
+    assert result.exit_code == 0, result.output
+    before = said(result).partition("6 items, 600 votes")[0]
+    assert "The votes contradict the model" in before and "some raters share a taste" in before.lower()
+    assert "The data look as the model expects" not in result.output
 
 
 def test_rank_fits_narrow_and_wide_terminals(votes, monkeypatch):
