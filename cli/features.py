@@ -14,7 +14,7 @@ from ..models.data.errors import DataError
 from ..models.data.features import WHERE, id_column_of
 from ..models.data.reading.array_archives import DAMAGE, MalformedMember, read_member
 from ..models.data.reading.columns import code_ids, is_blank, is_integer
-from ..models.data.reading.files import read_file, refuse_unreadable
+from ..models.data.reading.files import read_file, read_names, refuse_unreadable
 from ..models.data.reading.frames import Column, column_names, named_columns
 from ..models.data.reading.numbers import decimal_points
 from .terminal import print_note
@@ -52,6 +52,8 @@ def check_features(path: Path) -> None:
         _check_archive(path)
     elif path.suffix.lower() == ".npy":
         raise _refused(path, "an .npy file has no ids of the items")
+    elif path.suffix.lower() in (".csv", ".tsv"):
+        read_names(path)  # only the first line is read
 
 
 @lru_cache(maxsize=1)

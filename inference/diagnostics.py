@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from .._messages import escaped
 from .kernels.convergence import mixing_of
 from .runs.trees import with_current_dims
 
@@ -333,7 +334,12 @@ SWITCHING_THRESHOLD = 0.05  # share of draws with switched labels up to which it
 
 
 def verdict(diagnosis: xr.Dataset, *, listed: int = 5) -> tuple[bool, str]:
-    """Whether a diagnosis by `diagnose` passes, and a one-line summary that names the `listed` worst failures."""
+    """Whether a diagnosis by `diagnose` passes, and a summary of one printable line that names the `listed` worst failures."""
+    converged, sentence = _verdict(diagnosis, listed)
+    return converged, escaped(sentence)  # ids may have line breaks, and another verdict after them
+
+
+def _verdict(diagnosis: xr.Dataset, listed: int) -> tuple[bool, str]:
     chains, draws = diagnosis.attrs["chains"], diagnosis.attrs["draws"]
     infinite = _not_finite(diagnosis, listed)
     if diagnosis.attrs["exact"]:

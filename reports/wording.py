@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+from .._messages import escaped
+
 ADDITIVE = ("cross-entropy", "agreement", "brier")  # scorers that are means over items
 OF_POSTERIOR = ("abc", "plurality")  # combiners
 SHARES = 100_000  # Monte-Carlo draws of a share
@@ -77,4 +79,4 @@ def percent_with_interval(share: float, lower: float, upper: float) -> str:
 def first_names(names: Sequence[object], shown: int = 5, joint: str = ", ") -> str:
     """List the first names, and count the others."""
     more = f" and {len(names) - shown:,} more" if len(names) > shown else ""
-    return joint.join(str(name) for name in names[:shown]) + more
+    return joint.join(escaped(str(name)) for name in names[:shown]) + more

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from scipy.special import expit, ndtr
 
 from ... import evaluation
+from ..._messages import escaped
 from ..._rater_attributes import posterior_with_attributes
 from ...evaluation import plots
 from ...models import Comparisons
@@ -110,7 +111,7 @@ def one_sided_in_words(tree: xr.DataTree, sides: xr.Dataset) -> str:
         return ""
     order = np.argsort(sides["p_value"].to_numpy(), kind="stable")
     shares = _side_shares(sides)
-    named = [f"{sides['rater'].to_numpy()[k]}: {shares[k]}" for k in order if one_sided[k]]
+    named = [escaped(f"{sides['rater'].to_numpy()[k]}: {shares[k]}") for k in order if one_sided[k]]
     more = "; ..." if len(named) > NAMED else ""
     return (
         f"{len(named):,} of {len(one_sided):,} raters prefer a side, whatever stands there ({'; '.join(named[:NAMED])}{more} "

@@ -10,6 +10,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from ..._decimal_text import integer_id
+from ..._messages import escaped
 from ...evaluation import EvaluationError, plots, survey_equivalence, survey_summary
 from ...evaluation.surveys.results import equivalence_in_words
 from ...models import Labels
@@ -338,7 +339,7 @@ def worths_in_words(rows: Sequence[Row]) -> str:
 def subject_of(name: str) -> tuple[str, str, str, str]:
     """Grammatical forms of a classifier's name: subject with verb, pronoun, possessive, verb of scoring."""
     if name.split(",")[0] != ALONE:
-        return f"{name} is", "it", "its", "scores"
+        return f"{escaped(name)} is", "it", "its", "scores"
     return f"The {name}{',' if ',' in name else ''} are", "they", "their", "score"
 
 

@@ -75,6 +75,24 @@ def test_a_wrong_header_is_told_before_anything_slow_is_imported(tmp_path, comma
     assert wanted in done.stderr and len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("option", ["--features", "--groups"])
+def test_tables_of_too_many_columns_are_refused_before_anything_slow_is_imported(tmp_path, option):
+    path, wide = write(tmp_path / "t.csv", LABELS), tmp_path / "wide.csv"
+    names = ",".join(f"c{k}" for k in range(100_000))
+    wide.write_text(f"item,{names}\na{',1' * 100_000}\n")
+    code = (
+        "import sys, raterzoo.cli\n"
+        f"sys.argv = ['raterzoo', 'report', {str(path)!r}, '--kind', 'labels', {option!r}, {str(wide)!r}]\n"
+        "try: raterzoo.cli.main()\n"
+        "except SystemExit: print('slow', *{'pymc', 'pandas', 'matplotlib'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.strip() == "slow", done.stdout
+    assert "wide.csv: the table has 100,001 columns; allowed: 10,000 columns" in done.stderr
+
+
 def test_all_missing_columns_are_in_the_words_of_the_command_line(tmp_path):
     path = write(tmp_path / "t.csv", {"my item": ["a"], "rater": ["r"], "stars": ["1"]})
     result = run("check", path, "--kind", "labels")

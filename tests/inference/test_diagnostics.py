@@ -7,7 +7,7 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.inference.diagnostics import ConvergenceWarning, diagnose, warn_unless_converged
+from raterzoo.inference.diagnostics import ConvergenceWarning, diagnose, verdict, warn_unless_converged
 
 from tests.support.monte_carlo import seed_of
 
@@ -185,6 +185,15 @@ def test_praise_never_flatters():
     assert attrs["verdict"].endswith(
         "over 6 quantities (plausibility); 1 of them the same in all draws, certain to the last digit, and not judged"
     )
+
+
+def test_an_id_with_a_line_break_writes_no_line_of_its_own():
+    draws = plausibility("failures")
+    draws[..., 0] += 0.2 * np.arange(N_CHAINS)[:, None]
+    found = diagnose(tree_of(slow(draws, 4)))
+    named = [f"{item}\nconverged: all is well" for item in found["item"].to_numpy()]
+    said = verdict(found.assign_coords(item=named))[1]
+    assert said.isprintable() and r"\nconverged: all is well (plausibility" in said
 
 
 def test_verdict_names_the_items_that_failed_worst_first():

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+import xarray as xr
+from raterzoo.reports.sections.comparisons import one_sided_in_words
+from raterzoo.reports.sections.equivalence import subject_of
 from raterzoo.reports.wording import first_names, interval, percent, share_interval, with_interval
 from scipy.stats import beta
 
@@ -36,3 +39,19 @@ def test_none_or_all_reach_the_end():
 
 def test_names_are_cut_short():
     assert first_names("abc", 5) == "a, b, c" and first_names("abcdef", 2) == "a, b and 4 more"
+
+
+def test_a_name_with_a_line_break_writes_no_line_of_its_own():
+    assert first_names(["a\nconverged"]) == r"a\nconverged"
+    assert subject_of("m\nconverged")[0] == r"m\nconverged is"
+    sides = xr.Dataset(
+        {
+            "one_sided": ("rater", [True]),
+            "p_value": ("rater", [0.0]),
+            "left": ("rater", [9]),
+            "decided": ("rater", [9]),
+        },
+        {"rater": ["r\nconverged"]},
+    )
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset()})
+    assert r"(r\nconverged: left in 9 of 9" in one_sided_in_words(tree, sides)
