@@ -21,6 +21,10 @@ SEEN_IN_PRIOR = "prior_predictions"
 
 # what the plausibility of a draw may be, by the attribute ``truth`` of the variable; of trees of 0.1 the last
 TRUTHS = {"category": "category", "distribution": "distribution", "plausibility": "distribution"}
+DRAWS_NOT_KEPT = (
+    "the posterior keeps a summary of the {} of each item and no draws of it, which this needs; fit again with "
+    'keep="thinned", which keeps hundreds of draws, or keep="all" (--keep on the command line)'
+)
 ASK_TRUTH = (
     'the posterior does not say what the plausibility of a draw is. "category": the probability of each category to be the one '
     'true one, given the parameters of the draw, as in Dawid-Skene. "distribution": the distribution of the labels that raters '

@@ -13,7 +13,7 @@ import xarray as xr
 
 from .._messages import escaped
 from .kernels.convergence import mixing_of
-from .runs.trees import with_current_dims
+from .runs.trees import SHARED, SUMMARISED, refuse_without_draws, with_current_dims
 
 
 class ConvergenceWarning(UserWarning):
@@ -485,12 +485,14 @@ def relabel(tree: xr.DataTree) -> xr.DataTree:
     DataTree
         The same tree with all variables of the posterior permuted along ``category``, and ``naming`` (chain,
         draw, category) in ``sample_stats``: the former position of each category. Log densities are not
-        changed; under an asymmetric prior they do not hold for permuted draws.
+        changed; under an asymmetric prior they do not hold for permuted draws. Of a posterior that keeps a part of its draws the
+        summaries of all draws are left out where any draw is permuted, so that answers are those of the kept draws.
 
     Raises
     ------
     ValueError
-        If the posterior has no confusion matrices, or they are functions of abilities, thus not invariant.
+        If the posterior has no confusion matrices, or they are functions of abilities, thus not invariant; or
+        if a draw would be permuted, and items have summaries without draws (``keep="summary"``).
 
     Examples
     --------
@@ -522,17 +524,29 @@ def relabel(tree: xr.DataTree) -> xr.DataTree:
             "the confusion matrices are made of abilities, which have no meaning under other names of the categories; "
             "give the abilities a prior above one half instead"
         )
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    shared = groups.get(SHARED)
+    of_all = order if shared is None else _best_permutation(shared["confusion"])
+    if (of_all != np.arange(of_all.shape[-1])).any():  # summaries are of draws under the former names
+        refuse_without_draws(tree, "plausibility")
+        groups = {name: group for name, group in groups.items() if name not in (SUMMARISED, DIAGNOSIS)}
+    groups["posterior"], at = _renamed(posterior, order)
+    if shared is not None:
+        groups[SHARED], _ = _renamed(shared, of_all)
+    groups["sample_stats"] = groups.get("sample_stats", xr.Dataset()).assign(naming=at)
+    result = xr.DataTree.from_dict(groups)
+    result.attrs = dict(tree.attrs)
+    return result
+
+
+def _renamed(posterior: xr.Dataset, order: np.ndarray) -> tuple[xr.Dataset, xr.DataArray]:
+    """Return draws with the categories permuted, and the permutation, both by `order` (chain, draw, category)."""
     at = xr.DataArray(order, dims=("chain", "draw", "category"))
     moved = {
         name: _permuted(variable, at) if "category" in variable.dims else variable
         for name, variable in posterior.data_vars.items()
     }
-    groups = {name: node.to_dataset() for name, node in tree.children.items()}
-    groups["posterior"] = posterior.assign(moved)
-    groups["sample_stats"] = groups.get("sample_stats", xr.Dataset()).assign(naming=at)
-    result = xr.DataTree.from_dict(groups)
-    result.attrs = dict(tree.attrs)
-    return result
+    return posterior.assign(moved), at
 
 
 def _permuted(variable: xr.DataArray, at: xr.DataArray) -> xr.DataArray:

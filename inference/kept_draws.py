@@ -29,7 +29,7 @@ from .costs import CostWarning, sizes_of_draw
 from .diagnostics import DIAGNOSIS, ESS, R_HAT, by_blocks_of_items, judged, worst_by_item
 from .kernels.convergence import mixing_of
 from .runs.run import Draws, ItemBlocks
-from .runs.trees import SAMPLE, SHARED, SUMMARISED, CodeNames, constant_groups, label
+from .runs.trees import OF_ITEMS, SAMPLE, SHARED, SUMMARISED, CodeNames, constant_groups, label
 
 Keep = Literal["all", "thinned", "summary"]
 
@@ -38,7 +38,6 @@ LARGE = 500_000_000  # bytes of the draws of items; above, the default is to kee
 MOST, LEAST = 1000, 100  # draws of all chains that thinning keeps
 QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
 STATISTICS = ("mean", "sd", *QUANTILES, "R-hat", "bulk ESS", "tail ESS", "MCSE")
-OF_ITEMS = ("item", "candidate")  # dims of the variables of items
 DENSITIES = ("log_likelihood", "log_prior")
 
 

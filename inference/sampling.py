@@ -22,7 +22,7 @@ from .nuts.stored_runs import draw_nuts_into
 from .posterior_predictive import predict, require_replicates
 from .runs.model_graph import graph_lock
 from .runs.run import Draws, Run, SinglePrecisionError, check_options
-from .runs.trees import Completion, attributes
+from .runs.trees import Completion, Deterministics, attributes
 from .storage.store import read_draws
 
 NUTS_STARTS = "Compiling the model for NUTS; its own progress follows"
@@ -248,10 +248,14 @@ def _drawn(
     if kept == ALL:
         return _all_draws(run, plan)
     if run.by_items is None:
-        blocks = blocks_of(model, _all_draws(run, plan))
+        groups = _all_draws(run, plan)
+        blocks = blocks_of(model, groups | {"posterior": Deterministics(model)(groups["posterior"])})
     else:
         with compiled_step("Drawing from the posterior", plan.draws, shown=plan.progressbar) as bar:
             blocks = run.by_items(plan.draws, bar.advance)
+        if "posterior" in blocks.shared:
+            shared = Deterministics(model).of_shared(blocks.shared["posterior"])
+            blocks = replace(blocks, shared={**blocks.shared, "posterior": shared})
     n_items = len(model.coords.get("item") or ())
     with compiled_step("Drawing and summarising item by item", n_items, shown=plan.progressbar) as bar:
         return kept_groups(model, plan, kept, blocks, {"method": route.method}, bar.advance, numbered)

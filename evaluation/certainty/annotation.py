@@ -13,7 +13,14 @@ import xarray as xr
 from ..._messages import OUR_FILES
 from ..calls import EvaluationError, check_whole
 from ..truth.groups import group_by_code
-from ..truth.item_summaries import is_of_category, mean_plausibility, stored_alternatives, stored_certainty
+from ..truth.item_summaries import (
+    by_probability,
+    is_of_category,
+    mean_plausibility,
+    refuse_sets_of_categories,
+    stored_alternatives,
+    stored_certainty,
+)
 from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of, truth_of
 from ..truth.top_labels import NO_LABEL, Named, OtherAs, TopLabels, treatment_of_other
 
@@ -158,6 +165,7 @@ def annotation_certainty(
             return truth_certainty(tree)["certainty"].rename("annotation_certainty")
         if (counted := stored_certainty(tree, top, other)) is not None:
             return counted
+    refuse_sets_of_categories(tree, top)
     view = Plausibility.of(tree)
     other = treatment_of_other(view, other)
     if groups is not None and top != 1:
@@ -221,8 +229,9 @@ def plausible_labels(
     Dataset
         ``probability`` (item, alternative), most probable first, padded with 0; ``label`` (item, alternative,
         position), in the order of the categories, padded with "" (Stutz et al., 2025, arXiv:2307.02191, eq.
-        7-11). Of a posterior that does not keep all draws the ten most probable of all draws, or with other `top`,
-        `other` or a seed those of the draws that are kept.
+        7-11). If the truth is one category, as in Dawid-Skene, the probabilities are those of `truth_certainty`, and `other`
+        and the seed have no part in them. Of another posterior that does not keep all draws the ten most probable of all
+        draws, or with other `top`, `other` or a seed those of the draws that are kept.
 
     Examples
     --------
@@ -238,7 +247,10 @@ def plausible_labels(
     check_whole("top", top, 1, remark=": a set has at least one label")
     if top == 1 and random_seed is None and (counted := stored_alternatives(tree, other)) is not None:
         return counted
+    refuse_sets_of_categories(tree, top)
     view = Plausibility.of(tree)
+    if top == 1 and view.is_of_category:
+        return by_probability(truth_certainty(tree)["probability"])
     labels = TopLabels(view, treatment_of_other(view, other), identify=False)
 
     def of_block(block: Block, rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -6,6 +6,7 @@ from scipy.special import xlogy
 
 from ..._rater_attributes import posterior_with_attributes
 from ..calls import EvaluationError, check_probability
+from ..truth.item_summaries import with_shared_draws
 from ..truth.prior_of_items import shares_of_categories
 
 
@@ -51,6 +52,7 @@ def rater_quality(tree: xr.DataTree) -> xr.Dataset:
     Paun et al. (2018), Comparing Bayesian models of annotation, TACL 6, section 5.4, doi:10.1162/tacl_a_00040
     (accuracy). Cover and Thomas (2006), Elements of information theory, equation 2.28 (mutual information).
     """
+    tree = with_shared_draws(tree)
     confusion = of_raters(tree, "confusion", ("rater", "category", "answer"))
     prevalence = of_raters(tree, "prevalence", ("category",))
     sample = ("chain", "draw")
@@ -101,7 +103,7 @@ def confusion_intervals(tree: xr.DataTree, probability: float = 0.9) -> xr.Datas
             [0.2, 0.8]]])
     """
     check_probability("probability", probability)
-    confusion = of_raters(tree, "confusion", ("category", "answer")).astype(float)
+    confusion = of_raters(with_shared_draws(tree), "confusion", ("category", "answer")).astype(float)
     tails = [(1 - probability) / 2, (1 + probability) / 2]
     bounds = confusion.quantile(tails, ("chain", "draw"))
     return xr.Dataset(

@@ -23,6 +23,7 @@ import xarray as xr
 from scipy.special import softmax
 
 from ..calls import EvaluationError, check_whole, generator_of, in_threads
+from ..truth.item_summaries import with_shared_draws
 from .joint_answers import joint_information, joint_law
 from .quality import of_raters
 
@@ -156,6 +157,7 @@ def rater_worth(
     >>> evaluation.rater_worth(tree, reference="r")["worth"].sel(measure="information").values.round(2)
     array([[[6.51, 1.  , 1.  ]]])
     """
+    tree = with_shared_draws(tree)
     confusion = of_raters(tree, "confusion", ("rater", "category", "answer"))
     sample = tuple(d for d in confusion.dims if d not in ("rater", "category", "answer"))
     confusion = confusion.transpose(*sample, "rater", "category", "answer")
@@ -346,6 +348,7 @@ def new_raters(tree: xr.DataTree, random_seed: int | np.random.Generator | None 
     doi:10.1162/tacl_a_00040.
     """
     dims = ("category", "answer")
+    tree = with_shared_draws(tree)
     spread = of_raters(tree, "population_spread", dims)
     mean = of_raters(tree, "population_mean", dims)
     if "group_mean" in tree["posterior"]:

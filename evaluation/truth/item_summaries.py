@@ -3,13 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from ..._messages import TRUTHS
+from ..._messages import DRAWS_NOT_KEPT, TRUTHS
 from ..calls import EvaluationError
 
 GROUP = "item_summary"
-REMEDY = (
-    'fit again with keep="thinned", which keeps hundreds of draws, or keep="all" (--keep on the command line)'
-)
+SHARED = "shared_posterior"  # all draws of what items share, beside a part of the draws in the posterior
 
 
 class DrawsNotKept(EvaluationError):
@@ -38,6 +36,16 @@ def summary_of(tree: object) -> xr.Dataset | None:
     return None
 
 
+def with_shared_draws(tree: xr.DataTree) -> xr.DataTree:
+    """Return a tree with all draws of what items share, and no draws of items, where it keeps a part of the draws."""
+    if not isinstance(tree, xr.DataTree) or SHARED not in tree.children:
+        return tree
+    groups = {name: node.to_dataset() for name, node in tree.children.items() if name != SHARED}
+    result = xr.DataTree.from_dict(groups | {"posterior": tree[SHARED].to_dataset()})
+    result.attrs = dict(tree.attrs)
+    return result
+
+
 def mean_plausibility(tree: object) -> xr.DataArray | None:
     """Return the mean of all draws of the plausibility, with the attribute ``truth``; None without such a summary."""
     summary = summary_of(tree)
@@ -52,15 +60,27 @@ def is_of_category(mean: xr.DataArray) -> bool:
     return TRUTHS.get(str(mean.attrs.get("truth"))) == "category"
 
 
+def one_category(top: int) -> str:
+    """Return the sentence that refuses sets of several labels where the truth is one category."""
+    return (
+        f"the truth of this model is one category, not the best {top}: ask for top 1, or use top_k_accuracy"
+    )
+
+
+def refuse_sets_of_categories(tree: object, top: int) -> None:
+    """Raise if sets of several labels are asked of summaries whose truth is one category, which no draws would answer."""
+    mean = mean_plausibility(tree)
+    if mean is not None and top > 1 and is_of_category(mean):
+        raise EvaluationError(one_category(top))
+
+
 def refuse_without_draws(tree: xr.DataTree, variable: str) -> None:
     """Raise `DrawsNotKept` if a tree has summaries of a variable and no draws of it."""
     summary = summary_of(tree)
     if summary is None or variable not in summary:
         return
     if "posterior" not in tree.children or variable not in tree["posterior"]:
-        raise DrawsNotKept(
-            f"the posterior keeps a summary of the {variable} of each item and no draws of it, which this needs; {REMEDY}"
-        )
+        raise DrawsNotKept(DRAWS_NOT_KEPT.format(variable))
 
 
 def kept_in_words(tree: object) -> dict[str, str]:
@@ -95,7 +115,7 @@ def stored_alternatives(tree: object, other: str | None) -> xr.Dataset | None:
     """Return the most plausible labels, as `plausible_labels` of top 1, that were counted in all draws; None if not."""
     mean = mean_plausibility(tree)
     if mean is not None and is_of_category(mean):
-        return _by_probability(mean)
+        return by_probability(mean)
     summary = summary_of(tree)
     if summary is None or "alternative_label" not in summary:
         return None
@@ -110,7 +130,7 @@ def stored_alternatives(tree: object, other: str | None) -> xr.Dataset | None:
     return xr.Dataset(variables, {"item": _ids(summary)})
 
 
-def _by_probability(mean: xr.DataArray) -> xr.Dataset:
+def by_probability(mean: xr.DataArray) -> xr.Dataset:
     """Return the categories of each item by their probability, those of probability zero left out."""
     values = mean.transpose("item", "category").to_numpy()
     order = np.argsort(-values, axis=1, kind="stable")

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from ..calls import EvaluationError
+from .item_summaries import one_category
 from .other import distinct_members, insert, largest_members
 from .plausibility import OTHER, REMEDY, Block, Plausibility
 
@@ -110,9 +111,7 @@ class TopLabels:
     def _true_category(self, block: Block, top: int, rng: np.random.Generator) -> np.ndarray:
         """Draw one category (1, item, sample) from the probabilities of every draw."""
         if top > 1:
-            raise EvaluationError(
-                f"the truth of this model is one category, not the best {top}: ask for top 1, or use top_k_accuracy"
-            )
+            raise EvaluationError(one_category(top))
         n, samples = int(self.view.start[1]), block.draws.shape[1]
         reached = block.draws.reshape(-1, n, samples).cumsum(axis=1, dtype=float)
         point = rng.random((len(reached), 1, samples)) * reached[:, -1:]

@@ -5,6 +5,9 @@ from typing import Any, Literal, cast
 import numpy as np
 import xarray as xr
 
+from ..diagnostics import DIAGNOSIS
+from ..runs.trees import SHARED, SUMMARISED, refuse_without_draws
+
 
 def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:
     """Convert a point estimate to initial values for `models.bradley_terry` or `models.thurstone`.
@@ -86,12 +89,13 @@ def in_units(
         New tree. In its ``posterior`` ``quality``, ``quality_scale``, ``coefficient``, ``residual``, ``taste`` and
         ``taste_scale`` are divided by g; ``reliability``, ``reliability_deviation`` and, for signed raters,
         ``reliability_scale`` are multiplied by g; ``log_reliability`` is raised by log g. If all raters are alike,
-        ``reliability`` (chain, draw) is added. ``tie``, ``left_bias``, other groups stay. ``quality`` has the attribute ``unit``.
+        ``reliability`` (chain, draw) is added. ``tie``, ``left_bias``, other groups stay, but for
+        summaries of draws that are not all kept. ``quality`` has the attribute ``unit``.
 
     Raises
     ------
     ValueError
-        If the tree has no qualities, or some draws admit no positive g.
+        If the tree has no qualities, or a summary of them without draws, or some draws admit no positive g.
 
     Notes
     -----
@@ -112,6 +116,7 @@ def in_units(
     >>> posterior["quality"].values.tolist(), posterior["reliability"].values.tolist()
     ([[[1.5, 0.5, 0.0]]], [[[2.0, 4.0]]])
     """
+    refuse_without_draws(tree, "quality")
     posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
     if "quality" not in posterior or "item" not in posterior["quality"].dims:
         raise ValueError(
@@ -136,8 +141,10 @@ def in_units(
     changed = _rescaled(posterior, factor)
     changed["quality"] = changed["quality"] + shift
     changed["quality"].attrs["unit"] = unit
-    result = tree.copy()
-    result["posterior"] = xr.DataTree(changed)
+    of_former_units = (SUMMARISED, SHARED, DIAGNOSIS)  # summaries of all draws
+    groups = {name: node.to_dataset() for name, node in tree.children.items() if name not in of_former_units}
+    result = xr.DataTree.from_dict(groups | {"posterior": changed})
+    result.attrs = dict(tree.attrs)
     return result
 
 

@@ -11,6 +11,7 @@ from ...models.distributions.paired_comparisons_kernels import law_code
 from ..comparisons.averaged_link import Link
 from ..comparisons.kernels.information import answer_information
 from ..runs.new_items import with_new_items
+from ..runs.trees import refuse_without_draws
 from .label_information import AboutLabels, most_informative_first, next_label_to_ask, positions_of
 
 AboutPairs = Literal["quality", "ranks"]
@@ -108,6 +109,8 @@ def next_to_ask(
     Statistics 27, doi:10.1214/aoms/1177728069. Houlsby et al. (2011), Bayesian active learning for
     classification and preference learning, arXiv:1112.5745.
     """
+    for variable in ("quality", "plausibility"):
+        refuse_without_draws(tree, variable)
     posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
     of_pairs = "quality" in posterior
     if not of_pairs and "plausibility" not in posterior:

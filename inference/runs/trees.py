@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Literal, Protocol, cast
@@ -11,8 +11,10 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 from pymc.backends.arviz import find_constants, find_observations
+from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import ancestors
 
-from ..._messages import ASK_TRUTH, SEEN_IN_PRIOR, TRUTHS
+from ..._messages import ASK_TRUTH, DRAWS_NOT_KEPT, SEEN_IN_PRIOR, TRUTHS
 from ..._rater_attributes import PREFIX
 from .model_graph import graph_lock
 
@@ -25,6 +27,7 @@ SUMMARISED = "item_summary"  # group of summaries of the items, where their draw
 SHARED = (
     "shared_posterior"  # group of all draws of what items share, beside a part of the draws in the posterior
 )
+OF_ITEMS = ("item", "candidate")  # dims of the variables of items
 REMEDY = "label a tree with the data its model was built from"
 
 
@@ -347,6 +350,14 @@ def as_dataset(
     return xr.Dataset(variables, coords)
 
 
+def refuse_without_draws(tree: xr.DataTree, variable: str) -> None:
+    """Raise ValueError if a tree has summaries of a variable of items and no draws of it."""
+    if SUMMARISED not in tree.children or variable not in tree[SUMMARISED]:
+        return
+    if "posterior" not in tree.children or variable not in tree["posterior"]:
+        raise ValueError(DRAWS_NOT_KEPT.format(variable))
+
+
 class Deterministics:
     """Callable that computes the deterministics a sampler left out; compiled once, at the first call."""
 
@@ -355,14 +366,33 @@ class Deterministics:
 
     def __call__(self, posterior: xr.Dataset) -> xr.Dataset:
         """Add the missing deterministics to draws (chain, draw, ...) of all free variables."""
+        missing = [rv for rv in self._model.deterministics if rv.name not in posterior]
+        return self._added(posterior, missing, self._model.free_RVs) if missing else posterior
+
+    def of_shared(self, posterior: xr.Dataset) -> xr.Dataset:
+        """Add the missing deterministics of what items share that follow from these draws (chain, draw, ...)."""
+        model, known = self._model, [rv for rv in self._model.free_RVs if rv.name in posterior]
+        missing = [
+            rv
+            for rv in model.deterministics
+            if rv.name not in posterior
+            and not {*OF_ITEMS} & {*(model.named_vars_to_dims.get(str(rv.name)) or ())}
+            and {*ancestors([rv], blockers=model.free_RVs)} & {*model.free_RVs} <= {*known}
+        ]
+        return self._added(posterior, missing, known) if missing and known else posterior
+
+    def _added(
+        self,
+        posterior: xr.Dataset,
+        missing: Sequence[Variable[Any, Any]],
+        inputs: Sequence[Variable[Any, Any]],
+    ) -> xr.Dataset:
+        """Add deterministics that are functions of the draws (chain, draw, ...) of the inputs."""
         model = self._model
-        missing = [rv for rv in model.deterministics if rv.name not in posterior]
-        if not missing:
-            return posterior
         if self._function is None:
             with graph_lock:
-                self._function = model.compile_fn(missing, inputs=model.free_RVs, on_unused_input="ignore")
-        free = [str(rv.name) for rv in model.free_RVs]
+                self._function = model.compile_fn(missing, inputs=inputs, on_unused_input="ignore")
+        free = [str(rv.name) for rv in inputs]
         drawn = [posterior[name].transpose(*SAMPLE, ...).to_numpy() for name in free]
         size = drawn[0].shape[:2]
         points = (dict(zip(free, (d[at] for d in drawn), strict=True)) for at in np.ndindex(size))

@@ -20,7 +20,10 @@ RANKINGS = models.simulators.rankings(
     items=20, raters=4, categories=8, block_sizes=(1, 2), random_seed=1
 ).data
 SCORES = models.simulators.scores(items=20, raters=4, random_seed=1).data
+PAIRS = models.simulators.comparisons(items=6, raters=3, random_seed=1).data
 BUILDERS = {
+    "hierarchical_scores": lambda: models.hierarchical_scores(SCORES),
+    "bradley_terry": lambda: models.bradley_terry(PAIRS),
     "normal_scores": lambda: models.normal_scores(SCORES),
     "dawid_skene": lambda: models.dawid_skene(LABELS),
     "correlated_votes": lambda: models.correlated_votes(LABELS),
@@ -72,14 +75,35 @@ def test_summaries_are_those_of_all_draws(name, keep):
     for top in (1, 2, 3) if name in ("plackett_luce", "dirichlet") else (1,):
         certainty = evaluation.annotation_certainty(tree, top)
         xr.testing.assert_allclose(certainty, evaluation.annotation_certainty(whole, top), rtol=1e-12)
-    labels = evaluation.plausible_labels(tree)
-    assert (labels["label"].values[:, 0] == _first_labels(whole)).all()
+    labels, expected = evaluation.plausible_labels(tree), evaluation.plausible_labels(whole)
+    xr.testing.assert_allclose(labels["probability"], expected["probability"], rtol=1e-12)
+    xr.testing.assert_identical(labels["label"], expected["label"])
+    if whole["posterior"]["plausibility"].attrs["truth"] == "category":
+        certainty = evaluation.annotation_certainty(whole)
+        xr.testing.assert_allclose(expected["probability"][:, 0], certainty, rtol=1e-12)
 
 
-def _first_labels(whole):
-    if whole["posterior"]["plausibility"].attrs["truth"] == "distribution":
-        return evaluation.plausible_labels(whole)["label"].values[:, 0]
-    return evaluation.truth_certainty(whole)["label"].values.astype(str)[:, None]
+@pytest.mark.parametrize("keep", ["thinned", "summary"])
+def test_deterministics_that_items_share_are_kept_and_diagnosed(keep):
+    whole, tree = tree_of("hierarchical_scores", "all"), tree_of("hierarchical_scores", keep)
+    shared = tree["shared_posterior" if keep == "thinned" else "posterior"]
+    for name in ("rater_variance", "rater_scale"):
+        np.testing.assert_array_equal(shared[name], whole["posterior"][name], err_msg=name)
+    found, expected = inference.diagnose(tree), inference.diagnose(whole)
+    assert {*found["element"].values} == {*expected["element"].values}
+    assert "rater_scale[0]" in found["element"].values
+
+
+@pytest.mark.parametrize("keep", ["thinned", "summary"])
+def test_raters_are_judged_by_all_draws(keep, monkeypatch):
+    monkeypatch.setattr(kept_draws, "MOST", 100)
+    monkeypatch.setattr(kept_draws, "LEAST", 100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        tree = inference.sample(BUILDERS["dawid_skene"](), keep=keep, **QUIET)
+    whole = tree_of("dawid_skene", "all")
+    for ask in (evaluation.rater_quality, evaluation.confusion_intervals, evaluation.rater_worth):
+        xr.testing.assert_identical(ask(tree), ask(whole))
 
 
 @pytest.mark.parametrize("name", ["dawid_skene", "plackett_luce", "normal_scores"])
@@ -113,6 +137,22 @@ def test_a_summary_says_what_it_cannot_answer():
             ask()
     with pytest.raises(ValueError, match="truth_certainty reads posteriors of models of labels"):
         evaluation.truth_certainty(tree)
+    with pytest.raises(ValueError, match=r'summary of the plausibility of each item.*keep="thinned"'):
+        inference.design.next_to_ask(tree)
+
+
+@pytest.mark.parametrize("keep", ["all", "thinned", "summary"])
+@pytest.mark.parametrize("ask", [evaluation.annotation_certainty, evaluation.plausible_labels])
+def test_sets_of_labels_are_refused_for_one_reason_whatever_is_kept(ask, keep):
+    with pytest.raises(evaluation.EvaluationError, match="truth of this model is one category"):
+        ask(tree_of("dawid_skene", keep), 2)
+
+
+def test_comparisons_without_draws_have_no_other_units_and_no_next_question():
+    tree = tree_of("bradley_terry", "summary")
+    for ask in (lambda own: inference.in_units(own, "quality sd"), inference.design.next_to_ask):
+        with pytest.raises(ValueError, match=r'summary of the quality of each item.*keep="thinned"'):
+            ask(tree)
 
 
 def test_what_is_kept_by_default_depends_on_the_size_and_is_said(monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from raterzoo import inference, models
+from raterzoo import evaluation, inference, models
 
 from tests.support.label_designs import tiny_labels
 
@@ -104,3 +104,49 @@ def test_abilities_have_no_other_names():
         inference.relabel(tree)
     with pytest.raises(ValueError, match="a int is not a DataTree"):
         inference.relabel(5)
+
+
+def kept_tree(order, step):
+    """Draws that keep every `step`-th, with the means of all of them."""
+    whole = tree_of(order, 2)
+    posterior = whole["posterior"].to_dataset()
+    posterior["plausibility"].attrs["truth"] = "category"
+    plausibility = posterior["plausibility"] / posterior["plausibility"].sum("category")
+    mean = plausibility.mean(("chain", "draw")).expand_dims(statistic=["mean"]).assign_attrs(truth="category")
+    return xr.DataTree.from_dict(
+        {
+            "posterior": posterior.assign(plausibility=plausibility.assign_attrs(truth="category")).isel(
+                draw=slice(step - 1, None, step)
+            ),
+            "shared_posterior": posterior.drop_vars("plausibility"),
+            "item_summary": xr.Dataset({"plausibility": mean}),
+            "diagnosis": xr.Dataset(),
+        }
+    )
+
+
+def test_summaries_of_draws_under_other_names_are_left_out():
+    order = np.array([[[0, 1]] * 20, [[1, 0]] * 20])  # the chains have exchanged the categories
+    tree = kept_tree(order, 4)
+    probability = evaluation.truth_certainty(tree)["probability"]
+    np.testing.assert_allclose(probability, 0.5)
+    named = inference.relabel(tree)
+    np.testing.assert_array_equal(evaluation.truth_certainty(named)["certainty"], 1)
+    assert "item_summary" not in named.children and "diagnosis" not in named.children
+    shared = named["shared_posterior"]["prevalence"].transpose(..., "category")
+    np.testing.assert_array_equal(shared, np.broadcast_to([1.0, 2.0], order.shape))
+    alone = xr.DataTree.from_dict(
+        {
+            name: tree[own].to_dataset()
+            for name, own in (("posterior", "shared_posterior"), ("item_summary", "item_summary"))
+        }
+    )
+    with pytest.raises(ValueError, match="no draws of it"):
+        inference.relabel(alone)
+
+
+def test_summaries_stay_where_no_draw_is_permuted():
+    tree = kept_tree(np.tile([0, 1], (2, 20, 1)), 4)
+    xr.testing.assert_identical(
+        inference.relabel(tree)["item_summary"].to_dataset(), tree["item_summary"].to_dataset()
+    )

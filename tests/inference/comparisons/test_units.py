@@ -145,3 +145,17 @@ def test_what_cannot_be_is_said(anchor, message):
 def test_a_tree_without_qualities():
     with pytest.raises(ValueError, match="no posterior of the 'quality'"):
         in_units(xr.DataTree(), "quality sd")
+
+
+def test_summaries_in_the_former_units_are_left_out():
+    whole = fitted()
+    groups = {name: node.to_dataset() for name, node in whole.children.items()}
+    summary = groups["posterior"][["quality"]].mean(("chain", "draw")).expand_dims(statistic=["mean"])
+    kept = {"item_summary": summary, "shared_posterior": groups["posterior"].drop_vars("quality")}
+    changed = in_units(xr.DataTree.from_dict(groups | kept | {"diagnosis": xr.Dataset()}), "quality sd")
+    assert {*changed.children} == {"posterior", "observed_data"}
+    with pytest.raises(ValueError, match="no draws of it"):
+        in_units(
+            xr.DataTree.from_dict({"posterior": kept["shared_posterior"], "item_summary": summary}),
+            "quality sd",
+        )
