@@ -321,11 +321,15 @@ def _largest_count(keys: np.ndarray) -> np.ndarray:
 
 
 def _alternatives(codes: np.ndarray, own: np.ndarray, n_codes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct sets (set, position) of one item, labels in the order `own`, OTHER and none last, and their counts, descending."""
+    """Distinct sets (set, position) of one item, labels in the order `own`, OTHER and none last, and their counts, descending.
+
+    Sets of equal counts have that order, too, so that they do not depend on the other items, whose labels number the codes.
+    """
     _, first, count = np.unique(_set_keys(codes), return_index=True, return_counts=True)
-    order = np.argsort(-count, kind="stable")
-    sets = codes[:, first[order]].T
+    sets = codes[:, first].T
     place = np.full(n_codes + 2, n_codes + 1)
     place[n_codes] = n_codes
     place[own[own >= 0]] = np.arange(np.count_nonzero(own >= 0))
-    return np.take_along_axis(sets, np.argsort(place[sets], axis=1), axis=1), count[order]
+    sets = np.take_along_axis(sets, np.argsort(place[sets], axis=1), axis=1)
+    order = np.lexsort((*place[sets].T[::-1], -count))
+    return sets[order], count[order]

@@ -50,7 +50,9 @@ def test_rank_says_first_that_votes_contradict_the_model(tmp_path):
     rng, raters, items = np.random.default_rng(1), 8, 6
     rater, left = rng.integers(0, raters, 600), rng.integers(0, items, 600)
     right = (left + rng.integers(1, items, 600)) % items
-    x = np.where(rater < raters // 2, 1, -1) * 0.8 * (left - right)  # half of the raters have the opposite order
+    x = (
+        np.where(rater < raters // 2, 1, -1) * 0.8 * (left - right)
+    )  # half of the raters have the opposite order
     winner = np.where(rng.random(600) < 1 / (1 + np.exp(-x)), "left", "right")
     names = {"left": [f"item {i}" for i in left], "right": [f"item {i}" for i in right]}
     path = write(tmp_path / "votes.csv", {"rater": [f"rater {k}" for k in rater], **names, "winner": winner})

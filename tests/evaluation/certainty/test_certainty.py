@@ -229,3 +229,19 @@ def test_a_point_estimate_has_no_certainty_and_this_is_said():
             assert "note" in evaluation.annotation_certainty(one_draw, groups={"x": "g", "y": "h"}).attrs
     several = xr.concat([point, 1 - point], "draw").expand_dims("chain")
     assert "note" not in evaluation.annotation_certainty(several).attrs
+
+
+@pytest.mark.parametrize("items", [["y"], ["x", "y"]], ids=" ".join)
+def test_labels_of_equal_probability_do_not_depend_on_the_other_items(items):
+    """As in a shard of the items, in which labels appear in another order."""
+    candidates = {"x": ["c", "b"], "y": ["a", "b", "c"]}
+    draws = {"x": [[0.6, 0.4], [0.4, 0.6]], "y": [[0.1, 0.6, 0.3], [0.6, 0.1, 0.3]]}
+    coords = {
+        "item": ("candidate", [item for item in items for _ in candidates[item]]),
+        "category": ("candidate", [label for item in items for label in candidates[item]]),
+    }
+    values = np.concatenate([draws[item] for item in items], axis=1)[None]
+    array = xr.DataArray(values, coords, ("chain", "draw", "candidate"), attrs={"truth": "distribution"})
+    for top, first in ((1, ["a", "b"]), (2, ["ac", "bc"])):
+        found = evaluation.plausible_labels(array, top).sel(item="y")["label"].values
+        assert ["".join(own) for own in found.tolist()] == first
