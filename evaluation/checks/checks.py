@@ -30,11 +30,12 @@ def model_checks(
     residuals of each table are those of a Dawid-Skene fit to it.
 
     Scores: spread of the scores of an item and its inequality over items; skewness and kurtosis of the residuals about item
-    and rater; scores at or beyond the bounds; mean and spread of each rater; errors that raters share.
+    and rater; scores at or beyond the bounds; mean and spread of each rater, and its use of the scale; scores that a rater
+    repeated; errors that raters share; whether lenient raters scored the better items; curvature of the locations by features.
 
     Comparisons: wins of the left side, ties, pairs of items that are decided against the order of the qualities, cycles;
-    agreement of each rater with the order, side and ties of each rater; tastes of single raters, and tastes that raters share,
-    within and between groups.
+    agreement of each rater with the order, side and ties of each rater; votes that a rater repeated; tastes of single raters,
+    and tastes that raters share, within and between groups; effects of covariates of votes that bend or differ by rater.
 
     Rankings: agreement of the raters of an item (cosine of inverse ranks), on the first place, of each rater with the others,
     of pairs of raters, of rankings with ties and of long ones; ranked categories of an item.

@@ -16,7 +16,7 @@ import xarray as xr
 from scipy.sparse import coo_array, diags_array
 from scipy.sparse.linalg import splu
 
-from .discrepancies import Check, Family, judged
+from .discrepancies import Check, Family, judged, standard_scores
 from .replicates import Annotations, SharedParts, annotations_of, ratio, tables_of
 from .scores import shared_checks, stacked
 
@@ -40,16 +40,30 @@ def comparison_checks(
     tables = tables_of(tree, "observed_winner", replicates, rng)
     numbers = None
     found = []
+    covariates = None
+    if "vote_covariate_value" in constants:
+        covariates = constants["vote_covariate_value"].transpose("annotation", ...)[own.place]
     for counts in tables:
-        numbers = numbers or _Numbers(own, left[own.place], right[own.place], counts[own.place].sum(axis=1))
+        numbers = numbers or _Numbers(
+            own, left[own.place], right[own.place], counts[own.place].sum(axis=1), covariates
+        )
         found.append(numbers(counts[own.place]))
-    return judged(_checks(own, found), _families(own, found), {"annotations": len(own.item)})
+    names = [] if covariates is None else covariates["vote_covariate"].to_numpy().astype(str).tolist()
+    checks, families = _checks(own, found, names), _families(own, found, names)
+    return judged(checks, families, {"annotations": len(own.item)})
 
 
 class _Numbers:
     """Callable that computes the numbers of one table of votes, by name; the number of votes of an annotation is fixed."""
 
-    def __init__(self, own: Annotations, left: np.ndarray, right: np.ndarray, votes: np.ndarray) -> None:
+    def __init__(
+        self,
+        own: Annotations,
+        left: np.ndarray,
+        right: np.ndarray,
+        votes: np.ndarray,
+        covariates: xr.DataArray | None = None,
+    ) -> None:
         items, codes = np.unique(np.concatenate([left, right]), return_inverse=True)
         self._own, self._votes, self._items = own, votes.astype(float), len(items)
         self._left, self._right = codes[: len(left)], codes[len(left) :]
@@ -59,6 +73,9 @@ class _Numbers:
         pairs, self._pair = np.unique(low * self._items + high, return_inverse=True)
         self._low, self._high = pairs // self._items, pairs % self._items
         self._of_pair = np.bincount(self._pair, self._votes)
+        self._of_opinion = np.unique(own.rater * len(pairs) + self._pair, return_inverse=True)[1]
+        self._covariate = np.zeros((len(own.rater), 0)) if covariates is None else covariates.to_numpy()
+        self._bent = np.stack([_bent(z) for z in self._covariate.T], axis=1) if self._covariate.size else None
         self._solve = self._factorised()
         ends, twice = np.r_[self._left, self._right], np.tile(own.rater, 2)
         self._shared = SharedParts(own, twice, ends, np.tile(self._votes, 2))
@@ -96,6 +113,10 @@ class _Numbers:
         ties = counts.shape[1] > TIE
         if ties:
             found["ties"] = ratio(counts[:, TIE].sum(), votes.sum())
+        if own.raters:
+            found["repeats"] = self._agreement_of_repeats(counts)
+        if self._bent is not None:
+            found["bend"] = residual @ self._bent
         if self._told:
             given = np.bincount(own.rater, votes, size)
             expected = np.sign(quality[self._left] - quality[self._right])
@@ -110,9 +131,23 @@ class _Numbers:
                 "within": within,
                 "between": between,
             }
+            for k, z in enumerate(self._covariate.T):
+                square = np.bincount(own.rater, self._votes * z**2, size)
+                found[f"effect {k}"] = np.bincount(own.rater, residual * z, size) / np.where(
+                    square > 0, square, 1
+                )
             if ties:
                 found["tie_shares"] = ratio(np.bincount(own.rater, counts[:, TIE], size), given)
         return {name: np.asarray(value, float) for name, value in found.items()}
+
+    def _agreement_of_repeats(self, counts: np.ndarray) -> np.ndarray:
+        """Return the share of pairs of votes of a rater on the same items that agree; NaN if there are none."""
+        won = np.where(self._sign > 0, counts[:, 0], counts[:, 1])
+        lost = np.where(self._sign > 0, counts[:, 1], counts[:, 0])
+        outcomes = [won, lost, *counts[:, TIE:].T]
+        of_opinion = np.stack([np.bincount(self._of_opinion, own) for own in outcomes])
+        given = of_opinion.sum(axis=0)
+        return ratio((of_opinion * (of_opinion - 1)).sum(), (given * (given - 1)).sum())
 
     def _largest_eigenvalue(self, liking: np.ndarray) -> float:
         """Return the largest eigenvalue of the mean products over items of the likings (rater and item,) of two raters."""
@@ -145,14 +180,36 @@ class _Numbers:
         return ratio(((beats @ beats) * beats.T).sum() / 3, triads)
 
 
+def _bent(covariate: np.ndarray) -> np.ndarray:
+    """Return weights of votes whose sum with the residuals is of a bend: of small differences against large ones (annotation,).
+
+    They have the sign of the difference, and are orthogonal to it, so that a linear effect does not count.
+    """
+    size = np.abs(covariate)
+    differs = size > 0
+    small = differs & (size <= np.median(size[differs]))
+    weight = np.sign(covariate) * small
+    square = (covariate**2).sum()
+    return weight - covariate * (weight @ covariate) / square
+
+
 LEFT_WINS = "share of left wins among the decided votes"
 LEFT_WINS_OF_RATERS = "left wins of each rater, beyond the qualities"
-MAIN = {"left", "eigenvalue"}  # of the single numbers; the checks of groups are, too
+REPEATS = "agreement of votes that a rater repeated on the same items"
+TASTES = "largest eigenvalue of the residuals of the raters by item"
+BENT = "bend of the effect of a covariate of votes"
+MAIN = {"left", "eigenvalue", "repeats"}  # of the single numbers; the checks of groups are, too
 SINGLE = {
     "left": (
         LEFT_WINS,
         "the left side wins less often than the model expects",
         "the left side wins more often than the model expects",
+    ),
+    "repeats": (
+        REPEATS,
+        "a rater who votes on the same two items again contradicts the first vote more often than the model expects",
+        "a rater who votes on the same two items again repeats the first vote, and several such votes count for less than as "
+        "many of other raters",
     ),
     "ties": (
         "share of ties",
@@ -170,7 +227,7 @@ SINGLE = {
         "more triads of items are cycles (a beats b, b beats c, c beats a) than the model expects",
     ),
     "eigenvalue": (
-        "largest eigenvalue of the residuals of the raters by item",
+        TASTES,
         "raters share less of what they like than the model expects",
         "some raters share a taste: they like items more or less than the others do",
     ),
@@ -195,22 +252,44 @@ FAMILIES = {
 }
 
 
-def _checks(own: Annotations, found: list[dict[str, np.ndarray]]) -> list[Check]:
+def _checks(own: Annotations, found: list[dict[str, np.ndarray]], covariates: list[str]) -> list[Check]:
     """Return the checks of single numbers, and of the agreement of raters on an item."""
     checks = []
     for name, texts in SINGLE.items():
         if name in found[0]:
             values = stacked(found, name)
             checks.append(Check(texts[0], float(values[0]), values[1:], *texts[1:], is_main=name in MAIN))
+    if "bend" in found[0]:
+        checks.append(_bend(stacked(found, "bend"), covariates))
     if "within" in found[0] and len(own.groups) > 1:
         texts = (DISAGREE, AGREE)
         checks += shared_checks(own, stacked(found, "within"), stacked(found, "between"), texts)
     return checks
 
 
-def _families(own: Annotations, found: list[dict[str, np.ndarray]]) -> list[Family]:
+def _bend(bends: np.ndarray, covariates: list[str]) -> Check:
+    """Return the check of the largest bend of the effect of a covariate; bends (table, covariate)."""
+    scores = np.abs(standard_scores(bends[0], bends[1:]))
+    name = covariates[int(scores[0].argmax())]
+    largest = scores.max(axis=1)
+    text = (
+        f"votes do not depend linearly on {name!r}: the effect of small differences is another, for their size, than that of "
+        "large ones; take a logarithm of it, or its sign, as the covariate"
+    )
+    return Check(BENT, float(largest[0]), largest[1:], high=text, side="upper", is_main=True)
+
+
+def _families(own: Annotations, found: list[dict[str, np.ndarray]], covariates: list[str]) -> list[Family]:
     """Return the checks of each rater."""
     families = []
+    for k, name in enumerate(covariates):
+        if f"effect {k}" in found[0]:
+            values = stacked(found, f"effect {k}")
+            text = (
+                f"the effect of {name!r} on votes differs between raters, and the model has the same for all"
+            )
+            title, dim = f"effect of {name} on the votes of each rater", f"rater_of_covariate_{k}"
+            families.append(Family(title, dim, own.raters, values[0], values[1:], text, is_main=True))
     for name, (title, dim, text) in FAMILIES.items():
         if name in found[0]:
             values = stacked(found, name)

@@ -58,6 +58,7 @@ class Family:
     replicated: np.ndarray  # (replicate, member)
     found: str  # meaning if the members differ from the replicates
     is_judged: bool = True  # False: only a table, with the false-discovery rate over the members
+    is_main: bool = False  # as of a check
 
 
 def check_number(replicates: int) -> None:
@@ -148,9 +149,15 @@ def _effect(check: Check) -> float:
 
 
 def _as_check(family: Family) -> Check:
-    """Return the mean squared score over the members of a family as one check; its effect is beyond that of the replicates."""
+    """Return the mean squared score over the members of a family as one check, or its root if it is a main one.
+
+    Its effect is beyond that of the replicates.
+    """
     scores = (standard_scores(family.observed, family.replicated) ** 2).mean(axis=1)
-    return Check(family.name, float(scores[0]), scores[1:], high=family.found, side="upper")
+    if family.is_main:  # less skewed, so that it leaves more of the level to the other main checks
+        scores = np.sqrt(scores)
+    main = family.is_main
+    return Check(family.name, float(scores[0]), scores[1:], high=family.found, side="upper", is_main=main)
 
 
 def _members(family: Family) -> dict[str, tuple[str, np.ndarray]]:

@@ -6,9 +6,12 @@ import numpy as np
 import xarray as xr
 
 from ... import evaluation
-from ...evaluation.checks.comparisons import LEFT_WINS, LEFT_WINS_OF_RATERS
+from ...evaluation.checks.comparisons import LEFT_WINS, LEFT_WINS_OF_RATERS, TASTES
+from ...evaluation.checks.comparisons import REPEATS as REPEATED_VOTES
+from ...evaluation.checks.populations import DESIGN
 from ...evaluation.checks.rankings import AGREEMENT
-from ...evaluation.checks.scores import SPREAD
+from ...evaluation.checks.scores import REPEATS as REPEATED_SCORES
+from ...evaluation.checks.scores import SLOPES, SPREAD
 from ..page import Section
 from .comparisons import sides_by_rater
 from .model_fit import checked_sections, unchecked_section
@@ -19,6 +22,19 @@ IN_PRIOR = (
     "Not checked: the rankings are in the prior of this model, which has no law that could simulate them; plackett_luce has one "
     "(--model plackett_luce)."
 )
+TO_DO = {
+    SLOPES: (
+        "Leave out raters whose scores do not rise with the item, or bring the scores of all raters to one spread before the fit."
+    ),
+    REPEATED_SCORES: (
+        "Intervals of the locations are too narrow or too wide: keep one score of a rater for an item, such as the mean."
+    ),
+    DESIGN: "Let some raters score items of all kinds: by these the raters, and so the items, are compared.",
+    REPEATED_VOTES: (
+        "Intervals and probabilities count every vote: --drop-duplicates, or data.without_duplicates(), counts equal votes of a "
+        "rater once."
+    ),
+}
 UNKNOWN = "Not checked: annotations are simulated by the fitted model, which was not given."
 
 
@@ -58,6 +74,12 @@ def _remedies(predicted: xr.DataTree, attributes: Mapping[str, np.ndarray], chec
             f"The uncertainties of this report count every rater as one. groups={group!r} or --groups-of-raters {group} gives "
             "the model a parameter for what a group shares."
         )
+    if TASTES in failed and group is None and not has_groups:
+        found.append(
+            "Kinds of raters with a taste of their own can be named in a column (--groups-of-raters kind); --signed allows for "
+            "raters who prefer what others like least."
+        )
+    found += [text for name, text in TO_DO.items() if name in failed]
     if SPREAD in failed and predicted.attrs.get("model") == "normal_scores":
         found.append(
             "normal_scores learns the spread of an item from its own scores, so that few scores leave much of it to the prior "
