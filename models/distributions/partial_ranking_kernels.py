@@ -36,16 +36,20 @@ def pair(v, w, z):
 
 
 @inner_njit(error_model="numpy")
-def recursion_log_p(w, z, p, mass):
-    r"""Return log p of a block by recursion over subsets A of its members; overwrite p and mass (2 ** member,), one for each A.
+def recursion(w, z, table, d_w):
+    r"""Return log p of a block and d log p / dz by recursion over subsets; overwrite `d_w` with d log p / dw.
 
         p(B before the rest) = prod_B w_k R(B),   R(A) = sum_{a in A} R(A \ a) / (Z + w(A)),   R(empty) = 1
 
-    The sum is over all orders of the block. Shapes: w (member,); z is the total worth after the block.
+    The sum is over all orders of the block; the derivatives are by backward differentiation.
+
+    Shapes: w and d_w (member,); table (3, 2 ** member), work space; z is the total worth after the block.
     """
+    p, mass, adjoint = table[0], table[1], table[2]
     n = len(w)
+    full = (1 << n) - 1
     p[0], mass[0] = 1.0, z
-    for subset in range(1, 1 << n):
+    for subset in range(1, full + 1):
         total, member = 0.0, 0
         for j in range(n):
             if subset >> j & 1:
@@ -53,21 +57,9 @@ def recursion_log_p(w, z, p, mass):
                 member = j
         mass[subset] = mass[subset ^ (1 << member)] + w[member]  # Z + w(A)
         p[subset] = total / mass[subset]  # prod_A w_k R(A)
-    return math.log(p[(1 << n) - 1])
-
-
-@inner_njit(error_model="numpy")
-def recursion(w, z, table, d_w):
-    """Return log p of a block as `recursion_log_p` does, and d log p / dz; overwrite `d_w` with d log p / dw.
-
-    The derivatives are by backward differentiation. Shapes: w and d_w (member,); table (3, 2 ** member), work space.
-    """
-    p, mass, adjoint = table[0], table[1], table[2]
-    n = len(w)
-    full = (1 << n) - 1
-    log_p = recursion_log_p(w, z, p, mass)
+        adjoint[subset] = 0.0
     # backwards: adjoint of A is d log p / d p(A)
-    adjoint[:full] = 0.0
+    adjoint[0] = 0.0
     adjoint[full] = 1.0 / p[full]
     d_w[:n] = 0.0
     d_z = 0.0
@@ -80,7 +72,7 @@ def recursion(w, z, table, d_w):
                 before = subset ^ (1 << j)
                 adjoint[before] += flow * w[j]
                 d_w[j] += flow * p[before] + d_mass
-    return log_p, d_z
+    return math.log(p[full]), d_z
 
 
 @inner_njit(error_model="numpy")
@@ -411,7 +403,7 @@ def _log_p_in_worths(log_worth, order, start, largest, work, table):
             v, u = w[first], w[first + 1]
             log_p += math.log(v * u * (1.0 / (z + v) + 1.0 / (z + u)) * (1.0 / (z + v + u)))
         elif size <= LARGEST_RECURSION and size * _log_range(w[first : first + size], z) < SAFE:
-            log_p += recursion_log_p(w[first : first + size], z, *table)
+            log_p += _recursion_log_p(w[first : first + size], z, table)
         else:
             for j in range(size):
                 work[2, j] = log_worth[order[first + j]] - largest - math.log(z)
@@ -419,6 +411,23 @@ def _log_p_in_worths(log_worth, order, start, largest, work, table):
         for q in range(first, first + size):
             z += w[q]
     return log_p
+
+
+@inner_njit(error_model="numpy")
+def _recursion_log_p(w, z, table):
+    """Return log p of a block as `recursion` does, without its derivatives; table: two arrays (2 ** member,), work space."""
+    p, mass = table
+    n = len(w)
+    p[0], mass[0] = 1.0, z
+    for subset in range(1, 1 << n):
+        total, member = 0.0, 0
+        for j in range(n):
+            if subset >> j & 1:
+                total += w[j] * p[subset ^ (1 << j)]
+                member = j
+        mass[subset] = mass[subset ^ (1 << member)] + w[member]  # Z + w(A)
+        p[subset] = total / mass[subset]  # prod_A w_k R(A)
+    return math.log(p[(1 << n) - 1])
 
 
 @cached_njit(error_model="numpy")
