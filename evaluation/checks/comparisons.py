@@ -16,6 +16,7 @@ import xarray as xr
 from scipy.sparse import coo_array, diags_array
 from scipy.sparse.linalg import splu
 
+from ..._messages import escaped
 from .discrepancies import Check, Family, judged, standard_scores
 from .replicates import Annotations, SharedParts, annotations_of, ratio, tables_of
 from .scores import shared_checks, stacked
@@ -288,7 +289,7 @@ def _families(own: Annotations, found: list[dict[str, np.ndarray]], covariates: 
             text = (
                 f"the effect of {name!r} on votes differs between raters, and the model has the same for all"
             )
-            title, dim = f"effect of {name} on the votes of each rater", f"rater_of_covariate_{k}"
+            title, dim = f"effect of {escaped(name)} on the votes of each rater", f"rater_of_covariate_{k}"
             families.append(Family(title, dim, own.raters, values[0], values[1:], text, is_main=True))
     for name, (title, dim, text) in FAMILIES.items():
         if name in found[0]:

@@ -15,6 +15,7 @@ Observed scores and replicates are treated alike, so that what the fit takes awa
 import numpy as np
 import xarray as xr
 
+from ..._messages import escaped
 from .discrepancies import Check, Family, judged, standard_scores
 from .populations import allotted, curved
 from .replicates import Annotations, SharedParts, annotations_of, ratio, tables_of
@@ -267,7 +268,7 @@ def _slopes_in_words(own: Annotations, slopes: np.ndarray) -> str:
     """Return what slopes that differ (table, rater) mean, and whose are far from those of the replicates."""
     far = standard_scores(slopes[0], slopes[1:])[0]
     named = [
-        f"{which} {own.raters[k]}"
+        f"{which} {escaped(own.raters[k])}"
         for which, k in (("least", int(far.argmin())), ("most", int(far.argmax())))
         if abs(far[k]) >= FOUND_SLOPES
     ]
