@@ -281,7 +281,7 @@ class Reach:
         found = [test for test, own in through.items() if lines & {*own} or not own]
         if not found:  # a default, or the file has changed since
             found = [*through]
-        if not mutation.function:
+        if not (mutation.function and found):  # of a module, or a function that only a compiler calls
             found = [*known]
         total, chosen, paid = 0.0, {}, Counter()
         for test in sorted(found, key=self.cost):

@@ -13,6 +13,7 @@ from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.truth import plausibility
 from raterzoo.inference import kept_draws
 from raterzoo.inference.kept_draws import STATISTICS
+from raterzoo.inference.storage.posterior_files import read_posterior, write_posterior
 
 QUIET = {"random_seed": 1, "progressbar": False, "draws": 400, "log_likelihood": True, "thin": 1}
 LABELS = models.simulators.labels(items=30, raters=5, random_seed=1).data
@@ -220,6 +221,17 @@ def test_wrong_twin_blocks_that_are_not_those_of_evaluation_are_noticed(monkeypa
         warnings.simplefilter("ignore", inference.ConvergenceWarning)
         tree = inference.sample(BUILDERS["plackett_luce"](), keep="summary", **QUIET)
     assert (evaluation.annotation_certainty(tree, 3) != whole).any()
+
+
+@pytest.mark.parametrize("suffix", ["nc", "zarr"])
+def test_a_summary_of_items_that_share_nothing_is_read_from_its_file(suffix, tmp_path):
+    tree = tree_of("plackett_luce", "summary")
+    assert "posterior" not in tree.children
+    write_posterior(tree, tmp_path / f"summary.{suffix}")
+    found = read_posterior(tmp_path / f"summary.{suffix}")
+    xr.testing.assert_identical(
+        evaluation.annotation_certainty(found, 1), evaluation.annotation_certainty(tree, 1)
+    )
 
 
 @pytest.mark.parametrize(("keep", "draws"), [("thinned", 3), ("summary", 10), ("all", 10)])

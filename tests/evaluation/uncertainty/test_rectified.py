@@ -370,6 +370,14 @@ def test_wrong_options_are_named(options, message):
         rectify(RIGHT, JUDGED, CHOSEN, **options)
 
 
+def test_a_sample_is_checked_before_anything_is_fitted():
+    module.check_sample(CHOSEN, I, strata=of_items(np.where(I % 4 == 0, 0, 0)))
+    with pytest.raises(evaluation.EvaluationError, match=r"stratum 1: people labelled 0 item\(s\)"):
+        module.check_sample(CHOSEN, I, strata=of_items(np.where(I % 4 == 0, 0, 1)))
+    with pytest.raises(evaluation.EvaluationError, match=r"item 239 has probability 1\.2"):
+        module.check_sample(CHOSEN, I, sampling=of_items(np.r_[CHANCE[1:], 1.2]))
+
+
 PEOPLE, THREE = certain([1, 0], [0, 1]), labels(RIGHT[:3])
 REPEATED, FIVE = labels(RIGHT[:3], [0, 1, 1]), labels(RIGHT[:5])
 FIRST_AND_LAST = xr.DataArray([[True], [False], [True]], dims=("item", "position"))

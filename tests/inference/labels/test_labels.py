@@ -133,6 +133,14 @@ def test_two_categories_are_drawn_to_the_bit_as_any_number_of_them(distinct):
     assert (answers.gold_category < 0).any()
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_repeated_answers_are_found_in_any_item_and_not_across_items(n):
+    start, rater = np.array([0, 2, 2, 4]), np.array([0, 1, 1, 2])  # rater 1 ends one item and begins the next
+    for again, distinct in ((rater, True), (np.array([0, 1, 2, 2]), False), (np.array([1, 1, 1, 2]), False)):
+        answers = Answers(start, answer_codes(again, np.array([0, 1, 0, 1]), n), np.full(3, -1))
+        assert gibbs.are_distinct(answers, n) == distinct == gibbs.are_distinct.py_func(answers, n)
+
+
 @pytest.mark.slow
 def test_items_of_many_informative_answers_are_left_to_the_sweep_that_takes_logs(monkeypatch):
     """Their odds leave the range in which products without a division are fine; later items know of those that changed."""

@@ -94,6 +94,25 @@ def test_sample_of_the_items_is_that_of_one_table(files, monkeypatch):
     assert int(whole["optimum_found"].sum()) > 1
 
 
+def test_a_sample_has_the_size_that_is_asked_for(files, monkeypatch):
+    folder, frame = files
+    for name, value in {"LARGE": 100, "SAMPLE": 200, "SAMPLE_OF_RATER": 1}.items():
+        monkeypatch.setattr(search, name, value)
+    labels, sizes = Labels.from_table(frame, **OPTIONS), []
+    few = search._sampled_patterns(labels, np.random.default_rng(1))
+    sizes.append(int((np.diff(few.answers.start) * few.multiplicity).sum()))
+    draw = label_files.SharedLabels.sample
+
+    def noted(*own):
+        sizes.append(len((found := draw(*own)).code))
+        return found
+
+    monkeypatch.setattr(label_files.SharedLabels, "sample", noted)
+    em(LabelShards.from_parquet(folder, **OPTIONS))
+    assert len(labels) > 600 and len(sizes) > 1
+    assert all(120 < size < 280 for size in sizes), sizes
+
+
 def test_a_wrong_number_of_a_rater_is_noticed(files, monkeypatch):
     """The wrong twin of the tests above: raters keep the numbers that they have in their files."""
     folder, frame = files
