@@ -30,7 +30,7 @@ def allotted(
 ) -> list[Check]:
     """Return the check of whether items were allotted to raters regardless of both; `item` is that of each score (annotation,).
 
-    None if the posterior has no biases of raters. The biases are those within the groups of the raters.
+    There is none if the posterior has no biases of raters. The biases are those within the groups of the raters.
     """
     posterior = tree["posterior"].to_dataset()
     if not {"location", "rater_bias"} <= set(posterior) or len(own.raters) < 2:

@@ -217,6 +217,16 @@ def annotation_columns(
     attributes are asked for without raters.
     """
     check_missing(missing)
+    for role in ("item", "rater"):
+        if role in roles and roles[role] is None and not (role == "rater" and kind in ANONYMOUS_KINDS):
+            counted = "; labels that are counted, without raters, are read by models.Labels.from_counts"
+            raise DataError(
+                f"{kind} need a column of {role}s",
+                value=None,
+                allowed="the name of a column",
+                remedy=f"name the column{counted * ((kind, role) == ('labels', 'rater'))}",
+                where=f"argument {role}",
+            )
     asked = {role: name for role, name in roles.items() if name is not None}
     asked |= {ATTRIBUTE + name: name for name in rater_attributes}
     found = resolved_names(

@@ -172,6 +172,18 @@ def test_counts_in_columns_with_integer_names():
     assert labels.categories.tolist() == [0, 1] and labels.counts.tolist() == [[1, 2], [3, 4]]
 
 
+@pytest.mark.parametrize(
+    ("role", "message"),
+    [
+        ("rater", "labels need a column of raters.*from_counts"),
+        ("item", "need a column of items.*name the column$"),
+    ],
+)
+def test_items_and_raters_cannot_be_left_out(role, message):
+    with pytest.raises(DataError, match=message):
+        Labels.from_table({"item": [1], "rater": ["a"], "label": ["x"]}, **{role: None})
+
+
 def test_a_category_cannot_be_called_as_the_column_of_ids():
     with pytest.raises(DataError, match="a category is called 'item'"):
         Labels.from_counts({"id": ["a", "b"], "item": [1, 2], "y": [2, 3]}, item="id")
