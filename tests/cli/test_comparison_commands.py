@@ -193,7 +193,10 @@ def test_real_leaderboard(tmp_path, monkeypatch):
     file = Path(folder) / "llmfao_crowd_comparisons.csv"
     result = run("rank", file, "--out", out, "--draws", 500)
     assert result.exit_code == 0, result.output
-    warning, heading, *lines = result.stdout.splitlines()
+    misfit, _, warning, heading, *lines = result.stdout.splitlines()
+    assert misfit.startswith(
+        "The votes contradict the model, on which the ranks and probabilities below rely. The left"
+    )
     assert warning.startswith("3 of 124 raters prefer a side") and heading == "59 items, 8,931 votes"
     assert all(len(line) <= 100 for line in lines[:60])
     board = read(out)
