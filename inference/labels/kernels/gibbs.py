@@ -106,8 +106,6 @@ def _spam_density(s, parameters):
     if not (s > LEAST_SPAM and theta > LEAST_COMPETENCE):
         return -np.inf
     value = powers[0] * math.log(theta) + powers[1] * math.log(others + s) + powers[2] * math.log(s)
-    if len(right) == 2:  # theta + s_k = 1 - s_l
-        return value + right[1 - label] * math.log(1.0 - s)
     for k in range(len(right)):
         if k != label and right[k] > 0:
             value += right[k] * math.log(theta + spam[k])
