@@ -91,16 +91,18 @@ def _check_header(
 ) -> None:
     """Raise before any slow import if columns of the tables are missing, or one of the `others` cannot be read."""
     from ..models.data.reading.files import read_names
-    from .anonymity import refuse_annotations_among
     from .exports import chosen_question
-    from .features import check_features
     from .tables import check_header, check_prediction_header
 
     attributes, anonymize = settings.rater_attributes, settings.anonymize
     if anonymize:
+        from .anonymity import refuse_annotations_among
+
         own = (settings.prior_predictions, settings.features, settings.categories)
         refuse_annotations_among((predictions, *own, *others), path, settings.source)
     if settings.features is not None:
+        from .features import check_features
+
         check_features(settings.features)
     for table in filter(None, others):
         read_names(table)

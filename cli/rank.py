@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pymc as pm
 import xarray as xr
 
 from .. import evaluation, inference
@@ -13,7 +12,7 @@ from .._progress import step
 from ..evaluation.calls import check_probability
 from ..inference.storage.permissions import private_files
 from ..models import Comparisons
-from ..reports.page import Section, write_table
+from ..reports.page import write_table
 from ..reports.sections.comparisons import (
     equals_in_words,
     leaderboard_rows,
@@ -26,7 +25,7 @@ from ..reports.sections.comparisons import (
     tastes_in_words,
     tie_certainty,
 )
-from ..reports.sections.predictive_fit import predictive_fit_sections
+from ..reports.sections.predictive_fit import predictive_fit_sections, with_replicates
 from ..reports.sections.vote_covariates import effects_in_words
 from ..reports.study import Settings
 from .fitting import build, draw
@@ -59,7 +58,9 @@ def rank_votes(
         board, sides = leaderboard_rows(tree, data, prob), evaluation.side_test(data)
         raters = rater_rows(tree, data, prob, sides)
         diagnosis = inference.diagnose(tree).attrs
-    fit = _checked(tree, model, data, settings)
+    predicted = with_replicates(tree, model, settings.seed)
+    with step("Checking"):
+        (fit, *_) = predictive_fit_sections(predicted, data.rater_attributes, settings.seed)
     if not diagnosis["converged"]:
         print_text(
             f"{diagnosis['verdict']}. Do not rely on what follows: try --draws 10000, or --raters shared."
@@ -89,14 +90,6 @@ def rank_votes(
         with private_files(settings.anonymize, out):
             write_table(out, board)
         print_text(f"wrote {out}")
-
-
-def _checked(tree: xr.DataTree, model: pm.Model, data: Comparisons, settings: Settings) -> Section:
-    """Return the section on whether the votes are such as the model says."""
-    with step("Checking"):
-        options: dict[str, Any] = {"log_likelihood": False, "progressbar": False}
-        predicted = inference.predict(tree, model, random_seed=settings.seed, **options)
-        return predictive_fit_sections(predicted, data.rater_attributes, settings.seed)[0]
 
 
 def _show_board(board: list[dict[str, Any]], data: Comparisons, top: int, prob: float) -> None:

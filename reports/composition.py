@@ -11,7 +11,6 @@ import pymc as pm
 import xarray as xr
 
 from .. import inference, models
-from .._progress import step
 from ..evaluation import threshold_certainty
 from ..evaluation.certainty.thresholds import threshold_and_certainty
 from ..evaluation.checks.checks import needs_replicates
@@ -43,7 +42,7 @@ from .sections.lookup import score_items, truth_items, vote_items
 from .sections.metrics import default_metrics, found_metrics, metric_sections, question_of_all, scored
 from .sections.model_fit import fit_sections
 from .sections.next_annotation import item_questions, pair_questions
-from .sections.predictive_fit import predictive_fit_sections
+from .sections.predictive_fit import predictive_fit_sections, with_replicates
 from .sections.risk import risk_parts
 from .sections.scores import (
     cut_sections,
@@ -499,7 +498,7 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
     found = found_metrics(study)
     checked = tree
     if needs_replicates(tree):
-        checked = _predicted(tree, model, study.settings) or tree
+        checked = with_replicates(tree, model, study.seed) or tree
     best = BestGuesses(tree, study.seed)
     if isinstance(data, Labels) and "prevalence" in tree["posterior"]:
         certainty = truth_sections(tree, data, study.seed, study.group, checked)
@@ -548,7 +547,7 @@ def _against_truth(study: Study, found: Mapping[str, xr.Dataset]) -> list[Sectio
     seen = scored(tree, study.predicted, study.metrics, study.seed)
     checked = tree
     if needs_replicates(tree):
-        checked = _predicted(tree, model, study.settings) or tree
+        checked = with_replicates(tree, model, study.seed) or tree
     diagnosis = inference.diagnose(tree).attrs
     unconverged = "" if diagnosis["converged"] else str(diagnosis["verdict"])
     left_out = EFFECT in study.tree["posterior"] and EFFECT not in tree["posterior"]
@@ -593,7 +592,7 @@ def score_report(
         *rater_sections(tree, scores),
         *feature_sections(tree, settings.seed),
     ]
-    replicates = _predicted(tree, model, settings)
+    replicates = with_replicates(tree, model, settings.seed)
     sections += predictive_fit_sections(replicates, scores.rater_attributes, settings.seed)
     locations, above = _rows_of(sections, "locations"), []
     if settings.thresholds:
@@ -602,15 +601,6 @@ def score_report(
     summary = f"{len(scores.items):,} items, {_raters(scores)}, {len(scores):,} scores."
     items = score_items(scores, locations, above, predicted)
     return _report(settings, summary, sections, tree, items)
-
-
-def _predicted(tree: xr.DataTree, model: pm.Model | None, settings: Settings) -> xr.DataTree | None:
-    """Return evenly spaced draws of a tree, with replicates of its annotations; None without the model."""
-    if model is None:
-        return None
-    options: dict[str, Any] = {"log_likelihood": False, "progressbar": False}
-    with step("Simulating annotations"):
-        return inference.predict(tree, model, random_seed=settings.seed, **options)
 
 
 def _threshold_sections(
@@ -655,7 +645,7 @@ def comparison_report(
     kept = "\n\nOnly the largest component of the table is kept." * settings.largest_component
     counts = {"items": len(votes.items), "raters": len(votes.raters), "annotations": len(votes)}
     boards = vote_sections(tree, votes)
-    predicted = _predicted(tree, model, settings)
+    predicted = with_replicates(tree, model, settings.seed)
     sections = []
     if orders is not None:
         sections.append(concordance_section(tree, orders))

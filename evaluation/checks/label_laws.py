@@ -255,9 +255,15 @@ def _by_features(tree: xr.DataTree, items: np.ndarray) -> ByFeatures | None:
     if effect is None:
         return None
     square = effect.mean(SAMPLE).transpose("feature", "category").to_numpy().astype(float) ** 2
-    largest = np.sort(np.argsort(-square.sum(axis=1), kind="stable")[:MOST_FEATURES])
-    ranks = [np.searchsorted(np.sort(own), own) for own in features_of(tree)[items][:, largest].T]
-    return ByFeatures(CURVATURE[np.stack(ranks, axis=1) * len(CURVATURE) // len(items)], square[largest])
+    largest, contrast = curves(features_of(tree)[items], square.sum(axis=1))
+    return ByFeatures(contrast, square[largest])
+
+
+def curves(features: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features (item, feature) of the largest effects, by their size (feature,), and their contrasts of a curve."""
+    largest = np.sort(np.argsort(-size, kind="stable")[:MOST_FEATURES])
+    ranks = np.stack([np.searchsorted(np.sort(own), own) for own in features[:, largest].T], axis=1)
+    return largest, CURVATURE[ranks * len(CURVATURE) // len(features)]
 
 
 def _kept_items(item: np.ndarray, items: int, most: int, rng: np.random.Generator) -> np.ndarray:

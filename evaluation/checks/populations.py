@@ -16,7 +16,7 @@ import xarray as xr
 
 from ..truth.prior_of_items import features_of
 from .discrepancies import Check
-from .label_laws import CURVATURE, MOST_FEATURES
+from .label_laws import curves
 from .replicates import SAMPLE, Annotations
 
 MOST_DRAWS = 200  # of the posterior
@@ -67,9 +67,9 @@ def curved(tree: xr.DataTree, item: np.ndarray, rng: np.random.Generator, replic
     if "feature_effect" not in posterior or len(item) < FEWEST_ITEMS:
         return []
     effect = np.abs(posterior["feature_effect"].mean(SAMPLE).to_numpy())
-    largest = np.sort(np.argsort(-effect, kind="stable")[:MOST_FEATURES])
+    largest, contrast = curves(features_of(tree)[item], effect)
     names = posterior["feature"].to_numpy().astype(str)[largest]
-    contrast = contrasts(features_of(tree)[item][:, largest])
+    contrast = contrast - contrast.mean(axis=0)
     size = np.sqrt((contrast**2).sum(axis=0))
     contrast, names = (contrast / np.where(size > 0, size, 1))[:, size > 0], names[size > 0]
     if not len(names):
@@ -88,13 +88,6 @@ def curved(tree: xr.DataTree, item: np.ndarray, rng: np.random.Generator, replic
         "wrong at its ends, and features tell more than is said; add its square to them, or leave it out"
     )
     return [Check(CURVE, float(np.abs(observed[most])), replicated, high=text, side="upper", is_main=True)]
-
-
-def contrasts(features: np.ndarray) -> np.ndarray:
-    """Return the contrasts of curves (item, feature), of sum zero, from features (item, feature)."""
-    ranks = np.stack([np.searchsorted(np.sort(own), own) for own in features.T], axis=1)
-    found = CURVATURE[ranks * len(CURVATURE) // len(features)]
-    return found - found.mean(axis=0)
 
 
 def _residual_locations(tree: xr.DataTree) -> np.ndarray:

@@ -259,8 +259,8 @@ def _families(own: Annotations, found: list[dict[str, np.ndarray]]) -> list[Fami
     families = []
     for name, (title, dim, text) in texts.items():
         values = stacked(found, name)
-        main = {"is_main": name == "slope"}
-        families.append(Family(title, dim, own.raters, values[0], values[1:], text, **main))
+        is_main = name == "slope"
+        families.append(Family(title, dim, own.raters, values[0], values[1:], text, is_main=is_main))
     return families
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 import numpy as np
+import pymc as pm
 import xarray as xr
 
-from ... import evaluation
+from ... import evaluation, inference
+from ..._progress import step
 from ...evaluation.checks.comparisons import LEFT_WINS, LEFT_WINS_OF_RATERS, TASTES
 from ...evaluation.checks.comparisons import REPEATS as REPEATED_VOTES
 from ...evaluation.checks.populations import DESIGN
@@ -36,6 +38,14 @@ TO_DO = {
     ),
 }
 UNKNOWN = "Not checked: annotations are simulated by the fitted model, which was not given."
+
+
+def with_replicates(tree: xr.DataTree, model: pm.Model | None, seed: int) -> xr.DataTree | None:
+    """Return evenly spaced draws of a tree, with replicates of its annotations; None without the model."""
+    if model is None:
+        return None
+    with step("Simulating annotations"):
+        return inference.predict(tree, model, random_seed=seed, log_likelihood=False, progressbar=False)
 
 
 def predictive_fit_sections(

@@ -1,8 +1,6 @@
 """Tables as people have them: names of the trade, delimiters, wide ones, empty cells, headers with mistakes."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from raterzoo.cli.tables import (
@@ -15,7 +13,7 @@ from raterzoo.cli.tables import (
 )
 from raterzoo.models import Comparisons, DataError, Labels, Scores
 
-from tests.support.command_line import run, said, write
+from tests.support.command_line import run, said, stderr_without_importing, write
 
 LABELS = {"item": list("aabb"), "rater": list("rsrs"), "label": list("xyxx")}
 SCORES = {"item": list("aabb"), "rater": list("rsrs"), "score": ["1.5", "2", "3", "4"]}
@@ -61,18 +59,10 @@ def test_a_wrong_header_is_told_before_anything_slow_is_imported(tmp_path, comma
     path = write(tmp_path / "t.csv", {"task_id": ["a"], "coder": ["r"], "choise": ["x"]})
     arguments = {"fit": ["-o", "p.nc"], "equivalence": [str(path)]}.get(command, [])
     arguments += [] if command in ("rank", "equivalence") else ["--kind", "labels"]
-    code = (
-        "import sys, raterzoo.cli\n"
-        f"sys.argv = ['raterzoo', {command!r}, {str(path)!r}, *{arguments!r}]\n"
-        "try: raterzoo.cli.main()\n"
-        "except SystemExit: print('slow', *{'pymc', 'pandas', 'xarray', 'scipy', 'matplotlib'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
-    assert done.stdout.strip() == "slow", done.stdout
+    slow = {"pymc", "pandas", "xarray", "scipy", "matplotlib"}
+    errors = stderr_without_importing(slow, [command, path, *arguments], tmp_path)
     wanted = "--column winner=choise" if command == "rank" else "--column label=choise"
-    assert wanted in done.stderr and len(done.stderr.strip().splitlines()) == 1
+    assert wanted in errors and len(errors.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize("option", ["--features", "--groups"])
@@ -80,17 +70,9 @@ def test_tables_of_too_many_columns_are_refused_before_anything_slow_is_imported
     path, wide = write(tmp_path / "t.csv", LABELS), tmp_path / "wide.csv"
     names = ",".join(f"c{k}" for k in range(100_000))
     wide.write_text(f"item,{names}\na{',1' * 100_000}\n")
-    code = (
-        "import sys, raterzoo.cli\n"
-        f"sys.argv = ['raterzoo', 'report', {str(path)!r}, '--kind', 'labels', {option!r}, {str(wide)!r}]\n"
-        "try: raterzoo.cli.main()\n"
-        "except SystemExit: print('slow', *{'pymc', 'pandas', 'matplotlib'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
-    assert done.stdout.strip() == "slow", done.stdout
-    assert "wide.csv: the table has 100,001 columns; allowed: 10,000 columns" in done.stderr
+    arguments = ["report", path, "--kind", "labels", option, wide]
+    errors = stderr_without_importing({"pymc", "pandas", "matplotlib"}, arguments, tmp_path)
+    assert "wide.csv: the table has 100,001 columns; allowed: 10,000 columns" in errors
 
 
 def test_all_missing_columns_are_in_the_words_of_the_command_line(tmp_path):

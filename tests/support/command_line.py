@@ -1,11 +1,13 @@
 """Running the command line in tests, and the tables that go in and come out."""
 
 import csv
+import subprocess
+import sys
 
 from raterzoo.cli.commands import app
 from typer.testing import CliRunner
 
-__all__ = ["read", "run", "said", "write"]
+__all__ = ["read", "run", "said", "stderr_without_importing", "write"]
 
 RUNNER = CliRunner()
 
@@ -28,6 +30,21 @@ def read(path):
 def run(*arguments):
     """Run a command."""
     return RUNNER.invoke(app, [str(a) for a in arguments])
+
+
+def stderr_without_importing(slow, arguments, folder):
+    """Run a command that ends early in a process of its own, which must import none of the slow packages; return its errors."""
+    code = (
+        "import sys, raterzoo.cli\n"
+        f"sys.argv = ['raterzoo', *{[str(own) for own in arguments]!r}]\n"
+        "try: raterzoo.cli.main()\n"
+        f"except SystemExit: print('slow', *{set(slow)!r} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=folder
+    )
+    assert done.stdout.strip() == "slow", done.stdout
+    return done.stderr
 
 
 def said(result):

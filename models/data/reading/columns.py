@@ -207,6 +207,20 @@ def check_missing(missing: Missing) -> None:
         )
 
 
+def _left_out(role: str, kind: str) -> DataError:
+    """Return the error that a column without which there are no annotations is None."""
+    remedy = "name the column"
+    if (kind, role) == ("labels", "rater"):
+        remedy += "; labels that are counted, without raters, are read by models.Labels.from_counts"
+    return DataError(
+        f"{kind} need a column of {role}s",
+        value=None,
+        allowed="the name of a column",
+        remedy=remedy,
+        where=f"argument {role}",
+    )
+
+
 def annotation_columns(
     frame: Any, kind: str, roles: Mapping[str, str | None], rater_attributes: Sequence[str], missing: Missing
 ) -> Columns:
@@ -217,17 +231,10 @@ def annotation_columns(
     attributes are asked for without raters.
     """
     check_missing(missing)
-    for role in ("item", "rater"):
-        if role in roles and roles[role] is None and not (role == "rater" and kind in ANONYMOUS_KINDS):
-            counted = "; labels that are counted, without raters, are read by models.Labels.from_counts"
-            raise DataError(
-                f"{kind} need a column of {role}s",
-                value=None,
-                allowed="the name of a column",
-                remedy=f"name the column{counted * ((kind, role) == ('labels', 'rater'))}",
-                where=f"argument {role}",
-            )
     asked = {role: name for role, name in roles.items() if name is not None}
+    for role in ("item",) if kind in ANONYMOUS_KINDS else ("item", "rater"):
+        if role in roles and role not in asked:
+            raise _left_out(role, kind)
     asked |= {ATTRIBUTE + name: name for name in rater_attributes}
     found = resolved_names(
         column_names(frame), asked, optional={"rater"} if kind in ANONYMOUS_KINDS else (), kind=kind
