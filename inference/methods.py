@@ -14,7 +14,7 @@ import xarray as xr
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pytensor.graph.traversal import ancestors
 
-from ..models._catalog import CatalogEntry, catalog, entry_of
+from ..models._catalog import Spec, catalog, entry_of
 from ..models.distributions.counted_labels import CountedLabelsRV
 from ..models.distributions.item_scores import ItemScoresRV
 from ..models.distributions.marginal_labels import MarginalLabelsRV
@@ -131,7 +131,7 @@ def nuts_thinning(model: pm.Model, plan: Draws) -> int:
     return default if plan.thin == "pilot" else int(plan.thin)
 
 
-def catalog_entry(model: pm.Model) -> CatalogEntry | None:
+def catalog_entry(model: pm.Model) -> Spec | None:
     """Entry of a model: that of its builder, or for a label model changed since, by the marks among its variables."""
     entry = entry_of(model)
     if entry is not None or not (_observes(model, MarginalLabelsRV) or _observes(model, SharedGuessesRV)):

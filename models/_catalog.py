@@ -1,11 +1,13 @@
-"""Catalog of all models: data, methods, options and reference of each; the only list of the models."""
+"""Kinds of annotation, and the catalog of all models, collected from the `SPEC` at the end of the file of each."""
 
+import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import signature
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
 
@@ -55,9 +57,9 @@ _KINDS = (
 annotation_kinds: Mapping[str, AnnotationKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 
 
-@dataclass(frozen=True)
-class CatalogEntry:
-    """Entry of one model in the catalog.
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """Facts of one model, written once at the end of its file.
 
     Attributes
     ----------
@@ -71,6 +73,12 @@ class CatalogEntry:
         Methods of `raterzoo.inference.sample` for this model; ``method="auto"`` takes the first.
     reference : str
         Paper, with section and identifier.
+    studies : mapping
+        Studies for which the model is a good choice, each with a remark (Markdown) or "".
+    assumes, needs, fails : str
+        What the model believes, which data it needs, and where it misleads.
+    remedy : str
+        Advice where a check of the model fails.
     options : tuple of str
         Arguments of the builder that the command line offers for this model, besides those of its kind.
     default_reliability : int
@@ -92,12 +100,12 @@ class CatalogEntry:
         Whether the posterior is a product over items: the first method can draw shards of items separately.
     distributed_sampler : str or None
         Function of `raterzoo.inference` that divides one posterior of all items among workers.
-    averages_hard_items : bool
-        Whether the confusion matrices are averages over items of unequal difficulty.
     raters_alike : bool
-        Whether raters of labels share one law, so that the posterior does not tell one from another.
-    independent_raters : bool
-        Whether raters err independently of each other given the true category, whatever the item.
+        Whether raters share one law, so that the posterior does not tell one from another.
+    shared_errors : {"independent", "average", "groups", "kinds", "items"}, optional
+        Errors of raters of labels given the true category: independent of each other; correlated to the same
+        degree between all raters; shared in groups of raters; shared on kinds of items, or on items that are
+        hard for all. None where no rater errs about a true category.
 
     Examples
     --------
@@ -114,6 +122,11 @@ class CatalogEntry:
     data: str
     methods: tuple[str, ...]
     reference: str
+    studies: Mapping[str, str]
+    assumes: str
+    needs: str
+    fails: str
+    remedy: str = ""
     options: tuple[str, ...] = ()
     default_reliability: int = 1
     ties: tuple[str, ...] = ()
@@ -124,238 +137,31 @@ class CatalogEntry:
     marks: tuple[str, ...] = ()
     independent_items: bool = False
     distributed_sampler: str | None = None
-    averages_hard_items: bool = False
     raters_alike: bool = False
-    independent_raters: bool = False
+    shared_errors: Literal["independent", "average", "groups", "kinds", "items"] | None = None
+
+    @property
+    def averages_hard_items(self) -> bool:
+        """Whether the confusion matrices are averages over items of unequal difficulty."""
+        return self.shared_errors in ("kinds", "items")
 
 
-_PAPER = "Stutz et al. 2025, arXiv:2307.02191"
+def spec_of(file: Path) -> Spec | None:
+    """Return the spec at the end of a model's file, or None without one.
 
-_ENTRIES = (
-    CatalogEntry(
-        name="bradley_terry",
-        summary="Comparisons won by a logistic law of quality, with raters of unequal reliability and ties",
-        data="comparisons",
-        methods=("hmc", "nuts"),
-        reference="Bradley and Terry 1952, doi:10.1093/biomet/39.3-4.324; ties: Davidson 1970",
-        ties=("auto", "davidson", "none"),
-        nuts_thinning=2,  # with a taste that judges share, reliability and scale lie along a ridge
-    ),
-    CatalogEntry(
-        name="class_conditional",
-        summary="Raters with one ability for each true category; other labels are alike",
-        data="labels",
-        methods=("gibbs", "nuts"),
-        reference="Li and Yu 2014, arXiv:1411.4086, section 2.2",
-        independent_raters=True,
-    ),
-    CatalogEntry(
-        name="correlated_votes",
-        summary="Dawid-Skene whose answers to an item count by their effective number: raters err together",
-        data="labels",
-        methods=("gibbs", "nuts"),
-        reference="Dawid and Skene 1979, doi:10.2307/2346806; Kish 1965, section 8.2",
-        marks=("vote_correlation", "independent_plausibility"),
-    ),
-    CatalogEntry(
-        name="dawid_skene",
-        summary="Raters with a confusion matrix each, the true category summed out",
-        data="labels",
-        methods=("gibbs", "nuts"),
-        reference="Dawid and Skene 1979, doi:10.2307/2346806",
-        options=("features",),
-        distributed_sampler="dawid_skene_gibbs",
-        independent_raters=True,
-    ),
-    CatalogEntry(
-        name="dirichlet",
-        summary="Counts of labels as draws from the plausibilities; raters are alike",
-        data="labels",
-        methods=("exact", "nuts"),
-        reference=f"{_PAPER}, appendix A",
-        options=("reliability", "concentration", "prior_predictions", "classifier"),
-        independent_items=True,
-        raters_alike=True,
-    ),
-    CatalogEntry(
-        name="ebcc",
-        summary="Categories with subtypes of items, on which raters err together: a confusion matrix each for every subtype",
-        data="labels",
-        methods=("gibbs", "nuts"),
-        reference="Li, Rubinstein and Cohn 2019, ICML, PMLR 97, section 4",
-        options=("subtypes",),
-        marks=("subtype_weight",),
-        averages_hard_items=True,
-    ),
-    CatalogEntry(
-        name="glad",
-        summary="Raters with an ability and items with a difficulty, which is summed out; other labels are alike",
-        data="labels",
-        methods=("nuts",),
-        reference="Whitehill et al. 2009, NIPS 22, sections 2 and 3",
-        marks=("expected_difficulty",),
-        averages_hard_items=True,
-    ),
-    CatalogEntry(
-        name="hierarchical_dawid_skene",
-        summary="Dawid-Skene whose confusion matrices come from a population of raters",
-        data="labels",
-        methods=("nuts",),
-        reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.3",
-        options=("group", "features"),
-        nuts_options={"target_accept": 0.9},  # spreads are small where raters hardly differ
-        nuts_thinning=2,
-        marks=("population_mean",),
-        independent_raters=True,
-    ),
-    CatalogEntry(
-        name="hierarchical_plackett_luce",
-        summary="Plackett-Luce whose worths are raised to a reliability of each rater, learnt, from a population of raters",
-        data="rankings",
-        methods=("gibbs", "nuts"),
-        reference=f"{_PAPER}, appendix B; raters: Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.3",
-        options=("concentration", "unranked"),
-        nuts_options={"target_accept": 0.9},  # spread and deviations, level of reliability and worths
-    ),
-    CatalogEntry(
-        name="hierarchical_scores",
-        summary="Scores by raters with a bias and a scale of their own, from populations or groups of raters",
-        data="scores",
-        methods=("gibbs", "nuts"),
-        reference="Papaspiliopoulos et al. 2020, doi:10.1093/biomet/asz058",
-        options=("group", "groups", "independent", "features"),
-    ),
-    CatalogEntry(
-        name="item_difficulty",
-        summary="Items that differ around the label probabilities of their category; raters are alike",
-        data="labels",
-        methods=("nuts",),
-        reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.4",
-        nuts_options={"target_accept": 0.95},  # effects and prevalence lie along a curved ridge
-        nuts_thinning=4,
-        marks=("effect_mean",),
-        raters_alike=True,
-    ),
-    CatalogEntry(
-        name="item_states",
-        summary="Items in one of a few states with label probabilities of their own: the law behind a survey power curve",
-        data="labels",
-        methods=("gibbs", "nuts"),
-        reference="Resnick et al. 2021, arXiv:2106.01254, sections 4 and 7",
-        raters_alike=True,
-    ),
-    CatalogEntry(
-        name="logistic_random_effects",
-        summary="Raters with log odds from a population, and items that are harder or easier for all of them",
-        data="labels",
-        methods=("nuts",),
-        reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.5",
-        nuts_options={"target_accept": 0.95},  # effects and prevalence lie along a curved ridge
-        nuts_thinning=2,
-        marks=("effect_spread", "population_mean"),
-        averages_hard_items=True,
-    ),
-    CatalogEntry(
-        name="mace",
-        summary="Raters who tell the true category or spam, each with a competence and a way to spam",
-        data="labels",
-        methods=("gibbs", "nuts"),
-        reference="Hovy et al. 2013, aclanthology N13-1132, section 2",
-        options=("features",),
-        marks=("competence",),
-        independent_raters=True,
-    ),
-    CatalogEntry(
-        name="multinomial",
-        summary="One confusion matrix that all raters share, the true category summed out",
-        data="labels",
-        methods=("gibbs", "nuts"),
-        reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.1",
-        independent_raters=True,
-        raters_alike=True,
-    ),
-    CatalogEntry(
-        name="normal_scores",
-        summary="Scores of an item as normal draws about its location; raters are alike",
-        data="scores",
-        methods=("exact", "nuts"),
-        reference=f"{_PAPER}, appendix A",
-        independent_items=True,
-    ),
-    CatalogEntry(
-        name="one_coin",
-        summary="Raters with one ability each; other labels are alike",
-        data="labels",
-        methods=("gibbs", "nuts"),
-        reference="Zhang et al. 2016, arXiv:1406.3824, section 2",
-        options=("features",),
-        independent_raters=True,
-    ),
-    CatalogEntry(
-        name="ordinal",
-        summary="Ordered labels, cut from the item's place on a scale by thresholds and scale of each rater",
-        data="labels",
-        methods=("nuts",),
-        reference="Samejima 1969 (graded response); raters: Johnson 1996, doi:10.1080/01621459.1996.10476661",
-        needs_order=True,
-        nuts_options={"target_accept": 0.9},  # spreads are small where raters hardly differ
-        marks=("threshold",),
-        averages_hard_items=True,
-    ),
-    CatalogEntry(
-        name="plackett_luce",
-        summary="Partial rankings with ties, drawn category by category in proportion to worth",
-        data="rankings",
-        methods=("gibbs", "nuts"),
-        reference=f"{_PAPER}, section 2.4; Caron and Doucet 2012, doi:10.1080/10618600.2012.638220",
-        options=("reliability", "concentration", "unranked", "prior_predictions", "classifier"),
-        default_reliability=3,
-        independent_items=True,
-        raters_alike=True,
-    ),
-    CatalogEntry(
-        name="prirn",
-        summary="Dirichlet around the inverse-rank scores of the raters (no likelihood)",
-        data="rankings",
-        methods=("exact",),
-        reference=f"{_PAPER}, section 2.4",
-        options=("reliability", "tie_weight"),
-        default_reliability=3,
-        independent_items=True,
-        raters_alike=True,
-    ),
-    CatalogEntry(
-        name="shared_guess",
-        summary="Raters with a confusion matrix each, of whom groups copy a guess that they share, and so share errors",
-        data="labels",
-        methods=("gibbs", "nuts"),
-        reference="Dawid and Skene 1979, doi:10.2307/2346806; dependence: Li et al. 2019, ICML, section 3",
-        options=("groups", "independent", "features"),
-        needs_groups=True,
-        nuts_options={"target_accept": 0.9},
-        marks=("own_confusion", "shared"),
-    ),
-    CatalogEntry(
-        name="tempered_plackett_luce",
-        summary="Plackett-Luce whose worths are raised to the reliability of the rater",
-        data="rankings",
-        methods=("nuts",),
-        reference=f"{_PAPER}, appendix B",
-        options=("reliability", "concentration", "unranked"),
-        default_reliability=3,
-        raters_alike=True,
-    ),
-    CatalogEntry(
-        name="thurstone",
-        summary="Comparisons won by a normal law of quality, with raters of unequal reliability and ties",
-        data="comparisons",
-        methods=("hmc", "nuts"),
-        reference="Thurstone 1927, doi:10.1037/h0070288; ties: Glenn and David 1960",
-        ties=("auto", "threshold", "none"),
-        nuts_thinning=2,
-    ),
-)
-catalog: Mapping[str, CatalogEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
+    The literal arguments are read, not imported: a builder imports PyMC, which takes seconds, and the command line lists models,
+    checks tables and prints its help without it.
+    """
+    _, found, arguments = file.read_text(encoding="utf-8").rpartition("\nSPEC = Spec(")
+    if not found:
+        return None
+    call = cast(ast.Call, ast.parse(f"Spec({arguments}", mode="eval").body)
+    return Spec(**{str(own.arg): ast.literal_eval(own.value) for own in call.keywords})
+
+
+_FILES = (file for kind in annotation_kinds for file in Path(__file__).with_name(kind).glob("*.py"))
+_SPECS = sorted((spec for file in _FILES if (spec := spec_of(file))), key=lambda spec: spec.name)
+catalog: Mapping[str, Spec] = MappingProxyType({spec.name: spec for spec in _SPECS})
 
 RECIPES: WeakKeyDictionary[Any, "Recipe"] = WeakKeyDictionary()
 
@@ -389,8 +195,8 @@ def recipe_of(model: object) -> Recipe | None:
     return RECIPES.get(model)
 
 
-def entry_of(model: Any) -> CatalogEntry | None:
-    """Entry of a model of the catalog whose variables are those of its builder; None for any other."""
+def entry_of(model: Any) -> Spec | None:
+    """Spec of a model of the catalog whose variables are those of its builder; None for any other."""
     recipe = recipe_of(model)
     if recipe is None or recipe.variables != tuple(model.named_vars):
         return None

@@ -1,6 +1,6 @@
-"""Facts of the package on the pages: the models of the catalog with docs/choosing.tsv, and the glossary of the reports.
+"""Facts of the package on the pages: the models of the catalog, the studies they suit, and the glossary of the reports.
 
-A page has a line `% models of labels` or `% glossary`, which is replaced when the page is read, so that each fact has one place.
+A page has a line `% models of labels`, `% studies of labels` or `% glossary`, which is replaced when the page is read, so that each fact has one place.
 """
 
 import csv
@@ -8,9 +8,10 @@ import re
 from pathlib import Path
 
 from raterzoo import models
+from raterzoo.models._catalog import annotation_kinds
 
 DOCS = Path(__file__).parents[1]
-PLACE = re.compile(r"^% (models of (?P<kind>\w+)|glossary)$", re.MULTILINE)
+PLACE = re.compile(r"^% (?:(?P<what>models|studies) of (?P<kind>\w+)|glossary)$", re.MULTILINE)
 METHODS = {
     "exact": "independent draws",
     "gibbs": "Gibbs sampling",
@@ -47,21 +48,33 @@ def cost_of(entry, measured):
     )
 
 
+def entries_of(kind):
+    """Return the models of one kind of annotation, its default first."""
+    default = annotation_kinds[kind].default_model
+    return sorted((e for e in models.catalog.values() if e.data == kind), key=lambda e: e.name != default)
+
+
 def models_of(kind):
     """Return the models of one kind of annotation as sections."""
     measured = costs()
-    found = []
-    for row in rows_of(DOCS / "choosing.tsv"):
-        entry = models.catalog[row["model"]]
-        if entry.data != kind:
-            continue
-        found.append(
-            f"(choose-{entry.name})=\n### {entry.name}\n\n{entry.summary}. "
-            f"{{doc}}`Law, symbols, example and evidence <generated/api/raterzoo.models.{entry.name}>`.\n\n"
-            f"- **Assumes**: {row['assumes']}\n- **Needs**: {row['needs']}\n"
-            f"- **Costs**: {cost_of(entry, measured)}\n- **Fails when**: {row['fails']}\n- **Reference**: {entry.reference}."
-        )
-    return "\n\n".join(found)
+    return "\n\n".join(
+        f"(choose-{entry.name})=\n### {entry.name}\n\n{entry.summary}. "
+        f"{{doc}}`Law, symbols, example and evidence <generated/api/raterzoo.models.{entry.name}>`.\n\n"
+        f"- **Assumes**: {entry.assumes}\n- **Needs**: {entry.needs}\n"
+        f"- **Costs**: {cost_of(entry, measured)}\n- **Fails when**: {entry.fails}\n- **Reference**: {entry.reference}."
+        for entry in entries_of(kind)
+    )
+
+
+def studies_of(kind):
+    """Return a table of the studies for which a model of one kind of annotation is a good choice."""
+    chosen, (default, *_) = {}, entries_of(kind)
+    for entry in entries_of(kind):
+        for place, (study, remark) in enumerate(entry.studies.items()):
+            remark = ", the default" if entry is default and not place else remark and f" {remark}"
+            chosen.setdefault(study, []).append(f"[{entry.name}](#choose-{entry.name}){remark}")
+    rows = [f"| {study} | {', '.join(own)} |" for study, own in chosen.items()]
+    return "\n".join(["| your study | model |", "|---|---|", *rows])
 
 
 def glossary():
@@ -73,7 +86,8 @@ def glossary():
 
 def with_facts(text):
     """Return the text of a page with its places filled."""
-    return PLACE.sub(lambda found: models_of(found["kind"]) if found["kind"] else glossary(), text)
+    facts = {"models": models_of, "studies": studies_of, None: lambda _: glossary()}
+    return PLACE.sub(lambda found: facts[found["what"]](found["kind"]), text)
 
 
 def fill(app, name, content):

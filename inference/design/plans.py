@@ -369,7 +369,7 @@ class _Skills:
         tree = with_current_dims(pilot)
         posterior = posterior_with_attributes(tree)
         law = str(tree.attrs.get("model"))
-        if law in catalog and (catalog[law].raters_alike or not catalog[law].independent_raters):
+        if law in catalog and (catalog[law].raters_alike or catalog[law].shared_errors != "independent"):
             raise ValueError(
                 f"the pilot is of {law}, by which raters are alike, share errors or meet items that differ, and studies are "
                 "simulated with raters who err independently; fit dawid_skene to it, or pass stated_skills"

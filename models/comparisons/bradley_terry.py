@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pymc as pm
 
 from .._arguments import VOTES, documented
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model
 from ..data.comparisons import Comparisons
 from ..data.sharing_groups import Groups
@@ -116,3 +116,32 @@ def bradley_terry(
         strength = prior.register(pairs)
         observe_winners(pairs, strength, "bradley_terry", ties=tied, left_side=side, taste=taste, votes=votes)
     return model
+
+
+SPEC = Spec(
+    name="bradley_terry",
+    data="comparisons",
+    summary="Comparisons won by a logistic law of quality, with raters of unequal reliability and ties",
+    methods=("hmc", "nuts"),
+    reference="Bradley and Terry 1952, doi:10.1093/biomet/39.3-4.324; ties: Davidson 1970",
+    ties=("auto", "davidson", "none"),
+    nuts_thinning=2,  # with a taste that judges share, reliability and scale lie along a ridge
+    studies={
+        "a leaderboard, with or without ties and names of raters": "",
+        "answers that win by length or style rather than quality": (
+            "with `vote_covariates` ([how](start/votes.md#answers-that-win-by-length))"
+        ),
+        "people beside language models as judges": "with `groups` ([how](shared_tastes.md))",
+    },
+    assumes=(
+        "Items have a quality on one scale; the log odds of winning are the difference of qualities times "
+        "the rater's reliability. Ties and a preferred side can be part of it."
+    ),
+    needs=(
+        "Votes that connect all items. With named raters reliabilities are learnt; anonymous votes count "
+        "alike."
+    ),
+    fails=(
+        "One scale does not explain the votes (cycles); judges share a taste and it is not said (groups=)."
+    ),
+)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pymc as pm
 
 from .._arguments import VOTES, documented
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model
 from ..data.comparisons import Comparisons
 from ..data.sharing_groups import Groups
@@ -116,3 +116,18 @@ def thurstone(
         strength = prior.register(pairs)
         observe_winners(pairs, strength, "thurstone", ties=tied, left_side=side, taste=taste, votes=votes)
     return model
+
+
+SPEC = Spec(
+    name="thurstone",
+    data="comparisons",
+    summary="Comparisons won by a normal law of quality, with raters of unequal reliability and ties",
+    methods=("hmc", "nuts"),
+    reference="Thurstone 1927, doi:10.1037/h0070288; ties: Glenn and David 1960",
+    ties=("auto", "threshold", "none"),
+    nuts_thinning=2,
+    studies={"the same with normal noise, as in psychology and image quality": ""},
+    assumes="As bradley_terry, with the probit in place of the log odds.",
+    needs="As bradley_terry.",
+    fails="As bradley_terry.",
+)

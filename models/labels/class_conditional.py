@@ -4,7 +4,7 @@ from typing import Any
 
 import pymc as pm
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair
 from ..data.labels import Labels
 from ..data.prior_arguments import positive_pair
@@ -94,3 +94,20 @@ def class_conditional(
         confusion = ability_confusion(ability, len(labels.categories))
         observe_labels(labels, prevalence, confusion)
     return model
+
+
+SPEC = Spec(
+    name="class_conditional",
+    data="labels",
+    summary="Raters with one ability for each true category; other labels are alike",
+    methods=("gibbs", "nuts"),
+    reference="Li and Yu 2014, arXiv:1411.4086, section 2.2",
+    shared_errors="independent",
+    studies={"raters with few answers each": ""},
+    assumes=(
+        "Each rater has one probability to be right for each true category; wrong labels are equally "
+        "probable. Independent errors."
+    ),
+    needs="As dawid_skene, with fewer answers of each rater: one number for each category.",
+    fails="Two categories are confused more than others.",
+)

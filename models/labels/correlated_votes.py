@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, is_expression, prior_pair
 from ..data.effective_votes import effective_power
 from ..data.labels import Labels
@@ -182,3 +182,25 @@ def _plausibility(
     free = softmax(power * (cast(Any, pt.log(prevalence)) + log_p), axis=1)
     gold = answers.gold_category
     return cast(TensorVariable, pt.where((gold < 0)[:, None], free, np.eye(categories)[gold]))
+
+
+SPEC = Spec(
+    name="correlated_votes",
+    data="labels",
+    summary="Dawid-Skene whose answers to an item count by their effective number: raters err together",
+    methods=("gibbs", "nuts"),
+    reference="Dawid and Skene 1979, doi:10.2307/2346806; Kish 1965, section 8.2",
+    marks=("vote_correlation", "independent_plausibility"),
+    shared_errors="average",
+    studies={"nothing special; or raters who find the same items hard": ""},
+    assumes=(
+        "Raters and prevalence as in Dawid-Skene; but the n answers to an item count as n / (1 + (n - 1) "
+        "rho) independent ones. The prior of rho is that of public studies with known truth, updated by "
+        "the residuals that raters share and by gold items."
+    ),
+    needs="Named raters; several answers to most items. 50 gold items make its claims precise.",
+    fails=(
+        "The raters mistake whole categories together, and there is no gold: it then claims too much. Not "
+        "if they merely find the same items hard, which it is made for."
+    ),
+)

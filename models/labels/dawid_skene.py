@@ -5,7 +5,7 @@ from typing import Any
 import pymc as pm
 
 from .._arguments import FEATURES, documented
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import annotation_model
 from .._item_features import feature_coords
 from ..data.labels import Labels
@@ -102,3 +102,31 @@ def dawid_skene(
         confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
         observe_labels(labels, prior_of_truth(labels, prevalence, own), confusion)
     return model
+
+
+SPEC = Spec(
+    name="dawid_skene",
+    data="labels",
+    summary="Raters with a confusion matrix each, the true category summed out",
+    methods=("gibbs", "nuts"),
+    reference="Dawid and Skene 1979, doi:10.2307/2346806",
+    options=("features",),
+    distributed_sampler="dawid_skene_gibbs",
+    shared_errors="independent",
+    studies={
+        "the model of the literature, to compare with it": "",
+        "one answer an item, or none, and an embedding or other numbers of each": "with `features` ([how](recipes/features.md))",
+    },
+    assumes=(
+        "Each rater has a confusion matrix, and errs independently of the others given the true category. "
+        "All items of a category are equally hard."
+    ),
+    needs=(
+        "Named raters; several answers to most items; of each rater enough answers in every category, "
+        "since the matrix has a row for each."
+    ),
+    fails=(
+        "Raters find the same items hard, as people do: it is too certain. Raters with few answers keep "
+        "their prior."
+    ),
+)

@@ -5,7 +5,7 @@ from typing import Any
 import pymc as pm
 
 from .._arguments import PREDICTIONS, documented
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, refuse_expression
 from .._prior_predictions import prediction_prior
 from ..data.container import require_container
@@ -114,3 +114,25 @@ def dirichlet(
         total = labels.counts.sum(axis=1)
         CountedLabels("observed_label", plausibility, total, trust, observed=labels.counts, dims=dims)
     return model
+
+
+SPEC = Spec(
+    name="dirichlet",
+    data="labels",
+    summary="Counts of labels as draws from the plausibilities; raters are alike",
+    methods=("exact", "nuts"),
+    reference="Stutz et al. 2025, arXiv:2307.02191, appendix A",
+    options=("reliability", "concentration", "prior_predictions", "classifier"),
+    independent_items=True,
+    raters_alike=True,
+    studies={
+        "no one truth: how would people answer?": "",
+        "few answers an item, no one truth, and a classifier that helps": "with `prior_predictions`",
+    },
+    assumes=(
+        "There is no one true category: each item has its own distribution of labels, and answers are "
+        "draws from it. Raters are alike."
+    ),
+    needs="Counts of labels; no names. Few answers are enough: the posterior is then wide.",
+    fails="There is one truth and raters err: it says what raters would say, not what is true.",
+)

@@ -7,7 +7,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array
 from ..data.labels import Labels
 from .item_effects import check_size, observe_state_labels
@@ -147,3 +147,27 @@ def ebcc(
         by_category = state.reshape((-1, n, subtypes)).sum(axis=2)
         pm.Deterministic("plausibility", by_category[distinct_index], dims=("item", "category"))
     return model
+
+
+SPEC = Spec(
+    name="ebcc",
+    data="labels",
+    summary=(
+        "Categories with subtypes of items, on which raters err together: a confusion matrix each for "
+        "every subtype"
+    ),
+    methods=("gibbs", "nuts"),
+    reference="Li, Rubinstein and Cohn 2019, ICML, PMLR 97, section 4",
+    options=("subtypes",),
+    marks=("subtype_weight",),
+    shared_errors="kinds",
+    studies={"raters who share errors, in groups that nobody knows": ""},
+    assumes=(
+        "Each category has a few subtypes of items; raters have a matrix for each subtype, and so err "
+        "together on it. No groups need to be known."
+    ),
+    needs="Named raters; several answers to most items; many items of each category.",
+    fails=(
+        "Nearly all raters are wrong on a subtype: without gold it looks like a subtype of another category."
+    ),
+)

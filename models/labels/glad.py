@@ -8,7 +8,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair, refuse_expression
 from ..data.labels import Labels
 from ..data.prior_arguments import log_normal_prior, normal_prior
@@ -160,3 +160,26 @@ def _confusion(skill: TensorVariable, beta: np.ndarray, n: int) -> TensorVariabl
     wrong, right = (-cast(Any, pt.softplus(x)) for x in (log_odds, -log_odds))
     log_p = pt.where(np.eye(n, dtype=bool)[:, None, :], right, wrong - math.log(n - 1))
     return cast(TensorVariable, pt.exp(pt.maximum(log_p, LEAST_LOG)))
+
+
+SPEC = Spec(
+    name="glad",
+    data="labels",
+    summary=(
+        "Raters with an ability and items with a difficulty, which is summed out; other labels are alike"
+    ),
+    methods=("nuts",),
+    reference="Whitehill et al. 2009, NIPS 22, sections 2 and 3",
+    marks=("expected_difficulty",),
+    shared_errors="items",
+    studies={"hard and easy items": ""},
+    assumes=(
+        "Raters have an ability, items an easiness; a rater is right with log odds of their product, and "
+        "wrong labels are equally probable."
+    ),
+    needs="Named raters; several answers to most items.",
+    fails=(
+        "More than two categories and raters who guess (see mace); few answers, where a second mode "
+        "exchanges the categories."
+    ),
+)

@@ -8,7 +8,7 @@ from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 
 from .._arguments import FEATURES, documented
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_number
 from .._item_features import feature_coords
 from ..data.labels import Labels
@@ -148,3 +148,23 @@ def _means_of_groups(mean: TensorVariable, scale: Any) -> TensorVariable:
     spread = pm.HalfNormal("group_spread", scale)
     deviation = pm.Normal("group_deviation", dims=dims)
     return cast(TensorVariable, pm.Deterministic("group_mean", mean + spread * deviation, dims=dims))
+
+
+SPEC = Spec(
+    name="hierarchical_dawid_skene",
+    data="labels",
+    summary="Dawid-Skene whose confusion matrices come from a population of raters",
+    methods=("nuts",),
+    reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.3",
+    options=("group", "features"),
+    nuts_options={"target_accept": 0.9},  # spreads are small where raters hardly differ
+    nuts_thinning=2,
+    marks=("population_mean",),
+    shared_errors="independent",
+    studies={"raters with few answers each": ""},
+    assumes="As dawid_skene, and the matrices come from a population of raters, or from groups of them.",
+    needs=(
+        "As dawid_skene, but raters with few answers borrow from the others. A handful of raters or more."
+    ),
+    fails="Raters find the same items hard; a few raters are unlike all others.",
+)

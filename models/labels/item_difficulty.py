@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.special import softmax
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array
 from ..data.labels import Labels
 from .item_effects import check_size, favoured_contrasts, most_answers, normal_nodes, observe_states
@@ -123,3 +123,25 @@ def item_difficulty(
         everyone = np.zeros(len(labels.annotation_rater), np.int64)
         observe_states(labels, prevalence, weight, probability[None], everyone, effect=effect)
     return model
+
+
+SPEC = Spec(
+    name="item_difficulty",
+    data="labels",
+    summary="Items that differ around the label probabilities of their category; raters are alike",
+    methods=("nuts",),
+    reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.4",
+    nuts_options={"target_accept": 0.95},  # effects and prevalence lie along a curved ridge
+    nuts_thinning=4,
+    marks=("effect_mean",),
+    shared_errors="items",
+    raters_alike=True,
+    studies={"hard and easy items, without names of raters": ""},
+    assumes="Items of a category differ in their label probabilities; raters are alike.",
+    needs=(
+        "No names of raters; many answers to an item, and few categories: with five the quadrature is rough."
+    ),
+    fails=(
+        "Raters differ. Five categories and ten answers or more: a warning says how rough the likelihood is."
+    ),
+)

@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array
 from ..data.container import require_container
 from ..data.labels import Labels
@@ -161,3 +161,26 @@ def _one_state(beta: Any, spread: bool) -> tuple[Any, Any, Any]:
         pm.Deterministic("state_probability", probability[None], dims=dims),
         rho,
     )
+
+
+SPEC = Spec(
+    name="item_states",
+    data="labels",
+    summary=(
+        "Items in one of a few states with label probabilities of their own: the law behind a survey "
+        "power curve"
+    ),
+    methods=("gibbs", "nuts"),
+    reference="Resnick et al. 2021, arXiv:2106.01254, sections 4 and 7",
+    raters_alike=True,
+    studies={"how many people a classifier is worth, beyond the raters there are": ""},
+    assumes=(
+        "As dirichlet, and items are in one of a few states that share label probabilities: items inform "
+        "each other."
+    ),
+    needs="Counts of labels; no names; many items.",
+    fails=(
+        "Single states are asked for: with thousands of items they mix slowly. Curves and plausibilities "
+        "do not suffer."
+    ),
+)

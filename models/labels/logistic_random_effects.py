@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.special import softmax
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array
 from ..data.labels import Labels
 from .item_effects import check_size, favoured_contrasts, most_answers, normal_nodes, observe_states
@@ -131,3 +131,23 @@ def logistic_random_effects(
         pm.Deterministic("confusion", average, dims=("rater", "category", "answer"))
         observe_states(labels, prevalence, weight, probability, effect=effect)
     return model
+
+
+SPEC = Spec(
+    name="logistic_random_effects",
+    data="labels",
+    summary="Raters with log odds from a population, and items that are harder or easier for all of them",
+    methods=("nuts",),
+    reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.5",
+    nuts_options={"target_accept": 0.95},  # effects and prevalence lie along a curved ridge
+    nuts_thinning=2,
+    marks=("effect_spread", "population_mean"),
+    shared_errors="items",
+    studies={"hard and easy items": ""},
+    assumes=(
+        "Raters from a population with log odds of their own, and items that are harder or easier for all "
+        "of them."
+    ),
+    needs="Named raters; several answers to most items; few categories.",
+    fails="The cost, and five categories or more with many answers, as for item_difficulty.",
+)

@@ -7,7 +7,7 @@ import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
 from .._arguments import FEATURES, documented
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from .._item_features import feature_coords
 from ..data.labels import Labels
@@ -112,3 +112,22 @@ def mace(
         prior = prior_of_truth(labels, prevalence, own)
         observe_labels(labels, prior, cast(TensorVariable, confusion))
     return model
+
+
+SPEC = Spec(
+    name="mace",
+    data="labels",
+    summary="Raters who tell the true category or spam, each with a competence and a way to spam",
+    methods=("gibbs", "nuts"),
+    reference="Hovy et al. 2013, aclanthology N13-1132, section 2",
+    options=("features",),
+    marks=("competence",),
+    shared_errors="independent",
+    studies={"a crowd with spammers": ""},
+    assumes=(
+        "Each rater knows and tells the true category with some probability, and otherwise gives a label "
+        "by a habit of their own. Independent errors."
+    ),
+    needs="Named raters; several answers to most items. Some raters who try.",
+    fails="Honest raters confuse similar categories: their errors are taken for spam.",
+)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import annotation_model
 from ..data.labels import Labels
 from .observed import concentration_of_confusion, coords_of, observe_labels, prevalence_prior, require_labels
@@ -85,3 +85,18 @@ def multinomial(
         everyone = np.zeros(len(labels.annotation_rater), np.int64)
         observe_labels(labels, prevalence, confusion[None], everyone)
     return model
+
+
+SPEC = Spec(
+    name="multinomial",
+    data="labels",
+    summary="One confusion matrix that all raters share, the true category summed out",
+    methods=("gibbs", "nuts"),
+    reference="Paun et al. 2018, doi:10.1162/tacl_a_00040, section 3.1",
+    shared_errors="independent",
+    raters_alike=True,
+    studies={"no names of raters, one true category": ""},
+    assumes="All raters share one confusion matrix. Independent errors.",
+    needs="No names of raters; several answers to most items.",
+    fails="Some raters are much better than others: all count alike.",
+)

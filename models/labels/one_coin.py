@@ -5,7 +5,7 @@ from typing import Any
 import pymc as pm
 
 from .._arguments import FEATURES, documented
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair
 from .._item_features import feature_coords
 from ..data.labels import Labels
@@ -101,3 +101,21 @@ def one_coin(
         confusion = ability_confusion(ability[:, None], len(labels.categories))
         observe_labels(labels, prior_of_truth(labels, prevalence, own), confusion)
     return model
+
+
+SPEC = Spec(
+    name="one_coin",
+    data="labels",
+    summary="Raters with one ability each; other labels are alike",
+    methods=("gibbs", "nuts"),
+    reference="Zhang et al. 2016, arXiv:1406.3824, section 2",
+    options=("features",),
+    shared_errors="independent",
+    studies={"raters with few answers each": ""},
+    assumes=(
+        "Each rater has one probability to be right, the same in all categories; wrong labels are equally "
+        "probable. Independent errors."
+    ),
+    needs="Named raters; several answers to most items. Few answers of each rater are enough.",
+    fails="Raters favour a label, or confuse two categories more than others.",
+)

@@ -10,7 +10,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array
 from ..data.labels import Labels
 from ..data.reading.matching import distinct_ids, match_ids
@@ -211,3 +211,23 @@ def _observe(labels: Labels, typical: Any, log_confusion: Any, grid: Nodes, rate
         plausibility = location @ typical.T
     pm.Deterministic("plausibility", plausibility[distinct_index], dims=("item", "category"))
     pm.Deterministic("expected_location", (location @ grid.point[:, 0])[distinct_index], dims="item")
+
+
+SPEC = Spec(
+    name="ordinal",
+    data="labels",
+    summary="Ordered labels, cut from the item's place on a scale by thresholds and scale of each rater",
+    methods=("nuts",),
+    reference="Samejima 1969 (graded response); raters: Johnson 1996, doi:10.1080/01621459.1996.10476661",
+    needs_order=True,
+    nuts_options={"target_accept": 0.9},  # spreads are small where raters hardly differ
+    marks=("threshold",),
+    shared_errors="items",
+    studies={"categories in order, such as low, middle, high": ""},
+    assumes=(
+        "Categories have an order. Each item has a place on a scale, which each rater cuts at thresholds "
+        "of their own, with more or less noise."
+    ),
+    needs="An order of the categories; several answers to most items.",
+    fails="Categories without an order, or raters who confuse the ends rather than neighbours.",
+)

@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
 from .._arguments import FEATURES, documented
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from .._item_features import feature_coords
 from ..data.labels import Labels, expand_answers
@@ -186,3 +186,31 @@ def _observe(
     SharedGuesses("observed_label", *law, *layout, **by_item, observed=label, dims="annotation")
     answers = (start, who, label.astype(np.int64), group, gold)
     pm.Deterministic("plausibility", guess_logp(*law, answers)[1], dims=("item", "category"))
+
+
+SPEC = Spec(
+    name="shared_guess",
+    data="labels",
+    summary=(
+        "Raters with a confusion matrix each, of whom groups copy a guess that they share, and so share "
+        "errors"
+    ),
+    methods=("gibbs", "nuts"),
+    reference="Dawid and Skene 1979, doi:10.2307/2346806; dependence: Li et al. 2019, ICML, section 3",
+    options=("groups", "independent", "features"),
+    needs_groups=True,
+    nuts_options={"target_accept": 0.9},
+    marks=("own_confusion", "shared"),
+    shared_errors="groups",
+    studies={
+        "people beside language models as judges, or other groups whose raters copy each other or share errors": (
+            "([how](shared_tastes.md))"
+        )
+    },
+    assumes=(
+        "Raters of a group copy, with some probability, a guess of their group; else they answer by their "
+        "own matrix. Groups are independent of each other."
+    ),
+    needs="The group of every rater, and better one group whose members copy nobody, such as people.",
+    fails="All raters are of one group and there is no gold: truth and guess can hardly be told apart.",
+)

@@ -6,7 +6,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_number
 from ..data.rankings import PartialRankings
 from .observed import CandidateLayout, Unranked, observe_rankings, positive, worth_prior
@@ -126,3 +126,30 @@ def _require_shared_items(rankings: PartialRankings) -> None:
             f"none of the {len(rankings.items):,} items has rankings of two raters, so that nothing tells how reliable a rater "
             "is; add rankings of the same items by others, or use plackett_luce, which takes raters to be alike"
         )
+
+
+SPEC = Spec(
+    name="hierarchical_plackett_luce",
+    data="rankings",
+    summary=(
+        "Plackett-Luce whose worths are raised to a reliability of each rater, learnt, from a population "
+        "of raters"
+    ),
+    methods=("gibbs", "nuts"),
+    reference=(
+        "Stutz et al. 2025, arXiv:2307.02191, appendix B; raters: Paun et al. 2018, "
+        "doi:10.1162/tacl_a_00040, section 3.3"
+    ),
+    options=("concentration", "unranked"),
+    nuts_options={"target_accept": 0.9},  # spread and deviations, level of reliability and worths
+    studies={"raters of unequal reliability, which is learnt": ""},
+    assumes=(
+        "As tempered_plackett_luce, with a reliability of each rater that is learnt, from a population of "
+        "raters whose geometric mean is one."
+    ),
+    needs="Named raters who rank the same items, several items each.",
+    fails=(
+        "Raters numbered anew for every item, whose reliabilities are those of places in a list. The "
+        "concentration of plackett_luce, 1 / K."
+    ),
+)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pymc as pm
 
 from .._arguments import PREDICTIONS, documented
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model
 from .._prior_predictions import prediction_prior
 from ..data.effective_votes import PUBLIC_MEAN
@@ -141,3 +141,32 @@ def plackett_luce(
         if is_effective:
             pm.Data("vote_correlation", float(vote_correlation))
     return model
+
+
+SPEC = Spec(
+    name="plackett_luce",
+    data="rankings",
+    summary="Partial rankings with ties, drawn category by category in proportion to worth",
+    methods=("gibbs", "nuts"),
+    reference=(
+        "Stutz et al. 2025, arXiv:2307.02191, section 2.4; Caron and Doucet 2012, "
+        "doi:10.1080/10618600.2012.638220"
+    ),
+    options=("reliability", "concentration", "unranked", "prior_predictions", "classifier"),
+    default_reliability=3,
+    independent_items=True,
+    raters_alike=True,
+    studies={"differential diagnoses, or any lists of categories, with or without ties": ""},
+    assumes=(
+        "Raters name categories one by one, each with probability in proportion to its worth among those "
+        "left; ties are unresolved orders. Raters are independent draws from the worths."
+    ),
+    needs=(
+        "Items with rankings; one rater is enough, with a wide posterior. Reliability says how much a "
+        "rater counts; it cannot be learnt here."
+    ),
+    fails=(
+        "Raters of an item agree more or less than worths say, and the reliability is far from right: "
+        "look at several."
+    ),
+)

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import pymc as pm
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, is_expression, prior_number, refuse_expression
 from ..data.container import require_container
 from ..data.ranked_pairs import inverse_rank_scores
@@ -108,3 +108,23 @@ def prirn(
             pm.Data("reliability", gamma)
         flat_worth(candidates, shape)
     return model
+
+
+SPEC = Spec(
+    name="prirn",
+    data="rankings",
+    summary="Dirichlet around the inverse-rank scores of the raters (no likelihood)",
+    methods=("exact",),
+    reference="Stutz et al. 2025, arXiv:2307.02191, section 2.4",
+    options=("reliability", "tie_weight"),
+    default_reliability=3,
+    independent_items=True,
+    raters_alike=True,
+    studies={"a quick posterior of a given width, about an average of inverse ranks": ""},
+    assumes=(
+        "No law of the answers: the plausibilities scatter about inverse-rank scores, as narrowly as the "
+        "reliability says."
+    ),
+    needs="As plackett_luce.",
+    fails="The width is your choice alone, not learnt from the rankings; there are no predictive checks.",
+)

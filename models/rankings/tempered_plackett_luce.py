@@ -6,7 +6,7 @@ from typing import Literal
 import pymc as pm
 import pytensor.tensor as pt
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, is_expression
 from ..data.rankings import PartialRankings
 from .observed import CandidateLayout, Unranked, annotation_reliability, observe_rankings, worth_prior
@@ -89,3 +89,21 @@ def tempered_plackett_luce(
             sharpness = pm.Data("reliability", power, dims="annotation" if power.ndim else None)
         observe_rankings(layout, log_worth * pt.expand_dims(sharpness, -1), None)
     return model
+
+
+SPEC = Spec(
+    name="tempered_plackett_luce",
+    data="rankings",
+    summary="Plackett-Luce whose worths are raised to the reliability of the rater",
+    methods=("nuts",),
+    reference="Stutz et al. 2025, arXiv:2307.02191, appendix B",
+    options=("reliability", "concentration", "unranked"),
+    default_reliability=3,
+    raters_alike=True,
+    studies={"a power of the worths": ""},
+    assumes=(
+        "As plackett_luce, with the worths raised to the power of the reliability, which may be unknown."
+    ),
+    needs="As plackett_luce; for unknown reliabilities raters with many rankings.",
+    fails="Many never-ranked categories: OTHER acts as one category. The cost of NUTS.",
+)

@@ -10,7 +10,7 @@ from pymc.logprob.transforms import Transform
 from pytensor.tensor.variable import TensorVariable
 
 from .._arguments import FEATURES_OF_SCORES, documented
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model
 from .._item_features import feature_coords, register_features
 from ..data.features import ItemFeatures, item_features, warn_of_numbers
@@ -332,3 +332,27 @@ def _raters(unit: Any, of_rater: np.ndarray | None) -> tuple[TensorVariable, Ten
     bias = pm.Normal("rater_bias", mean, spread, dims="rater", transform=Standardised())
     variance = pm.InverseGamma("rater_variance", shape, (shape + 1.0) * usual, dims="rater")
     return bias, variance
+
+
+SPEC = Spec(
+    name="hierarchical_scores",
+    data="scores",
+    summary="Scores by raters with a bias and a scale of their own, from populations or groups of raters",
+    methods=("gibbs", "nuts"),
+    reference="Papaspiliopoulos et al. 2020, doi:10.1093/biomet/asz058",
+    options=("group", "groups", "independent", "features"),
+    studies={
+        "named raters, who may be strict or lax, precise or not": "",
+        "people beside language models as judges": "with `groups` ([how](shared_tastes.md))",
+        "few scores an item, and an embedding or other numbers of each": "with `features` ([how](recipes/features.md))",
+    },
+    assumes=(
+        "Scores scatter normally about the item's location plus the rater's bias, by the rater's scale; "
+        "locations, biases and scales come from populations."
+    ),
+    needs="Named raters, each with several scores; items scored by different raters.",
+    fails=(
+        "Scores heap at the ends of the scale or have few levels (ordinal); raters share a bias and it is "
+        "not said (groups=)."
+    ),
+)

@@ -5,7 +5,7 @@ from typing import Any
 import pymc as pm
 import pytensor.tensor as pt
 
-from .._catalog import recorded
+from .._catalog import Spec, recorded
 from .._hierarchy import annotation_model
 from ..data.scores import Scores
 from ..distributions.item_scores import ItemScores
@@ -106,3 +106,28 @@ def normal_scores(
         pm.Deterministic("scale", pt.sqrt(variance), dims="item")
         ItemScores("observed_score", location, variance, code, observed=score, dims="annotation")
     return model
+
+
+SPEC = Spec(
+    name="normal_scores",
+    data="scores",
+    summary="Scores of an item as normal draws about its location; raters are alike",
+    methods=("exact", "nuts"),
+    reference="Stutz et al. 2025, arXiv:2307.02191, appendix A",
+    independent_items=True,
+    raters_alike=True,
+    studies={"no names of raters, or very many items": ""},
+    assumes=(
+        "The scores of an item scatter normally about its location, with a spread of its own; raters are "
+        "alike, and items do not inform each other."
+    ),
+    needs="Scores; no names. One score an item gives the prior's spread.",
+    fails=(
+        "Raters are strict or lax: their biases are taken for noise. Few scores an item: the prior of the "
+        "spread matters."
+    ),
+    remedy=(
+        "normal_scores learns the spread of an item from its own scores, so that few scores leave much of "
+        "it to the prior (rate=); hierarchical_scores learns the spread from all scores."
+    ),
+)

@@ -93,7 +93,7 @@ def _what_fails(
     if not _share_errors(failed):
         return f"The model does not fit the answers. {found.attrs['sentences'][0]}", {}
     name = str(tree.attrs.get("model"))
-    believes = name in catalog and catalog[name].independent_raters
+    believes = name in catalog and catalog[name].shared_errors == "independent"
     below = "The certainties below assume that raters err independently"
     if name == "correlated_votes":
         below = "The certainties below allow for errors that all raters share alike, not for raters who copy each other"

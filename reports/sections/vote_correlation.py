@@ -39,7 +39,7 @@ def independence_in_words(tree: xr.DataTree, data: Labels, seed: int) -> tuple[s
     if alike := _all_alike_in_words(tree, data):
         return alike, {}
     model = str(tree.attrs["model"])
-    if not catalog[model].independent_raters and model != OF_KINDS:
+    if catalog[model].shared_errors not in ("independent", "kinds"):
         return "", {}
     outside = {"studies": STUDIES, "claimed": CLAIMED, "right": RIGHT}
     return f"{outside_view(model)}{groups}", {"public_studies": outside}

@@ -206,7 +206,7 @@ def test_the_catalog_says_whose_raters_are_alike():
     labels = models.Labels.from_table(table, rater_attributes=["kind"])
     for name, entry in catalog.items():
         if entry.data != "labels" or entry.needs_groups:  # groups of raters, so that they are told apart
-            assert not entry.raters_alike or entry.data == "rankings"
+            assert not entry.raters_alike or entry.data in ("rankings", "scores")
             continue
         order = {"order": ["n", "y"]} if entry.needs_order else {}
         model = getattr(models, name)(labels, **order)

@@ -1,15 +1,19 @@
-"""The catalog is the only list of the models: no table of their names stands anywhere else."""
+"""The catalog is collected from the files of the models, and nothing above them lists their names."""
 
 import ast
+import re
+from importlib import import_module
 from inspect import signature
 
 import pytest
 from raterzoo import models
+from raterzoo.models._catalog import annotation_kinds, spec_of
 
 from tests.house.test_imports import ROOT, SOURCES
 
 ABOVE_MODELS = [p for p in SOURCES if p.relative_to(ROOT).parts[0] != "models"]
 LINKS = {"bradley_terry", "thurstone"}  # also the names of the two links, which are not a list of models
+TEXTS = ("reference", "studies", "assumes", "needs", "fails")
 MAY_LIST = {
     "cli/demo.py",  # the two models of the demonstration
     "evaluation/sensitivity/reweighting.py",  # evaluation gets trees, and may not import the models
@@ -49,3 +53,30 @@ def test_options_are_arguments_of_the_builder(name):
     assert set(entry.options) <= set(arguments)
     assert ("order" in arguments) == entry.needs_order
     assert ("ties" in arguments) == bool(entry.ties)
+
+
+@pytest.mark.parametrize("name", models.catalog)
+def test_spec_that_is_read_is_that_of_the_module(name):
+    module = import_module(getattr(models, name).__module__)
+    assert models.catalog[name] == module.SPEC and module.SPEC.name == name
+    assert module.__name__.split(".")[-2] == module.SPEC.data
+
+
+def test_models_of_the_catalog_are_those_of_the_stub():
+    stub = (ROOT / "models/__init__.pyi").read_text()
+    public = re.findall(rf"^from \.(?:{'|'.join(annotation_kinds)})\.\w+ import (\w+)", stub, re.MULTILINE)
+    assert sorted(public) == list(models.catalog)
+
+
+def test_spec_is_read_without_an_import(tmp_path):
+    spec, file = models.catalog["glad"], tmp_path / "toy.py"
+    given = {name: getattr(spec, name) for name in ("summary", "methods", "nuts_options", *TEXTS)}
+    arguments = "".join(f"    {name}={value!r},\n" for name, value in given.items())
+    file.write_text(f"import absent\n\nSPEC = Spec(\n    name='toy',\n    data='labels',\n{arguments})\n")
+    read = spec_of(file)
+    assert (read.name, read.data) == ("toy", "labels") and all(getattr(read, k) == given[k] for k in given)
+    file.write_text("import absent\n")
+    assert spec_of(file) is None
+    file.write_text("SUMMARY = 'x'\n\nSPEC = Spec(\n    name=SUMMARY,\n)\n")
+    with pytest.raises(ValueError, match="malformed node"):
+        spec_of(file)
