@@ -1,4 +1,4 @@
-"""Figures of the results of `raterzoo.evaluation`, drawn by matplotlib, plotly or bokeh."""
+"""Figures of the results of `raterzoo.evaluation`, drawn by matplotlib."""
 
 from ..._exports import attach_stub
 

@@ -1,26 +1,24 @@
 """Calibration plot: share of items that are right by the probability that was claimed."""
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
+from matplotlib.figure import Figure
 
-from .canvas import Backend, canvas
-from .style import COLOURS, GREY, needs, readings
+from .canvas import canvas
+from .style import COLOURS, GREY, needs
 
 
-def calibration_curve(curve: xr.Dataset, *, backend: Backend = None) -> Any:
+def calibration_curve(curve: xr.Dataset) -> Figure:
     """Draw the share of right items against the probability that a posterior gave them, with intervals.
 
     Parameters
     ----------
     curve : Dataset, dims (bin,)
         Of `raterzoo.evaluation.calibration_curve`.
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.figure.Figure, or the figure of plotly or bokeh
+    matplotlib.figure.Figure
         Bins of items on the diagonal are calibrated; below it the posterior claims too much.
 
     Raises
@@ -40,18 +38,14 @@ def calibration_curve(curve: xr.Dataset, *, backend: Backend = None) -> Any:
     'probability of the most probable category'
     """
     needs(curve, ("predicted", "observed", "lower", "upper", "count"), "calibration_curve")
-    picture = canvas((4.6, 4.2), backend=backend)
-    panel = picture.panels[0]
+    figure, (panel,) = canvas((4.6, 4.2))
     predicted, observed = curve["predicted"].to_numpy(), curve["observed"].to_numpy()
-    low, high, count = (curve[name].to_numpy() for name in ("lower", "upper", "count"))
+    low, high = curve["lower"].to_numpy(), curve["upper"].to_numpy()
     first = min(predicted.min(), low.min())
     panel.line(np.array([first, 1.0]), np.array([first, 1.0]), colour=GREY, width=1)
-    hover = readings(
-        "{} items: claimed {:.3f}, right {:.3f} ({:.3f} to {:.3f})", count, predicted, observed, low, high
-    )
     panel.spans((low, high), predicted, along="y", colour=COLOURS[0], alpha=0.5, width=2)
-    panel.points(predicted, observed, colour=COLOURS[0], area=30, hover=hover)
+    panel.points(predicted, observed, colour=COLOURS[0], area=30)
     panel.labels(f"probability of {curve.attrs['category']}", "share of items that are right")
     panel.percent("x")
     panel.percent("y")
-    return picture.whole
+    return figure

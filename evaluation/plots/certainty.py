@@ -8,13 +8,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from ..calls import EvaluationError
-from .canvas import Backend, Look, Panel, canvas, legend, look_of
-from .style import COLOURS, GREY, INK, needs, readings, some_items
+from .canvas import Look, Panel, legend, look_of, panel_of
+from .style import COLOURS, GREY, INK, needs, some_items
 
 
-def sorted_certainty(
-    certainty: xr.DataArray | Mapping[str, xr.DataArray], *, ax: Axes | None = None, backend: Backend = None
-) -> Any:
+def sorted_certainty(certainty: xr.DataArray | Mapping[str, xr.DataArray], *, ax: Axes | None = None) -> Axes:
     """Draw the certainty of every item, the least certain first.
 
     Parameters
@@ -22,11 +20,10 @@ def sorted_certainty(
     certainty : DataArray or mapping of str to DataArray, dims (item,)
         Annotation certainties; the keys of a mapping become the legend.
     ax : matplotlib.axes.Axes, default those of a new figure
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         A step curve for each certainty over the share of items (Stutz et al., arXiv:2307.02191, figure 7).
 
     Raises
@@ -43,9 +40,9 @@ def sorted_certainty(
     ('share of items', 'annotation certainty')
     """
     curves = certainty if isinstance(certainty, Mapping) else {"": certainty}
-    picture = canvas((6, 3.6), ax=ax, backend=backend)
-    draw_certainty(picture.panels[0], curves)
-    return picture.only
+    panel = panel_of(ax, (6, 3.6))
+    draw_certainty(panel, curves)
+    return panel.ax
 
 
 def draw_certainty(panel: Panel, curves: Mapping[str, xr.DataArray]) -> None:
@@ -54,10 +51,9 @@ def draw_certainty(panel: Panel, curves: Mapping[str, xr.DataArray]) -> None:
     for place, (name, values) in enumerate(curves.items()):
         colour, dash, _ = look_of(place, COLOURS)
         order = np.argsort(values.to_numpy(), kind="stable")
-        height, items = values.to_numpy()[order], np.array(names_of(values, "item"))[order]
-        hover = [f"{i}\ncertainty {h:.3f}" for i, h in zip(items, height, strict=True)]
+        height = values.to_numpy()[order]
         edges = np.linspace(0, 1, len(height) + 1)
-        panel.stairs(height, edges, colour=colour, dash=dash, label=name or None, hover=hover)
+        panel.stairs(height, edges, colour=colour, dash=dash, label=name or None)
     panel.limits((0, 1), (0, 1.02))
     panel.labels("share of items", "annotation certainty")
     panel.percent("x")
@@ -78,8 +74,7 @@ def reliability_sweep(
     point: Mapping[str, float] | None = None,
     metric: str = "uncertainty-adjusted metric",
     ax: Axes | None = None,
-    backend: Backend = None,
-) -> Any:
+) -> Axes:
     """Draw a metric over the reliability of the raters, with its posterior bands.
 
     Parameters
@@ -91,11 +86,10 @@ def reliability_sweep(
     metric : str
         Label of the vertical axis.
     ax : matplotlib.axes.Axes, default those of a new figure
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         One line with its band for each classifier (Stutz et al., 2025, arXiv:2307.02191, figure 6).
 
     Raises
@@ -118,8 +112,7 @@ def reliability_sweep(
     some_items({"": sweep["mean"]}, "sweep")
     reliability = sweep["reliability"].to_numpy().astype(float)
     several = len(reliability) > 1
-    picture = canvas((6, 3.6), ax=ax, backend=backend, log_x=several)
-    (panel,) = picture.panels
+    panel = panel_of(ax, (6, 3.6))
     names = sweep["classifier"].to_numpy().tolist() if "classifier" in sweep.dims else [""]
     for place, name in enumerate(names):
         look = look_of(place, COLOURS)
@@ -127,7 +120,7 @@ def reliability_sweep(
         ends = own["interval"].transpose("bound", "reliability").to_numpy()
         draw_band(panel, reliability, own["mean"].to_numpy(), ends, name=str(name), look=look)
         if point and name in point:
-            mark_at_end(panel, reliability, point[name], look[0], str(name))
+            mark_at_end(panel, point[name], look[0])
     if point:
         panel.points([np.nan], [np.nan], colour=INK, mark="x", label="against a point estimate")
     if several:
@@ -135,7 +128,7 @@ def reliability_sweep(
     panel.labels("reliability of the raters", metric)
     if names != [""] or point:
         legend(panel, "right")
-    return picture.only
+    return panel.ax
 
 
 def draw_band(
@@ -146,30 +139,16 @@ def draw_band(
     panel.band(at, *ends, colour=colour)
     label = name if name and show else None
     panel.line(at, mean, colour=colour, dash=dash, label=label, marker=mark, markersize=4)
-    if panel.backend != "matplotlib":
-        head = f"{name}\n" if name else ""
-        hover = readings("{}reliability {:g}\n{:.3f} ({:.3f} to {:.3f})", head, at, mean, *ends)
-        panel.points(at, mean, colour=colour, mark=mark, area=24, hover=hover)
 
 
-def mark_at_end(
-    panel: Panel, at: np.ndarray, height: float, colour: str, name: str, *, mark: str = "x", place: int = 0
-) -> None:
+def mark_at_end(panel: Panel, height: float, colour: str, *, mark: str = "x", place: int = 0) -> None:
     """Mark a height beyond the right end of the data; each `place` is farther to the right."""
-    if panel.backend == "matplotlib":
-        beyond = {"transform": panel.target.get_yaxis_transform(), "clip_on": False}
-        size = {"markersize": 6 if mark == "x" else 4.5}
-        panel.target.plot(1.02 + 0.045 * place, height, mark, color=colour, **size, **beyond)
-        return
-    share = 0.04 * (1 + place)
-    end = at.max() * (at.max() / at.min()) ** share if len(at) > 1 else at[0] * (1 + share)
-    hover = [f"{name}\nagainst the point estimate {height:.3f}".strip()]
-    panel.points([end], [height], colour=colour, mark=mark, area=36, hover=hover)
+    beyond: dict[str, Any] = {"transform": panel.ax.get_yaxis_transform(), "clip_on": False}
+    size = 6 if mark == "x" else 4.5
+    panel.ax.plot(1.02 + 0.045 * place, height, mark, color=colour, markersize=size, **beyond)
 
 
-def certainty_histogram(
-    certainty: xr.DataArray, *, bins: int = 20, ax: Axes | None = None, backend: Backend = None
-) -> Any:
+def certainty_histogram(certainty: xr.DataArray, *, bins: int = 20, ax: Axes | None = None) -> Axes:
     """Draw the histogram of the certainty of items.
 
     Parameters
@@ -179,11 +158,10 @@ def certainty_histogram(
     bins : int, default 20
         Number of bars between zero and one.
     ax : matplotlib.axes.Axes, default those of a new figure
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         Bars whose heights sum to one; a dashed line at the mean (Stutz et al., arXiv:2307.02191, figure A.9).
 
     Raises
@@ -199,14 +177,14 @@ def certainty_histogram(
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('certainty', 'share of items')
     """
-    picture = canvas((6, 3.6), ax=ax, backend=backend)
-    _bars(picture.panels[0], certainty, bins, "certainty")
-    return picture.only
+    panel = panel_of(ax, (6, 3.6))
+    _bars(panel, certainty, bins, "certainty")
+    return panel.ax
 
 
 def agreement_histogram(
-    agreement: xr.DataArray | xr.Dataset, *, bins: int = 20, ax: Axes | None = None, backend: Backend = None
-) -> Any:
+    agreement: xr.DataArray | xr.Dataset, *, bins: int = 20, ax: Axes | None = None
+) -> Axes:
     """Draw the histogram of the agreement of the raters of each item.
 
     Parameters
@@ -217,11 +195,10 @@ def agreement_histogram(
     bins : int, default 20
         Number of bars between zero and one.
     ax : matplotlib.axes.Axes, default those of a new figure
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         Bars whose heights sum to one; dashed the mean (Stutz et al., arXiv:2307.02191, figures E.14-E.18).
 
     Raises
@@ -241,9 +218,9 @@ def agreement_histogram(
     known = values[values.notnull().to_numpy()]
     without = values.size - known.size
     of = f" ({without:,} items with one rater left out)" if without else ""
-    picture = canvas((6, 3.6), ax=ax, backend=backend)
-    _bars(picture.panels[0], known, bins, f"agreement of the raters{of}")
-    return picture.only
+    panel = panel_of(ax, (6, 3.6))
+    _bars(panel, known, bins, f"agreement of the raters{of}")
+    return panel.ax
 
 
 def _bars(panel: Panel, array: xr.DataArray, bins: int, name: str) -> None:
@@ -251,9 +228,7 @@ def _bars(panel: Panel, array: xr.DataArray, bins: int, name: str) -> None:
     values = array.to_numpy()
     count, edges = np.histogram(values, np.linspace(0, 1, bins + 1))
     share = count / len(values)
-    pairs = zip(count, edges[:-1], edges[1:], strict=True)
-    hover = [f"{low:.2f} to {high:.2f}\n{n:,} items" for n, low, high in pairs]
-    panel.stairs(share, edges, colour=COLOURS[0], fill=True, hover=hover)
+    panel.stairs(share, edges, colour=COLOURS[0], fill=True)
     panel.rule(float(values.mean()), axis="x", colour=COLOURS[1])
     panel.labels(name, "share of items")
     panel.limits((0, 1), (0, 1.06 * share.max()))
@@ -271,8 +246,7 @@ def certainty_scatter(
     correlation: float | None = None,
     labels: tuple[str, str] = ("certainty", "certainty"),
     ax: Axes | None = None,
-    backend: Backend = None,
-) -> Any:
+) -> Axes:
     """Draw the certainty of every item under one model against that under another.
 
     Parameters
@@ -284,11 +258,10 @@ def certainty_scatter(
     labels : tuple of str
         Names of the axes, such as ``("Plackett-Luce", "PrIRN")``.
     ax : matplotlib.axes.Axes, default those of a new figure
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         A point for each item; dashed the line of equal certainties (Stutz et al., arXiv:2307.02191, figure
         D.13).
 
@@ -313,20 +286,18 @@ def certainty_scatter(
         y = y.sel(item=x["item"])
     elif x.size != y.size:
         raise EvaluationError(f"x has {x.size} items, y {y.size}: pass the same items in both")
-    picture = canvas((4.8, 4.6), ax=ax, backend=backend)
-    (panel,) = picture.panels
+    panel = panel_of(ax, (4.8, 4.6))
     across, up = x.to_numpy(), y.to_numpy()
     panel.line([0, 1], [0, 1], colour=INK, width=1, dash=1)
-    hover = readings("{}\n{} {:.3f}\n{} {:.3f}", names_of(x, "item"), labels[0], across, labels[1], up)
-    _cloud(panel, across, up, hover)
+    _cloud(panel, across, up)
     if correlation is not None:
         panel.write([0.02], [0.99], [f"correlation {correlation:.2f}"], size=9, align=("left", "top"))
     panel.labels(*labels)
     panel.limits((-0.03, 1.03), (-0.03, 1.03))
-    return picture.only
+    return panel.ax
 
 
-def certainty_agreement(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend = None) -> Any:
+def certainty_agreement(dataset: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     """Draw the certainty of each item against the agreement of its raters.
 
     Parameters
@@ -335,11 +306,10 @@ def certainty_agreement(dataset: xr.Dataset, *, ax: Axes | None = None, backend:
         Result of `evaluation.certainty_and_agreement`. Items not in the correlation are grey or, with one
         rater, left out.
     ax : matplotlib.axes.Axes, default those of a new figure
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         A point for each item. Agreements are shares of few raters: points with the same one are slightly
         offset from it, in their order (Stutz et al., 2025, arXiv:2307.02191, appendix E, figures E.14-E.18).
 
@@ -361,13 +331,10 @@ def certainty_agreement(dataset: xr.Dataset, *, ax: Axes | None = None, backend:
     known = dataset.isel(item=np.flatnonzero(dataset["agreement"].notnull().to_numpy()))
     if not known.sizes["item"]:
         raise EvaluationError("no item has two raters: there is no agreement to draw")
-    picture = canvas((5.4, 4.6), ax=ax, backend=backend)
-    (panel,) = picture.panels
+    panel = panel_of(ax, (5.4, 4.6))
     certainty, agreement, raters = (known[v].to_numpy() for v in ("certainty", "agreement", "raters"))
-    values = names_of(known, "item"), certainty, agreement, raters
-    hover = readings("{}\ncertainty {:.3f}\nagreement {:.2f} of {} raters", *values)
     few = raters < dataset.attrs.get("at_least", 0)
-    _cloud(panel, agreement + beside(agreement, WIDTH), certainty, hover, few)
+    _cloud(panel, agreement + beside(agreement, WIDTH), certainty, few)
     if "pearson" in dataset and np.isfinite(dataset["pearson"]):
         least, items = (dataset.attrs.get(name) for name in ("at_least", "items"))
         of = f"\nof {items:,} items with {least} raters or more" if items else ""
@@ -375,10 +342,10 @@ def certainty_agreement(dataset: xr.Dataset, *, ax: Axes | None = None, backend:
         panel.write([0.0], [1.05], [text], size=8.5, align=("left", "bottom"))
     panel.labels("agreement: share of raters who say what the others say", "annotation certainty")
     panel.limits((-0.03, 1.03), (-0.03, 1.18))
-    return picture.only
+    return panel.ax
 
 
-def certainty_by_annotations(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend = None) -> Any:
+def certainty_by_annotations(dataset: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     """Draw the certainty of each item by its number of raters.
 
     Parameters
@@ -386,11 +353,10 @@ def certainty_by_annotations(dataset: xr.Dataset, *, ax: Axes | None = None, bac
     dataset : Dataset
         Result of `evaluation.certainty_and_agreement`.
     ax : matplotlib.axes.Axes, default those of a new figure
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         A point for each item, side by side for each number of raters; a bar at their median, and the number
         of items above (Stutz et al., 2025, arXiv:2307.02191, appendix E, figures E.14-E.18).
 
@@ -411,10 +377,8 @@ def certainty_by_annotations(dataset: xr.Dataset, *, ax: Axes | None = None, bac
     needs(dataset, ("certainty", "raters"), "certainty_and_agreement")
     certainty, raters = dataset["certainty"].to_numpy(), dataset["raters"].to_numpy()
     numbers, group, count = np.unique(raters, return_inverse=True, return_counts=True)
-    picture = canvas((max(4.0, 1.6 + 0.75 * len(numbers)), 4.0), ax=ax, backend=backend)
-    (panel,) = picture.panels
-    hover = readings("{}\ncertainty {:.3f}\n{} raters", names_of(dataset, "item"), certainty, raters)
-    _cloud(panel, group + beside(group, 0.6), certainty, hover)
+    panel = panel_of(ax, (max(4.0, 1.6 + 0.75 * len(numbers)), 4.0))
+    _cloud(panel, group + beside(group, 0.6), certainty)
     middle = np.array([np.median(certainty[group == k]) for k in range(len(numbers))])
     place = np.arange(len(numbers))
     panel.spans((place - 0.36, place + 0.36), middle, along="x", colour=COLOURS[1], width=3)
@@ -422,7 +386,7 @@ def certainty_by_annotations(dataset: xr.Dataset, *, ax: Axes | None = None, bac
     panel.ticks("x", place.tolist(), numbers.tolist())
     panel.labels("raters of the item; above, the number of items", "certainty; bar: median")
     panel.limits((-0.6, len(numbers) - 0.4), (-0.03, 1.14))
-    return picture.only
+    return panel.ax
 
 
 def beside(values: np.ndarray, width: float) -> np.ndarray:
@@ -436,11 +400,9 @@ def beside(values: np.ndarray, width: float) -> np.ndarray:
     return np.where(alone, 0.0, width * ((0.5 + GOLDEN * turn) % 1 - 0.5))
 
 
-def _cloud(
-    panel: Panel, x: np.ndarray, y: np.ndarray, hover: list[str], pale: np.ndarray | None = None
-) -> None:
+def _cloud(panel: Panel, x: np.ndarray, y: np.ndarray, pale: np.ndarray | None = None) -> None:
     """Draw points, fainter the more there are, and grey where `pale`."""
     alpha = float(np.clip(6 / np.sqrt(len(x)), 0.12, 0.8))
     pale = np.zeros(len(x), bool) if pale is None else pale
     colours = np.where(pale, GREY, COLOURS[0]).tolist()
-    panel.points(x, y, colour=colours, area=16, alpha=alpha, hover=hover)
+    panel.points(x, y, colour=colours, area=16, alpha=alpha)

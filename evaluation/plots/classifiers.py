@@ -1,17 +1,16 @@
 """Comparison of classifiers: which is better, by how much, and how optimistic a point estimate is."""
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib import colormaps
+from matplotlib.figure import Figure
 
 from ..calls import EvaluationError
-from .canvas import MATRIX, Backend, Look, Panel, canvas, legend, look_of
+from .canvas import Look, Panel, canvas, legend, look_of
 from .certainty import draw_band, mark_at_end
 from .metrics import draw_interval, fit_rows
-from .style import COLOURS, INK, ON_DARK, ON_LIGHT, in_words, ink_on, letters_wide, needs, readings, shortened
+from .style import COLOURS, INK, ON_DARK, ON_LIGHT, in_words, ink_on, letters_wide, needs, shortened
 
 FEW = 4  # up to so many classifiers all pairs are drawn
 MARKS = "xD^s"
@@ -21,9 +20,7 @@ ONE_LINE = 26  # letters of a pair of names
 SOURCES = {"both": "raters and items", "raters": "labels of the raters", "items": "the sample of items"}
 
 
-def comparison(
-    result: xr.Dataset, *, source: str = "both", label: str | None = None, backend: Backend = None
-) -> Any:
+def comparison(result: xr.Dataset, *, source: str = "both", label: str | None = None) -> Figure:
     """Draw the probability that a classifier is better, differences, and the optimism of point estimates.
 
     Parameters
@@ -34,11 +31,10 @@ def comparison(
         Source of the uncertainty of probabilities and intervals: raters' labels, sample of items, or both.
     label : str, optional
         Name of the metric in the figure; by default its own.
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.figure.Figure, or the figure of plotly or bokeh
+    matplotlib.figure.Figure
         For one posterior: the matrix of P(row better than column), the best on top; the differences, for all
         pairs up to four classifiers, otherwise of the best to each other one; with point estimates, the
         metric with its interval and the point estimates as marks. For several reliabilities: the metric with
@@ -71,7 +67,7 @@ def comparison(
     metric = label or in_words(result.attrs["metric"])
     own = result.sel(source=source, drop=True)
     if "reliability" in own.dims:
-        return _over_reliability(own, metric, backend)
+        return _over_reliability(own, metric)
     order = own["mean_rank"].to_numpy().argsort(kind="stable")
     own = own.isel(classifier=order, other=order)
     n, points = own.sizes["classifier"], "point" in own
@@ -83,27 +79,20 @@ def comparison(
     beside = [room, letters_wide(lines), room + 1.9]
     across = sum(ratios) + sum(beside[: len(ratios)]) + 0.5
     size = (across, max(side + room + 1.0, HEAD + ROW * max(len(pairs), n)))
-    picture = canvas(size, (1, len(ratios)), backend=backend, ratios=ratios)
-    _matrix(picture.panels[0], own["probability_better"].to_numpy(), names)
-    _differences(picture.panels[1], own, pairs, names, metric)
+    figure, panels = canvas(size, (1, len(ratios)), ratios=ratios)
+    _matrix(panels[0], own["probability_better"].to_numpy(), names)
+    _differences(panels[1], own, pairs, names, metric)
     if points:
-        _points(picture.panels[2], own, names, metric)
-    picture.panels[0].labels(f"uncertainty: {SOURCES[source]},\nintervals of {own.attrs['probability']:.0%}")
-    return picture.whole
+        _points(panels[2], own, names, metric)
+    panels[0].labels(f"uncertainty: {SOURCES[source]},\nintervals of {own.attrs['probability']:.0%}")
+    return figure
 
 
 def _matrix(panel: Panel, better: np.ndarray, names: list[str]) -> None:
     """Draw the probabilities (row, column) in percent, with an empty diagonal."""
     shown = np.where(np.eye(len(names), dtype=bool), np.nan, better)
-    hover = [
-        [
-            f"{a} is better than {b}\nwith probability {p:.3f}" if a != b else ""
-            for b, p in zip(names, row, strict=True)
-        ]
-        for a, row in zip(names, shown, strict=True)
-    ]
-    panel.matrix(shown, hover)
-    inks = np.array([ink_on(colormaps[MATRIX](p)[:3]) for p in shown.ravel()]).reshape(shown.shape)
+    image = panel.ax.imshow(shown, vmin=0, vmax=1, cmap="PuOr", interpolation="nearest")
+    inks = np.array([ink_on(image.to_rgba(p)[:3]) for p in shown.ravel()]).reshape(shown.shape)
     for ink in (ON_DARK, ON_LIGHT):
         at = [(j, i) for i, j in np.argwhere((inks == ink) & np.isfinite(shown)).tolist()]
         text = [_percent(float(shown[i, j])) for j, i in at]
@@ -111,7 +100,9 @@ def _matrix(panel: Panel, better: np.ndarray, names: list[str]) -> None:
         panel.write(x, y, text, colour=ink, size=7.5 if len(names) < 12 else 6)
     panel.ticks("y", range(len(names)), names)
     panel.ticks("x", range(len(names)), names, turn=90)
-    panel.clear_grid()
+    panel.ax.grid(False)  # it would cross the matrix
+    panel.ax.spines[:].set_visible(False)
+    panel.ax.tick_params(length=0)
     panel.title("P(row is better) in %")
 
 
@@ -155,13 +146,12 @@ def _points(panel: Panel, own: xr.Dataset, names: list[str], metric: str) -> Non
     """Draw the metric with its interval, and the point estimates of it."""
     table = own[["mean", "interval"]].rename(classifier="row").assign_coords(row=names)
     draw_interval(panel, table, ("posterior", COLOURS[0], 4.5, 0.0), lift=0.15)
-    point, optimism = (own[v].transpose("estimate", "classifier").to_numpy() for v in ("point", "optimism"))
+    point = own["point"].transpose("estimate", "classifier").to_numpy()
     for k, estimate in enumerate(own["estimate"].to_numpy().tolist()):
-        hover = readings("{}\n{}: {:.3f}, flatters by {:+.3f}", names, estimate, point[k], optimism[k])
         colour, mark = COLOURS[1 + k % (len(COLOURS) - 1)], MARKS[k % len(MARKS)]
         look = {"colour": colour, "mark": mark, "area": 26, "width": 1.7 if mark == "x" else 0}
         below = np.arange(len(names)) + BELOW * (k + 1)  # so that no mark hides another
-        panel.points(point[k], below, label=str(estimate), hover=hover, **look)
+        panel.points(point[k], below, label=str(estimate), **look)
     drawn = np.concatenate([np.ravel(table["interval"]), np.ravel(point)])
     fit_rows(panel, xr.DataArray(drawn), table["mean"])
     panel.ticks("y", range(len(names)), names)
@@ -171,7 +161,7 @@ def _points(panel: Panel, own: xr.Dataset, names: list[str], metric: str) -> Non
     legend(panel, "right")
 
 
-def _over_reliability(own: xr.Dataset, metric: str, backend: Backend) -> Any:
+def _over_reliability(own: xr.Dataset, metric: str) -> Figure:
     """Draw metric and order of the classifiers over the reliability of the raters."""
     at = own["reliability"].to_numpy().astype(float)
     names = own["classifier"].to_numpy().tolist()
@@ -179,8 +169,8 @@ def _over_reliability(own: xr.Dataset, metric: str, backend: Backend) -> Any:
     estimates = own["estimate"].to_numpy().tolist() if "point" in own else []
     marks = {estimate: MARKS[k % len(MARKS)] for k, estimate in enumerate(estimates)}
     several = len(at) > 1
-    picture = canvas((11, 3.8), (1, 3), backend=backend, log_x=several)
-    left, middle, right = picture.panels
+    figure, panels = canvas((11, 3.8), (1, 3))
+    left, middle, right = panels
     for place, (name, text) in enumerate(zip(names, legible, strict=True)):
         look = look_of(place, COLOURS)
         one = own.sel(classifier=name)
@@ -190,11 +180,11 @@ def _over_reliability(own: xr.Dataset, metric: str, backend: Backend) -> Any:
         _curve(right, at, one["mean_rank"].to_numpy(), name=text, look=look, show=True)
         for k, (estimate, mark) in enumerate(marks.items()):
             value = float(one["point"].isel(reliability=-1).sel(estimate=estimate))
-            mark_at_end(left, at, value, look[0], f"{text}, {estimate}", mark=mark, place=k)
+            mark_at_end(left, value, look[0], mark=mark, place=k)
     for estimate, mark in marks.items():
         right.points([np.nan], [np.nan], colour=INK, mark=mark, label=f"point estimate: {estimate}")
     titles = (metric, "probability to be the best", "mean rank, 1 is the best")
-    for panel, title in zip(picture.panels, titles, strict=True):
+    for panel, title in zip(panels, titles, strict=True):
         panel.title(title)
         if several:
             panel.logarithmic(at)
@@ -204,13 +194,12 @@ def _over_reliability(own: xr.Dataset, metric: str, backend: Backend) -> Any:
     right.limits(y=(len(names) + 0.2, 0.8))
     right.ticks("y", range(1, len(names) + 1), range(1, len(names) + 1))
     legend(right, "right")
-    return picture.whole
+    return figure
 
 
 def _curve(
     panel: Panel, at: np.ndarray, height: np.ndarray, *, name: str, look: Look, show: bool = False
 ) -> None:
     colour, dash, mark = look
-    hover = readings("{}\nreliability {:g}: {:.3f}", name, at, height)
     panel.line(at, height, colour=colour, dash=dash, label=name if show else None)
-    panel.points(at, height, colour=colour, mark=mark, area=20, hover=hover)
+    panel.points(at, height, colour=colour, mark=mark, area=20)

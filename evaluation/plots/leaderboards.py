@@ -104,7 +104,7 @@ def quality_forest(
     if truth is not None:
         true = truth.sel(item=own["item"]).to_numpy()
         ax.scatter(true, rows, color=COLOURS[1], marker="x", s=26, zorder=4, label="truth")
-        legend(Panel("matplotlib", ax))
+        legend(Panel(ax))
     ax.set_xlabel(plain(f"{label}, {intervals.attrs['prob']:.0%} intervals"))
     return figure
 

@@ -1,13 +1,13 @@
 """Forest plots of metrics, with the uncertainty of the labels and of the sample of items; and subgroups."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import xarray as xr
+from matplotlib.figure import Figure
 
 from ..calls import EvaluationError
-from .canvas import Backend, Panel, canvas, legend
+from .canvas import Panel, canvas, legend
 from .style import (
     COLOURS,
     GREY,
@@ -35,9 +35,7 @@ BESIDE_NAMES = 3.2  # inches, width of a panel without the names of its rows
 LEFT, RIGHT = 3.9, 2.5  # inches, widths of the panels of subgroups
 
 
-def metric_intervals(
-    summary: xr.Dataset | Mapping[str, xr.Dataset], *, label: str | None = None, backend: Backend = None
-) -> Any:
+def metric_intervals(summary: xr.Dataset | Mapping[str, xr.Dataset], *, label: str | None = None) -> Figure:
     """Draw a metric with its intervals: uncertainty of the labels, of the sample of items, and of both.
 
     Parameters
@@ -47,11 +45,10 @@ def metric_intervals(
         panel for each metric, all with the same classifiers and groups.
     label : str, optional
         Label of the horizontal axis for a single metric; by default the name of the metric.
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.figure.Figure, or the figure of plotly or bokeh
+    matplotlib.figure.Figure
         A row for each classifier and group; above it, the mean and the interval of both uncertainties.
 
     Raises
@@ -80,9 +77,9 @@ def metric_intervals(
                 f"{name!r} has different classifiers or groups from {next(iter(tables))!r}: draw them one by one"
             )
     size = (2.4 + 3.6 * len(tables), HEAD + ROW * len(names))
-    picture = canvas(size, (1, len(tables)), backend=backend)
-    last = picture.panels[-1]
-    for place, (panel, (name, table)) in enumerate(zip(picture.panels, tables.items(), strict=True)):
+    figure, panels = canvas(size, (1, len(tables)))
+    last = panels[-1]
+    for place, (panel, (name, table)) in enumerate(zip(panels, tables.items(), strict=True)):
         for source, look in LOOKS.items():
             lift = LIFT / ROW if source == "both" else 0.0
             draw_interval(panel, table.sel(source=source), look, lift=lift, show=panel is last)
@@ -93,7 +90,7 @@ def metric_intervals(
         words = in_words(every[name].attrs["metric"]) if known else name
         panel.labels(f"{words}: mean, {every[name].attrs['probability']:.0%} interval")
     legend(last, "above")
-    return picture.whole
+    return figure
 
 
 def _metric(summary: object) -> str:
@@ -126,11 +123,10 @@ def draw_interval(
     low, high = table["interval"].transpose("bound", "row").to_numpy()
     at = np.arange(len(mean)) + beside
     known = np.isfinite(mean)
-    mean, low, high, at, rows = (a[known] for a in (mean, low, high, at, table["row"].to_numpy()))
+    mean, low, high, at = (a[known] for a in (mean, low, high, at))
     style = {"width": width, "alpha": 0.45 if width > 3 else 0.8, "label": name if show else None}
     panel.spans((low, high), at, along="x", colour=colour, **style)
-    hover = readings("{}\n{}\n{:.3f} ({:.3f} to {:.3f})", rows, name, mean, low, high)
-    panel.points(mean, at, colour=colour, area=30 if width > 3 else 14, hover=hover)
+    panel.points(mean, at, colour=colour, area=30 if width > 3 else 14)
     if lift:
         head = f"{name}: " if named else ""
         text = readings("{}{:.2f} ({:.2f} to {:.2f})", head, mean, low, high)
@@ -150,7 +146,7 @@ def fit_rows(
     panel.write(np.full(len(without), (low + high) / 2), without, [NOBODY] * len(without), colour=GREY)
 
 
-def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend = None) -> Any:
+def subgroups(summary: xr.Dataset, *, label: str | None = None) -> Figure:
     """Draw a metric within subgroups, and the share of the items in each.
 
     Parameters
@@ -159,11 +155,10 @@ def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend
         Result of ``evaluation.metric_intervals(..., by=...)``, optionally with classifiers.
     label : str, optional
         Name of the metric in the figure; by default its own.
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.figure.Figure, or the figure of plotly or bokeh
+    matplotlib.figure.Figure
         Left: the metric of each group, with the interval for the uncertainty of the truth and of the sample
         of items; a colour for each classifier. Right: the share of the items in the group, with an interval
         if membership is uncertain. Empty groups are marked.
@@ -191,8 +186,8 @@ def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend
         own = own.expand_dims(classifier=[""])
     names, groups = own["classifier"].to_numpy().tolist(), own["group"].to_numpy()
     room = max(ROW, 0.42 * len(names) + 0.1)
-    picture = canvas((9.4, HEAD + room * len(groups)), (1, 2), backend=backend, ratios=(LEFT, RIGHT))
-    left, right = picture.panels
+    figure, panels = canvas((9.4, HEAD + room * len(groups)), (1, 2), ratios=(LEFT, RIGHT))
+    left, right = panels
     step = 0.86 / len(names)
     several = len(names) > len(COLOURS)  # colours repeat: names are printed at the intervals
     legible = shortened(names, 20 if several else LONGEST)
@@ -204,14 +199,14 @@ def subgroups(summary: xr.Dataset, *, label: str | None = None, backend: Backend
     head = max(map(len, legible)) + 2 if several else 0
     fit_rows(left, own["interval"], own["mean"], width=LEFT, head=head)
     _shares(right, own, step, LIFT / room)
-    for panel in picture.panels:
+    for panel in panels:
         panel.ticks("y", range(len(groups)), shortened(groups) if panel is left else [""] * len(groups))
         panel.limits(y=(len(groups) - 0.45, -0.6))
     probability = f"{summary.attrs['probability']:.0%}"
     left.labels(f"{label or _metric(summary)}: mean, {probability} interval of raters and items")
     right.labels(f"share of the items: mean, {probability} interval")
     legend(left, "above")
-    return picture.whole
+    return figure
 
 
 def _shares(panel: Panel, own: xr.Dataset, step: float, lift: float) -> None:
@@ -229,8 +224,7 @@ def _shares(panel: Panel, own: xr.Dataset, step: float, lift: float) -> None:
         panel.spans(whole, at, along="x", colour=colour, width=width, alpha=0.35)
         panel.spans(ends[place], at, along="x", colour=INK, width=width, alpha=0.8)
         text = readings("{:.1%} ({:.1%} to {:.1%})", share[place], *ends[place])
-        hover = readings("{}\n{} of the items", groups, text)
-        panel.points(share[place], at, colour="white", area=3, hover=hover)
+        panel.points(share[place], at, colour="white", area=3)
         panel.write(np.full(len(at), 0.015 * top), at - 1.4 * lift, text, align=("left", "bottom"))
     panel.limits((0, top))
     panel.percent("x", 0, top)

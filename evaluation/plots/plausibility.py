@@ -1,16 +1,16 @@
 """Strip plots of the posterior plausibilities of the categories of items."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ..calls import EvaluationError
 from ..truth.plausibility import plausibility_of
-from .canvas import Backend, Panel, canvas, legend
-from .style import COLOURS, GREY, INK, readings, shortened, some_items
+from .canvas import Panel, canvas, legend, panel_of
+from .style import COLOURS, GREY, INK, shortened, some_items
 
 
 def draws_of_item(plausibility: xr.DataArray, item: str | int) -> tuple[np.ndarray, np.ndarray]:
@@ -32,8 +32,7 @@ def plausibility_strips(
     items: Sequence[str | int] | None = None,
     *,
     point: Mapping[str, xr.DataArray] | None = None,
-    backend: Backend = None,
-) -> Any:
+) -> Figure:
     """Draw the plausibilities of each item's categories: median, 50 % and 90 % intervals.
 
     Parameters
@@ -44,11 +43,10 @@ def plausibility_strips(
         Items to draw; by default the first six.
     point : mapping of str to DataArray, optional
         Point estimates by name (IRN, maximum likelihood), in the flat layout; drawn as marks.
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.figure.Figure, or the figure of plotly or bokeh
+    matplotlib.figure.Figure
         One panel for each item; the categories in the order of the mean plausibility, at most ten. OTHER, the
         pool of the categories that nobody ranked, is grey (Stutz et al., 2025, arXiv:2307.02191, figure 5).
 
@@ -77,8 +75,8 @@ def plausibility_strips(
     chosen = [draws_of_item(plausibility, item) for item in shown]
     heights = [min(len(names), MOST_CATEGORIES) + 1.4 for names, _ in chosen]
     size = (6.4, 0.27 * sum(heights) + 0.4)
-    picture = canvas(size, (len(shown), 1), backend=backend, ratios=heights)
-    for panel, item, (names, draws) in zip(picture.panels, shown, chosen, strict=True):
+    figure, panels = canvas(size, (len(shown), 1), ratios=heights)
+    for panel, item, (names, draws) in zip(panels, shown, chosen, strict=True):
         best = np.argsort(-draws.mean(axis=0), kind="stable")[:MOST_CATEGORIES][::-1]  # the best last
         _strip(panel, names[best], draws[:, best])
         panel.title(item)
@@ -87,31 +85,27 @@ def plausibility_strips(
             named, value = draws_of_item(array, item)
             at = [(value[0, k], rows[n]) for k, n in enumerate(named.tolist()) if n in rows]
             x, y = np.array(at, float).reshape(-1, 2).T
-            label, hover = (
-                estimate if panel is picture.panels[0] else None,
-                readings("{} {:.3f}", estimate, x),
-            )
-            panel.points(x, y, label=label, colour=COLOURS[1], mark=mark, area=30, hover=hover)
+            label = estimate if panel is panels[0] else None
+            panel.points(x, y, label=label, colour=COLOURS[1], mark=mark, area=30)
         panel.limits((-0.015, 1.015))
-        if panel is not picture.panels[-1]:
-            panel.hide_names("x")
-    picture.panels[-1].labels("plausibility")
+        if panel is not panels[-1]:
+            panel.ax.tick_params(axis="x", labelbottom=False)
+    panels[-1].labels("plausibility")
     if point:
-        legend(picture.panels[0], "above")
-    return picture.whole
+        legend(panels[0], "above")
+    return figure
 
 
 def _strip(panel: Panel, names: np.ndarray, draws: np.ndarray) -> None:
     """Draw median and intervals of one item's categories; draws (sample, category)."""
     low, first, median, third, high = np.quantile(draws, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
     rows = np.arange(len(names))
-    hover = readings("{}\nmedian {:.3f}\n90 %: {:.3f} to {:.3f}", names, median, low, high)
     for colour, own in ((COLOURS[0], names != "OTHER"), (GREY, names == "OTHER")):
         panel.spans((low[own], high[own]), rows[own], along="x", colour=colour, width=1.2)
         ends = (first[own], third[own])
         panel.spans(ends, rows[own], along="x", colour=colour, width=5, alpha=0.6)
     colours = [GREY if name == "OTHER" else COLOURS[0] for name in names]
-    panel.points(median, rows, colour=colours, area=18, hover=hover)
+    panel.points(median, rows, colour=colours, area=18)
     panel.ticks("y", rows.tolist(), shortened(names))
     panel.limits(y=(-0.6, len(names) - 0.4))
 
@@ -119,9 +113,7 @@ def _strip(panel: Panel, names: np.ndarray, draws: np.ndarray) -> None:
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 
 
-def simplex(
-    tree: xr.DataTree | xr.DataArray, item: str | int, *, ax: Axes | None = None, backend: Backend = None
-) -> Any:
+def simplex(tree: xr.DataTree | xr.DataArray, item: str | int, *, ax: Axes | None = None) -> Axes:
     """Draw the posterior plausibilities of one item as points of a triangle.
 
     Parameters
@@ -131,11 +123,10 @@ def simplex(
     item : str or int
         Item to draw.
     ax : matplotlib.axes.Axes, default those of a new figure
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         A corner for each category, a point for each draw, a cross at the mean (Stutz et al., 2025, figure 2).
 
     Raises
@@ -162,22 +153,17 @@ def simplex(
     names, draws = draws_of_item(plausibility, item)
     if len(names) != 3:
         raise EvaluationError(f"item {item!r} has {len(names)} categories; a triangle needs three")
-    picture = canvas((4.4, 4.2), ax=ax, backend=backend)
-    (panel,) = picture.panels
+    panel = panel_of(ax, (4.4, 4.2))
     panel.line(*CORNERS[[0, 1, 2, 0]].T, colour=INK, width=1)
     alpha = min(1.0, 400 / len(draws))
-    panel.points(*(draws @ CORNERS).T, colour=COLOURS[0], area=4, alpha=alpha, hover=_read(names, draws))
+    panel.points(*(draws @ CORNERS).T, colour=COLOURS[0], area=4, alpha=alpha)
     mean = draws.mean(axis=0)
-    read = [f"mean\n{_read(names, mean[None])[0]}"]
-    panel.points(*(mean @ CORNERS), colour=COLOURS[1], mark="+", area=140, width=2, hover=read)
+    panel.points(*(mean @ CORNERS), colour=COLOURS[1], mark="+", area=140, width=2)
     for corner, name, down in zip(CORNERS, shortened(names), (-1, -1, 1), strict=True):
         align = ("center", "top" if down < 0 else "bottom")
         panel.write([corner[0]], [corner[1] + 0.025 * down], [name], size=9, align=align)
     panel.title(shortened([item])[0], "center")
     panel.limits((-0.25, 1.25), (-0.15, 1.05))
-    panel.bare()
-    return picture.only
-
-
-def _read(names: np.ndarray, draws: np.ndarray) -> list[str]:
-    return ["\n".join(f"{n} {p:.2f}" for n, p in zip(names, row, strict=True)) for row in draws]
+    panel.ax.set_aspect("equal")
+    panel.ax.set_axis_off()
+    return panel.ax

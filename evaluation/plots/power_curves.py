@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -11,8 +10,8 @@ from matplotlib.axes import Axes
 from ..calls import EvaluationError, check_whole
 from ..surveys.item_states.equivalence import survey_summary
 from ..surveys.results import equivalence_in_words
-from .canvas import Backend, Panel, canvas, legend, look_of
-from .style import COLOURS, INK, in_words, letters_wide, one_or_more, readings, shortened
+from .canvas import Panel, legend, look_of, panel_of
+from .style import COLOURS, INK, in_words, letters_wide, one_or_more, shortened
 
 FEW = 12  # up to so many raters each has a tick
 WIDTH, HEIGHT = 5.2, 3.8  # inches, without the legend
@@ -51,8 +50,7 @@ def power_curve(
     centred: bool = False,
     most: int | None = None,
     ax: Axes | None = None,
-    backend: Backend = None,
-) -> Any:
+) -> Axes:
     """Draw the score of k raters against one more rater, and the number of raters classifiers are worth.
 
     Parameters
@@ -66,11 +64,10 @@ def power_curve(
     most : int, optional
         Largest number of raters to show; by default all.
     ax : matplotlib.axes.Axes, default those of a new figure
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         A curve with its band. From each classifier's score a line to the curve and down to its equivalence,
         with the interval at the bottom. A classifier better than the longest curve ends in a triangle at the
         right, one worse than no labels in a triangle at the left. For a posterior, the asymptote is dashed,
@@ -103,8 +100,7 @@ def power_curve(
     curves = [c for name, own in results.items() for c in _curves(own, name, centred)]
     labels = [d.label for c in curves for d in c.drops] + [c.name for c in curves]
     named = any(labels) or any(c.limit for c in curves)
-    picture = canvas((WIDTH + (letters_wide(labels) + 0.4 if named else 0), HEIGHT), ax=ax, backend=backend)
-    panel = picture.panels[0]
+    panel = panel_of(ax, (WIDTH + (letters_wide(labels) + 0.4 if named else 0), HEIGHT))
     last = max(c.x[-1] for c in curves)
     last = last if most is None else min(last, most)
     low, high = _limits(panel, curves, last)
@@ -121,7 +117,7 @@ def power_curve(
     panel.labels("raters who are combined", f"{what}\n({in_words(scorer)}{unit})")
     if named:
         legend(panel, "right")
-    return picture.only
+    return panel.ax
 
 
 def _curves(own: xr.Dataset, name: str, centred: bool) -> list[Curve]:
@@ -226,7 +222,7 @@ def _draw_curve(panel: Panel, curve: Curve, look: tuple[str, int]) -> None:
             panel.band(edges, *np.repeat(ends[:, None], 2, axis=1), colour=colour, alpha=0.1)
         panel.line(edges, [height] * 2, colour=colour, dash=1, width=1.2, label=f"{of}asymptote")
     panel.line(x, y, colour=colour, dash=dash, label=curve.name or None)
-    panel.points(x, y, colour=colour, area=9, hover=readings("{}{:g} raters\n{:.3f}", of, x, y))
+    panel.points(x, y, colour=colour, area=9)
     if curve.observed is not None:
         panel.points(*curve.observed, colour=colour, area=40, hollow=True, label=f"{of}the data")
 

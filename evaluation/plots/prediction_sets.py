@@ -1,31 +1,30 @@
 """Conformal prediction sets of one or more methods: sizes and coverage."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import xarray as xr
+from matplotlib.figure import Figure
 
-from .canvas import Backend, Panel, canvas, legend
-from .style import COLOURS, GREY, INK, letters_wide, limits_with_texts, one_or_more, shortened
+from .canvas import Panel, canvas, legend
+from .style import COLOURS, GREY, INK, letters_wide, limits_with_texts, one_or_more, plain, shortened
 
 PROB = 0.9
 NOTHING = "no test item is in the posterior"
 WIDTH = 3.6  # inches, of a panel
 
 
-def conformal(sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend = None) -> Any:
+def conformal(sets: xr.Dataset | Mapping[str, xr.Dataset]) -> Figure:
     """Draw the sizes of conformal prediction sets, and their coverage.
 
     Parameters
     ----------
     sets : Dataset or mapping of str to Dataset
         Result of `evaluation.conformal_sets`; several, such as calibrated on votes, are drawn side by side.
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.figure.Figure, or the figure of plotly or bokeh
+    matplotlib.figure.Figure
         Left: the share of test items by the size of their set. Right: the coverage under the posterior with
         the interval between its 5 % and 95 % quantiles; x: coverage of the voted labels; dashed: nominal
         coverage.
@@ -58,13 +57,13 @@ def conformal(sets: xr.Dataset | Mapping[str, xr.Dataset], *, backend: Backend =
             methods.append((joined, own.sel(classifier=classifier)))
     names = shortened([name for name, _ in methods])
     size = (1.6 + 2 * WIDTH + letters_wide(names), max(3.4, 1.3 + 0.5 * len(methods)))
-    picture = canvas(size, (1, 2), backend=backend)
-    left, right = picture.panels
+    figure, panels = canvas(size, (1, 2))
+    left, right = panels
     _sizes(left, methods)
     _coverages(right, methods)
     right.ticks("y", range(len(names)), names)
     legend(left, "above")
-    return picture.whole
+    return figure
 
 
 def _sizes(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
@@ -76,10 +75,11 @@ def _sizes(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
         share = np.bincount(size, minlength=most + 1) / len(size)
         top = max(top, float(share.max()))
         middle = np.arange(most + 1) + width * (k - (len(methods) - 1) / 2)
-        hover = [f"{name}\n{n} labels: {s:.1%} of the items".strip() for n, s in enumerate(share)]
-        look = {"colour": COLOURS[k % len(COLOURS)], "hover": hover, "label": name or None}
-        panel.bars(share, middle, 0.92 * width, **look)
-        panel.rule(float(size.mean()), axis="x", colour=COLOURS[k % len(COLOURS)])
+        colour = COLOURS[k % len(COLOURS)]
+        panel.ax.bar(
+            middle, share, 0.92 * width, color=colour, alpha=0.8, zorder=2, label=plain(name) or None
+        )
+        panel.rule(float(size.mean()), axis="x", colour=colour)
     at = range(0, most + 1, max(1, most // 12))
     panel.ticks("x", at, at)
     panel.labels("labels in the set; dashed: mean", "share of test items")
@@ -92,7 +92,7 @@ def _coverages(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
     tails = ((1 - PROB) / 2, (1 + PROB) / 2)
     wanted = {1 - float(own.attrs["alpha"]) for _, own in methods}
     reach, middles, longest = [*wanted], [], 0
-    for row, (name, own) in enumerate(methods):
+    for row, (_, own) in enumerate(methods):
         colour = COLOURS[row % len(COLOURS)]
         draws = own["coverage"].to_numpy().ravel()
         voted = float(own["voted_coverage"])
@@ -106,14 +106,12 @@ def _coverages(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
             reach += [low, high]
             middles.append(mean)
             text = f"{mean:.1%} ({low:.1%} to {high:.1%})"
-            hover = [f"{name}\ncoverage under the posterior {text}".strip()]
-            panel.points([mean], [row], colour=colour, area=34, hover=hover)
+            panel.points([mean], [row], colour=colour, area=34)
             longest = max(longest, len(text))
             panel.write([mean], [row - 0.1], [text], align=("center", "bottom"), over_lines=True)
         if np.isfinite(voted):
             reach.append(voted)
-            hover = [f"{name}\nvoted labels {voted:.1%}".strip()]
-            panel.points([voted], [row], colour=INK, mark="x", area=40, hover=hover)
+            panel.points([voted], [row], colour=INK, mark="x", area=40)
     for coverage in wanted:
         panel.rule(coverage, axis="x")
     drawn = (min(reach), max(*reach, min(reach) + 0.05))

@@ -1,14 +1,12 @@
 """Prior sensitivity plot: dependence of items on the prior against that on the annotations."""
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from .canvas import Backend, Panel, canvas, legend
+from .canvas import Panel, legend, panel_of
 from .certainty import names_of
-from .style import COLOURS, GREY, INK, in_words, needs, readings, shortened
+from .style import COLOURS, GREY, INK, in_words, needs, shortened
 
 UNRELIABLE = 0.7  # Pareto k above which importance weights are unreliable
 MOST_NAMED = 5
@@ -21,7 +19,7 @@ WORDS = {
 }
 
 
-def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend = None) -> Any:
+def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     """Draw each item's sensitivity to its prior against its sensitivity to its annotations.
 
     Parameters
@@ -29,11 +27,10 @@ def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend
     dataset : Dataset
         Result of `evaluation.prior_sensitivity`.
     ax : matplotlib.axes.Axes, default those of a new figure
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         A point for each item, its mark by the diagnosis, hollow if Pareto k is above .7; dashed lines at the
         threshold. The five items with the largest sensitivity to the prior, if above the threshold, are named
         (Kallioinen et al., 2024, doi:10.1007/s11222-023-10366-5).
@@ -53,8 +50,7 @@ def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend
     ('sensitivity to the annotations', 'sensitivity to the prior')
     """
     needs(dataset, ("prior", "likelihood", "diagnosis"), "prior_sensitivity")
-    picture = canvas((8.6, 4.2), ax=ax, backend=backend)
-    (panel,) = picture.panels
+    panel = panel_of(ax, (8.6, 4.2))
     threshold = float(dataset.attrs.get("threshold", 0.05))
     words = dataset["diagnosis"].to_numpy().astype(str)
     shaky = np.zeros(len(words), bool)
@@ -82,7 +78,7 @@ def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None, backend: Backend
     unit = "change of the mean" if dataset.attrs.get("distance") == "mean" else "CJS distance"
     quantity = in_words(dataset.attrs.get("quantity", "quantity"))
     legend(panel, "right", title=f"{quantity}, {unit} by doubling")
-    return picture.only
+    return panel.ax
 
 
 def _look(word: str) -> tuple[str, str, str, int]:
@@ -96,7 +92,6 @@ def _look(word: str) -> tuple[str, str, str, int]:
 def _items(panel: Panel, own: xr.Dataset, name: str, look: tuple[str, str, bool]) -> None:
     colour, mark, hollow = look
     prior, likelihood = own["prior"].to_numpy(), own["likelihood"].to_numpy()
-    hover = readings("{}\nprior {:.3f}\nannotations {:.3f}", names_of(own, "item"), prior, likelihood)
     alpha = 0.55 if len(prior) > 200 and not hollow else 0.85
     shape = {"colour": colour, "mark": mark, "area": 22, "alpha": alpha, "hollow": hollow}
-    panel.points(likelihood, prior, label=name, hover=hover, **shape)
+    panel.points(likelihood, prior, label=name, **shape)

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from ..calls import EvaluationError, check_probability
-from .canvas import Backend, Panel, canvas, legend, named_backend
+from .canvas import Panel, canvas, legend
 from .certainty import names_of
-from .style import COLOURS, GREY, INK, Picture, ink_on, needs, new_axes, plain, readings, shortened, tidy
+from .style import COLOURS, GREY, INK, Picture, ink_on, needs, new_axes, plain, shortened, tidy
 
 if TYPE_CHECKING:
     from arviz_plots.plot_collection import PlotCollection
@@ -23,15 +23,13 @@ MOST_TEXTS = 8  # categories; the cells of larger matrices have no interval
 
 
 @overload
-def rater_forest(
-    quality: xr.DataArray, *, label: str = "", collection: Literal[False] = False, backend: Backend = None
-) -> Figure: ...
+def rater_forest(quality: xr.DataArray, *, label: str = "", collection: Literal[False] = False) -> Figure: ...
 @overload
 def rater_forest(
-    quality: xr.DataArray, *, label: str = "", collection: Literal[True], backend: Backend = None
+    quality: xr.DataArray, *, label: str = "", collection: Literal[True]
 ) -> "PlotCollection": ...
 def rater_forest(
-    quality: xr.DataArray, *, label: str = "", collection: bool = False, backend: Backend = None
+    quality: xr.DataArray, *, label: str = "", collection: bool = False
 ) -> "Figure | PlotCollection":
     """Draw a quantity of every rater, the largest on top: median, 50 % and 90 % intervals.
 
@@ -43,19 +41,13 @@ def rater_forest(
     label : str
         Name of the quantity.
     collection : bool, default False
-        Whether ArviZ draws the plot and its collection is returned, to which the functions of `arviz_plots` add more.
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
-        Library of the collection; the figure is matplotlib's.
+        Whether ArviZ draws the plot, by the library of its ``rcParams["plot.backend"]``, and its collection is returned,
+        to which the functions of `arviz_plots` add more.
 
     Returns
     -------
     matplotlib.figure.Figure or arviz_plots.PlotCollection
         Forest plot.
-
-    Raises
-    ------
-    EvaluationError
-        If a backend is named without a collection, is unknown, or not installed.
 
     Examples
     --------
@@ -68,16 +60,12 @@ def rater_forest(
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['Ann', 'Bob']
     """
-    if backend is not None and not collection:
-        raise EvaluationError(
-            f"backend={backend!r} is that of ArviZ's collection, and the figure is matplotlib's: say collection=True"
-        )
     draws = quality.transpose(..., "rater").to_numpy().reshape(-1, quality.sizes["rater"])
     order = np.argsort(np.median(draws, axis=0), kind="stable")
     if len(order) > MOST_RATERS:
         order = np.r_[order[: MOST_RATERS // 2], order[-MOST_RATERS // 2 :]]
     if collection:
-        return _forest(quality.isel(rater=order[::-1]), label, backend)
+        return _forest(quality.isel(rater=order[::-1]), label)
     low, first, median, third, high = np.quantile(draws[:, order], [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
     rows = np.arange(len(order))
     figure = Picture(figsize=(6, 0.9 + 0.22 * len(order)), layout="constrained")
@@ -90,13 +78,12 @@ def rater_forest(
     return figure
 
 
-def _forest(quality: xr.DataArray, label: str, backend: Backend) -> "PlotCollection":
+def _forest(quality: xr.DataArray, label: str) -> "PlotCollection":
     """Return ArviZ's forest plot of the raters in their order, from the top."""
     from arviz_plots import plot_forest
 
     tree = xr.DataTree.from_dict({"posterior": quality.to_dataset(name=label or quality.name or "quality")})
     look: dict[str, Any] = {"ci_kind": "eti", "ci_probs": (0.5, 0.9), "point_estimate": "median"}
-    look["backend"] = named_backend(backend)
     return plot_forest(tree, combined=True, **look)
 
 
@@ -236,7 +223,7 @@ def rater_reliability(
     ax.set(xlim=(-1, len(names)), xlabel=f"{len(names)} raters, by median reliability")
     ax.set_ylabel(f"reliability: median, {probability:.0%} interval")
     if kind is not None:
-        legend(Panel("matplotlib", ax))
+        legend(Panel(ax))
     return ax
 
 
@@ -265,9 +252,7 @@ GROUPS = "group_of_raters"
 ROW, HEAD = 0.24, 1.2  # inches: height of a row, and of the margins above and below
 
 
-def rater_worth(
-    worth: xr.Dataset, *, measure: str = "information", probability: float = 0.9, backend: Backend = None
-) -> Any:
+def rater_worth(worth: xr.Dataset, *, measure: str = "information", probability: float = 0.9) -> Axes:
     """Draw the number of typical raters of the reference group that every judge is worth.
 
     Parameters
@@ -278,11 +263,10 @@ def rater_worth(
         Measure in which the judge and the raters are to be equal.
     probability : float, default .9
         Probability of the intervals.
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         Median and central interval: dark for the mean over a group; below, in the colour of the group, for
         its raters, the worthiest on top. With more than forty raters the best and the worst twenty are drawn.
         A dashed line at one. "More than" marks medians and upper ends beyond the largest panel.
@@ -316,8 +300,7 @@ def rater_worth(
     check_probability("probability", probability)
     own = worth.sel(measure=measure)
     rows = _rows(own, probability)
-    picture = canvas((7.4, HEAD + ROW * len(rows)), backend=backend)
-    (panel,) = picture.panels
+    _, (panel,) = canvas((7.4, HEAD + ROW * len(rows)))
     panel.rule(1.0, axis="x")
     _intervals(panel, rows, GROUPS in own.dims)
     panel.ticks("y", range(len(rows)), shortened([row["name"] for row in rows]), size=7.5)
@@ -330,7 +313,7 @@ def rater_worth(
     panel.labels(f"worth in typical {typical}, by {measure}: median, {probability:.0%} interval")
     if GROUPS in own.dims:
         legend(panel, "above")
-    return picture.only
+    return panel.ax
 
 
 def _rows(own: xr.Dataset, probability: float) -> list[dict[str, Any]]:
@@ -382,11 +365,10 @@ def _intervals(panel: Panel, rows: list[dict[str, Any]], of_groups: bool) -> Non
         label = label if group == 0 else None
         look = {"colour": colour, "width": 3.6 if mean else 1.8, "alpha": 0.8 if mean else 0.6}
         panel.spans((ends[0], ends[1]), at, along="x", label=label, **look)
-        hover = readings("{}\n{:.2f} ({:.2f} to {:.2f})", [rows[i]["name"] for i in at], median, *ends)
-        panel.points(median, at, colour=colour, area=30 if mean else 16, hover=hover)
+        panel.points(median, at, colour=colour, area=30 if mean else 16)
     ends = np.array([row["ends"][1] for row in rows])
     gap = 0.012 * max(float(ends.max()), 1.0)
-    look = {"size": 7, "align": ("left", "middle"), "over_lines": True}
+    look = {"size": 7, "align": ("left", "center"), "over_lines": True}
     texts = []
     for row in rows:  # marked if the median or the upper end is beyond the largest panel
         median, end = (f"{x:.2f}" if x < 1 else f"{x:.1f}" for x in (row["median"], row["ends"][1]))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from io import BytesIO
 from typing import Any
 
@@ -42,7 +41,7 @@ def needs(dataset: object, variables: Sequence[str], source: str) -> None:
 
 
 def readings(template: str, *values: Any) -> list[str]:
-    """Return hover texts, one for each element of the values, which are broadcast."""
+    """Return texts, one for each element of the values, which are broadcast."""
     return [template.format(*row) for row in np.broadcast(*values)]
 
 
@@ -155,7 +154,6 @@ INK, GREY = "#222222", "#9a9a9a"
 ON_DARK, ON_LIGHT = "#fefefe", "#010101"  # text on coloured cells, also on a dark page
 BAND = "#eef1f4"  # behind every second group of rows
 LONGEST = 34  # letters of a label; longer ones would squeeze the plot
-APART = "\N{ZERO WIDTH SPACE}"
 
 
 def luminance(colour: Any) -> float:
@@ -175,14 +173,9 @@ def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     return Picture(figsize=size, layout="constrained").add_subplot() if ax is None else ax
 
 
-def plain(label: object, backend: str = "matplotlib") -> str:
-    """Return a label as literal text, escaped against mathematics between dollars and HTML."""
-    text = str(label)
-    if backend == "plotly":
-        return escape(text, quote=False).replace("$", "&#36;").replace("\n", "<br>")
-    if backend == "bokeh":  # reads $$ and \( as mathematics
-        return text.replace("$", f"${APART}").replace("\\", f"\\{APART}")
-    return text.replace("$", r"\$")
+def plain(label: object) -> str:
+    """Return a label as literal text, escaped against mathematics between dollars."""
+    return str(label).replace("$", r"\$")
 
 
 def shortened(names: Iterable[object], longest: int = LONGEST) -> list[str]:

@@ -1,15 +1,14 @@
 """Certainty of items at a threshold of their scores: sorted, and by distance from the threshold."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from .canvas import Backend, Panel, canvas, legend, look_of
-from .certainty import names_of
-from .style import COLOURS, INK, one_or_more, readings
+from .canvas import Panel, canvas, legend, look_of, panel_of
+from .style import COLOURS, INK, one_or_more
 
 QUANTITIES = {
     "annotation_certainty": "annotation certainty: of the side the item is on",
@@ -21,7 +20,7 @@ MOST_POINTS = 3000
 Certainties = xr.Dataset | Mapping[str, xr.Dataset]
 
 
-def threshold_certainty(certainty: Certainties, *, ax: Axes | None = None, backend: Backend = None) -> Any:
+def threshold_certainty(certainty: Certainties, *, ax: Axes | None = None) -> Axes:
     """Draw annotation certainty and threshold probability of every item, the least certain first.
 
     Parameters
@@ -30,11 +29,10 @@ def threshold_certainty(certainty: Certainties, *, ax: Axes | None = None, backe
         Result of `evaluation.threshold_certainty`; several by name. With more than 500 items quantiles are
         drawn.
     ax : matplotlib.axes.Axes, default those of a new figure
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.axes.Axes, or the figure of plotly or bokeh
+    matplotlib.axes.Axes
         Two curves over the share of items for each name: the annotation certainty, and dashed the threshold
         probability (Stutz et al., 2025, arXiv:2307.02191, appendix A, figures A.10-A.11).
 
@@ -54,20 +52,18 @@ def threshold_certainty(certainty: Certainties, *, ax: Axes | None = None, backe
     ('share of items, the least certain first', 'certainty')
     """
     every = one_or_more(certainty, tuple(QUANTITIES), "threshold_certainty", "")
-    picture = canvas((6.4, 4.0), ax=ax, backend=backend)
-    (panel,) = picture.panels
+    panel = panel_of(ax, (6.4, 4.0))
     for place, (name, own) in enumerate(every.items()):
         colour, _, _ = look_of(place, COLOURS)
         for dash, (quantity, words) in enumerate(QUANTITIES.items()):
             share, height = _sorted(own[quantity].to_numpy())
             label = f"{name}: {words.split(':')[0]}" if name else words
-            hover = [f"{label}\n{h:.3f} or less: {x:.1%}" for x, h in zip(share, height, strict=True)]
-            panel.line(share, height, colour=colour, dash=dash, label=label, hover=hover)
+            panel.line(share, height, colour=colour, dash=dash, label=label)
     panel.limits((0, 1), (0.48, 1.01))
     panel.percent("x")
     panel.labels("share of items, the least certain first", "certainty")
     legend(panel)
-    return picture.only
+    return panel.ax
 
 
 def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -78,7 +74,7 @@ def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (at, height) if len(at) > 1 else (np.array([0.0, 1.0]), np.repeat(height, 2))
 
 
-def threshold_distance(certainty: Certainties, *, backend: Backend = None) -> Any:
+def threshold_distance(certainty: Certainties) -> Figure:
     """Draw the certainties of every item against the distance of its location from the threshold.
 
     Parameters
@@ -86,11 +82,10 @@ def threshold_distance(certainty: Certainties, *, backend: Backend = None) -> An
     certainty : Dataset or mapping of str to Dataset
         Result of `evaluation.threshold_certainty`; for a mapping, a panel for each threshold or data set. At
         most 3,000 items are drawn, evenly spaced by the rank of their location.
-    backend : {"matplotlib", "plotly", "bokeh"}, default ArviZ's ``rcParams["plot.backend"]``
 
     Returns
     -------
-    matplotlib.figure.Figure, or the figure of plotly or bokeh
+    matplotlib.figure.Figure
         Two points for each item: its annotation certainty, and its threshold probability (Stutz et al., 2025,
         arXiv:2307.02191, appendix A, figures A.10-A.11).
 
@@ -110,12 +105,12 @@ def threshold_distance(certainty: Certainties, *, backend: Backend = None) -> An
     'location of the item less the threshold 0'
     """
     every = one_or_more(certainty, (*QUANTITIES, "location"), "threshold_certainty", "")
-    picture = canvas((1.6 + 3.8 * len(every), 3.9), (1, len(every)), backend=backend)
-    for panel, (name, own) in zip(picture.panels, every.items(), strict=True):
+    figure, panels = canvas((1.6 + 3.8 * len(every), 3.9), (1, len(every)))
+    for panel, (name, own) in zip(panels, every.items(), strict=True):
         _clouds(panel, own)
         panel.title(name)
-    legend(picture.panels[-1], "above")
-    return picture.whole
+    legend(panels[-1], "above")
+    return figure
 
 
 def _clouds(panel: Panel, own: xr.Dataset) -> None:
@@ -128,10 +123,8 @@ def _clouds(panel: Panel, own: xr.Dataset) -> None:
     panel.rule(0.0, axis="x", colour=INK)
     for place, (quantity, words) in enumerate(QUANTITIES.items()):
         up = shown[quantity].to_numpy()
-        values = names_of(shown, "item"), across + threshold, words.split(":")[0], up
-        hover = readings("{}\nlocation {:.3g}\n{} {:.3f}", *values)
         colour, mark = COLOURS[place], "oD"[place]
         look = {"colour": colour, "mark": mark, "area": 8, "alpha": 0.5}
-        panel.points(across, up, label=words.split(":")[0], hover=hover, **look)
+        panel.points(across, up, label=words.split(":")[0], **look)
     panel.limits(y=(0.48, 1.02))
     panel.labels(f"location of the item less the threshold {threshold:g}", "certainty")

@@ -140,7 +140,7 @@ def strips_section(best: BestGuesses, data: RankingsOrLabels, point: Mapping[str
     certainty = best.certainty
     items = certainty["item"].to_numpy()[np.argsort(certainty.to_numpy(), kind="stable")[:MOST_STRIPS]]
     nobody = " OTHER is what nobody ranked." if isinstance(data, models.PartialRankings) else ""
-    figure = plots.plausibility_strips(best.tree, items.tolist(), point=point, backend="matplotlib")
+    figure = plots.plausibility_strips(best.tree, items.tolist(), point=point)
     text = (
         "The least certain items: median, 50 % and 90 % intervals of the plausibilities, with "
         f"{' and '.join(point)} as point estimates.{nobody}"

@@ -286,7 +286,7 @@ def posterior_equivalence(
 
 def picture_of(found: xr.Dataset) -> Figure:
     """Return the figure of the power curve with the classifiers on it."""
-    return plots.power_curve(found, backend="matplotlib").figure
+    return plots.power_curve(found).figure
 
 
 # --- Survey equivalence: sentences and sections of a report ---

@@ -368,7 +368,7 @@ def metric_sections(
     """
     directions = {name: metric_named(name).larger_is_better for name in found}
     drawn = dict(list(found.items())[:DRAWN])
-    forest = plots.metric_intervals(drawn, backend="matplotlib")
+    forest = plots.metric_intervals(drawn)
     note = f" Note: {predicted.attrs['note']}." if "note" in predicted.attrs else ""
     note += f" {gold}" if (gold := note_on_all(found)) else ""
     question = ""
@@ -381,6 +381,6 @@ def metric_sections(
     sections = [metrics_section(found, directions, forest, note, question)]
     if predicted.sizes.get("classifier", 1) > 1:
         name = next(iter(found))
-        duels = plots.comparison(found[name], label=name, backend="matplotlib")
+        duels = plots.comparison(found[name], label=name)
         sections += comparison_sections(found, name, duels)
     return sections

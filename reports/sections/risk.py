@@ -115,13 +115,13 @@ def risk_parts(study: Study) -> list[Section]:
     figures = [_risk_figure(certainty, expected)]
     if within:
         name, first = next(iter(within.items()))
-        figures.append(plots.subgroups(first, label=name, backend="matplotlib"))
+        figures.append(plots.subgroups(first, label=name))
     return risk_sections(certainty, masses, expected, within, figures)
 
 
 def _risk_figure(certainty: xr.DataArray, expected: xr.DataArray | None) -> Figure:
     if expected is not None:
-        return plots.risk(certainty, expected, backend="matplotlib")
+        return plots.risk(certainty, expected)
     figure = Figure(figsize=(6, 3.6), layout="constrained")
     plots.sorted_certainty(certainty, ax=figure.add_subplot()).set_ylabel("certainty of the group")
     return figure

@@ -38,7 +38,7 @@ def cut_sections(
     named = {f"threshold {name}": own for name, own in found.items()}
     curve = Figure(figsize=(6.4, 4.0), layout="constrained")
     plots.threshold_certainty(named if others else found[first], ax=curve.add_subplot())
-    clouds = plots.threshold_distance(named if others else found[first], backend="matplotlib")
+    clouds = plots.threshold_distance(named if others else found[first])
     every = [{"threshold": name, **row} for name, own in rows.items() for row in own]
     facts |= {"thresholds": [_summary(own) for own in found.values()]}
     given = {"facts": facts, "shown": rows[first], "most": ITEMS_SHOWN}

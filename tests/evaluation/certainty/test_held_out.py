@@ -138,7 +138,7 @@ def test_options_out_of_range_are_refused():
 
 def test_plot_shows_every_bin():
     curve = evaluation.calibration_curve(TREE, {"a": "ham", "b": "spam", "c": "ham"}, bins=3)
-    axes = plots.calibration_curve(curve, backend="matplotlib").axes[0]
+    axes = plots.calibration_curve(curve).axes[0]
     clouds = [c for c in axes.collections if len(c.get_offsets()) == curve.sizes["bin"]]
     marks = np.concatenate([c.get_offsets() for c in clouds])
     spans = [c for c in axes.collections if c not in clouds]

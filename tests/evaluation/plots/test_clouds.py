@@ -18,11 +18,9 @@ AGREED = xr.Dataset(
     {"at_least": 3, "items": 2},
 )
 FIGURES = {
-    "agreement": lambda b: plots.certainty_agreement(AGREED, backend=b),
-    "annotations": lambda b: plots.certainty_by_annotations(AGREED, backend=b),
-    "scatter": lambda b: plots.certainty_scatter(
-        AGREED["certainty"], AGREED["certainty"], correlation=1.0, backend=b
-    ),
+    "agreement": lambda: plots.certainty_agreement(AGREED),
+    "annotations": lambda: plots.certainty_by_annotations(AGREED),
+    "scatter": lambda: plots.certainty_scatter(AGREED["certainty"], AGREED["certainty"], correlation=1.0),
 }
 
 
@@ -30,19 +28,9 @@ def texts(labels):
     return [label.get_text() for label in labels]
 
 
-@pytest.mark.parametrize("name", ["matplotlib", "plotly", "bokeh"])
 @pytest.mark.parametrize("figure", FIGURES)
-def test_every_backend_draws(figure, name):
-    pytest.importorskip(name)
-    picture = FIGURES[figure](name)
-    if name == "matplotlib":
-        picture.figure.canvas.draw()
-    elif name == "plotly":
-        cloud = next(t for t in picture.data if t.mode == "markers")
-        assert cloud.hovertext[0].startswith("a<br>certainty 0.9")
-    else:
-        hover = [r.data_source.data["hover"] for r in picture.renderers if "hover" in r.data_source.data]
-        assert hover[0][0].startswith("a\ncertainty 0.9")
+def test_draws(figure):
+    FIGURES[figure]().figure.canvas.draw()
 
 
 def test_agreement_is_moved_a_little_and_always_the_same():

@@ -3,7 +3,6 @@
 import struct
 from itertools import combinations
 
-import arviz
 import numpy as np
 import pytest
 import xarray as xr
@@ -71,9 +70,9 @@ def draws(dim, n):
 
 
 SHOWN = {
-    "axes": lambda: plots.sorted_certainty(CERTAINTY, backend="matplotlib"),
-    "panels": lambda: plots.conformal(SETS, backend="matplotlib"),
-    "simplex": lambda: plots.simplex(truth(), "item 1", backend="matplotlib"),
+    "axes": lambda: plots.sorted_certainty(CERTAINTY),
+    "panels": lambda: plots.conformal(SETS),
+    "simplex": lambda: plots.simplex(truth(), "item 1"),
     "reliability": lambda: plots.rater_reliability(draws("rater", 3)),
     "forest": lambda: plots.rater_forest(draws("rater", 3)),
     "matrix": lambda: plots.win_matrix(evaluation.preference_probability(draws("item", 3))),
@@ -94,7 +93,7 @@ def test_what_a_plot_returns_shows_itself(name):
 
 
 def test_axes_show_the_whole_figure():
-    figure = plots.conformal(SETS, backend="matplotlib")
+    figure = plots.conformal(SETS)
     assert size_of(figure.axes[1]._repr_png_()) == size_of(figure._repr_png_())
 
 
@@ -143,13 +142,12 @@ def test_names_of_others_are_kept():
 def test_axes_say_metrics_in_words_unless_told():
     one = evaluation.metric_intervals(evaluation.set_accuracy(2), truth(), predicted("AB"), **QUIET)
     both = {"set_accuracy_2": one, "set accuracy 2": one, "mine_2": one}
-    look = {"backend": "matplotlib"}
-    said = [ax.get_xlabel() for ax in plots.metric_intervals(both, **look).axes]
+    said = [ax.get_xlabel() for ax in plots.metric_intervals(both).axes]
     words = "set accuracy, 2 best: mean, 90% interval"
     assert said == [words, words, "mine_2: mean, 90% interval"]
-    told = plots.metric_intervals(one, label="own_name", **look).axes[0].get_xlabel()
+    told = plots.metric_intervals(one, label="own_name").axes[0].get_xlabel()
     assert told == "own_name: mean, 90% interval"
-    differences = plots.comparison(compared("AB"), **look).axes[1]
+    differences = plots.comparison(compared("AB")).axes[1]
     assert differences.get_xlabel().startswith("difference in set accuracy, 2 best")
 
 
@@ -164,13 +162,13 @@ def test_limits_hold_texts(half, letters):
 
 
 WRITTEN = {
-    "comparison": lambda: plots.comparison(compared("ABCD"), backend="matplotlib"),
-    "sure": lambda: plots.comparison(sure("ABCD"), backend="matplotlib"),
-    "long": lambda: plots.comparison(compared(LONG), backend="matplotlib"),
-    "conformal": lambda: plots.conformal({"voted": SETS, "x": SETS}, backend="matplotlib"),
-    "subgroups": lambda: plots.subgroups(subgroups("ABCD"), backend="matplotlib"),
-    "many": lambda: plots.subgroups(subgroups("ABCDEFGH"), backend="matplotlib"),
-    "metrics": lambda: plots.metric_intervals(subgroups("AB"), backend="matplotlib"),
+    "comparison": lambda: plots.comparison(compared("ABCD")),
+    "sure": lambda: plots.comparison(sure("ABCD")),
+    "long": lambda: plots.comparison(compared(LONG)),
+    "conformal": lambda: plots.conformal({"voted": SETS, "x": SETS}),
+    "subgroups": lambda: plots.subgroups(subgroups("ABCD")),
+    "many": lambda: plots.subgroups(subgroups("ABCDEFGH")),
+    "metrics": lambda: plots.metric_intervals(subgroups("AB")),
 }
 
 
@@ -201,7 +199,7 @@ def test_pairs_are_on_one_line_if_short():
 
 
 def test_no_point_estimate_hides_another():
-    points = plots.comparison(compared("ABCD"), backend="matplotlib").axes[2]
+    points = plots.comparison(compared("ABCD")).axes[2]
     offsets = [np.asarray(c.get_offsets()) for c in points.collections if len(c.get_offsets()) == 4]
     posterior, *estimates = (place[:, 1] for place in offsets)
     assert len(estimates) == 2
@@ -213,7 +211,7 @@ def test_no_point_estimate_hides_another():
 
 def test_estimates_over_reliability_have_marks_of_their_own():
     swept = compared("AB", {1.0: truth(), 5.0: truth(1)})
-    metric, _, right = plots.comparison(swept, backend="matplotlib").axes
+    metric, _, right = plots.comparison(swept).axes
     marks = [line for line in metric.lines if len(line.get_xdata()) == 1]
     assert [line.get_marker() for line in marks] == ["x", "D"] * 2
     assert marks[0].get_xdata()[0] < marks[1].get_xdata()[0]
@@ -223,7 +221,7 @@ def test_estimates_over_reliability_have_marks_of_their_own():
 
 def test_shares_are_written_and_their_intervals_dark():
     own = subgroups("AB").isel(classifier=0)
-    _, right = plots.subgroups(own, backend="matplotlib").axes
+    _, right = plots.subgroups(own).axes
     low, high = own["share_interval"].sel(group="low").to_numpy()
     share = float(own["share"].sel(group="low"))
     assert right.texts[0].get_text() == f"{share:.1%} ({low:.1%} to {high:.1%})"
@@ -233,8 +231,7 @@ def test_shares_are_written_and_their_intervals_dark():
 
 
 def test_percentages_have_no_needless_digits():
-    with arviz.rc_context({"plot.backend": "matplotlib"}):
-        _, right = plots.conformal(SETS).axes
+    _, right = plots.conformal(SETS).axes
     right.figure.draw_without_rendering()
     names = [label.get_text() for label in right.get_xticklabels() if label.get_text()]
     assert len(set(names)) == len(names) and not any(name.endswith(".0%") for name in names)

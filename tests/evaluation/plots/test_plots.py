@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from arviz_plots import PlotCollection, add_lines
-from raterzoo.evaluation import EvaluationError, plots
+from raterzoo.evaluation import plots
 
 from tests.support.evaluation_trees import distributions
 
@@ -125,17 +125,13 @@ def test_confusion_matrices_show_their_intervals():
     figure.canvas.draw()
 
 
-@pytest.mark.parametrize("backend", ["matplotlib", "plotly"])
-def test_raters_as_a_collection_of_arviz(backend):
+def test_raters_as_a_collection_of_arviz():
     draws = np.random.default_rng(1).normal([1.0, 3.0, 2.0], 0.1, size=(2, 50, 3))
     quality = xr.DataArray(draws, {"rater": ["Ann", "Bob", "Eve"]}, ("chain", "draw", "rater"))
-    drawn = plots.rater_forest(quality, label="bits", collection=True, backend=backend)
-    assert isinstance(drawn, PlotCollection) and drawn.backend == backend
+    drawn = plots.rater_forest(quality, label="bits", collection=True)
+    assert isinstance(drawn, PlotCollection)
     assert drawn.data["bits"]["rater"].values.tolist() == ["Bob", "Eve", "Ann"]
     marks = drawn.get_viz("point_estimate", "bits", rater="Bob")
-    found = marks.get_offsets()[0][0] if backend == "matplotlib" else marks.x[0]
-    assert float(found) == pytest.approx(np.median(draws[..., 1]))
+    assert float(marks.get_offsets()[0][0]) == pytest.approx(np.median(draws[..., 1]))
     assert add_lines(drawn, values=2.0) is drawn
     plt.close("all")
-    with pytest.raises(EvaluationError, match="collection=True"):
-        plots.rater_forest(quality, backend=backend)

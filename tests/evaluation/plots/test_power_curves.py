@@ -12,7 +12,6 @@ from raterzoo.evaluation.surveys.item_states.equivalence import survey_summary
 
 from tests.support.survey_urns import PROBABILITY, binary_counts, binary_law, drawn_states
 
-BACKENDS = ["matplotlib", "plotly", "bokeh"]
 STATE, POSITIVE = drawn_states(300, 6, np.random.default_rng(1))
 COUNTS = binary_counts(POSITIVE, 6)
 IDEAL = PROBABILITY[STATE]
@@ -210,20 +209,10 @@ def test_several_curves_by_name():
     assert len({*said}) == len(said)
 
 
-@pytest.mark.parametrize("name", BACKENDS)
-def test_every_backend_draws(name):
-    pytest.importorskip(name)
-    for result in (equivalence(), posterior()):
-        picture = plots.power_curve(result, backend=name)
-        assert not plt.get_fignums()
-        if name == "plotly":
-            shown = " ".join(f"{t.name} {t.hovertext}" for t in picture.data)
-            assert "<b>soft" not in shown and "$ideal$" not in shown
-            assert any("raters" in (t.name or "") for t in picture.data)
-        elif name == "bokeh":
-            assert any("raters" in item.label.value for item in picture.legend[0].items)
-        else:
-            picture.figure.canvas.draw()
+@pytest.mark.parametrize("result", [equivalence, posterior])
+def test_draws(result):
+    plots.power_curve(result()).figure.canvas.draw()
+    assert not plt.get_fignums()
 
 
 def test_own_axes():

@@ -1,11 +1,9 @@
-"""Pictures of thresholds and of what judges are worth: by every backend, with the numbers that were given."""
+"""Pictures of thresholds and of what judges are worth, with the numbers that were given."""
 
 import numpy as np
 import pytest
 import xarray as xr
 from raterzoo.evaluation import EvaluationError, plots
-
-BACKENDS = ["matplotlib", "plotly", "bokeh"]
 
 
 def certainty(n=4, threshold=0.0):
@@ -46,30 +44,18 @@ def worth(raters=4, groups=True):
 
 PAIR = {"toxicity at $0$": certainty(), "<b>beauty</b> at 5": certainty(700, 5.0)}
 FIGURES = {
-    "certainty": lambda b: plots.threshold_certainty(PAIR, backend=b),
-    "certainty of one": lambda b: plots.threshold_certainty(certainty(1), backend=b),
-    "distance": lambda b: plots.threshold_distance(PAIR, backend=b),
-    "distance of one": lambda b: plots.threshold_distance(certainty(5000), backend=b),
-    "worth": lambda b: plots.rater_worth(worth(), backend=b),
-    "worth of many": lambda b: plots.rater_worth(worth(90, False), measure="accuracy", backend=b),
+    "certainty": lambda: plots.threshold_certainty(PAIR),
+    "certainty of one": lambda: plots.threshold_certainty(certainty(1)),
+    "distance": lambda: plots.threshold_distance(PAIR),
+    "distance of one": lambda: plots.threshold_distance(certainty(5000)),
+    "worth": lambda: plots.rater_worth(worth()),
+    "worth of many": lambda: plots.rater_worth(worth(90, False), measure="accuracy"),
 }
 
 
-@pytest.mark.parametrize("name", BACKENDS)
 @pytest.mark.parametrize("figure", FIGURES)
-def test_every_backend_draws(figure, name):
-    pytest.importorskip(name)
-    picture = FIGURES[figure](name)
-    if name == "matplotlib":
-        picture.figure.canvas.draw()
-    elif name == "plotly":
-        text = picture.to_json()
-        assert "<i>0" not in text and "<b>beauty" not in text and "<b>model" not in text
-    else:
-        from bokeh.embed import file_html
-        from bokeh.resources import INLINE
-
-        file_html(picture, INLINE)
+def test_draws(figure):
+    FIGURES[figure]().figure.canvas.draw()
 
 
 def test_curves_are_sorted_certainties():
