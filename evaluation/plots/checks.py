@@ -1,10 +1,13 @@
-"""Picture of model checks: each observed value within the predictive interval of its replicates."""
+"""Checks of models: observed values against their replicates, and items by their sensitivity to the prior."""
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .style import COLOURS, Picture, needs, plain, tidy
+from .canvas import Panel, legend, panel_of
+from .certainty import names_of
+from .style import COLOURS, GREY, INK, Picture, in_words, needs, plain, shortened, tidy
 
 VARIABLES = ("observed", "lower", "upper", "fails")
 FARTHEST = 6.0  # half widths of the interval up to which values are drawn in their place
@@ -57,3 +60,92 @@ def model_checks(found: xr.Dataset) -> Figure:
     tidy(ax).set(xlabel="half widths from the middle of the replicates", **limits)
     figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
     return figure
+
+
+UNRELIABLE = 0.7  # Pareto k above which importance weights are unreliable
+MOST_NAMED = 5
+
+# start of ArviZ's diagnosis -> legend, colour, mark
+WORDS = {
+    "✓": ("the prior hardly moves it", GREY, "o"),
+    "potential strong prior": ("prior moves it more than annotations", COLOURS[1], "^"),
+    "potential prior-data": ("both prior and annotations move it", COLOURS[3], "D"),
+}
+
+
+def sensitivity(dataset: xr.Dataset, *, ax: Axes | None = None) -> Axes:
+    """Draw each item's sensitivity to its prior against its sensitivity to its annotations.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Result of `evaluation.prior_sensitivity`.
+    ax : matplotlib.axes.Axes, default those of a new figure
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A point for each item, its mark by the diagnosis, hollow if Pareto k is above .7; dashed lines at the
+        threshold. The five items with the largest sensitivity to the prior, if above the threshold, are named
+        (Kallioinen et al., 2024, doi:10.1007/s11222-023-10366-5).
+
+    Raises
+    ------
+    EvaluationError
+        If the Dataset is not a result of `evaluation.prior_sensitivity`, or has no item.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
+    >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
+    >>> axes = evaluation.plots.sensitivity(evaluation.prior_sensitivity(tree, random_seed=1))
+    >>> axes.get_xlabel(), axes.get_ylabel()
+    ('sensitivity to the annotations', 'sensitivity to the prior')
+    """
+    needs(dataset, ("prior", "likelihood", "diagnosis"), "prior_sensitivity")
+    panel = panel_of(ax, (8.6, 4.2))
+    threshold = float(dataset.attrs.get("threshold", 0.05))
+    words = dataset["diagnosis"].to_numpy().astype(str)
+    shaky = np.zeros(len(words), bool)
+    if "pareto_k" in dataset:
+        k = dataset["pareto_k"].transpose(..., "item").to_numpy()
+        shaky = (k.reshape(-1, len(words)) > UNRELIABLE).any(axis=0)
+    for word in sorted(set(words.tolist()), key=lambda word: _look(word)[3]):
+        text, colour, mark, _ = _look(word)
+        own = words == word
+        for hollow in (False, True):
+            chosen = np.flatnonzero(own & (shaky == hollow))
+            if len(chosen):
+                uncertain = ", Pareto k above 0.7" if hollow else ""
+                name = f"{text}{uncertain} ({len(chosen):,})"
+                _items(panel, dataset.isel(item=chosen), name, (colour, mark, hollow))
+    panel.rule(threshold, axis="x")
+    panel.rule(threshold, axis="y")
+    prior, likelihood = dataset["prior"].to_numpy(), dataset["likelihood"].to_numpy()
+    most = [k for k in np.argsort(-prior, kind="stable")[:MOST_NAMED] if prior[k] > threshold]
+    names = [f" {n}" for n in shortened(np.array(names_of(dataset, "item"))[most], 24)]
+    panel.write(likelihood[most], prior[most], names, colour=INK, align=("left", "bottom"))
+    right, top = (max(float(dataset[v].max()), threshold) for v in ("likelihood", "prior"))
+    panel.limits((-0.04 * right, 1.16 * right), (-0.04 * top, 1.08 * top))  # room for a name
+    panel.labels("sensitivity to the annotations", "sensitivity to the prior")
+    unit = "change of the mean" if dataset.attrs.get("distance") == "mean" else "CJS distance"
+    quantity = in_words(dataset.attrs.get("quantity", "quantity"))
+    legend(panel, "right", title=f"{quantity}, {unit} by doubling")
+    return panel.ax
+
+
+def _look(word: str) -> tuple[str, str, str, int]:
+    """Return legend, colour, mark and position in the legend of a diagnosis; unknown ones name themselves."""
+    for place, (start, look) in enumerate(WORDS.items()):
+        if word.startswith(start):
+            return *look, place
+    return word, INK, "s", len(WORDS)
+
+
+def _items(panel: Panel, own: xr.Dataset, name: str, look: tuple[str, str, bool]) -> None:
+    colour, mark, hollow = look
+    prior, likelihood = own["prior"].to_numpy(), own["likelihood"].to_numpy()
+    alpha = 0.55 if len(prior) > 200 and not hollow else 0.85
+    shape = {"colour": colour, "mark": mark, "area": 22, "alpha": alpha, "hollow": hollow}
+    panel.points(likelihood, prior, label=name, **shape)
