@@ -1,4 +1,4 @@
-"""Progress on the terminal: one line on standard error for each running step, with its clock and, where known, its percentage."""
+"""Progress on the terminal: a line on standard error for each running step, with its clock and, if known, the time left."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -92,7 +92,14 @@ class _Display:
     def progress(self) -> "Progress":
         if self._progress is None:
             from rich.console import Console
-            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                TaskProgressColumn,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
             from rich.table import Column
 
             columns = (
@@ -100,6 +107,7 @@ class _Display:
                 BarColumn(bar_width=24),
                 TaskProgressColumn(),
                 TimeElapsedColumn(),
+                TimeRemainingColumn(),
             )
             console = Console(stderr=True)
             self._progress = Progress(*columns, console=console, transient=True, redirect_stdout=False)

@@ -138,9 +138,8 @@ def _draw_into(
     plan, begun, completion = costs.plan, perf_counter(), Completion(model)
     with compiled_step("Setting up the sampler", shown=plan.progressbar):
         route = route or route_of(model)
-        costs.check_run(route)
+        costs.check_run(route.method)
         run = begin_run(model, replace(plan, progressbar=False), route=route)
-        costs.check_run(route, run.tuning)
         first = completion(run.advance(1))  # the template of all variables, dims and dtypes
     note, arrays = note_of_run(model, plan, attrs)
     note["piece"] = _draws_per_block(first, plan.draws)

@@ -133,8 +133,8 @@ def sample(
     ConvergenceWarning
         If a quantity misses the thresholds of `diagnose`.
     CostWarning
-        If the run takes more than 2 GB of memory or five minutes, by an estimate made before the first draw
-        from a few sweeps (for NUTS: from its gradient); if not all draws are kept by default.
+        If the run takes more than 2 GB of memory, by an estimate made before the first draw; if not all draws are kept by
+        default.
 
     Examples
     --------
@@ -242,9 +242,9 @@ def _drawn(
     """Set up the model's own sampler, make all draws, and return what is kept of them."""
     plan = costs.plan
     with compiled_step("Setting up the sampler", shown=plan.progressbar):
-        costs.check_run(route)
+        costs.check_run(route.method)
         run = begin_run(model, plan, route=route)
-        costs.check_run(route, run.tuning)
+        costs.check_run(route.method, in_blocks=run.by_items is not None)
     if kept == ALL:
         return _all_draws(run, plan)
     if run.by_items is None:
