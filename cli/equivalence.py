@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from .._decimal_text import decimal_number
-from .._progress import step
+from .._messages import step
 from ..inference.storage.permissions import private_files
+from ..posterior.table_text import decimal_number
 from ..reports.wording import ADDITIVE, OF_POSTERIOR
 from .options import (
     FORMATS,
@@ -198,7 +198,7 @@ def _read(
     labels: Path, predictions: Path, columns: list[str], settings: "Settings"
 ) -> "tuple[Labels, xr.DataArray, bool]":
     """Return labels, predictions (classifier, item, category), and whether these are hard."""
-    from ..evaluation.truth.matching import with_complement
+    from ..posterior.matching import with_complement
     from ..reports.sections.equivalence import probabilities_of
     from ..reports.study import labels_of
     from ..reports.wording import first_names

@@ -9,23 +9,17 @@ import numpy as np
 import xarray as xr
 
 from .. import evaluation, inference
-from .._decimal_text import integer_id
-from .._messages import ASK_TRUTH, short_repr
-from ..evaluation.truth.item_summaries import refuse_without_draws
-from ..evaluation.truth.matching import with_complement
-from ..evaluation.truth.plausibility import (
-    OTHER,
-    Plausibility,
-    UnknownTruth,
-    of_rankings,
-    plausibility_of,
-    truth_of,
-)
+from .._messages import short_repr
 from ..evaluation.uncertainty.questions import COMMANDS, OPEN, is_of_raters, is_of_truth, question_of
 from ..inference.storage.checksums import has_checksums
 from ..inference.storage.posterior_files import read_posterior
 from ..models.data.reading.columns import Missing
 from ..models.data.reading.matching import nearest
+from ..posterior.matching import with_complement
+from ..posterior.plausibility import Plausibility, UnknownTruth, of_rankings, plausibility_of, truth_of
+from ..posterior.schema import ASK_TRUTH, OTHER
+from ..posterior.summaries import refuse_without_draws
+from ..posterior.table_text import integer_id
 from ..reports import page
 from ..reports.metric_names import CONCORDANCE
 from ..reports.sections.comparisons import and_more, concordances, order_pairs
@@ -276,7 +270,7 @@ def _categories(tree: xr.DataTree) -> list[str]:
     if "category_name" in constant and "candidate" in plausibility.dims:
         return constant["category_name"].to_numpy().astype(str).tolist()
     names = dict.fromkeys(plausibility["category"].to_numpy().astype(str).tolist())
-    return [name for name in names if name != "OTHER"]
+    return [name for name in names if name != OTHER]
 
 
 def _heading(rows: Sequence[Mapping[str, Any]]) -> str:

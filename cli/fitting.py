@@ -14,7 +14,6 @@ import xarray as xr
 from .. import inference, models
 from .._messages import quotes_hidden
 from ..evaluation.certainty.scale_ends import scale_ends
-from ..evaluation.truth.matching import with_complement
 from ..inference.storage.interruptions import adviser
 from ..inference.storage.permissions import private_files, private_stores
 from ..inference.storage.posterior_files import left_by_fit, left_by_writing, stored
@@ -22,6 +21,7 @@ from ..models._catalog import annotation_kinds
 from ..models.data.connectivity import components_in_words, connected_components
 from ..models.data.errors import DataError
 from ..models.data.reading.predicted_labels import refused_predictions
+from ..posterior.matching import with_complement
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.fit import strength_in_words
 from ..reports.sections.scores import misfit_in_words

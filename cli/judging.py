@@ -14,14 +14,13 @@ import typer
 import xarray as xr
 
 from .. import evaluation, inference, models
-from .._messages import first_reprs, short_repr
-from .._progress import step
-from ..evaluation.truth.matching import with_complement
+from .._messages import first_reprs, short_repr, step
 from ..evaluation.uncertainty.questions import ALONE
 from ..evaluation.uncertainty.rectified import check_sample
 from ..inference.storage.permissions import private_files
 from ..models import Labels
 from ..models.data.prior_arguments import default_confusion
+from ..posterior.matching import with_complement
 from ..reports.page import Section, write_report
 from ..reports.sections import judging
 from ..reports.sections.judging import CLASSIFIER, JUDGE, PERSON, Panel

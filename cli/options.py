@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from .._decimal_text import decimal_number, whole_number
 from ..models._catalog import annotation_kinds, catalog
+from ..posterior.table_text import decimal_number, whole_number
 
 if TYPE_CHECKING:
     from ..reports.settings import Settings

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from .._messages import first_reprs
-from ..evaluation.truth.matching import with_complement
+from ..posterior.matching import with_complement
 from ..reports.settings import Settings
 from .tables import read_predictions
 from .terminal import print_note

@@ -8,8 +8,8 @@ from typing import Any
 import xarray as xr
 
 from .. import evaluation, inference
-from .._progress import step
-from ..evaluation.calls import check_probability
+from .._messages import step
+from ..evaluation.argument_checks import check_probability
 from ..inference.storage.permissions import private_files
 from ..models import Comparisons
 from ..reports.page import write_table

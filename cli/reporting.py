@@ -10,11 +10,11 @@ from types import ModuleType
 import arviz_stats  # noqa: F401 (first, see demo.py)
 import xarray as xr
 
-from .._progress import step
-from ..evaluation.truth.matching import match_items, with_complement
+from .._messages import step
 from ..inference.storage.permissions import private_files
 from ..models import DataWarning, Labels, PartialRankings, catalog
 from ..models.data.errors import DataError
+from ..posterior.matching import match_items, with_complement
 from ..reports.composition import Report, comparison_report, score_report, truth_report
 from ..reports.metric_names import metric_named
 from ..reports.posterior_files import kept_posterior

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import models
-from .._column_names import columns_alike, folded, renamed_in_words
 from .._messages import first_reprs, is_shown, quotes_hidden, short_repr
 from ..models._catalog import annotation_kinds
 from ..models.data.container import raters_in_order
@@ -26,6 +25,7 @@ from ..models.data.reading.files import TableFile, read_file, read_names, text_l
 from ..models.data.reading.frames import MAX_CHARACTERS, named_columns
 from ..models.data.reading.names import KINDS, Wording, missing_columns, resolved_names
 from ..models.data.reading.numbers import decimal_points, is_number, number_of
+from ..posterior.table_text import columns_alike, folded, renamed_in_words
 from ..reports.settings import Groups, Settings
 from ..reports.wording import contradictions_in_words
 from .anonymity import Raters, may_show, without_named_columns, without_names

@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .._messages import escaped, printable_line
-from .._progress import paused, step
+from .._messages import escaped, paused, printable_line, step
 from ..inference.storage.interruptions import Interrupted, interrupted_by_sigterm
 
 DECODERS = ("h5py", "numcodecs", "zarr")

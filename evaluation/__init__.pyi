@@ -1,5 +1,6 @@
 from . import plots as plots
-from .calls import EvaluationError as EvaluationError
+from .argument_checks import DrawsNotKept as DrawsNotKept
+from .argument_checks import EvaluationError as EvaluationError
 from .certainty.annotation import annotation_certainty as annotation_certainty
 from .certainty.annotation import plausible_labels as plausible_labels
 from .certainty.annotation import truth_certainty as truth_certainty
@@ -66,7 +67,6 @@ from .surveys.item_states.equivalence import posterior_power_curve as posterior_
 from .surveys.item_states.equivalence import posterior_survey_equivalence as posterior_survey_equivalence
 from .surveys.item_states.equivalence import survey_summary as survey_summary
 from .surveys.rater_groups import rater_equivalence as rater_equivalence
-from .truth.item_summaries import DrawsNotKept as DrawsNotKept
 from .uncertainty.adjusted import uncertainty_adjusted as uncertainty_adjusted
 from .uncertainty.classifiers import compare as compare
 from .uncertainty.classifiers import reliability_sweep as reliability_sweep

@@ -27,9 +27,9 @@ from .rankings.point_estimates import irn as irn
 from .rankings.point_estimates import plackett_luce_mle as plackett_luce_mle
 from .rankings.step import WorthGibbs as WorthGibbs
 from .runs.trees import label as label
-from .runs.versions import ResumeWarning as ResumeWarning
 from .sampling import sample as sample
 from .sampling import sweep as sweep
 from .scattering.scatter import scatter as scatter
 from .scores.empirical_bayes import normal_scores_posterior as normal_scores_posterior
 from .scores.empirical_bayes import normal_scores_prior as normal_scores_prior
+from .storage.resumable_calls import ResumeWarning as ResumeWarning

@@ -14,18 +14,18 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from .._progress import compiled_step
+from .._messages import compiled_step
+from ..posterior.schema import other_versions
 from .costs import Costs
 from .diagnostics import diagnose, warn_unless_converged
 from .methods import Route, begin_run, route_of
 from .nuts.stored_runs import resume_nuts
 from .runs.run import Draws, Run, SinglePrecisionError
 from .runs.trees import Completion
-from .runs.versions import other_versions, tell_versions
 from .storage.interruptions import Advice, Interruptions
 from .storage.journal import JournalEntries, recipe_errors, state_errors
 from .storage.model_identity import SCHEME, build_again, fingerprint, note_of_run
-from .storage.resumable_calls import refuse_resume_of_sharded_run
+from .storage.resumable_calls import refuse_resume_of_sharded_run, tell_versions
 from .storage.store import (
     CONSTANT,
     DrawStore,

@@ -12,8 +12,10 @@ import numpy as np
 import xarray as xr
 
 from .._messages import escaped
+from ..posterior.schema import SHARED, SUMMARISED
+from ..posterior.summaries import refuse_without_draws
 from .kernels.convergence import mixing_of
-from .runs.trees import SHARED, SUMMARISED, refuse_without_draws, with_current_dims
+from .runs.trees import with_current_dims
 
 
 class ConvergenceWarning(UserWarning):

@@ -23,13 +23,14 @@ import pymc as pm
 import xarray as xr
 
 from .._messages import OUR_FILES
-from ..evaluation.certainty.item_certainties import ItemCertainties
-from ..evaluation.truth.plausibility import block_edges
+from ..posterior.certainties import ItemCertainties
+from ..posterior.plausibility import block_edges
+from ..posterior.schema import OF_ITEMS, SAMPLE, SHARED, SUMMARISED
 from .costs import CostWarning, sizes_of_draw
 from .diagnostics import DIAGNOSIS, ESS, R_HAT, by_blocks_of_items, judged, worst_by_item
 from .kernels.convergence import mixing_of
 from .runs.run import Draws, ItemBlocks
-from .runs.trees import OF_ITEMS, SAMPLE, SHARED, SUMMARISED, CodeNames, constant_groups, label
+from .runs.trees import CodeNames, constant_groups, label
 
 Keep = Literal["all", "thinned", "summary"]
 

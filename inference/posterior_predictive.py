@@ -10,18 +10,19 @@ import pymc as pm
 import xarray as xr
 from pymc.backends.arviz import find_observations
 
-from .._progress import compiled_step
+from .._messages import compiled_step
 from ..models.distributions.counted_labels import CountedLabelsRV
 from ..models.distributions.marginal_labels import MarginalLabelsRV
 from ..models.distributions.mixed_counts import MixedCountsRV
 from ..models.distributions.paired_comparisons import PairedComparisonsRV
 from ..models.distributions.partial_ranking import NO_REPLICATES, RankedCandidatesRV
 from ..models.distributions.shared_guesses import SharedGuessesRV
+from ..posterior.schema import SAMPLE
 from .costs import ALLOWED, allowed_memory
 from .runs.model_graph import graph_lock, refuse_part
 from .runs.new_items import NewItems
 from .runs.run import check_options
-from .runs.trees import SAMPLE, constant_groups, has_observation
+from .runs.trees import constant_groups, has_observation
 
 DRAWS = 200  # by default, unless they take more bytes than this
 MOST_BYTES_OF_REPLICATES = 500e6

@@ -11,7 +11,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from .._progress import Step, compiled_step, handed_over, step
+from .._messages import Step, compiled_step, handed_over, step
 from .checkpoints import draw_into
 from .costs import Costs
 from .diagnostics import diagnose, warn_unless_converged

@@ -7,7 +7,7 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
-from .._messages import SEEN_IN_PRIOR
+from ..posterior.schema import SEEN_IN_PRIOR
 from ._hierarchy import Number, prior_number
 from .data.prior_arguments import positive_array
 from .data.reading.predicted_probabilities import PredictedProbabilities, read_predicted_probabilities

@@ -14,12 +14,12 @@ from .. import inference, models
 from ..evaluation import threshold_certainty
 from ..evaluation.certainty.thresholds import threshold_and_certainty
 from ..evaluation.checks.checks import needs_replicates
-from ..evaluation.truth.matching import match_items, with_complement
-from ..evaluation.truth.prior_of_items import EFFECT
 from ..evaluation.uncertainty.questions import OPEN, is_of_raters, is_of_truth
 from ..models import Comparisons, Labels, PartialRankings, Scores, catalog
 from ..models._catalog import annotation_kinds
 from ..models.data.look_alikes import alike_in_words, look_alikes
+from ..posterior.matching import match_items, with_complement
+from ..posterior.prior_of_items import EFFECT
 from .items import Items
 from .page import Row, Section, page_text, write_report
 from .posterior_files import kept_posterior

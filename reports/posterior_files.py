@@ -12,8 +12,8 @@ import xarray as xr
 from ..inference.diagnostics import DIAGNOSIS
 from ..inference.kept_draws import QUANTILES
 from ..inference.kernels.convergence import mixing_of
-from ..inference.runs.trees import SHARED
 from ..inference.storage.posterior_files import write_posterior
+from ..posterior.schema import SHARED
 
 EXACT = 50_000_000  # bytes that are written as they were drawn; draws of larger posteriors are rounded
 LARGE = 200_000_000  # bytes; more are announced, and by default thinned

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from .._decimal_text import whole_number
 from .._messages import first_reprs, short_repr
 from ..evaluation import plausible_labels, rank_intervals, truth_certainty
-from ..evaluation.truth.item_summaries import refuse_without_draws
-from ..evaluation.truth.plausibility import Plausibility
 from ..models.data.errors import DataError
 from ..models.data.exports.label_studio import PATH, Control, controls, task_ids
 from ..models.data.exports.records import Document, read_document
 from ..models.data.exports.tools import TOOLS, recognised
+from ..posterior.plausibility import Plausibility
+from ..posterior.summaries import refuse_without_draws
+from ..posterior.table_text import whole_number
 from .page import interval_columns
 
 MODEL_VERSION = "raterzoo"

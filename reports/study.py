@@ -10,8 +10,9 @@ import pymc as pm
 import xarray as xr
 
 from .. import evaluation, inference, models
-from ..evaluation.truth.plausibility import plausibility_of, truth_of
 from ..models import Labels, PartialRankings
+from ..posterior.plausibility import plausibility_of, truth_of
+from ..posterior.schema import OTHER
 from .settings import Groups, Settings
 
 RankingsOrLabels = PartialRankings | Labels
@@ -81,7 +82,7 @@ def best_guess(tree: xr.DataTree, seed: int) -> xr.DataArray:
     """Return the most plausible label but OTHER of every item as predictions (item, position); `seed` is for members of OTHER."""
     found = evaluation.plausible_labels(tree, top=1, random_seed=seed)
     label = found["label"].isel(position=0).to_numpy()
-    first = (label != "OTHER").argmax(axis=1)  # alternatives are in order, the first best
+    first = (label != OTHER).argmax(axis=1)  # alternatives are in order, the first best
     best = np.take_along_axis(label, first[:, None], axis=1)
     return xr.DataArray(best, {"item": found["item"]}, ("item", "position"))
 

@@ -1,6 +1,7 @@
 """Facts of the package on the pages: the models of the catalog, the studies they suit, and the glossary of the reports.
 
-A page has a line `% models of labels`, `% studies of labels` or `% glossary`, which is replaced when the page is read, so that each fact has one place.
+A page has a line `% models of labels`, `% studies of labels` or `% glossary`, which is replaced when the page is read, so
+that each fact has one place.
 """
 
 import csv

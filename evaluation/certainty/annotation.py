@@ -11,9 +11,11 @@ import numpy as np
 import xarray as xr
 
 from ..._messages import OUR_FILES
-from ..calls import EvaluationError, check_whole
-from ..truth.groups import group_by_code
-from ..truth.item_summaries import (
+from ...posterior.certainties import alternatives, largest_counts
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import BLOCK_SIZE, Block, Plausibility, plausibility_of, truth_of
+from ...posterior.schema import OTHER
+from ...posterior.summaries import (
     by_probability,
     is_of_category,
     mean_plausibility,
@@ -21,8 +23,9 @@ from ..truth.item_summaries import (
     stored_alternatives,
     stored_certainty,
 )
-from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility, plausibility_of, truth_of
-from ..truth.top_labels import NO_LABEL, Named, OtherAs, TopLabels, treatment_of_other
+from ...posterior.top_labels import NO_LABEL, OtherAs, TopLabels, treatment_of_other
+from ..argument_checks import check_whole
+from ..truth.groups import group_by_code
 
 POINT_ESTIMATE = (
     "the posterior has one draw, a point estimate, of which every certainty is 1: it says nothing of the uncertainty; draw the "
@@ -267,69 +270,3 @@ def plausible_labels(
     dims = ("item", "alternative")
     variables = {"probability": (dims, probability), "label": ((*dims, "position"), label)}
     return xr.Dataset(variables, {"item": view.items})
-
-
-def largest_counts(
-    labels: TopLabels, block: Block, top: int, rng: np.random.Generator, named: Named | None = None
-) -> np.ndarray:
-    """Count the draws of the most frequent top set of each item of a block (item,); `named` as in `TopLabels.draw`."""
-    return _largest_count(_set_keys(labels.draw(block, top, rng, named)))
-
-
-def alternatives(
-    labels: TopLabels, block: Block, top: int, rng: np.random.Generator, named: Named | None = None
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the distinct top sets of each item of a block, as `_alternatives`; `named` as in `TopLabels.draw`."""
-    view, codes = labels.view, labels.draw(block, top, rng, named)
-    cells = np.split(view.code[block.cells], view.start[block.items][1:] - block.cells.start)
-    return [_alternatives(codes[:, i], own, labels.n_codes) for i, own in enumerate(cells)]
-
-
-def _set_keys(codes: np.ndarray) -> np.ndarray:
-    """Integer keys (item, sample), equal where the sets (top, item, sample) are equal."""
-    ordered = _ascending(codes)
-    base = int(ordered.max()) + 2
-    small = base ** len(codes) < np.iinfo(np.int32).max
-    key = np.zeros(ordered.shape[1:], np.int32 if small else np.int64)
-    for code in ordered:
-        if int(key.max()) > np.iinfo(key.dtype).max // base - 1:
-            key = np.unique(key, return_inverse=True)[1].reshape(key.shape)
-        key *= base
-        key += code + 1
-    return key
-
-
-def _ascending(codes: np.ndarray) -> np.ndarray:
-    """Sort along the first axis, which is short."""
-    ordered = codes.copy()
-    for last in range(1, len(ordered)):
-        for q in range(last, 0, -1):
-            low = np.minimum(ordered[q - 1], ordered[q])
-            np.maximum(ordered[q - 1], ordered[q], out=ordered[q])
-            ordered[q - 1] = low
-    return ordered
-
-
-def _largest_count(keys: np.ndarray) -> np.ndarray:
-    """Count of the most frequent key of each row (row, sample)."""
-    ordered = np.sort(keys, axis=1)
-    new = np.ones(ordered.shape, bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    first = np.flatnonzero(new)
-    count = np.diff(first, append=new.size)
-    return np.maximum.reduceat(count, np.searchsorted(first, np.arange(len(keys)) * keys.shape[1]))
-
-
-def _alternatives(codes: np.ndarray, own: np.ndarray, n_codes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct sets (set, position) of one item, labels in the order `own`, OTHER and none last, and their counts, descending.
-
-    Sets of equal counts have that order, too, so that they do not depend on the other items, whose labels number the codes.
-    """
-    _, first, count = np.unique(_set_keys(codes), return_index=True, return_counts=True)
-    sets = codes[:, first].T
-    place = np.full(n_codes + 2, n_codes + 1)
-    place[n_codes] = n_codes
-    place[own[own >= 0]] = np.arange(np.count_nonzero(own >= 0))
-    sets = np.take_along_axis(sets, np.argsort(place[sets], axis=1), axis=1)
-    order = np.lexsort((*place[sets].T[::-1], -count))
-    return sets[order], count[order]

@@ -12,9 +12,10 @@ from arviz_stats.base.array import array_stats
 from scipy.stats import beta
 
 from ..._messages import first_reprs, short_repr
-from ..calls import EvaluationError, check_probability, check_whole
-from ..truth.matching import ids_of, places_of
-from ..truth.plausibility import BLOCK_SIZE, plausibility_of
+from ...posterior.errors import EvaluationError
+from ...posterior.matching import ids_of, places_of
+from ...posterior.plausibility import BLOCK_SIZE, plausibility_of
+from ..argument_checks import check_probability, check_whole
 
 Tree = xr.DataTree | xr.Dataset | xr.DataArray
 

@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 from scipy.sparse import csr_array
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import Block, Plausibility
 from ..truth.groups import with_mapping
-from ..truth.plausibility import Block, Plausibility
 
 
 def coarsen[Tree: (xr.DataTree, xr.DataArray)](tree: Tree, mapping: Mapping[object, object]) -> Tree:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from ..truth.plausibility import BLOCK_SIZE
+from ...posterior.plausibility import BLOCK_SIZE
 
 TAILS = (0.05, 0.95)
 HALF = (

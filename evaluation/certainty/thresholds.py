@@ -17,9 +17,9 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtr
 
-from ..calls import EvaluationError, in_threads
-from ..truth.item_summaries import refuse_without_draws
-from ..truth.plausibility import REMEDY
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import REMEDY, in_threads
+from ...posterior.summaries import refuse_without_draws
 
 ERROR = 1e-6  # largest error of a probability from the table
 STEEPEST = 0.5506  # max |Phi''''|

@@ -2,8 +2,10 @@
 
 import xarray as xr
 
-from ..calls import EvaluationError, Seed, check_whole, generator_of
-from ..truth.item_summaries import refuse_without_draws
+from ...posterior.errors import EvaluationError
+from ...posterior.seeds import Seed, generator_of
+from ...posterior.summaries import refuse_without_draws
+from ..argument_checks import check_whole
 from .comparisons import comparison_checks
 from .discrepancies import FEWEST_REPLICATES
 from .label_laws import OF_ITEMS

@@ -25,7 +25,7 @@ import numpy as np
 import xarray as xr
 from scipy.stats import false_discovery_control, norm
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 
 LEVEL = 0.05  # of the verdict, and probability outside the predictive interval on either side
 MAIN_SHARE = 0.8  # of the level, for the main checks if there are others

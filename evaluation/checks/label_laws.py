@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 from scipy.sparse import csr_array
 
-from ..._rater_attributes import posterior_with_attributes
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
+from ...posterior.prior_of_items import effect_on_categories, features_of, given_features
+from ...posterior.raters import posterior_with_attributes
 from ..raters.joint_answers import SAMPLE, copied_groups, drawn
-from ..truth.prior_of_items import effect_on_categories, features_of, given_features
 from .discrepancies import check_number
 
 MOST_IN_PAIRS = 24  # raters whose pairs are compared: those with the most answers

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from ..truth.prior_of_items import features_of
+from ...posterior.prior_of_items import features_of
 from .discrepancies import Check
 from .label_laws import curves
 from .replicates import SAMPLE, Annotations

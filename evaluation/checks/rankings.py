@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 from scipy.sparse import csr_array
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 from .discrepancies import Check, Family, judged
 from .replicates import Annotations, annotations_of, ratio, tables_of
 from .scores import shared_checks, stacked

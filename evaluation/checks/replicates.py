@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from ..._rater_attributes import posterior_with_attributes
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
+from ...posterior.raters import posterior_with_attributes
 from .discrepancies import check_number
 from .label_laws import raters_of
 

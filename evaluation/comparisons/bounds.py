@@ -32,7 +32,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_ndtr
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 
 TAPER = 0.2  # z on [0, 1]
 NODES = 60  # quadrature nodes of a panel; twice as many change the twelfth digit

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError
-from ..truth.item_summaries import refuse_without_draws
+from ...posterior.errors import EvaluationError
+from ...posterior.summaries import refuse_without_draws
 
 Qualities = xr.DataTree | xr.Dataset | xr.DataArray
 BLOCK_SIZE = 5_000_000  # ranks in one block

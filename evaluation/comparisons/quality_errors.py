@@ -16,7 +16,8 @@ import numpy as np
 import xarray as xr
 from scipy.stats import beta, kendalltau
 
-from ..calls import EvaluationError, check_probability
+from ...posterior.errors import EvaluationError
+from ..argument_checks import check_probability
 from .qualities import Qualities, matched_qualities
 
 BLOCK_SIZE = 5_000_000  # qualities in one block

@@ -13,7 +13,8 @@ above.
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError, check_probability
+from ...posterior.errors import EvaluationError
+from ..argument_checks import check_probability
 from .qualities import Qualities, RankDraws, drawn_ranks
 
 MOST_ITEMS = 5_000  # of a matrix of all pairs

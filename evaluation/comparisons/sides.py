@@ -13,7 +13,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsqr
 from scipy.stats import binom, chi2
 
-from ..calls import EvaluationError, check_probability
+from ...posterior.errors import EvaluationError
+from ..argument_checks import check_probability
 
 LEFT, RIGHT = 0, 1  # outcomes
 DESIGN_LEVEL = 0.01  # of the tests of whether the sides were assigned at random

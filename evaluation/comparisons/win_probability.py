@@ -20,7 +20,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import expit, ndtr
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 from .qualities import qualities_of, sample_matrix
 
 Link = Literal["bradley_terry", "thurstone"]

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError
-from ..truth.matching import ROUNDING, ids_of, places_of
-from ..truth.plausibility import OTHER, REMEDY, Plausibility
-from ..truth.top_labels import OtherAs, treatment_of_other
+from ...posterior.errors import EvaluationError
+from ...posterior.matching import ROUNDING, ids_of, places_of
+from ...posterior.plausibility import REMEDY, Plausibility
+from ...posterior.schema import OTHER
+from ...posterior.top_labels import OtherAs, treatment_of_other
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,12 @@ from typing import Literal, get_args
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError, check_probability, check_whole, generator_of
-from ..truth.matching import places_of, with_complement
-from ..truth.plausibility import Plausibility
-from ..truth.top_labels import OtherAs
+from ...posterior.errors import EvaluationError
+from ...posterior.matching import places_of, with_complement
+from ...posterior.plausibility import Plausibility
+from ...posterior.seeds import generator_of
+from ...posterior.top_labels import OtherAs
+from ..argument_checks import check_probability, check_whole
 from .inputs import ConformityScores, LabelMass
 
 CalibratedOn = Literal["plausibility", "voted"]

@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError, check_probability
-from ..truth.prior_of_items import EFFECT
+from ...posterior.errors import EvaluationError
+from ...posterior.prior_of_items import EFFECT
+from ..argument_checks import check_probability
 
 REMEDY = "fit a model with features, such as models.dawid_skene(labels, features=features)"
 

@@ -25,9 +25,10 @@ import xarray as xr
 from arviz_stats.base.array import array_stats
 from scipy.special import softmax, xlogy
 
-from ..calls import EvaluationError, Seed, generator_of
+from ...posterior.errors import EvaluationError
+from ...posterior.prior_of_items import features_of, given_features
+from ...posterior.seeds import Seed, generator_of
 from ..raters.worth import interpolated_worth, largest_panel, panel_curves
-from ..truth.prior_of_items import features_of, given_features
 from .effects import REMEDY, effect_of, spread_out
 
 MOST_DRAWS, MOST_ITEMS = 1_000, 2_000  # that the gain is computed from, evenly spaced

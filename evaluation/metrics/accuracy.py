@@ -5,7 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from ..calls import EvaluationError, check_whole
+from ...posterior.errors import EvaluationError
+from ..argument_checks import check_whole
 from .metric import Metric
 
 IN_CACHE = 50_000  # values of one place compared at a time, to stay in the CPU cache

@@ -11,7 +11,7 @@ from inspect import Parameter, signature
 
 import numpy as np
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 from .metric import Metric, Response, Truth
 
 ByDraw = Callable[..., object]

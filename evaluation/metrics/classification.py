@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 from .metric import Metric, ratio
 
 Average = Literal["macro", "micro", "weighted"]

@@ -6,7 +6,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ..calls import EvaluationError, check_whole
+from ...posterior.errors import EvaluationError
+from ..argument_checks import check_whole
 
 Truth = Literal["label", "set", "ranking", "plausibility", "sampled"]
 Response = Literal["labels", "scores", "probabilities", "ranks"]

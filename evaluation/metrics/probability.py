@@ -11,8 +11,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ..calls import EvaluationError, check_whole
-from ..truth.forms import Graded
+from ...posterior.drawn_truth import Graded
+from ...posterior.errors import EvaluationError
+from ..argument_checks import check_whole
 from .metric import Metric, ratio
 
 Norm = Literal["l1", "l2", "max"]

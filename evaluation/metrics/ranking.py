@@ -12,8 +12,9 @@ from functools import cache, partial
 
 import numpy as np
 
-from ..calls import EvaluationError, check_whole
-from ..truth.forms import Graded
+from ...posterior.drawn_truth import Graded
+from ...posterior.errors import EvaluationError
+from ..argument_checks import check_whole
 from .accuracy import weighted_overlap
 from .metric import Metric, ratio
 

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 from .canvas import Look, Panel, legend, look_of, panel_of
 from .style import COLOURS, GREY, INK, needs, some_items
 

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 from .canvas import Look, Panel, canvas, legend, look_of
 from .certainty import draw_band, mark_at_end
 from .metrics import draw_interval, fit_rows

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 from .canvas import Panel, canvas, legend
 from .style import (
     COLOURS,

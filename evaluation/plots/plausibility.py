@@ -7,8 +7,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..calls import EvaluationError
-from ..truth.plausibility import plausibility_of
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import plausibility_of
+from ...posterior.schema import OTHER
 from .canvas import Panel, canvas, legend, panel_of
 from .style import COLOURS, GREY, INK, shortened, some_items
 
@@ -100,11 +101,11 @@ def _strip(panel: Panel, names: np.ndarray, draws: np.ndarray) -> None:
     """Draw median and intervals of one item's categories; draws (sample, category)."""
     low, first, median, third, high = np.quantile(draws, [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
     rows = np.arange(len(names))
-    for colour, own in ((COLOURS[0], names != "OTHER"), (GREY, names == "OTHER")):
+    for colour, own in ((COLOURS[0], names != OTHER), (GREY, names == OTHER)):
         panel.spans((low[own], high[own]), rows[own], along="x", colour=colour, width=1.2)
         ends = (first[own], third[own])
         panel.spans(ends, rows[own], along="x", colour=colour, width=5, alpha=0.6)
-    colours = [GREY if name == "OTHER" else COLOURS[0] for name in names]
+    colours = [GREY if name == OTHER else COLOURS[0] for name in names]
     panel.points(median, rows, colour=colours, area=18)
     panel.ticks("y", rows.tolist(), shortened(names))
     panel.limits(y=(-0.6, len(names) - 0.4))

@@ -7,7 +7,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from ..calls import EvaluationError, check_whole
+from ...posterior.errors import EvaluationError
+from ..argument_checks import check_whole
 from ..surveys.item_states.equivalence import survey_summary
 from ..surveys.results import equivalence_in_words
 from .canvas import Panel, legend, look_of, panel_of

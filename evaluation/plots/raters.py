@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from ..calls import EvaluationError, check_probability
+from ...posterior.errors import EvaluationError
+from ..argument_checks import check_probability
 from .canvas import Panel, canvas, legend
 from .certainty import names_of
 from .style import COLOURS, GREY, INK, Picture, ink_on, needs, new_axes, plain, shortened, tidy

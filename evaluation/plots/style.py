@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 
 
 def some_items(arrays: Mapping[str, xr.DataArray], argument: str) -> None:

@@ -20,12 +20,14 @@ import numpy as np
 import xarray as xr
 from scipy.stats import pearsonr, spearmanr
 
-from ..calls import EvaluationError, check_probability, check_whole, generator_of
+from ...posterior.errors import EvaluationError
+from ...posterior.matching import match_items
+from ...posterior.plausibility import Plausibility
+from ...posterior.seeds import generator_of
+from ...posterior.top_labels import OtherAs
+from ..argument_checks import check_probability, check_whole
 from ..certainty.annotation import annotation_certainty
 from ..truth.containers import Labels, Rankings
-from ..truth.matching import match_items
-from ..truth.plausibility import Plausibility
-from ..truth.top_labels import OtherAs
 
 TieWeight = Literal["split", "full"]
 

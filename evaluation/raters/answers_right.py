@@ -6,11 +6,11 @@ import numpy as np
 import xarray as xr
 from scipy.sparse import csr_array
 
-from ..calls import EvaluationError
-from ..truth.item_summaries import kept_in_words
-from ..truth.plausibility import Block, Plausibility
-from ..truth.seen_answers import answers_of
-from ..truth.top_labels import TopLabels
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import Block, Plausibility
+from ...posterior.raters import answers_of
+from ...posterior.summaries import kept_in_words
+from ...posterior.top_labels import TopLabels
 
 
 def answers_right(tree: xr.DataTree, *, random_seed: int | np.random.Generator | None = None) -> xr.Dataset:

@@ -10,8 +10,9 @@ import numpy as np
 import xarray as xr
 from scipy.special import xlogy
 
-from ..._rater_attributes import posterior_with_attributes
-from ..calls import EvaluationError, in_threads
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import in_threads
+from ...posterior.raters import posterior_with_attributes
 from .quality import of_raters
 
 MOST_OUTCOMES = 1_024  # joint answers of a group that are enumerated

@@ -4,10 +4,11 @@ import numpy as np
 import xarray as xr
 from scipy.special import xlogy
 
-from ..._rater_attributes import posterior_with_attributes
-from ..calls import EvaluationError, check_probability
-from ..truth.item_summaries import with_shared_draws
-from ..truth.prior_of_items import shares_of_categories
+from ...posterior.errors import EvaluationError
+from ...posterior.prior_of_items import shares_of_categories
+from ...posterior.raters import posterior_with_attributes
+from ...posterior.summaries import with_shared_draws
+from ..argument_checks import check_probability
 
 
 def rater_quality(tree: xr.DataTree) -> xr.Dataset:

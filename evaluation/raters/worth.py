@@ -22,8 +22,11 @@ import numpy as np
 import xarray as xr
 from scipy.special import softmax
 
-from ..calls import EvaluationError, check_whole, generator_of, in_threads
-from ..truth.item_summaries import with_shared_draws
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import in_threads
+from ...posterior.seeds import generator_of
+from ...posterior.summaries import with_shared_draws
+from ..argument_checks import check_whole
 from .joint_answers import joint_information, joint_law
 from .quality import of_raters
 

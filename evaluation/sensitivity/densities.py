@@ -19,8 +19,8 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError
-from ..truth.plausibility import Plausibility
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import Plausibility
 
 SMALLEST_WORTH = 1e-30
 MOST_CHECKED = 64  # largest number of draws at which a prior is compared with the Gamma law

@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 from arviz_stats.base.array import array_stats
 
-from ..calls import EvaluationError
-from ..truth.plausibility import Block, Plausibility
-from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import Block, Plausibility
+from ...posterior.top_labels import OtherAs, TopLabels, treatment_of_other
 from .densities import ItemDensities, reliability_of
 from .reweighting import pareto_smoothed, relative_tail_ess
 

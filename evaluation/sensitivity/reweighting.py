@@ -24,8 +24,8 @@ import xarray as xr
 from arviz_stats.base.array import array_stats
 
 from ..._messages import OUR_FILES
-from ..calls import EvaluationError
-from ..truth.plausibility import Block, Plausibility
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import Block, Plausibility
 from .densities import ItemDensities, owner_of_places, reliability_of
 
 MAX_PARETO_K = 0.7  # largest Pareto k of reliable weights

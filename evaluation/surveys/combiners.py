@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 from .subsets import Predicted, Subsets
 
 Learn = Literal["leave-one-out", "in-sample"] | int

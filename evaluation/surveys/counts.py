@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
+from ...posterior.matching import ROUNDING, ids_of, places_of, with_complement
 from ..truth.containers import Labels
-from ..truth.matching import ROUNDING, ids_of, places_of, with_complement
 
 BLANK = -1
 LabelSource = xr.DataArray | xr.DataTree | Labels

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 from .combiners import Learn
 from .counts import Classifiers, LabelCounts, LabelSource
 from .item_states.equivalence import posterior_power_curve, posterior_survey_equivalence

@@ -3,7 +3,8 @@
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError, check_whole
+from ...posterior.errors import EvaluationError
+from ..argument_checks import check_whole
 from .counts import Classifiers, LabelCounts, LabelSource
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError, refuse_unknown
+from ...posterior.errors import EvaluationError
+from ..argument_checks import refuse_unknown
 from .counts import LabelCounts, LabelSource
 from .resampling import Resampling, SurveyScores, check_resampling, survey_scores
 from .results import SurveyDataset

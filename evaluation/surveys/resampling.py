@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..calls import EvaluationError, check_probability, check_whole
+from ...posterior.errors import EvaluationError
+from ..argument_checks import check_probability, check_whole
 from .scores import RowScores, WholeFunction, cells_of
 from .survey import Survey
 

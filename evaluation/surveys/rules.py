@@ -7,8 +7,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..._decimal_text import decimal_number
-from ..calls import EvaluationError, check_whole
+from ...posterior.errors import EvaluationError
+from ...posterior.table_text import decimal_number
+from ..argument_checks import check_whole
 from . import scores
 from .combiners import AnonymousBayesian, Combiner, Frequency, Function, Learn, Plurality
 from .scores import Score

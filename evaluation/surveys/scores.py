@@ -28,7 +28,7 @@ from typing import Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 from .subsets import Predicted, shared_top
 
 ROUNDING = 1e-12  # relative to the mean square; a smaller variance is a rounding error

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, gammaln
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 
 MOST = 10_000_000  # entries; each takes some 100 bytes
 TABLED = 1_000_000  # largest count with a table of log factorials

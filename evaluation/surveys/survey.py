@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 from .combiners import Combiner, checked_law
 from .counts import BLANK, LabelCounts
 from .rules import SurveyOptions

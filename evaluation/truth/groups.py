@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from ..calls import EvaluationError
-from .plausibility import OTHER, Plausibility
-from .top_labels import NO_LABEL, OtherAs
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import Plausibility
+from ...posterior.schema import OTHER
+from ...posterior.top_labels import NO_LABEL, OtherAs
 
 
 def with_mapping(view: Plausibility, keys: Iterable[str], argument: str, *, complete: bool) -> Plausibility:

@@ -10,15 +10,18 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from ..._progress import step
-from ..calls import MOST_THREADS, EvaluationError, check_arguments, fixed_seed, in_threads
+from ..._messages import step
+from ...posterior import drawn_truth
+from ...posterior.drawn_truth import DrawnBlock
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import BLOCK_SIZE, MOST_THREADS, Block, Plausibility, in_threads
+from ...posterior.schema import OTHER
+from ...posterior.seeds import fixed_seed
+from ...posterior.summaries import kept_in_words
+from ...posterior.top_labels import OtherAs, TopLabels, treatment_of_other
+from ..argument_checks import check_arguments
 from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_from_callable
 from ..metrics.metric import Metric, OneHotScore, Response, Truth
-from ..truth import forms
-from ..truth.forms import DrawnBlock
-from ..truth.item_summaries import kept_in_words
-from ..truth.plausibility import BLOCK_SIZE, OTHER, Block, Plausibility
-from ..truth.top_labels import OtherAs, TopLabels, treatment_of_other
 from .alignment import NO_PREDICTION, Aligned, align, align_ranks, align_scores
 from .questions import question_of
 
@@ -113,15 +116,17 @@ class Scorer:
             return block.truth
         if metric.truth == "plausibility":
             if self._of_predicted:
-                return forms.predicted_plausibility(labels, block, self.aligned.predicted.argmax(axis=-1))
+                return drawn_truth.predicted_plausibility(
+                    labels, block, self.aligned.predicted.argmax(axis=-1)
+                )
             if self._is_full and metric.response != "ranks":
                 shape = (block.items.stop - block.items.start, -1, block.draws.shape[1])
                 return block.draws.reshape(shape).transpose(2, 0, 1)
             if metric.grader:
                 return block
-            return forms.dense_plausibility(labels, block).transpose(2, 0, 1)
+            return drawn_truth.dense_plausibility(labels, block).transpose(2, 0, 1)
         if metric.truth == "sampled":
-            return forms.sampled_label(labels, block, rng).T
+            return drawn_truth.sampled_label(labels, block, rng).T
         if metric.truth == "label":
             return labels.draw(block, 1, rng)[0].T
         return labels.draw(block, metric.top, rng).transpose(2, 1, 0)
@@ -133,9 +138,9 @@ class Scorer:
             n, grader = predicted.shape[-1], metric.grader
             assert grader is not None
             if isinstance(truth, Block):
-                graded = forms.graded_plausibility(self.labels, truth, n)
+                graded = drawn_truth.graded_plausibility(self.labels, truth, n)
             else:
-                graded = forms.graded_labels(truth, n)
+                graded = drawn_truth.graded_labels(truth, n)
             scores = [grader(one, predicted[:, items][:, i]) for i, one in enumerate(graded)]
             return list(np.stack(scores, axis=1))
         found = [np.asarray(metric.score(truth, one[items])).T for one in predicted]

@@ -7,13 +7,14 @@ import numpy as np
 import xarray as xr
 from scipy.stats import rankdata
 
-from ..._decimal_text import integer_id
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
+from ...posterior.matching import ROUNDING, check_distinct, match_items, with_complement
+from ...posterior.other import insert
+from ...posterior.plausibility import Plausibility
+from ...posterior.schema import OTHER
+from ...posterior.table_text import integer_id
+from ...posterior.top_labels import OtherAs
 from ..metrics.metric import Metric
-from ..truth.matching import ROUNDING, check_distinct, match_items, with_complement
-from ..truth.other import insert
-from ..truth.plausibility import OTHER, Plausibility
-from ..truth.top_labels import OtherAs
 
 NO_PREDICTION = -2  # not -1: the absence of a prediction is not the absence of a true label
 FORMS = "(item, position) of labels or (item, category) of scores or of bool, and classifier"

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError, check_arguments, check_probability, fixed_seed
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import Plausibility
+from ...posterior.seeds import fixed_seed
+from ...posterior.top_labels import OtherAs
+from ..argument_checks import check_arguments, check_probability
 from ..metrics.callables import ByDraw, has_known_direction, name_of
 from ..metrics.metric import Metric
-from ..truth.plausibility import Plausibility
-from ..truth.top_labels import OtherAs
 from .adjusted import uncertainty_adjusted
 from .intervals import SOURCES, metric_draws, summarise, summary_of_draws
 

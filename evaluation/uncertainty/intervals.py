@@ -26,13 +26,15 @@ import numpy as np
 import xarray as xr
 from arviz_stats.base.array import array_stats
 
-from ..calls import EvaluationError, check_arguments, check_probability, check_whole, fixed_seed
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import Block
+from ...posterior.seeds import fixed_seed
+from ...posterior.summaries import kept_in_words
+from ...posterior.top_labels import OtherAs
+from ..argument_checks import check_arguments, check_probability, check_whole
 from ..metrics.callables import ByDraw
 from ..metrics.metric import Metric, Response, Truth
 from ..truth.gold import gold_against_answers, gold_in_words
-from ..truth.item_summaries import kept_in_words
-from ..truth.plausibility import Block
-from ..truth.top_labels import OtherAs
 from .adjusted import Scorer
 from .notes import notes_on
 from .questions import question_of

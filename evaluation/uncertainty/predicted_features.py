@@ -22,7 +22,7 @@ import numpy as np
 import xarray as xr
 
 from ..._messages import short_repr
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
 
 ALONE = "predictions"  # name of predictions without one, as Labels.with_predictions calls it
 MOST_OFF = 0.01  # of a sum of probabilities from one: they may be rounded

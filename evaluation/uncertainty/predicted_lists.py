@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy.stats import rankdata
 
-from ..truth.plausibility import Plausibility, of_rankings
+from ...posterior.plausibility import Plausibility, of_rankings
 from .alignment import align_items
 
 ABSENT = -1

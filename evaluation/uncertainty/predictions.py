@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 import xarray as xr
 
-from ..._column_names import columns_alike, renamed_in_words
 from ..._messages import OUR_FILES, first_reprs, short_repr
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
+from ...posterior.table_text import columns_alike, renamed_in_words
 
 SYNONYMS = {"score": "confidence"}  # role -> another row of the names of the trade
 MAX_SCORES = 1_000_000_000  # of a dense array

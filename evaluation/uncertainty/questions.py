@@ -16,9 +16,10 @@ import warnings
 import numpy as np
 import xarray as xr
 
-from ..._messages import OUR_FILES, SEEN_IN_PRIOR, first_reprs, short_repr
-from ..truth.plausibility import Plausibility, UnknownTruth, of_rankings, plausibility_of, truth_of
-from ..truth.seen_answers import SeenAnswers, answers_of
+from ..._messages import OUR_FILES, first_reprs, short_repr
+from ...posterior.plausibility import Plausibility, UnknownTruth, of_rankings, plausibility_of, truth_of
+from ...posterior.raters import SeenAnswers, answers_of
+from ...posterior.schema import SEEN_IN_PRIOR
 from .alignment import align
 from .predicted_features import ALONE, labels_in_features
 from .predicted_lists import is_rater_without_name, lists_seen

@@ -43,12 +43,14 @@ import numpy as np
 import xarray as xr
 from scipy.stats import norm, t
 
-from ..calls import EvaluationError, check_arguments, check_probability
+from ...posterior.errors import EvaluationError
+from ...posterior.matching import check_distinct, ids_of, places_of, with_complement
+from ...posterior.plausibility import Block, Plausibility, plausibility_of
+from ...posterior.schema import OTHER
+from ...posterior.top_labels import NO_LABEL
+from ..argument_checks import check_arguments, check_probability
 from ..metrics.callables import ByDraw, metric_from_callable
 from ..metrics.metric import Metric, Truth
-from ..truth.matching import check_distinct, ids_of, places_of, with_complement
-from ..truth.plausibility import OTHER, Block, Plausibility, plausibility_of
-from ..truth.top_labels import NO_LABEL
 from .adjusted import Scorer
 from .alignment import align
 from .intervals import metric_intervals, summarise

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError
+from ...posterior.errors import EvaluationError
+from ...posterior.matching import match_items
+from ...posterior.plausibility import Plausibility
 from ..truth.groups import group_by_code
-from ..truth.matching import match_items
-from ..truth.plausibility import Plausibility
 from .adjusted import Scorer
 
 By = Mapping[object, object] | xr.DataArray

@@ -5,8 +5,9 @@ from typing import Any, Literal, cast
 import numpy as np
 import xarray as xr
 
+from ...posterior.schema import SHARED, SUMMARISED
+from ...posterior.summaries import refuse_without_draws
 from ..diagnostics import DIAGNOSIS
-from ..runs.trees import SHARED, SUMMARISED, refuse_without_draws
 
 
 def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:

@@ -35,6 +35,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import xlogy
 
+from ...posterior.schema import OTHER
 from ..runs.trees import plausibility_truth, with_current_dims
 
 
@@ -122,7 +123,6 @@ def leaders(p: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
 
 AboutLabels = Literal["truth", "plausibility"]
 ANYONE = "anyone"
-OTHER = "OTHER"
 REMEDY = "inference.label(tree, data) adds what is missing to any tree"
 BLOCK_SIZE = 5_000_000  # numbers in one block, to bound memory
 SHARES = 10_000  # draws of the largest member of OTHER, for each number of members

@@ -31,13 +31,13 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ..._messages import CLASSIFIER, first_reprs, short_repr
-from ..._progress import compiled_step
-from ..._rater_attributes import classifiers_of, posterior_with_attributes
+from ..._messages import compiled_step, first_reprs, short_repr
 from ...models._catalog import catalog
 from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.labels.dawid_skene import dawid_skene
+from ...posterior.raters import classifiers_of, posterior_with_attributes
+from ...posterior.schema import CLASSIFIER
 from ..labels.gibbs import draw_labels_model
 from ..labels.kernels.gibbs import ConfusionPrior
 from ..labels.recognition import constant_prior, read_labels

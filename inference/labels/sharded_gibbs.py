@@ -19,7 +19,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import gammaln, xlogy
 
-from ..._progress import step
+from ..._messages import step
 from ...models.data.label_shards import LabelShards, identity
 from ...models.data.labels import Labels, expand_answers
 from ...models.data.prior_arguments import positive_array

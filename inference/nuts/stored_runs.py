@@ -18,16 +18,15 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ..._messages import OUR_FILES
-from ..._progress import compiled_step, step
+from ..._messages import OUR_FILES, compiled_step, step
 from ..labels.item_states import with_items_drawn
 from ..methods import finished_groups, nuts_options, nuts_thinning
 from ..runs.run import Draws
 from ..runs.trees import Completion
-from ..runs.versions import ResumeWarning
 from ..storage.interruptions import Advice, Interruptions
 from ..storage.journal import state_errors
 from ..storage.model_identity import note_of_run
+from ..storage.resumable_calls import ResumeWarning
 from ..storage.store import (
     CONSTANT,
     FEWEST_BLOCKS,

@@ -9,7 +9,7 @@ import pymc as pm
 import xarray as xr
 from scipy.special import gammaln
 
-from ..._progress import compiled_step
+from ..._messages import compiled_step
 from ...models.distributions.partial_ranking_kernels import draws_log_p
 from ..kernels.random_streams import draw_log_gammas, stream
 from ..runs.model_graph import shape_of

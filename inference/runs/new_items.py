@@ -18,7 +18,7 @@ import xarray as xr
 from scipy.special import log_softmax
 
 from ...models.data.features import ItemFeatures
-from .trees import SAMPLE
+from ...posterior.schema import SAMPLE
 
 EFFECT = "feature_effect"
 CONSTANTS = ("features", "feature_mean", "feature_sd")

@@ -1,10 +1,8 @@
 """Groups of a posterior tree that follow from the model: constants, observations, ids and deterministics."""
 
 import json
-import platform
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any, Literal, Protocol, cast
 
 import numpy as np
@@ -14,20 +12,24 @@ from pymc.backends.arviz import find_constants, find_observations
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 
-from ..._messages import ASK_TRUTH, DRAWS_NOT_KEPT, SEEN_IN_PRIOR, TRUTHS
-from ..._rater_attributes import PREFIX
+from ...posterior.raters import PREFIX
+from ...posterior.schema import (
+    ASK_TRUTH,
+    OF_ITEMS,
+    OTHER,
+    SAMPLE,
+    SCHEMA_VERSION,
+    SEEN_IN_PRIOR,
+    SUMMARISED,
+    TRUTHS,
+    versions_of_now,
+)
 from .model_graph import graph_lock
 
-OTHER = "OTHER"
 OBSERVED: Mapping[tuple[Hashable, ...], str] = {
     ("annotation",): "category",
     ("item", "category"): "distribution",
 }  # truth by the dims of the observed labels
-SUMMARISED = "item_summary"  # group of summaries of the items, where their draws are not all kept
-SHARED = (
-    "shared_posterior"  # group of all draws of what items share, beside a part of the draws in the posterior
-)
-OF_ITEMS = ("item", "candidate")  # dims of the variables of items
 REMEDY = "label a tree with the data its model was built from"
 
 
@@ -297,8 +299,6 @@ def _checked_names(coord: str, names: np.ndarray, group: xr.Dataset) -> np.ndarr
 
 # --- Groups that follow from the model: constants, observations, ids and deterministics ---
 
-SAMPLE = ("chain", "draw")
-
 
 @dataclass(frozen=True)
 class CodeNames:
@@ -348,14 +348,6 @@ def as_dataset(
     lengths = {d: n for dims, v in variables.values() for d, n in zip(dims, v.shape, strict=True)}
     coords |= {d: np.arange(lengths[d]) for d in sample_dims}
     return xr.Dataset(variables, coords)
-
-
-def refuse_without_draws(tree: xr.DataTree, variable: str) -> None:
-    """Raise ValueError if a tree has summaries of a variable of items and no draws of it."""
-    if SUMMARISED not in tree.children or variable not in tree[SUMMARISED]:
-        return
-    if "posterior" not in tree.children or variable not in tree["posterior"]:
-        raise ValueError(DRAWS_NOT_KEPT.format(variable))
 
 
 class Deterministics:
@@ -417,15 +409,6 @@ class Completion:
             groups = groups | {"posterior": self._deterministics(groups["posterior"])}
         tree = xr.DataTree.from_dict(groups | self._constants)
         return label(tree, self._names) if self._names else tree
-
-
-SCHEMA_VERSION = 2  # attribute `schema_version`; 1 named the dim `answer` `label`
-PACKAGES = ("raterzoo", "pymc", "pytensor", "arviz", "numba", "numpy", "xarray")
-
-
-def versions_of_now() -> dict[str, str]:
-    """Installed versions of Python and of the packages that draws depend on."""
-    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
 
 def attributes(model: str, method: str, reason: str, seed: int) -> dict[str, str | int]:

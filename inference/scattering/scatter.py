@@ -19,8 +19,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ..._messages import OUR_FILES
-from ..._progress import step
+from ..._messages import OUR_FILES, step
 from ..diagnostics import ConvergenceWarning
 from ..kept_draws import ALL, LARGE_STORE, Keep, Kept, Numbered, check_keep, item_blocks, kept_by_size
 from ..methods import Route, route_of

@@ -10,6 +10,7 @@ import pymc as pm
 import xarray as xr
 
 from ...models._catalog import catalog
+from ...posterior.schema import SUMMARISED
 from ..diagnostics import DIAGNOSIS, diagnose, verdict
 from ..kept_draws import ALL, Kept, Numbered
 from ..labels.recognition import read_counted_labels
@@ -18,7 +19,7 @@ from ..parallel.slices import PicklableContainer
 from ..rankings.recognition import gamma_parameters, read_rankings
 from ..runs.model_graph import graph_lock
 from ..runs.run import Draws
-from ..runs.trees import SUMMARISED, CodeNames, attributes, constant_groups, label
+from ..runs.trees import CodeNames, attributes, constant_groups, label
 from ..sampling import draw_compiled
 from ..scores.kernels.normal import posterior_items, score_moments
 from ..scores.precision import Storage, storage_of_items

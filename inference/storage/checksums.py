@@ -26,7 +26,7 @@ import google_crc32c
 import lazy_loader
 import numpy as np
 
-from ..._progress import step
+from ..._messages import step
 from ...models.data.errors import DataError
 from .untrusted_files import WRITTEN
 

@@ -9,8 +9,8 @@ from typing import Any
 import xarray as xr
 
 from ..._messages import short_repr
-from ..runs.trees import SHARED, SUMMARISED, with_current_dims
-from ..runs.versions import check_schema
+from ...posterior.schema import SHARED, SUMMARISED, check_schema
+from ..runs.trees import with_current_dims
 from .checksums import Checksums, DamageError, append_checksum, check_netcdf_bytes, check_netcdf_comment
 from .interruptions import NOTHING_KEPT, Advice
 from .resumable_calls import ARGUMENTS, how_to_repeat

@@ -1,6 +1,7 @@
 """Stores that an identical call continues: they keep a record of the arguments."""
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -10,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from ..runs.versions import tell_versions
+from ..._messages import OUR_FILES
+from ...posterior.schema import other_versions
 from .interruptions import NOTHING_KEPT, Advice
 from .store import DrawStore, store_attrs, verify_store
 from .untrusted_files import WRITTEN
@@ -107,3 +109,25 @@ def open_or_create_store(
         return
     with store:
         yield store
+
+
+# --- Warning: the resumed run is not bit-identical to an uninterrupted one ---
+
+
+class ResumeWarning(UserWarning):
+    """A resumed run is not bit-identical to an uninterrupted one.
+
+    Either it was begun with other versions of packages, so that last digits may differ; or a chain of nutpie, which
+    is drawn again from its start, made other draws than those in the store.
+    """
+
+
+def tell_versions(path: Path, attrs: Mapping[str, Any]) -> None:
+    """Warn with a `ResumeWarning` if the run at `path` was begun with other versions of packages."""
+    if differ := other_versions(attrs):
+        warnings.warn(
+            f"{path} was begun with {differ}: the draws are of the same posterior, but their last digits may be others than "
+            "those of an uninterrupted run",
+            ResumeWarning,
+            skip_file_prefixes=OUR_FILES,
+        )

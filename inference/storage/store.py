@@ -26,8 +26,8 @@ import lazy_loader
 import numpy as np
 import xarray as xr
 
+from ...posterior.schema import check_schema
 from ..runs.trees import with_current_dims
-from ..runs.versions import check_schema
 from .checksums import ROOT, STAMP, Checksums, DamageError
 from .interruptions import Advice
 from .journal import JournalEntries, check_run, check_state, read_journal, write_journal

@@ -28,8 +28,8 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 
-from ..._column_names import columns_alike
 from ..._messages import first_reprs, short_repr
+from ...posterior.table_text import columns_alike
 from .errors import BUILDERS, DataError, DataWarning
 from .reading.columns import code_ids, first_repeat, is_empty
 from .reading.frames import Column, Columns, column_names, is_listed, named_columns

@@ -6,7 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from ..._messages import CLASSIFIER, short_repr
+from ..._messages import short_repr
+from ...posterior.schema import CLASSIFIER
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
 from .errors import DataError

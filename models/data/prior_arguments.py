@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..._rater_attributes import are_classifiers
+from ...posterior.raters import are_classifiers
 
 TOTAL, DIAGONAL = 8.0, 4.8
 LIKELIHOOD_POWER = (

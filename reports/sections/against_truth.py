@@ -9,9 +9,9 @@ from typing import Any
 import xarray as xr
 
 from ... import evaluation
-from ...evaluation.truth.plausibility import of_rankings
 from ...evaluation.uncertainty.questions import OPEN
 from ...models import catalog
+from ...posterior.plausibility import of_rankings
 from ..page import Row, Section
 from ..wording import with_interval
 from .metrics import difference_sentence, metric_rows, order_of, pair_rows, question_of_all

@@ -12,10 +12,10 @@ from scipy.special import expit, ndtr
 
 from ... import evaluation
 from ..._messages import escaped
-from ..._rater_attributes import posterior_with_attributes
 from ...evaluation import plots
 from ...models import Comparisons
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
+from ...posterior.raters import posterior_with_attributes
 from ..metric_names import CONCORDANCE
 from ..page import Row, Section, table_rows
 from ..wording import interval, with_interval

@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from ..._decimal_text import integer_id
 from ..._messages import escaped
 from ...evaluation import EvaluationError, plots, survey_equivalence, survey_summary
 from ...evaluation.surveys.results import equivalence_in_words
 from ...models import Labels
+from ...posterior.table_text import integer_id
 from ..page import Row, Section, table_rows
 from ..study import Study
 from ..wording import ADDITIVE, first_names, interval, percent, with_interval

@@ -9,12 +9,12 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from ... import evaluation
-from ..._rater_attributes import posterior_with_attributes
 from ...evaluation import plots
 from ...evaluation.plots.raters import MOST_TEXTS
 from ...evaluation.truth.gold import contradicts_answers, gold_in_words
-from ...evaluation.truth.prior_of_items import effect_on_categories, shares_of_categories
 from ...models import Labels, catalog
+from ...posterior.prior_of_items import effect_on_categories, shares_of_categories
+from ...posterior.raters import posterior_with_attributes
 from ..page import Section, interval_columns, table_rows
 from ..wording import PEOPLE, first_names, interval
 from .certainty import best_guess_scores, certainty_in_words

@@ -9,10 +9,11 @@ import xarray as xr
 from scipy.stats import rankdata
 
 from ...evaluation import truth_certainty
-from ...evaluation.truth.matching import match_items
-from ...evaluation.truth.plausibility import OTHER, Block, Plausibility
 from ...models import Comparisons, Labels, PartialRankings, Scores
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
+from ...posterior.matching import match_items
+from ...posterior.plausibility import Block, Plausibility
+from ...posterior.schema import OTHER
 from ..items import Items, ItemTable
 from ..page import Row
 from ..study import RankingsOrLabels

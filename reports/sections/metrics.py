@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from ... import evaluation
 from ...evaluation import plots
-from ...evaluation.truth.plausibility import Plausibility, of_rankings
 from ...evaluation.uncertainty.questions import COMMANDS, OPEN
+from ...posterior.plausibility import Plausibility, of_rankings
 from ..metric_names import MetricError, metric_named
 from ..page import Row, Section, table_rows
 from ..study import Study

@@ -7,7 +7,7 @@ import pymc as pm
 import xarray as xr
 
 from ... import evaluation, inference
-from ..._progress import step
+from ..._messages import step
 from ...evaluation.checks.comparisons import LEFT_WINS, LEFT_WINS_OF_RATERS, TASTES
 from ...evaluation.checks.comparisons import REPEATS as REPEATED_VOTES
 from ...evaluation.checks.populations import DESIGN

@@ -7,7 +7,7 @@ import xarray as xr
 from raterzoo.cli.options import bounds_of, number_option, thresholds_of
 from raterzoo.cli.tables import read_container, read_groups, read_orders, read_predictions, read_sides
 from raterzoo.evaluation import survey_equivalence
-from raterzoo.evaluation.calls import EvaluationError
+from raterzoo.posterior.errors import EvaluationError
 
 from tests.support.command_line import run, said, write
 

@@ -9,19 +9,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("models", "inference", "evaluation", "reports", "cli")
+PACKAGES = ("posterior", "models", "inference", "evaluation", "reports", "cli")
 SOURCES = sorted(p for name in PACKAGES for p in (ROOT / name).rglob("*.py"))
 FAMILIES = ("rankings", "labels", "comparisons", "scores")
 LAWS = {"models.data", "models.distributions"}
-GROUND = {
-    "lazy_loader",
-    "_column_names",
-    "_decimal_text",
-    "_exports",
-    "_messages",
-    "_rater_attributes",
-    "_progress",
-}  # names, columns, quoted text and progress, on which everything may stand
+GROUND = {"lazy_loader", "_exports", "_messages", "posterior"}  # on which everything may stand
 
 # package -> what it may import, besides the standard library, the ground and itself
 MODELS = {
@@ -82,7 +74,8 @@ ABOVE = {
         "matplotlib", "models", "inference", "evaluation",
     },
 }  # fmt: skip
-ALLOWED = MODELS | INFERENCE | EVALUATION | ABOVE
+POSTERIOR = {"posterior": {"numpy", "scipy", "xarray"}}
+ALLOWED = POSTERIOR | MODELS | INFERENCE | EVALUATION | ABOVE
 
 # floors of inference, from the top: a module imports its own floor and those below
 FLOORS = (
@@ -182,14 +175,21 @@ def test_numba_stands_in_kernels_only():
         assert not compiled or allowed, module_of(path)
 
 
-def test_inference_asks_evaluation_only_for_the_certainties_of_draws_that_are_let_go():
-    asking = {
-        module_of(path)
-        for path in SOURCES
-        if path.is_relative_to(ROOT / "inference")
-        and any(m.partition(".")[0] == "evaluation" for m in imports_of(path))
-    }
-    assert asking == {"inference.kept_draws"}
+@pytest.mark.parametrize(
+    ("package", "never"),
+    [
+        ("posterior", {"models", "inference", "evaluation", "reports", "cli", "pymc"}),
+        ("models", {"inference", "evaluation", "reports", "cli"}),
+        ("inference", {"evaluation", "reports", "cli"}),
+        ("evaluation", {"models", "inference", "reports", "cli", "pymc"}),
+        ("reports", {"cli"}),
+    ],
+)
+def test_no_package_imports_one_beside_or_above_it(package, never):
+    for path in SOURCES:
+        if path.relative_to(ROOT).parts[0] == package:
+            found = {m for m in imports_of(path) if m.partition(".")[0] in never}
+            assert not found, f"{module_of(path)} imports {found}"
 
 
 def test_families_do_not_import_each_other():

@@ -15,7 +15,7 @@ FACTS = runpy.run_path(str(ROOT / "docs/_extensions/facts.py"))
 CHOOSER = (ROOT / "docs/choose.md").read_text()
 FILLED = FACTS["with_facts"](CHOOSER)
 FAQ = (ROOT / "docs/faq.md").read_text()
-PACKAGES = ("models", "inference", "evaluation", "reports", "cli")
+PACKAGES = ("posterior", "models", "inference", "evaluation", "reports", "cli")
 JOINT = re.compile(r'["\']\s*\n\s*f?["\']')  # between two literals of one message
 PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 
@@ -40,7 +40,9 @@ def source():
 def test_every_model_can_be_chosen():
     for name, entry in models.catalog.items():
         assert all((entry.studies, entry.assumes, entry.needs, entry.fails)), name
-        assert f"](#choose-{name})" in FILLED and f"(choose-{name})=" in FILLED and entry.summary in FILLED, name
+        assert f"](#choose-{name})" in FILLED and f"(choose-{name})=" in FILLED and entry.summary in FILLED, (
+            name
+        )
 
 
 def missing_clicks(study, model, front, chooser):

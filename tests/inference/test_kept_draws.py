@@ -10,10 +10,10 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.evaluation.truth import plausibility
 from raterzoo.inference import kept_draws
 from raterzoo.inference.kept_draws import STATISTICS
 from raterzoo.inference.storage.posterior_files import read_posterior, write_posterior
+from raterzoo.posterior import plausibility
 
 QUIET = {"random_seed": 1, "progressbar": False, "draws": 400, "log_likelihood": True, "thin": 1}
 LABELS = models.simulators.labels(items=30, raters=5, random_seed=1).data

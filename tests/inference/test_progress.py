@@ -6,8 +6,8 @@ import warnings
 import numba
 import pytest
 import xarray as xr
-from raterzoo import _progress, inference
-from raterzoo._progress import COMPILING, compiled_step
+from raterzoo import _messages, inference
+from raterzoo._messages import COMPILING, compiled_step
 from raterzoo.inference import sampling
 from rich.console import Console
 
@@ -39,7 +39,7 @@ class Lines:
 @pytest.fixture
 def lines(monkeypatch):
     shown = Lines()
-    monkeypatch.setattr(_progress, "_display", shown)
+    monkeypatch.setattr(_messages, "_display", shown)
     monkeypatch.setattr(sampling, "SECONDS", 0.0)  # portions do not grow
     return shown
 
@@ -77,7 +77,7 @@ def test_compilation_is_named_while_it_lasts(lines):
 
 
 def test_without_a_terminal_nothing_is_written(capsys):
-    with _progress.step("Reading", 3) as step:
+    with _messages.step("Reading", 3) as step:
         step.advance()
         step.describe("Other")
     assert not step.visible and capsys.readouterr() == ("", "")
@@ -85,27 +85,27 @@ def test_without_a_terminal_nothing_is_written(capsys):
 
 def test_a_terminal_shows_open_steps_and_is_clean_while_text_is_printed(monkeypatch, capsys):
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setattr(_progress, "DELAY", 0.01)
-    with _progress.step("Reading [answers].csv"), _progress.step("Rows", 8) as rows:
+    monkeypatch.setattr(_messages, "DELAY", 0.01)
+    with _messages.step("Reading [answers].csv"), _messages.step("Rows", 8) as rows:
         rows.advance(2)
-        _progress._display._timer.join()
-        _progress._display.progress.refresh()
-        with _progress.paused():
+        _messages._display._timer.join()
+        _messages._display.progress.refresh()
+        with _messages.paused():
             sys.stdout.write("a line\n")
-            assert not _progress._display._live
-        _progress._display.progress.refresh()
+            assert not _messages._display._live
+        _messages._display.progress.refresh()
     out, err = capsys.readouterr()
     assert out == "a line\n" and "Reading [answers].csv" in err and "25%" in err
-    assert _progress._display._progress is None
+    assert _messages._display._progress is None
 
 
 def test_nuts_says_that_it_compiles_and_shows_its_own_progress(monkeypatch, capsys):
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     text = "Compiling the model for NUTS"
-    with _progress.step("raterzoo fit"), _progress.handed_over(text, shown=True):
-        assert not _progress._display._live
+    with _messages.step("raterzoo fit"), _messages.handed_over(text, shown=True):
+        assert not _messages._display._live
     assert capsys.readouterr().err.startswith(text + "\n")
-    with _progress.handed_over(text, shown=False):
+    with _messages.handed_over(text, shown=False):
         pass
     assert capsys.readouterr().err == ""
 
@@ -115,5 +115,5 @@ def test_a_notebook_without_widgets_shows_no_bars_and_no_warnings(widgets, monke
     monkeypatch.setattr(Console, "is_terminal", False)
     monkeypatch.setattr(Console, "is_jupyter", True, raising=False)
     monkeypatch.setattr(Console, "__init__", lambda self, stderr: None)
-    monkeypatch.setattr(_progress, "find_spec", lambda name: name == "ipywidgets" if widgets else None)
-    assert bool(_progress._Display().available) is widgets
+    monkeypatch.setattr(_messages, "find_spec", lambda name: name == "ipywidgets" if widgets else None)
+    assert bool(_messages._Display().available) is widgets

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raterzoo._column_names import folded
 from raterzoo.models import Comparisons, DataError
 from raterzoo.models.data.reading.comparison_tables import SIDES, TIES
+from raterzoo.posterior.table_text import folded
 
 TEXT = {
     "rater": ["r", "s", "r", "s"],

@@ -26,9 +26,9 @@ from raterzoo.cli.tables import (
     read_sides,
 )
 from raterzoo.evaluation import predictions_from_table
-from raterzoo.evaluation.calls import EvaluationError
 from raterzoo.inference.storage.journal import check_run, check_state, read_journal
 from raterzoo.models import Comparisons, DataError, Labels, PartialRankings, Scores
+from raterzoo.posterior.errors import EvaluationError
 from raterzoo.reports.study import Groups
 
 __all__ = [

@@ -9,7 +9,7 @@ from types import ModuleType
 import raterzoo
 
 FOLDER = Path(raterzoo.__file__).parent
-PARTS = ("models", "inference", "evaluation", "reports", "cli")  # folders of the package
+PARTS = ("posterior", "models", "inference", "evaluation", "reports", "cli")  # folders of the package
 
 
 def altered(name, *changes, **replaced):

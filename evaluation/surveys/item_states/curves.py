@@ -25,7 +25,8 @@ import numpy as np
 import xarray as xr
 from scipy.special import betainc, digamma, gammaincc, gammaincinv, gammaln, softmax, xlogy
 
-from ...calls import EvaluationError, in_threads
+from ....posterior.errors import EvaluationError
+from ....posterior.plausibility import in_threads
 
 SCORERS = ("cross_entropy", "brier", "agreement")
 CELLS = 2_000_000  # (draw, state, count vector) entries computed at once

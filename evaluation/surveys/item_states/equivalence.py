@@ -21,7 +21,10 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
-from ...calls import EvaluationError, check_probability, check_whole, fixed_seed, generator_of, in_threads
+from ....posterior.errors import EvaluationError
+from ....posterior.plausibility import in_threads
+from ....posterior.seeds import fixed_seed, generator_of
+from ...argument_checks import check_probability, check_whole
 from ..counts import Classifiers, LabelCounts
 from ..results import crossing, interval_of
 from ..scores import clipped

@@ -35,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...calls import in_threads
+from ....posterior.plausibility import in_threads
 from .curves import ItemStates, Score, best_labels, count_vectors, dirichlet_draws, n_count_vectors, parts
 
 LABELS_TRIED = 300  # (item, next label) pairs at each k in each sample

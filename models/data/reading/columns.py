@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ...._column_names import renamed_in_words
 from ...._messages import short_repr
+from ....posterior.table_text import renamed_in_words
 from ..errors import BUILDERS, DataError, DataWarning
 from .coded_cells import CodedCells
 from .frames import MAX_CHARACTERS, Column, Columns, column_names, named_columns

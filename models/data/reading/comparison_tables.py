@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ...._column_names import folded
 from ...._messages import short_repr
+from ....posterior.table_text import folded
 from ..errors import DataError
 from .columns import code_ids, refused_cell, refused_value
 from .frames import Column

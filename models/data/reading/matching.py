@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from ...._messages import short_repr
+from ....posterior.schema import OTHER
 from ..errors import DataError
 from .columns import code_ids, first_repeat, refused_cell, text_or_integer
 from .frames import Column, is_listed, listed
 
 MAX_IDS = 1_000_000
-RESERVED = ("OTHER",)  # pool of the never-ranked categories, in models and trees
+RESERVED = (OTHER,)
 
 
 def code_categories(

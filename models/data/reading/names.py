@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
-from ...._column_names import TRADE, columns_alike, folded
 from ...._messages import short_repr
+from ....posterior.table_text import TRADE, columns_alike, folded
 from ..errors import DataError
 
 

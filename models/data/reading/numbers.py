@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...._decimal_text import decimal_number
 from ...._messages import short_repr
+from ....posterior.table_text import decimal_number
 from ..errors import DataError
 from .columns import FLOATS, code_values, first_place, is_integer, kinds_of, refused_cell, refused_value
 from .frames import Column, is_listed, listed

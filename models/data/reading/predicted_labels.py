@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...._decimal_text import integer_id
 from ...._messages import short_repr
+from ....posterior.table_text import integer_id
 from ..errors import DataError
 from .columns import code_ids, first_repeat, text_or_integer
 from .frames import Column

@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation.metrics.metric import OneHotScore
-from raterzoo.evaluation.truth.forms import Graded
 from raterzoo.evaluation.uncertainty import adjusted as scoring
+from raterzoo.posterior.drawn_truth import Graded
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from tests.support.evaluation_trees import as_dense, as_flat, random_case, tree_of

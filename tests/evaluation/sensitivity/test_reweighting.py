@@ -16,7 +16,7 @@ from raterzoo.evaluation.sensitivity.reweighting import (
     reweight,
     reweighted,
 )
-from raterzoo.evaluation.truth.plausibility import Plausibility
+from raterzoo.posterior.plausibility import Plausibility
 
 from tests.support.dermatology import dermatology
 from tests.support.evaluation_trees import as_dense, random_case
@@ -235,7 +235,7 @@ def test_a_step_too_far_says_so(refits):
 
 
 def test_threads_leave_the_filters_of_warnings_as_they_were(refits, monkeypatch):
-    monkeypatch.setattr("raterzoo.evaluation.truth.plausibility.BLOCK_SIZE", 40_000)  # many blocks
+    monkeypatch.setattr("raterzoo.posterior.plausibility.BLOCK_SIZE", 40_000)  # many blocks
     before = list(warnings.filters)
     for seed in range(5):
         with pytest.warns(ReweightingWarning, match="too far down"):

@@ -10,7 +10,7 @@ import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.sensitivity import densities as item_densities
 from raterzoo.evaluation.sensitivity.prior import _check_quantity, prior_sensitivity, sensitivity_of
-from raterzoo.evaluation.truth.plausibility import Plausibility
+from raterzoo.posterior.plausibility import Plausibility
 from scipy.special import xlogy
 from scipy.stats import gamma
 

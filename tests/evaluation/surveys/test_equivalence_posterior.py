@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation.calls import EvaluationError
 from raterzoo.evaluation.surveys.item_states.checks import classifier_scores
 from raterzoo.evaluation.surveys.item_states.curves import SCORERS, ItemStates, Score, asymptote, curve_at
 from raterzoo.evaluation.surveys.item_states.equivalence import (
@@ -13,6 +12,7 @@ from raterzoo.evaluation.surveys.item_states.equivalence import (
     posterior_survey_equivalence,
     survey_summary,
 )
+from raterzoo.posterior.errors import EvaluationError
 
 from tests.support.monte_carlo import seed_of
 

@@ -213,7 +213,7 @@ def test_plurality_never_passes_the_asymptote(spread):
 
 def test_threads_and_blocks_do_not_decide(monkeypatch):
     first = drawn(4, ("brier", "abc"))[3]
-    monkeypatch.setattr("raterzoo.evaluation.calls.os.cpu_count", lambda: 1)
+    monkeypatch.setattr("raterzoo.posterior.plausibility.os.cpu_count", lambda: 1)
     again = drawn(4, ("brier", "abc"))[3]
     np.testing.assert_array_equal(first, again)
 

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation.certainty import annotation as true_category
-from raterzoo.evaluation.truth import plausibility
+from raterzoo.posterior import plausibility
 
 N_ITEMS = 40
 

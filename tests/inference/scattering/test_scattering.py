@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.evaluation.truth import plausibility
 from raterzoo.inference.parallel.processes import Processes
 from raterzoo.inference.scattering import scatter
 from raterzoo.inference.scattering.shards import sample_shard
+from raterzoo.posterior import plausibility
 
 from tests.support.executors import Stopped, Stops
 
@@ -147,7 +147,7 @@ def test_an_interrupted_call_goes_on_with_what_is_missing(tmp_path):
 CHILD = """
 import sys, functools
 from raterzoo import evaluation, inference, models
-from raterzoo.evaluation.truth import plausibility
+from raterzoo.posterior import plausibility
 if __name__ == "__main__":
     build = functools.partial(models.plackett_luce, reliability=2)
     inference.scatter(build, models.published_ddx_cases(), 1, store=sys.argv[1], shard=1, draws=20, chains=2, random_seed=5)

@@ -15,12 +15,12 @@ import zarr
 from raterzoo import inference, models
 from raterzoo.inference import checkpoints as checkpointing
 from raterzoo.inference.methods import begin_run
-from raterzoo.inference.runs import versions
 from raterzoo.inference.runs.run import Run
 from raterzoo.inference.storage import model_identity as recipes
 from raterzoo.inference.storage.journal import read_journal
 from raterzoo.inference.storage.model_identity import build_again, fingerprint, note_of_run
 from raterzoo.inference.storage.store import DrawStore, journal_of, read_draws
+from raterzoo.posterior import schema
 
 from tests.support import killable_runs
 from tests.support.resumable_runs import BUILD, assert_same_bits, drawn, plan_of
@@ -344,8 +344,8 @@ def test_a_model_that_was_changed_is_asked_for(tmp_path, monkeypatch, small_piec
 def test_other_versions_are_told(tmp_path, monkeypatch, small_pieces):
     store = tmp_path / "run.zarr"
     interrupted(monkeypatch, BUILD["dirichlet"](), store, 9)
-    newer = versions.versions_of_now() | {"numba": "99"}
-    monkeypatch.setattr(versions, "versions_of_now", lambda: newer)
+    newer = schema.versions_of_now() | {"numba": "99"}
+    monkeypatch.setattr(schema, "versions_of_now", lambda: newer)
     with pytest.warns(inference.ResumeWarning, match=r"numba .* \(now 99\)"):
         inference.resume(store, progressbar=False)
 

@@ -19,9 +19,9 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
 from raterzoo import models
 from raterzoo.inference.checkpoints import _same_model
-from raterzoo.inference.runs import versions
 from raterzoo.inference.storage import model_identity as fingerprints
 from raterzoo.inference.storage.model_identity import SCHEME, build_again, fingerprint, note_of_run
+from raterzoo.posterior import schema
 
 from benchmarks.same_draws import model_of
 from tests.support.label_designs import tiny_labels
@@ -156,7 +156,7 @@ def test_data_that_is_replaced_counts():
 
 def note_of(model, **other):
     """Return what the journal of a run keeps of its model."""
-    attrs = {"versions": json.dumps(versions.versions_of_now())}
+    attrs = {"versions": json.dumps(schema.versions_of_now())}
     note, arrays = note_of_run(model, plan_of(8), attrs)
     return note | other, arrays
 
@@ -168,7 +168,7 @@ def test_another_model_is_refused():
     with pytest.raises(ValueError, match="begun with another model") as raised:
         _same_model(store, two_normals(SUMS["b"]), *kept)
     assert "now" not in str(raised.value)
-    attrs = {"versions": json.dumps(versions.versions_of_now() | {"pytensor": "1"})}
+    attrs = {"versions": json.dumps(schema.versions_of_now() | {"pytensor": "1"})}
     with pytest.raises(ValueError, match=r"go on with pytensor 1 .*may be another graph"):
         _same_model(store, two_normals(SUMS["b"]), kept[0] | {"attributes": attrs}, {})
 

@@ -7,8 +7,8 @@ import pytest
 from raterzoo import inference, models
 from raterzoo.inference.labels.kernels.gibbs import FREE_ROWS, ConfusionPrior
 from raterzoo.inference.labels.sharded_gibbs import PosteriorLayout
-from raterzoo.inference.runs import versions
 from raterzoo.inference.storage.store import store_attrs
+from raterzoo.posterior import schema
 
 from tests.support.executors import Stopped, Stops
 
@@ -30,8 +30,8 @@ def test_the_same_call_goes_on_and_tells_other_versions(call, tmp_path, monkeypa
     with pytest.raises(ValueError, match="the same call, with the same data and settings, goes on"):
         inference.resume(store)
     begun = store_attrs(store)["versions"]
-    newer = versions.versions_of_now() | {"numba": "99"}
-    monkeypatch.setattr(versions, "versions_of_now", lambda: newer)
+    newer = schema.versions_of_now() | {"numba": "99"}
+    monkeypatch.setattr(schema, "versions_of_now", lambda: newer)
     with pytest.warns(inference.ResumeWarning, match=r"numba .* \(now 99\)") as told:
         tree = CALLS[call](executor=Stops(99), store=store)
     assert told[0].filename == __file__

@@ -3,36 +3,14 @@
 import numpy as np
 import xarray as xr
 
-from ..._messages import DRAWS_NOT_KEPT, TRUTHS
-from ..calls import EvaluationError
-
-GROUP = "item_summary"
-SHARED = "shared_posterior"  # all draws of what items share, beside a part of the draws in the posterior
-
-
-class DrawsNotKept(EvaluationError):
-    """A posterior keeps summaries of its items without their draws, and the question needs draws.
-
-    Examples
-    --------
-    >>> from raterzoo import evaluation, inference, models
-    >>> simulated = models.simulators.labels(items=20, raters=3, random_seed=1)
-    >>> model = models.dawid_skene(simulated.data)
-    >>> tree = inference.sample(model, random_seed=1, keep="summary", progressbar=False)
-    >>> float(evaluation.truth_certainty(tree)["certainty"][0]) > 0.3
-    True
-    >>> try:
-    ...     evaluation.expected_value(tree, {0: 0, 1: 1, 2: 2})
-    ... except evaluation.DrawsNotKept as error:
-    ...     print("fit again" in str(error))
-    True
-    """
+from .errors import DrawsNotKept, EvaluationError
+from .schema import DRAWS_NOT_KEPT, SHARED, SUMMARISED, TRUTHS
 
 
 def summary_of(tree: object) -> xr.Dataset | None:
     """Return the summaries of the items of a tree; None if it has none."""
-    if isinstance(tree, xr.DataTree) and GROUP in tree.children:
-        return tree[GROUP].to_dataset()
+    if isinstance(tree, xr.DataTree) and SUMMARISED in tree.children:
+        return tree[SUMMARISED].to_dataset()
     return None
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import xarray as xr
-from raterzoo.evaluation.truth.item_summaries import by_probability
+from raterzoo.posterior.summaries import by_probability
 
 
 def test_categories_without_probability_are_left_out():

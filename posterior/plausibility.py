@@ -5,20 +5,24 @@ is the last cell of its item and has code -1. Draws are read in blocks of whole 
 bounded and a posterior on disk is never loaded as a whole.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from ..._messages import ASK_TRUTH, TRUTHS, short_repr
-from ..calls import MOST_THREADS, EvaluationError, Seed, default_seed, generator_of, in_threads
-from .item_summaries import refuse_without_draws
+from .._messages import short_repr
+from .errors import EvaluationError
 from .matching import ids_of
+from .schema import ASK_TRUTH, OTHER, TRUTHS
+from .seeds import Seed, default_seed, generator_of
+from .summaries import refuse_without_draws
 
-OTHER = "OTHER"
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # items, categories, start, code
 REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
 SAY_TRUTH: dict[type, str] = {
@@ -119,6 +123,20 @@ def law_of_other(constant: xr.Dataset, items: np.ndarray) -> tuple[np.ndarray | 
             raise EvaluationError(f"constant_data other_size lacks items; {REMEDY}")
         size = size.assign_coords(item=ids).sel(item=items).to_numpy().astype(np.int64)
     return size, float(constant["other_concentration"]) if "other_concentration" in constant else None
+
+
+MOST_THREADS = 4
+
+
+def in_threads[Result](
+    function: Callable[..., Result], *arguments: Iterable[Any], most: int = MOST_THREADS
+) -> Iterator[Result]:
+    """Yield the results of `map(function, *arguments)` in order, computed on up to `most` threads."""
+    if most == 1:
+        yield from map(function, *arguments)
+        return
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, most)) as threads:
+        yield from threads.map(function, *arguments)
 
 
 # plausibilities in one block: few enough to stay in the cache, many for few numpy calls

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation import EvaluationError
-from raterzoo.evaluation.truth import prior_of_items
+from raterzoo.posterior import prior_of_items
 from scipy.special import softmax
 
 X = np.array([[2.0, 0.0], [-1.0, 1.0], [-1.0, -1.0], [0.5, 0.3]])

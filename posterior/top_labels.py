@@ -12,10 +12,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ..calls import EvaluationError
-from .item_summaries import one_category
+from .errors import EvaluationError
 from .other import distinct_members, insert, largest_members
-from .plausibility import OTHER, REMEDY, Block, Plausibility
+from .plausibility import REMEDY, Block, Plausibility
+from .schema import OTHER
+from .summaries import one_category
 
 OtherAs = Literal["split", "exclude", "label"]
 NO_LABEL = -1

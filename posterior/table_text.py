@@ -1,8 +1,9 @@
-"""Names of columns in the words of the trade: which columns of a table stand for item, rater, category and the others."""
+"""Text of tables, read the same everywhere: names of columns in the words of the trade, and numbers written as text."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
-from ._messages import short_repr
+from .._messages import short_repr
 
 _ITEM = (
     "item task document doc example question sample instance unit image case record hit sentence post tweet comment "
@@ -73,3 +74,25 @@ def renamed_in_words(found: Mapping[str, str]) -> str:
         if role in TRADE and folded(name) != role and folded(name) not in _SILENT
     }
     return ", ".join(f"{short_repr(name)} as {role}" for role, name in told.items())
+
+
+# --- Numbers: digits 0 to 9, a decimal point and an exponent; ``float`` also reads "0_9", other scripts, "infinity" and "nan" ---
+
+_DECIMAL = re.compile(r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?\s*")
+_ID = re.compile(r"0|-?[1-9][0-9]{0,99}")
+_WHOLE = re.compile(r"\s*[+-]?[0-9]{1,100}\s*")
+
+
+def decimal_number(text: str) -> float | None:
+    """Return the number of a decimal text, infinite beyond the range of floats; None if it is none."""
+    return float(text) if _DECIMAL.fullmatch(text) else None
+
+
+def whole_number(text: str) -> int | None:
+    """Return the integer of a decimal text without a point; None if it is none."""
+    return int(text) if _WHOLE.fullmatch(text) else None
+
+
+def integer_id(text: str) -> int | None:
+    """Return the integer whose only decimal text this is: without plus, blanks or leading zeros; None if it is none."""
+    return int(text) if _ID.fullmatch(text) else None

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import softmax
 
-from ..calls import EvaluationError
+from .errors import EvaluationError
 
 EFFECT = "feature_effect"
 MOST_PROBABILITIES = 200_000_000  # of which shares are means; of more items evenly spaced ones are taken

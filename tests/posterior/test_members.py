@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from raterzoo.evaluation.truth.other import category_of_member, distinct_members, insert, largest_members
+from raterzoo.posterior.other import category_of_member, distinct_members, insert, largest_members
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 

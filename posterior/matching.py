@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..calls import EvaluationError
+from .errors import EvaluationError
 
 # deviation from one of a sum of probabilities, printed with few digits or in single precision
 ROUNDING = 1e-4

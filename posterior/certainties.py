@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from ..calls import in_threads
-from ..truth.plausibility import OTHER, Block, Plausibility, UnknownTruth
-from ..truth.top_labels import TopLabels, treatment_of_other
-from .annotation import alternatives, largest_counts
+from .plausibility import Block, Plausibility, UnknownTruth, in_threads
+from .schema import OTHER
+from .top_labels import Named, TopLabels, treatment_of_other
 
 TOPS = (1, 2, 3)
 MOST_ALTERNATIVES = 10
@@ -92,3 +91,72 @@ class ItemCertainties:
             "alternative_label": (("item", "alternative"), self.code),
         }
         return summary.assign(found).assign_coords(alternative_name=self.names)
+
+
+# --- Sets of top labels, counted over the draws ---
+
+
+def largest_counts(
+    labels: TopLabels, block: Block, top: int, rng: np.random.Generator, named: Named | None = None
+) -> np.ndarray:
+    """Count the draws of the most frequent top set of each item of a block (item,); `named` as in `TopLabels.draw`."""
+    return _largest_count(_set_keys(labels.draw(block, top, rng, named)))
+
+
+def alternatives(
+    labels: TopLabels, block: Block, top: int, rng: np.random.Generator, named: Named | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the distinct top sets of each item of a block, as `_alternatives`; `named` as in `TopLabels.draw`."""
+    view, codes = labels.view, labels.draw(block, top, rng, named)
+    cells = np.split(view.code[block.cells], view.start[block.items][1:] - block.cells.start)
+    return [_alternatives(codes[:, i], own, labels.n_codes) for i, own in enumerate(cells)]
+
+
+def _set_keys(codes: np.ndarray) -> np.ndarray:
+    """Integer keys (item, sample), equal where the sets (top, item, sample) are equal."""
+    ordered = _ascending(codes)
+    base = int(ordered.max()) + 2
+    small = base ** len(codes) < np.iinfo(np.int32).max
+    key = np.zeros(ordered.shape[1:], np.int32 if small else np.int64)
+    for code in ordered:
+        if int(key.max()) > np.iinfo(key.dtype).max // base - 1:
+            key = np.unique(key, return_inverse=True)[1].reshape(key.shape)
+        key *= base
+        key += code + 1
+    return key
+
+
+def _ascending(codes: np.ndarray) -> np.ndarray:
+    """Sort along the first axis, which is short."""
+    ordered = codes.copy()
+    for last in range(1, len(ordered)):
+        for q in range(last, 0, -1):
+            low = np.minimum(ordered[q - 1], ordered[q])
+            np.maximum(ordered[q - 1], ordered[q], out=ordered[q])
+            ordered[q - 1] = low
+    return ordered
+
+
+def _largest_count(keys: np.ndarray) -> np.ndarray:
+    """Count of the most frequent key of each row (row, sample)."""
+    ordered = np.sort(keys, axis=1)
+    new = np.ones(ordered.shape, bool)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.flatnonzero(new)
+    count = np.diff(first, append=new.size)
+    return np.maximum.reduceat(count, np.searchsorted(first, np.arange(len(keys)) * keys.shape[1]))
+
+
+def _alternatives(codes: np.ndarray, own: np.ndarray, n_codes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct sets (set, position) of one item, labels in the order `own`, OTHER and none last, and their counts, descending.
+
+    Sets of equal counts have that order, too, so that they do not depend on the other items, whose labels number the codes.
+    """
+    _, first, count = np.unique(_set_keys(codes), return_index=True, return_counts=True)
+    sets = codes[:, first].T
+    place = np.full(n_codes + 2, n_codes + 1)
+    place[n_codes] = n_codes
+    place[own[own >= 0]] = np.arange(np.count_nonzero(own >= 0))
+    sets = np.take_along_axis(sets, np.argsort(place[sets], axis=1), axis=1)
+    order = np.lexsort((*place[sets].T[::-1], -count))
+    return sets[order], count[order]

@@ -1,0 +1,1 @@
+"""The contract of a posterior tree: its schema, plausibilities, summaries, raters and errors."""

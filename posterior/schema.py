@@ -1,0 +1,55 @@
+"""Schema of a posterior tree: names of its groups, dims, labels and attributes, and its version and those of packages."""
+
+import json
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+SAMPLE = ("chain", "draw")
+SUMMARISED = "item_summary"  # group of summaries of the items, where their draws are not all kept
+SHARED = "shared_posterior"  # group of all draws of what items share, beside thinned ones in the posterior
+OF_ITEMS = ("item", "candidate")  # dims of the variables of items
+OTHER = "OTHER"  # pool of the categories that no rater of an item ranked
+CLASSIFIER = "classifier"  # value of the attribute of raters whose answers are predictions
+# constant data of a posterior whose prior has seen the probabilities of a classifier, and attribute with the name of that
+SEEN_IN_PRIOR = "prior_predictions"
+# what the plausibility of a draw may be, by the attribute ``truth`` of the variable; of trees of 0.1 the last
+TRUTHS = {"category": "category", "distribution": "distribution", "plausibility": "distribution"}
+DRAWS_NOT_KEPT = (
+    "the posterior keeps a summary of the {} of each item and no draws of it, which this needs; fit again with "
+    'keep="thinned", which keeps hundreds of draws, or keep="all" (--keep on the command line)'
+)
+ASK_TRUTH = (
+    'the posterior does not say what the plausibility of a draw is. "category": the probability of each category to be the one '
+    'true one, given the parameters of the draw, as in Dawid-Skene. "distribution": the distribution of the labels that raters '
+    "give, itself unknown, as in a Dirichlet model"
+)
+
+SCHEMA_VERSION = 2  # attribute `schema_version`; 1 named the dim `answer` `label`
+PACKAGES = ("raterzoo", "pymc", "pytensor", "arviz", "numba", "numpy", "xarray")
+
+
+def versions_of_now() -> dict[str, str]:
+    """Installed versions of Python and of the packages that draws depend on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+
+
+def other_versions(attrs: Mapping[str, Any]) -> str:
+    """Text such as "numba 0.65.0 (now 0.66.0)" on the packages whose version changed since the run; empty if none."""
+    begun, now = json.loads(attrs["versions"]), versions_of_now()
+    differ = [name for name in begun if begun[name] != now.get(name)]
+    return ", ".join(f"{name} {begun[name]} (now {now.get(name, 'none')})" for name in differ)
+
+
+def check_schema(path: object, attrs: Mapping[str, Any]) -> None:
+    """Raise unless the schema of a file at `path` with these root `attrs` is read here; other programs' have none, and pass."""
+    version = attrs.get("schema_version", SCHEMA_VERSION)
+    known = isinstance(version, int | np.integer) and 1 <= version <= SCHEMA_VERSION
+    if not known:
+        raise ValueError(
+            f"{path} has schema_version {str(version)[:20]}; this version of raterzoo reads {SCHEMA_VERSION}: "
+            "install the newer one that wrote the file"
+        )
