@@ -1,7 +1,7 @@
 """Compilation of PyMC models by PyTensor and nutpie such that cold and warm caches give the same draws, bit for bit.
 
 Both compile with numba, whose functions run whatever machine code of the same name is in memory (see
-`..kernels.self_contained`). The samplers of this package do not need this: they are compiled from parts.
+`models.distributions.compiling`). The samplers of this package do not need this: they are compiled from parts.
 """
 
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from pymc.sampling.mcmc import assign_step_methods
 from pytensor.compile.mode import Mode, get_mode
 from pytensor.link.numba.linker import NumbaLinker
 
+from ...models.distributions.compiling import SELF_CONTAINED
 from .starts import likely_right
 
 # options of `pymc.sample` that choose sampler or backend, or that nutpie does not know
@@ -29,13 +30,10 @@ class SelfContainedLinker(NumbaLinker):
         from pytensor.link.numba.cache import CACHED_SRC_FUNCTIONS
         from pytensor.link.numba.dispatch.basic import numba_njit
 
-        from ..kernels.self_contained import SelfContainedCompiler
-
         compiled, key = fn_and_cache
         if key is not None:
             CACHED_SRC_FUNCTIONS[compiled.py_func] = f"{key}-self-contained"
-        options: dict[str, Any] = {"cache": key is not None, "pipeline_class": SelfContainedCompiler}
-        return numba_njit(compiled.py_func, final_function=True, **options)
+        return numba_njit(compiled.py_func, final_function=True, cache=key is not None, **SELF_CONTAINED)
 
 
 @cache
@@ -54,9 +52,7 @@ def compilation_of_densities() -> dict[str, Any]:
 
 def compilation_of_nutpie(model: pm.Model) -> dict[str, Any]:
     """Return options of `nutpie.compile_pymc_model` with its numba backend, where chains start among them."""
-    from ..kernels.self_contained import SelfContainedCompiler
-
-    return {"pipeline_class": SelfContainedCompiler, "initial_points": likely_right(model)}
+    return SELF_CONTAINED | {"initial_points": likely_right(model)}
 
 
 def compilation_of_nuts(model: pm.Model, asked: Mapping[str, Any]) -> dict[str, Any]:

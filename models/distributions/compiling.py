@@ -6,22 +6,39 @@ language, and becomes a part of the function that Python calls, which alone is o
 
 It also makes results independent of what ran before. Machine code is linked by name, so a caller may run the copy
 of a function that another caller brought, optimised otherwise, with other rounding errors. A part has no machine
-code that could stand in for another's.
+code that could stand in for another's. Functions that PyTensor and nutpie make of a model are not made of parts:
+`SELF_CONTAINED` gives the copies that they link names that nothing else has.
 
 numba's own cache checks only the function's own file, and would keep an old version of imported functions.
+
+All of this overrides private names of numba. Where one is missing, functions are compiled by plain `numba.njit`: slower,
+with other rounding errors, and without a disk cache if its index cannot be stamped.
 """
 
 import gc
 import re
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+from uuid import uuid4
 
 import numba as nb
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core import codegen, compiler, dispatcher
+
+JITCodeLibrary: Any = getattr(codegen, "JITCodeLibrary", object)
+Compiler: Any = getattr(compiler, "Compiler", object)
+OVERRIDDEN = (
+    (JITCodeLibrary, "_optimize_final_module _finalize_final_module _finalize_dynamic_globals"),
+    (Compiler, "compile_extra"),
+    (getattr(dispatcher, "Dispatcher", object), "get_call_template get_overload"),
+)
+HAS_PARTS = all(hasattr(owner, name) for owner, names in OVERRIDDEN for name in names.split())
+"""Whether numba has the private names that parts and self-contained functions override."""
 
 PARTS: dict[str, Any] = {
     "no_cpython_wrapper": True,
@@ -93,30 +110,75 @@ class _Part(JITCodeLibrary):
         return 0
 
 
-class _EntryCompiler(Compiler):
-    """numba's compiler, without garbage collection meanwhile: nearly all that it allocates lives until it has finished.
+class _SelfContained(JITCodeLibrary):
+    """Code of a function and of all functions it calls, which no other code can see or stand in for."""
 
-    To look for garbage in it time and again is a tenth of the work.
+    def _optimize_final_module(self) -> None:
+        """Make the functions linked into this one its own before all are optimised together."""
+        own = uuid4().hex
+        for function in list(self._final_module.functions):
+            if not function.is_declaration and function.linkage.name == "linkonce_odr":
+                # the name as well: the loader of machine code finds even internal functions by name
+                function.name = f"{function.name}.{own}"
+                function.linkage = "internal"
+        super()._optimize_final_module()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Context manager: no garbage collection, and Python's handlers of SIGINT and SIGTERM are called at the end.
+
+    Nearly all that numba allocates lives until it has finished: to look for garbage time and again is a tenth of the work.
+    LLVM calls Python back and drops what is raised there: the signal would be lost, and the function has no code.
     """
+    enabled, waiting, handlers = gc.isenabled(), [], {}
+    if threading.current_thread() is threading.main_thread():
+        handlers = {n: own for n in (signal.SIGINT, signal.SIGTERM) if callable(own := signal.getsignal(n))}
+    for number in handlers:
+        signal.signal(number, lambda number, frame: waiting.append(number))
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in waiting:
+            signal.raise_signal(number)
 
-    def compile_extra(self, func: Callable) -> Any:
-        enabled = gc.isenabled()
-        gc.disable()
-        try:
-            return super().compile_extra(func)
-        finally:
-            if enabled:
-                gc.enable()
 
+class _Compiler(Compiler):
+    """numba's compiler, undisturbed, which leaves a library of its own class if it has one."""
 
-class _PartCompiler(Compiler):
-    """numba's compiler, which leaves a `_Part`."""
+    library_class: Any = None
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any):
-        if library is None:
-            library = _Part(targetctx.codegen(), "part")
+        if library is None and self.library_class is not None:
+            library = self.library_class(targetctx.codegen(), self.library_class.__name__)
             library.enable_object_caching()
         super().__init__(typingctx, targetctx, library, *rest)
+
+    def compile_extra(self, func: Callable) -> Any:
+        with _undisturbed():
+            return super().compile_extra(func)
+
+
+class _PartCompiler(_Compiler):
+    """Compiler that leaves a `_Part`."""
+
+    library_class = _Part
+
+
+class _SelfContainedCompiler(_Compiler):
+    """Compiler of functions that run no machine code but their own."""
+
+    library_class = _SelfContained
+
+
+ENTRY: dict[str, Any] = {"pipeline_class": _Compiler} if HAS_PARTS else {}
+SELF_CONTAINED: dict[str, Any] = {"pipeline_class": _SelfContainedCompiler} if HAS_PARTS else {}
+"""Options of `numba.njit` for a function of Python or of a sampler: cold and warm caches then give the same bits."""
 
 
 def _as_part_of_callers(compiled: Any, options: dict[str, Any]) -> Any:
@@ -134,6 +196,8 @@ def _as_part_of_callers(compiled: Any, options: dict[str, Any]) -> Any:
 def inner_njit(**options: Any) -> Callable[[Callable], Any]:
     """Return a decorator: `numba.njit` with these options, of a function that compiled code calls."""
     options = NOT_INHERITED | options
+    if not HAS_PARTS:
+        return nb.njit(**options)
     return lambda function: _as_part_of_callers(nb.njit(**options)(function), options)
 
 
@@ -142,21 +206,21 @@ def cached_njit(**options: Any) -> Callable[[Callable], Any]:
     options = NOT_INHERITED | options
 
     def decorate(function: Callable) -> Any:
-        compiled = nb.njit(cache=True, pipeline_class=_EntryCompiler, **options)(function)
-        index = cast(Any, compiled)._cache._cache_file
+        compiled: Any = nb.njit(cache=True, **ENTRY, **options)(function)
+        index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+        if not hasattr(index, "_load_index"):  # an old version of an imported function would be read from the disk
+            return nb.njit(**ENTRY, **options)(function)
         index._source_stamp = source_digest(function.__code__.co_filename)
         load = index._load_index
 
         def load_index() -> dict:
             try:
                 return load()
-            except (
-                AttributeError,
-                ImportError,
-            ):  # numba unpickles before it compares digests: a class was renamed
+            # numba unpickles before it compares digests: a class was renamed
+            except (AttributeError, ImportError):
                 return {}
 
         index._load_index = load_index
-        return _as_part_of_callers(compiled, options)
+        return _as_part_of_callers(compiled, options) if HAS_PARTS else compiled
 
     return decorate

@@ -6,10 +6,12 @@ import subprocess
 import sys
 
 import numba as nb
+import numpy as np
 import pytest
 from numba.core import event
 from raterzoo.models.distributions.compiling import (
-    _EntryCompiler,
+    ENTRY,
+    SELF_CONTAINED,
     _imported,
     cached_njit,
     inner_njit,
@@ -17,7 +19,7 @@ from raterzoo.models.distributions.compiling import (
 )
 
 HELPER = "import numba as nb\n\n@nb.njit\ndef helper(x):\n    return x + {}\n"
-ENTRY = """
+SCRIPT = """
 import sys
 from helper import helper
 from raterzoo.models.distributions.compiling import cached_njit
@@ -39,7 +41,7 @@ def run(folder):
 
 @pytest.mark.slow
 def test_an_edited_helper_is_compiled_anew(tmp_path):
-    (tmp_path / "entry.py").write_text(ENTRY)
+    (tmp_path / "entry.py").write_text(SCRIPT)
     (tmp_path / "helper.py").write_text(HELPER.format(1))
     assert run(tmp_path) == (1, 0)
     assert run(tmp_path) == (1, 1)
@@ -183,7 +185,7 @@ def test_no_garbage_is_collected_while_numba_compiles():
     def inner(x):
         return x + 1
 
-    @nb.njit(pipeline_class=_EntryCompiler)
+    @nb.njit(**ENTRY)
     def entry(x):
         return inner(x)
 
@@ -192,10 +194,113 @@ def test_no_garbage_is_collected_while_numba_compiles():
     assert enabled == [True, False]  # before the entry, before its part
     assert gc.isenabled()
 
-    @nb.njit(pipeline_class=_EntryCompiler)
+    @nb.njit(**ENTRY)
     def impossible(x):
         return x.nothing
 
     with pytest.raises(nb.TypingError):
         impossible(1)
     assert gc.isenabled()
+
+
+INTERRUPTED = """
+import signal
+import numba as nb
+from numba.core import codegen
+from raterzoo.models.distributions.compiling import {options}
+
+hook = codegen.JITCodeLibrary._object_compiled_hook
+armed = False
+
+def interrupted(*arguments):
+    if armed:
+        signal.raise_signal(signal.{number})
+    return hook(*arguments)
+
+def stop(number, frame):
+    raise KeyboardInterrupt
+
+codegen.JITCodeLibrary._object_compiled_hook = classmethod(lambda cls, *rest: interrupted(*rest))
+signal.signal(signal.{number}, stop)
+nb.njit(cache=True)(lambda x: x)(1)  # numba sets itself up
+armed = True
+
+@nb.njit(cache=True, **{options})
+def entry(x):
+    return x + 1
+
+try:
+    print(entry(1))
+except KeyboardInterrupt:
+    armed = False
+    print("stopped", entry(1), signal.getsignal(signal.{number}) is stop)
+"""
+
+
+@pytest.mark.parametrize(("options", "number"), [("ENTRY", "SIGTERM"), ("SELF_CONTAINED", "SIGINT")])
+def test_a_signal_waits_until_numba_has_compiled(tmp_path, options, number):
+    """LLVM calls Python back when a function has its code, and drops what a handler of signals raises there."""
+    script = INTERRUPTED.format(options=options, number=number)
+    (tmp_path / "ours.py").write_text(script)
+    (tmp_path / "plain.py").write_text(script.replace(f"**{options}", ""))
+    ours, plain = (
+        subprocess.run([sys.executable, str(tmp_path / name)], capture_output=True, text=True)
+        for name in ("ours.py", "plain.py")
+    )
+    assert ours.stdout.split() == ["stopped", "2", "True"] and not ours.stderr
+    assert "stopped" not in plain.stdout and plain.stderr
+
+
+@nb.njit(fastmath=True)
+def power_sum(x, power):
+    total = 0.0
+    for value in x:
+        total += value**power
+    return total
+
+
+def shared_functions(options):
+    """Compile a caller of `power_sum`; return names of its functions that other machine code could stand in for."""
+
+    @nb.njit(**options)
+    def caller(x):
+        return power_sum(x, 2) + power_sum(x[1:], 3) + power_sum(x[2:], 5)
+
+    x = np.arange(5.0)
+    assert caller(x) == (x**2).sum() + (x[1:] ** 3).sum() + (x[2:] ** 5).sum()
+    (made,) = caller.overloads.values()
+    functions = made.library.get_defined_functions()
+    return [f.name for f in functions if f.linkage.name == "linkonce_odr"]
+
+
+def test_a_self_contained_function_shares_no_code():
+    assert not shared_functions(SELF_CONTAINED)
+    assert shared_functions({})
+
+
+WITHOUT_PRIVATE_NAMES = """
+import numba.core.codegen as codegen
+{hidden}
+import numpy as np
+from raterzoo import inference, models
+from raterzoo.models.distributions import compiling
+
+simulated = models.simulators.labels(items=30, raters=4, categories=2, random_seed=1)
+found = inference.dawid_skene_em(simulated.data)
+print(compiling.HAS_PARTS, *found["plausibility"].to_numpy()[:, 0].tolist())
+"""
+
+
+@pytest.mark.slow
+def test_kernels_are_compiled_by_plain_numba_where_it_lacks_the_private_names(tmp_path):
+    results = []
+    for hidden in ("", "codegen.JITCodeLibrary = type('Renamed', (), {})"):
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / str(bool(hidden)))}
+        script = WITHOUT_PRIVATE_NAMES.format(hidden=hidden)
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+        )
+        results.append(done.stdout.split())
+    assert [own[0] for own in results] == ["True", "False"]
+    ours, plain = (np.array(own[1:], float) for own in results)
+    np.testing.assert_allclose(plain, ours, rtol=1e-9)
