@@ -208,7 +208,8 @@ def cached_njit(**options: Any) -> Callable[[Callable], Any]:
     def decorate(function: Callable) -> Any:
         compiled: Any = nb.njit(cache=True, **ENTRY, **options)(function)
         index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-        if not hasattr(index, "_load_index"):  # an old version of an imported function would be read from the disk
+        # without a stamp, an old version of an imported function would be read from the disk
+        if not hasattr(index, "_load_index"):
             return nb.njit(**ENTRY, **options)(function)
         index._source_stamp = source_digest(function.__code__.co_filename)
         load = index._load_index
