@@ -4,6 +4,29 @@ import signal
 
 import pytest
 
+from tests.support.golden_text import (
+    golden,
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_pyfunc_call,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+    pytest_testnodedown,
+)
+
+__all__ = [
+    "ctrl_c",
+    "golden",
+    "pytest_addoption",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_pyfunc_call",
+    "pytest_sessionfinish",
+    "pytest_terminal_summary",
+    "pytest_testnodedown",
+]
+
 
 @pytest.fixture(autouse=True)
 def ctrl_c():
