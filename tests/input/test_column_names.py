@@ -21,12 +21,14 @@ def renamed(table, **names):
     "label", ["choice", "Answer", "annotation", "class", "response", "verdict", "category"]
 )
 def test_names_of_the_trade_are_understood_and_said(item, rater, label):
-    with pytest.warns(
-        DataWarning, match=f"reading '{item}' as item, '{rater}' as rater, '{label}' as label"
-    ) as said:
+    with pytest.warns(DataWarning) as said:
         found = Labels.from_table(renamed(LABELS, item=item, rater=rater, label=label))
     assert found == Labels.from_table(LABELS)
-    assert f"item='{item}'" in str(said[0].message) and said[0].filename == __file__
+    text = str(said[0].message)
+    assert all(
+        f"'{name}' as {role}" in text for role, name in (("item", item), ("rater", rater), ("label", label))
+    )
+    assert f"item='{item}'" in text and said[0].filename == __file__
     assert found == Labels.from_table(
         renamed(LABELS, item=item, rater=rater, label=label), item=item, rater=rater, label=label
     )
@@ -57,26 +59,20 @@ def test_an_exact_name_and_an_argument_win_over_a_synonym():
 
 
 @pytest.mark.parametrize("frame", [dict, pd.DataFrame])
-def test_two_columns_for_one_role_are_refused(frame):
+def test_two_columns_for_one_role_are_refused(frame, golden):
     table = renamed(LABELS, item="task_id") | {"document": [1, 2, 3]}
-    with pytest.raises(
-        DataError, match=r"'task_id' and 'document' could each be the item.*item='task_id' or item='document'"
-    ):
+    with golden.raises(DataError):
         Labels.from_table(frame(table))
 
 
-def test_all_missing_columns_are_in_one_message_with_the_kind_they_look_like():
-    with pytest.raises(DataError, match=r"no column 'item' or 'label'; .*item='itm', label=\.\.\.$"):
+def test_all_missing_columns_are_in_one_message_with_the_kind_they_look_like(golden):
+    with golden.raises(DataError):
         Labels.from_table({"itm": [1], "rater": [2]})
-    with pytest.raises(
-        DataError, match=r"no column 'category' or 'rank'.*these look like scores, which models.Scores"
-    ):
+    with golden.raises(DataError):
         PartialRankings.from_table({"item": [1], "rater": [2], "stars": [3]})
-    with pytest.raises(
-        DataError, match=r"no column 'item', 'rater' or 'label'.*comparisons, which models.Comparisons"
-    ):
+    with golden.raises(DataError):
         Labels.from_table({"model_a": [1], "model_b": [2], "winner": [3]})
-    with pytest.raises(DataError, match=r"no column 'rating'; .*score=\.\.\.$"):
+    with golden.raises(DataError):
         Scores.from_table({"item": [1], "rater": [1], "score": [1]}, score="rating")
 
 
@@ -102,35 +98,35 @@ def test_an_item_is_no_word_for_a_side(items):
         Comparisons.from_table(table | {"winner": [items[0].swapcase(), items[1]]})
 
 
-def test_without_a_column_of_raters_votes_are_anonymous():
+def test_without_a_column_of_raters_votes_are_anonymous(golden):
     assert Comparisons.from_table(VOTES).anonymous
     assert Comparisons.from_table(VOTES) == Comparisons.from_table(VOTES, rater=None)
     assert Scores.from_table({"item": ["a"], "score": [1]}).anonymous
     with pytest.raises(DataError, match=r"no column 'rater'"):
         Labels.from_table({"item": ["a"], "label": ["x"]})
-    with pytest.raises(DataError, match="describes raters who are not told apart"):
+    with golden.raises(DataError):
         Comparisons.from_table(VOTES | {"kind": list("ppp")}, rater_attributes=["kind"])
 
 
 @pytest.mark.parametrize("empty", ["", None, np.nan, "  "])
 @pytest.mark.parametrize("frame", [dict, pd.DataFrame])
-def test_rows_with_an_empty_cell_are_dropped_on_request(frame, empty):
+def test_rows_with_an_empty_cell_are_dropped_on_request(frame, empty, golden):
     table = {"item": [1, 2, 3, 4], "rater": ["a", empty, "b", "c"], "label": ["x", "y", empty, empty]}
-    with pytest.raises(DataError, match=r"^row 2, column 'rater'.*missing='drop'|empty.*leave"):
+    with golden.raises(DataError):
         Labels.from_table(frame(table))
-    with pytest.warns(DataWarning, match=r"3 of 4 rows are left out for an empty cell \(rater 1, label 2\)"):
+    with golden.warns(DataWarning):
         found = Labels.from_table(frame(table), missing="drop", categories=["x", "y"])
     assert found.items.tolist() == [1] and len(found) == 1
 
 
-def test_rows_keep_their_numbers_and_ids_their_type_when_others_are_dropped():
+def test_rows_keep_their_numbers_and_ids_their_type_when_others_are_dropped(golden):
     table = pd.DataFrame({"item": [1, None, 3, 4], "rater": [7, 8, 9, 7], "label": ["x", "y", "x", "z"]})
-    with pytest.warns(DataWarning), pytest.raises(DataError, match=r"^row 4, column 'label': 'z' is not one"):
+    with pytest.warns(DataWarning), golden.raises(DataError):
         Labels.from_table(table, missing="drop", categories=["x", "y"])
     with pytest.warns(DataWarning):
         assert Labels.from_table(table, missing="drop").items.tolist() == [1, 3, 4]
     ranked = {"item": ["", "i", "i"], "rater": list("rrr"), "category": list("xyy"), "rank": [1, 1, 2]}
-    with pytest.warns(DataWarning), pytest.raises(DataError, match=r"^row 3, .*first in row 2"):
+    with pytest.warns(DataWarning), golden.raises(DataError):
         PartialRankings.from_table(ranked, missing="drop", categories=["x", "y"])
     gold = LABELS | {"gold": ["x", "", ""]}
     assert (
@@ -139,8 +135,8 @@ def test_rows_keep_their_numbers_and_ids_their_type_when_others_are_dropped():
     assert Labels.from_table(LABELS, missing="drop") == Labels.from_table(LABELS)
 
 
-def test_nothing_left_and_unknown_treatments_are_refused():
-    with pytest.raises(DataError, match="all 3 rows have an empty cell"):
+def test_nothing_left_and_unknown_treatments_are_refused(golden):
+    with golden.raises(DataError):
         Labels.from_table(LABELS | {"rater": [""] * 3}, missing="drop")
     with pytest.raises(DataError, match="missing='ignore'"):
         Labels.from_table(LABELS, missing="ignore")

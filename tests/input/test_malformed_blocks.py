@@ -35,72 +35,56 @@ def test_the_good_one_is_good():
 
 
 @pytest.mark.parametrize("part", [None, 3, "flu", {"flu"}, 1.5, object(), iter([])])
-@pytest.mark.parametrize(
-    "path, place",
-    [
-        ((), "the nested rankings"),
-        ((0,), "item 0"),
-        ((0, 1), "item 0, rater 1"),
-        ((0, 0, 1), "item 0, rater 0, block 2"),
-    ],
-)
-def test_level_that_is_no_list(part, path, place):
+@pytest.mark.parametrize("path", [(), (0,), (0, 1), (0, 0, 1)])
+def test_level_that_is_no_list(part, path, golden):
     if part is None and len(path) == 2:
         return  # a rater who did not annotate
-    assert refused(with_part(part, *path)).startswith(f"{place}: ")
+    golden.says(refused(with_part(part, *path)))
 
 
-@pytest.mark.parametrize(
-    "path, words",
-    [
-        ((), "no item"),
-        ((0,), "item 0: item 0 has no annotation"),
-        ((0, 0), "item 0, rater 0: the annotation has no block"),
-        ((0, 0, 1), "item 0, rater 0, block 2: the block is empty"),
-    ],
-)
-def test_empty_level(path, words):
-    assert words in refused(with_part([], *path))
+@pytest.mark.parametrize("path", [(), (0,), (0, 0), (0, 0, 1)])
+def test_empty_level(path, golden):
+    golden.says(refused(with_part([], *path)))
     if len(path) == 1:
-        assert words in refused(with_part([None, None], *path))
+        golden.says(refused(with_part([None, None], *path)))
 
 
 @pytest.mark.parametrize(
     "category", [None, "", " ", float("nan"), 1.5, True, ["flu"], {"flu": 1}, 3, "OTHER", "a\0"]
 )
-def test_category_that_is_none(category):
-    assert refused(with_part(category, 0, 1, 0, 0)).startswith("item 0, rater 1: ")
+def test_category_that_is_none(category, golden):
+    golden.says(refused(with_part(category, 0, 1, 0, 0)))
 
 
-def test_category_in_two_blocks():
+def test_category_in_two_blocks(golden):
     message = refused(with_part("flu", 0, 0, 1, 0))
-    assert message.startswith("item 0, rater 0: 'flu' is ranked twice")
+    golden.says(message)
 
 
-def test_category_outside_of_the_closed_set():
+def test_category_outside_of_the_closed_set(golden):
     message = refused(GOOD, categories=["flu", "cold"])
-    assert message.startswith("item 1, rater 0: 'acne' is not one of the categories")
+    golden.says(message)
 
 
 @pytest.mark.parametrize(
-    "arguments, words",
+    "arguments",
     [
-        ({"items": ["a"]}, "1 items= for a list of 2"),
-        ({"items": ["a", "b", "c"]}, "3 items= for a list of 2"),
-        ({"items": ["a", "a"]}, "listed twice"),
-        ({"items": "ab"}, "is a str"),
-        ({"items": ["a", None]}, "missing"),
-        ({"raters": ["a"]}, "1 raters= for a list of 2"),
-        ({"raters": [1.5, 2.5]}, "float"),
+        {"items": ["a"]},
+        {"items": ["a", "b", "c"]},
+        {"items": ["a", "a"]},
+        {"items": "ab"},
+        {"items": ["a", None]},
+        {"raters": ["a"]},
+        {"raters": [1.5, 2.5]},
     ],
 )
-def test_ids_that_do_not_fit(arguments, words):
-    assert words in refused(GOOD, **arguments)
+def test_ids_that_do_not_fit(arguments, golden):
+    golden.says(refused(GOOD, **arguments))
 
 
-def test_mappings_have_their_own_ids():
-    assert "keys of a mapping" in refused({"a": {"r": [["flu"]]}}, items=["b"])
-    assert "keys of a mapping" in refused({"a": {"r": [["flu"]]}}, raters=["b"])
+def test_mappings_have_their_own_ids(golden):
+    golden.says(refused({"a": {"r": [["flu"]]}}, items=["b"]))
+    golden.says(refused({"a": {"r": [["flu"]]}}, raters=["b"]))
     assert "item 'a', rater" in refused({"a": {None: [["flu"]]}, "b": {"r": [["flu"]]}})
 
 

@@ -74,42 +74,42 @@ def test_a_needed_field_is_named_with_its_record(tmp_path, tool, value, kind, pl
     assert message.startswith("export.json") and place in message
 
 
-def test_a_truth_that_changes_is_refused(tmp_path):
+def test_a_truth_that_changes_is_refused(tmp_path, golden):
     other = changed(LABEL_STUDIO, True, 1, "annotations", 0, "ground_truth")
     other[1]["annotations"][0]["result"][0]["value"]["choices"] = ["good"]
     message = refused(write_json(tmp_path / "e.json", other), question="mood")
-    assert "task 2, annotations, annotation 3" in message and "an earlier record says otherwise" in message
+    golden.says(message)
     marks = [{"model_a": "g", "model_b": "h", "winner_model_a": 1, "winner_model_b": 1, "winner_tie": 0}]
     assert "2 of winner_model_a" in refused(write_json(tmp_path / "e.json", marks), "comparisons")
 
 
 @pytest.mark.parametrize(
-    "name, content, said",
+    "name,content",
     [
-        ("e.json", b"", "no JSON that can be read"),
-        ("e.json", b'[{"id": 1, "data"', "no JSON that can be read"),
-        ("e.json", b"\xff\xfe[\x00", "is not UTF-8"),
-        ("e.json", b"[" * 100_000, "no JSON that can be read"),
-        ("e.jsonl", b'{"doc_id": 0, "filtered_resps": ["a"]}\n{"doc_id"\n', "e.jsonl, line 2"),
-        ("e.eval", b"PK no archive", "no archive of a log"),
-        ("e.csv", b"item,rater\n", "the suffix '.csv' is not that of an export"),
+        ("e.json", b""),
+        ("e.json", b'[{"id": 1, "data"'),
+        ("e.json", b"\xff\xfe[\x00"),
+        ("e.json", b"[" * 100_000),
+        ("e.jsonl", b'{"doc_id": 0, "filtered_resps": ["a"]}\n{"doc_id"\n'),
+        ("e.eval", b"PK no archive"),
+        ("e.csv", b"item,rater\n"),
     ],
 )
-def test_a_file_that_is_no_json(tmp_path, name, content, said):
+def test_a_file_that_is_no_json(tmp_path, name, content, golden):
     path = tmp_path / name
     path.write_bytes(content)
-    assert said in refused(path, tool="lm-eval")
+    golden.says(refused(path, tool="lm-eval"))
 
 
-def test_wrong_arguments_and_unknown_files(tmp_path):
+def test_wrong_arguments_and_unknown_files(tmp_path, golden):
     path = write_json(tmp_path / "e.json", LABEL_STUDIO)
-    assert "kind='votes' is no kind" in refused(path, "votes")
-    assert "tool='labelstudio' is no tool" in refused(path, tool="labelstudio")
-    assert "no question 'mod' with labels; allowed: one of 'mood'" in refused(path, question="mod")
+    golden.says(refused(path, "votes"))
+    golden.says(refused(path, tool="labelstudio"))
+    golden.says(refused(path, question="mod"))
     assert "question='mood'" in refused(path)
-    assert "no comparisons in it" in refused(path, "comparisons")
+    golden.says(refused(path, "comparisons"))
     table = write_json(tmp_path / "t.json", [{"item": 1}])
-    assert "the export of no tool that is known" in refused(table)
+    golden.says(refused(table))
     assert all(title in refused(table) for title in TITLES.values())
     assert "does not exist" in refused(tmp_path / "no.json")
 
@@ -157,33 +157,34 @@ def test_any_other_value_anywhere_is_read_or_refused(tmp_path, tool, value):
     assert messages and all(own.startswith("export.json") for own in messages)
 
 
-def test_archives_that_are_too_large_or_hold_a_file_twice(tmp_path, monkeypatch):
+def test_archives_that_are_too_large_or_hold_a_file_twice(tmp_path, monkeypatch, golden):
     path = tmp_path / "log.eval"
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
         archive.writestr("header.json", '{"eval": {"model": "m"}}')
         archive.writestr("samples/1_epoch_1.json", json.dumps({"id": 1, "note": " " * 10**6}))
         archive.writestr("events/much.bin", b"\0" * 10**6)  # not read
     monkeypatch.setattr(records, "MAX_BYTES", 10**6)
-    assert "its samples have 1,0" in refused(path) and path.stat().st_size < 10**5
+    assert path.stat().st_size < 10**5
+    golden.says(refused(path))
     monkeypatch.undo()
     with pytest.warns(UserWarning, match="Duplicate name"), ZipFile(path, "a") as archive:
         archive.writestr("samples/1_epoch_1.json", "{}")
-    assert "is in the archive twice" in refused(path)
+    golden.says(refused(path))
     damaged = tmp_path / "damaged.eval"
     damaged.write_bytes(path.read_bytes()[:-100])
-    assert "no archive of a log" in refused(damaged)
+    golden.says(refused(damaged))
 
 
-def test_archives_of_zstandard_that_are_damaged(tmp_path, monkeypatch):
+def test_archives_of_zstandard_that_are_damaged(tmp_path, monkeypatch, golden):
     path = write_archive(tmp_path / "log.eval", INSPECT)
     whole = path.read_bytes()
     start = whole.index(b"samples/1_epoch_1.json") + len("samples/1_epoch_1.json")
     for place in (start + 5, start + 30):  # of the compressed bytes
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
-        assert "no archive of a log" in refused(path)
+        golden.says(refused(path))
     path.write_bytes(whole)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "reading this log needs pyarrow; remedy: install pyarrow, or convert the log" in refused(path)
+    golden.says(refused(path))
 
 
 def test_hostile_values_are_left_to_the_containers(tmp_path):

@@ -100,13 +100,11 @@ def test_ids_keep_their_zeros_and_words_for_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("first", ["c0", "item"])
-def test_absurd_numbers_of_columns_are_refused_at_the_header(tmp_path, first):
+def test_absurd_numbers_of_columns_are_refused_at_the_header(tmp_path, first, golden):
     names = ",".join([first, *(f"c{place}" for place in range(1, 100_000))])
     path = tmp_path / "wide.csv"
     path.write_text(f"{names}\n{'x,' * 99_999}x\n")
-    with pytest.raises(
-        DataError, match="100,000 columns; allowed: 10,000 columns; remedy: write one row for"
-    ):
+    with golden.raises(DataError):
         read_table(path)
     frame = pd.DataFrame([["x"] * 20_000], columns=[f"c{place}" for place in range(20_000)])
     frame.to_parquet(tmp_path / "wide.parquet")
@@ -114,69 +112,69 @@ def test_absurd_numbers_of_columns_are_refused_at_the_header(tmp_path, first):
         read_table(tmp_path / "wide.parquet")
 
 
-def test_columns_are_renamed(tmp_path):
+def test_columns_are_renamed(tmp_path, golden):
     path = write(tmp_path, "a.csv", HEADER.replace("item", "case") + ROWS)
     frame = read_table(str(path), rename={"case": "item"})
     assert list(frame.columns) == ["item", "rater", "category", "rank"]
     swapped = read_table(path, rename={"rater": "category", "category": "rater"})
     assert list(swapped.columns) == ["case", "category", "rater", "rank"]
-    assert "no column 'item' to rename" in refused(path, rename={"item": "case"})
-    assert "two columns would be named 'rank'" in refused(path, rename={"case": "rank"})
+    golden.says(refused(path, rename={"item": "case"}))
+    golden.says(refused(path, rename={"case": "rank"}))
 
 
 @pytest.mark.parametrize(
-    "name, content, words",
+    "name,content",
     [
-        ("a.csv", "", "the file is empty"),
-        ("a.csv", "\ufeff", "the header"),
-        ("a.csv", HEADER, "no row"),
-        ("a.csv", HEADER + "\n\n", "no row"),
-        ("a.csv", "\n" + HEADER + ROWS, "the header"),
-        ("a.csv", HEADER + ROWS + "3,b,flu\n", "row 4: 3 cells under a header of 4"),
-        ("a.csv", HEADER + "1,a,flu,mild,1\n" + ROWS, "row 1: 5 cells under a header of 4"),
-        ("a.csv", HEADER + "1,a,flu,1\n\n2,b,flu,1\n", "row 2: the row is blank"),
-        ("a.csv", HEADER + ROWS + '3,b,"flu,1\n', "row 4"),
-        ("a.csv", HEADER + ROWS + '3,b,"flu"x,1\n', "row 4"),
-        ("a.csv", HEADER + "1,a,flu,1\r2,b,flu,1\r", "row 1"),
-        ("a.csv", HEADER + ROWS + "3,b," + "x" * 2_000_000 + ",1\n", "line 5: the line is"),
-        ("a.csv", b"\0" * 100, "binary"),
-        ("a.csv", HEADER.encode() + b"1,a,\0,1\n", "line 2: this is no text"),
-        ("a.csv", HEADER.encode() + b"1,a,caf\xe9,1\n", "line 2: byte 0xe9 at place 8 is"),
-        ("a.csv", (HEADER + ROWS).encode("utf-16"), "the text is in UTF-16; allowed: CSV, TSV or JSON lines in UTF-8"),
-        ("a.csv", b"PAR1" + b"x" * 50, "Parquet"),
-        ("a.csv", b"PK\x03\x04" + b"x" * 50, "spreadsheet"),
-        ("a.csv", gzip.compress(HEADER.encode(), mtime=0), "gzip"),
-        ("a.csv", pickle.dumps(EXPECTED), "pickle"),
-        ("a.jsonl", "", "the file is empty"),
-        ("a.jsonl", JSON[:-5], "line 3: this is no JSON object on one line"),
-        ("a.jsonl", JSON.replace("\n", "\n\n", 1), "line 2"),
-        ("a.jsonl", json.dumps(RECORDS, indent=1), "line 1"),
-        ("a.jsonl", json.dumps(RECORDS), "line 1"),
-        ("a.jsonl", JSON + "3\n", "line 4: '3' is no JSON object"),
-        ("a.jsonl", JSON + '"text"\n', "line 4: 'text' is no JSON object"),
-        ("a.jsonl", JSON + "null\n", "line 4: None is no JSON object"),
-        ("a.jsonl", JSON.replace('"rank": 2', '"rank": 2, "rank": 3'), "line 2: a key is written"),
-        ("a.jsonl", "[" * 100_000 + "\n", "line 1"),
-        ("a.jsonl", '{"a":' * 100_000 + "\n", "line 1"),
-        ("a.jsonl", b'{"item": "\xff"}\n', "line 1: byte 0xff"),
-        ("a.parquet", b"", "no Parquet file"),
-        ("a.parquet", HEADER + ROWS, "no Parquet file"),
-        ("a.parquet", b"PAR1" + b"\xff" * 100 + b"PAR1", "no Parquet file"),
-        ("a.json", "{}", "no columns"),
-        ("a.json", "3", "'3' is no table"),
-        ("a.json", "[1]", "record 1: '1' is no JSON object"),
-        ("a.json", "[" * 100_000, "nesting is too deep"),
-        ("a.json", json.dumps(RECORDS)[:-5], "line 1"),
-        ("a.json", '[{"a": 1, "a": 2}]', "a key is written twice"),
-        ("a.json", "".join(f'{{"{k}": 1}}\n' for k in range(9_000)), "is one of too many"),
-        ("a.xlsx", b"PK\x03\x04", "no Excel workbook"),
-        ("a.xlsx", HEADER + ROWS, "no Excel workbook"),
-        ("a.pkl", pickle.dumps(EXPECTED), ".csv"),
-        ("a", HEADER + ROWS, ".csv"),
+        ("a.csv", ""),
+        ("a.csv", "\ufeff"),
+        ("a.csv", HEADER),
+        ("a.csv", HEADER + "\n\n"),
+        ("a.csv", "\n" + HEADER + ROWS),
+        ("a.csv", HEADER + ROWS + "3,b,flu\n"),
+        ("a.csv", HEADER + "1,a,flu,mild,1\n" + ROWS),
+        ("a.csv", HEADER + "1,a,flu,1\n\n2,b,flu,1\n"),
+        ("a.csv", HEADER + ROWS + '3,b,"flu,1\n'),
+        ("a.csv", HEADER + ROWS + '3,b,"flu"x,1\n'),
+        ("a.csv", HEADER + "1,a,flu,1\r2,b,flu,1\r"),
+        ("a.csv", HEADER + ROWS + "3,b," + "x" * 2_000_000 + ",1\n"),
+        ("a.csv", b"\0" * 100),
+        ("a.csv", HEADER.encode() + b"1,a,\0,1\n"),
+        ("a.csv", HEADER.encode() + b"1,a,caf\xe9,1\n"),
+        ("a.csv", (HEADER + ROWS).encode("utf-16")),
+        ("a.csv", b"PAR1" + b"x" * 50),
+        ("a.csv", b"PK\x03\x04" + b"x" * 50),
+        ("a.csv", gzip.compress(HEADER.encode(), mtime=0)),
+        ("a.csv", pickle.dumps(EXPECTED)),
+        ("a.jsonl", ""),
+        ("a.jsonl", JSON[:-5]),
+        ("a.jsonl", JSON.replace("\n", "\n\n", 1)),
+        ("a.jsonl", json.dumps(RECORDS, indent=1)),
+        ("a.jsonl", json.dumps(RECORDS)),
+        ("a.jsonl", JSON + "3\n"),
+        ("a.jsonl", JSON + '"text"\n'),
+        ("a.jsonl", JSON + "null\n"),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": 2, "rank": 3')),
+        ("a.jsonl", "[" * 100_000 + "\n"),
+        ("a.jsonl", '{"a":' * 100_000 + "\n"),
+        ("a.jsonl", b'{"item": "\xff"}\n'),
+        ("a.parquet", b""),
+        ("a.parquet", HEADER + ROWS),
+        ("a.parquet", b"PAR1" + b"\xff" * 100 + b"PAR1"),
+        ("a.json", "{}"),
+        ("a.json", "3"),
+        ("a.json", "[1]"),
+        ("a.json", "[" * 100_000),
+        ("a.json", json.dumps(RECORDS)[:-5]),
+        ("a.json", '[{"a": 1, "a": 2}]'),
+        ("a.json", "".join(f'{{"{k}": 1}}\n' for k in range(9_000))),
+        ("a.xlsx", b"PK\x03\x04"),
+        ("a.xlsx", HEADER + ROWS),
+        ("a.pkl", pickle.dumps(EXPECTED)),
+        ("a", HEADER + ROWS),
     ],
 )  # fmt: skip
-def test_malformed_file(tmp_path, name, content, words):
-    assert words in refused(write(tmp_path, name, content))
+def test_malformed_file(tmp_path, name, content, golden):
+    golden.says(refused(write(tmp_path, name, content)))
 
 
 AWKWARD = {
@@ -206,31 +204,27 @@ def test_a_column_that_nobody_asked_for_stops_nothing(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
+    ("name", "content"),
     [
-        ("a.csv", HEADER + ROWS + "3,b," + "x" * 10_001 + ",1\n", "row 4, column 'category'"),
-        ("a.csv", HEADER + ROWS + '3,b,"' + "x\n" * 200_000 + '",1\n', "row 4, column 'category'"),
-        (
-            "a.jsonl",
-            JSON + '{"item": 1, "rater": 2, "category": 3}\n',
-            "row 4, column 'rank': None is a missing",
-        ),
-        ("a.jsonl", JSON.replace('"rank": 2', '"rank": NaN'), "row 2, column 'rank': nan is a missing"),
-        ("a.jsonl", JSON.replace('"rank": 2', '"rank": -Infinity'), "row 2, column 'rank'"),
-        ("a.jsonl", JSON.replace('"rank": 2', '"rank": [2]'), "row 2, column 'rank'"),
-        ("a.jsonl", JSON.replace('"cold"', '{"a": {}}'), "row 2, column 'category'"),
-        ("a.jsonl", JSON.replace("cold", "x" * 10_001), "row 2, column 'category'"),
-        ("a.jsonl", JSON.replace("cold", "\\ud800"), "row 2, column 'category'"),
-        ("a.jsonl", JSON.replace('"rank": 2', '"rank": ' + "9" * 20_000), "row 2, column 'rank'"),
+        ("a.csv", HEADER + ROWS + "3,b," + "x" * 10_001 + ",1\n"),
+        ("a.csv", HEADER + ROWS + '3,b,"' + "x\n" * 200_000 + '",1\n'),
+        ("a.jsonl", JSON + '{"item": 1, "rater": 2, "category": 3}\n'),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": NaN')),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": -Infinity')),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": [2]')),
+        ("a.jsonl", JSON.replace('"cold"', '{"a": {}}')),
+        ("a.jsonl", JSON.replace("cold", "x" * 10_001)),
+        ("a.jsonl", JSON.replace("cold", "\\ud800")),
+        ("a.jsonl", JSON.replace('"rank": 2', '"rank": ' + "9" * 20_000)),
     ],
 )
-def test_cells_are_refused_where_they_are_read(tmp_path, name, content, words):
-    with pytest.raises(DataError, match=words) as caught:
+def test_cells_are_refused_where_they_are_read(tmp_path, name, content, golden):
+    with golden.raises(DataError) as caught:
         PartialRankings.from_table(read_file(write(tmp_path, name, content)).columns)
     assert len(str(caught.value)) < 600
 
 
-def test_excel(tmp_path):
+def test_excel(tmp_path, golden):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     for row in [
@@ -245,7 +239,7 @@ def test_excel(tmp_path):
     assert read_file(path).note == ""
     book.create_sheet("notes")
     book.save(path)
-    assert "the first of 2 sheets" in read_file(path).note
+    golden.says(read_file(path).note, "the first")
 
 
 @pytest.mark.parametrize("cut", range(1, 6000, 500))
@@ -264,14 +258,14 @@ def test_excel_without_openpyxl_names_the_extra(tmp_path, monkeypatch):
     assert "install raterzoo[excel]" in refused(write(tmp_path, "a.xlsx", b"PK\x03\x04"))
 
 
-def test_what_is_no_file(tmp_path):
+def test_what_is_no_file(tmp_path, golden):
     assert "does not exist" in refused(tmp_path / "none.csv")
     folder = tmp_path / "folder.csv"
     folder.mkdir()
-    assert "is not a file" in refused(folder)
+    golden.says(refused(folder))
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
-    assert "is not a file" in refused(pipe)
+    golden.says(refused(pipe))
 
 
 def test_file_that_cannot_be_opened(tmp_path, monkeypatch):
@@ -299,7 +293,7 @@ def test_truncated_parquet(tmp_path, cut):
     assert "no Parquet file" in refused(path)
 
 
-def test_parquet_that_holds_more_than_it_seems(tmp_path):
+def test_parquet_that_holds_more_than_it_seems(tmp_path, golden):
     path = tmp_path / "rows.parquet"
     many = pa.repeat(pa.scalar(1, pa.int8()), 60_000_000)
     pq.write_table(pa.table(dict.fromkeys(EXPECTED, many)), path)
@@ -309,7 +303,7 @@ def test_parquet_that_holds_more_than_it_seems(tmp_path):
     text = pa.DictionaryArray.from_arrays(pa.repeat(0, 100_000).cast(pa.int32()), ["x" * 1_000_000])
     pq.write_table(pa.table({"item": text, "rank": pa.repeat(1, 100_000)}), path, store_schema=False)
     assert path.stat().st_size < 1_000_000
-    with pytest.raises(DataError, match="column 'item': a cell has 1,000,000 characters"):
+    with golden.raises(DataError):
         Scores.from_table(read_table(path), score="rank")
 
 
@@ -326,10 +320,10 @@ def test_parquet_without_pyarrow_names_what_is_missing(tmp_path, monkeypatch):
     assert "install pyarrow" in refused(path)
 
 
-def test_empty_cells_reach_the_door(tmp_path):
+def test_empty_cells_reach_the_door(tmp_path, golden):
     path = write(tmp_path, "a.csv", HEADER + "1,a,flu,1\n1,,cold,2\n")
-    with pytest.raises(DataError, match=r"row 2, column 'rater': '' is empty"):
+    with golden.raises(DataError):
         PartialRankings.from_table(read_table(path))
     path = write(tmp_path, "a.jsonl", JSON.replace('"rank": 2', '"rank": null'))
-    with pytest.raises(DataError, match=r"row 2, column 'rank': \S+ is a missing cell"):
+    with golden.raises(DataError):
         PartialRankings.from_table(read_table(path))

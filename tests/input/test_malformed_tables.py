@@ -242,13 +242,13 @@ def test_absurd_width_is_refused_before_it_is_allocated():
 
 
 @pytest.mark.parametrize("row", [2, 3, 6])
-def test_category_twice_in_one_annotation(row):
+def test_category_twice_in_one_annotation(row, golden):
     table = {"item": ["i"] * 6, "rater": list("abcdef"), "category": list("123456"), "rank": [1] * 6}
     table["rater"][row - 1] = "a"
     table["category"][row - 1] = "1"
     error = refused(table)
     assert (error.row, error.column, error.value) == (row, "category", "1")
-    assert "first in row 1" in str(error)
+    golden.says(str(error))
 
 
 def test_first_of_several_repeats_is_named():

@@ -25,7 +25,7 @@ def excel_file(folder, text):
 
 @pytest.mark.parametrize("file", [csv_file, excel_file])
 class TestFiles:
-    def test_nobody_asks_for_it(self, file, tmp_path):
+    def test_nobody_asks_for_it(self, file, tmp_path, golden):
         path = file(tmp_path, COUNTED)
         result = run("check", path, "--kind", "labels")
         assert result.exit_code == 0 and "answers" in result.output, result.output
@@ -33,18 +33,19 @@ class TestFiles:
             "check", path, "--kind", "labels", "--column", "group=kind", "--rater-attribute", "group"
         )
         assert result.exit_code == 0, result.output
-        with pytest.warns(models.DataWarning, match="left out, for two columns of one name: 'note'"):
+        with golden.warns(models.DataWarning):
             assert list(read_table(path)) == ["item", "rater", "label", "kind"]
 
-    def test_both_positions_are_named(self, file, tmp_path):
+    def test_both_positions_are_named(self, file, tmp_path, golden):
         result = run("check", file(tmp_path, TEXT), "--kind", "labels")
         assert result.exit_code == 2
-        assert "the header names 'label' 2 times, as columns 4 and 6" in said(result), result.output
+        golden.says(said(result), "names 'label'")
 
-    def test_a_wide_table_asks_for_all(self, file, tmp_path):
+    def test_a_wide_table_asks_for_all(self, file, tmp_path, golden):
         path = file(tmp_path, "item,r,s,r\na,x,y,x\nb,y,y,x\n")
         result = run("check", path, "--kind", "labels", "--layout", "wide")
-        assert result.exit_code == 2 and "'r' 2 times, as columns 2 and 4" in said(result), result.output
+        assert result.exit_code == 2, result.output
+        golden.says(said(result))
 
 
 def frames(text):
@@ -59,6 +60,6 @@ def test_frames_without_a_question(frame):
 
 
 @pytest.mark.parametrize("frame", frames(TEXT), ids=["pandas", "pyarrow"])
-def test_frames_with_a_question(frame):
-    with pytest.raises(models.DataError, match="'label' 2 times, as columns 4 and 6; remedy: rename"):
+def test_frames_with_a_question(frame, golden):
+    with golden.raises(models.DataError):
         models.Labels.from_table(frame)

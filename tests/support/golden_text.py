@@ -36,9 +36,13 @@ REWRITES = pytest.StashKey()
 BOOK = pytest.StashKey()
 COLLECTED = pytest.StashKey()
 INDENT = "    "
-TEMPORARY = re.compile(
-    rf"{re.escape(tempfile.gettempdir())}/pytest-of-[^/]+/pytest-\d+/(?:popen-gw\d+/)?[\w-]+"
-)
+TEMPORARY = rf"{re.escape(tempfile.gettempdir())}/pytest-of-[^/]+/pytest-"
+VARYING = {  # what differs from run to run, and from version to version of what is quoted
+    rf"{TEMPORARY}\d+/(?:popen-gw\d+/)?[\w-]+": "<tmp>",
+    rf"{TEMPORARY}[^\s']*\.\.\.[^\s']*": "<tmp>...",
+    r"\b0x[0-9a-f]{6,}\b": "<address>",
+    r"(that can be read|be split into cells) \(.*?\)(?=; remedy)": r"\1 (<quoted>)",
+}
 
 
 def file_of(module):
@@ -67,17 +71,20 @@ def written(entries):
 
 
 def normalised(text):
-    """Return a text without what differs from run to run: temporary folders, the repository's path, addresses of objects."""
-    text = TEMPORARY.sub("<tmp>", str(text)).replace(str(TESTS.parent), "<repository>")
-    text = re.sub(r"\b0x[0-9a-f]{6,}\b", "<address>", text)
+    """Return a text without what differs from run to run: temporary folders, addresses, quoted errors."""
+    text = str(text).replace(str(TESTS.parent), "<repository>")
+    for pattern, words in VARYING.items():
+        text = re.sub(pattern, words, text)
     return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
 
 
-def sentence_about(word, text):
-    """Return the sentences, lines or elements of a page that have the word, each once; numbers with a point as ``#``."""
-    found = [part.strip() for part in re.split(r"(?<=[.?!])\s+|\n|<[^<>]*>", str(text)) if word in part]
-    assert found, f"nothing is said about {word!r} in:\n{text}"
-    return re.sub(r"-?\d+\.\d+", "#", "\n".join(dict.fromkeys(found)))
+def sentence_about(text, *words):
+    """Return the sentences, lines or elements of a page that have one of the words; numbers with a point as ``#``."""
+    parts = [part.strip() for part in re.split(r"(?<=[.?!])\s+|\n|<[^<>]*>", str(text))]
+    for word in words:
+        assert any(word in part for part in parts), f"nothing is said about {word!r} in:\n{text}"
+    found = dict.fromkeys(part for part in parts if any(word in part for word in words))
+    return re.sub(r"-?\d+\.\d+", "#", "\n".join(found))
 
 
 class Golden:
@@ -92,17 +99,23 @@ class Golden:
         self.known = {key: text for key, text in known.items() if owner_of(key) == self.key}
         self.said = {}
 
-    def says(self, text, about=None):
-        """Compare a text, or what it says about a word, with the next entry of the test."""
+    def says(self, text, *about):
+        """Compare a text, or what it says about these words, with the next entry of the test."""
         __tracebackhide__ = True
         key = self.key if not self.said else f"{self.key} ({len(self.said) + 1})"
-        text = normalised(text if about is None else sentence_about(about, text))
+        text = normalised(sentence_about(text, *about) if about else text)
         self.said[key] = text
         if self.rewrites:
             return
         if key not in self.known:
-            pytest.fail(f"no golden text of {key!r}: `pytest --rewrite-golden {self.module}` writes\n{text}")
-        assert text == self.known[key], f"{key}: not the golden text; see `pytest --rewrite-golden`"
+            pytest.fail(
+                f"no golden text of {key!r}; `pytest --rewrite-golden tests/{self.module}` writes:\n{text}"
+            )
+        if text != self.known[key]:
+            pytest.fail(
+                f"not the golden text of {key!r}; if it should be, `pytest --rewrite-golden tests/{self.module}`\n"
+                f"golden: {self.known[key]}\nsaid:   {text}"
+            )
 
     @contextmanager
     def raises(self, *expected):
@@ -164,13 +177,14 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
-    """Close the golden text of a test that has passed."""
+    """Close the golden text of a test that has passed, and note it for the files."""
     result = yield
-    if BOOK in pyfuncitem.stash:
-        book = pyfuncitem.stash[BOOK]
+    book = pyfuncitem.stash.get(BOOK, None)
+    if book is not None:
         book.close()
-        if book.rewrites:
-            pyfuncitem.config.stash[REWRITES].setdefault(book.module, {})[book.key] = book.said
+    if pyfuncitem.config.getoption("rewrite_golden") and pyfuncitem.path.is_relative_to(TESTS):
+        module, key = str(pyfuncitem.path.relative_to(TESTS)), pyfuncitem.nodeid.partition("::")[2]
+        pyfuncitem.config.stash[REWRITES].setdefault(module, {})[key] = {} if book is None else book.said
     return result
 
 
