@@ -75,7 +75,7 @@ def log_density(model, point):
 
 
 @pytest.mark.parametrize("name", models.catalog)
-def test_joint_density_is_that_of_the_fixed_model_times_the_prior(name):
+def test_joint_density_is_that_of_the_fixed_model_times_the_prior(name, golden):
     fixed = built(name, AT)
     with pm.Model() as outer:
         inner = built(name, pm.HalfNormal("a"))
@@ -89,8 +89,8 @@ def test_joint_density_is_that_of_the_fixed_model_times_the_prior(name):
     route = route_of(outer)
     assert route.method == "nuts"
     if models.catalog[name].methods[0] != "nuts":
-        assert "depends on the random variable 'a'" in route.reason
-    with pytest.raises(ValueError, match=r"depends on 'a' of an outer model.*inference.sample\(model.root\)"):
+        golden.says(route.reason, "random variable")
+    with golden.raises(ValueError):
         route_of(inner)
 
 
@@ -112,11 +112,11 @@ def test_expression_without_random_variables_is_read_as_its_number():
         models.dawid_skene(LABELS, prevalence_concentration=pm.Data("alpha", [1.0, -1.0, 1.0]))
 
 
-def test_random_covariates_of_the_raters_are_not_conjugate():
+def test_random_covariates_of_the_raters_are_not_conjugate(golden):
     with pm.Model(coords={"rater": LABELS.raters}) as outer:
         slope = pm.HalfNormal("slope")
         models.one_coin(LABELS, ability_concentration=(1 + slope * np.arange(4.0), 2.0))
-    assert route_of(outer).reason.startswith("the prior of 'ability' depends on the random variable 'slope'")
+    golden.says(route_of(outer).reason, "'ability' depends")
     assert len(read_labels(outer).concentrations) == 3  # ConfusionGibbs can still move it, beside NUTS
 
 
@@ -144,33 +144,31 @@ def test_random_power_of_a_hand_made_likelihood_goes_to_nuts():
 
 
 @pytest.mark.parametrize(
-    ("name", "argument", "says"),
+    ("name", "argument"),
     [
-        ("dirichlet", "reliability", "reliability cannot be a random variable.*power of the likelihood"),
-        ("plackett_luce", "reliability", "reliability cannot be a random variable.*power of the likelihood"),
-        ("prirn", "smoothing", "smoothing cannot be a random variable"),
-        ("glad", "easiness", "easiness cannot be a random variable.*quadrature nodes"),
-        ("bradley_terry", "reliability_range", "reliability_range cannot be a random variable.*support"),
+        ("dirichlet", "reliability"),
+        ("plackett_luce", "reliability"),
+        ("prirn", "smoothing"),
+        ("glad", "easiness"),
+        ("bradley_terry", "reliability_range"),
     ],
 )
-def test_arguments_that_cannot_be_random_say_why(name, argument, says):
+def test_arguments_that_cannot_be_random_say_why(name, argument, golden):
     with pm.Model():
         a = pm.HalfNormal("a")
         value = (a, 2.0) if argument in ("easiness", "reliability_range") else a
-        with pytest.raises(ValueError, match=says):
+        with golden.raises(ValueError):
             getattr(models, name)(DATA[models.catalog[name].data], **{argument: value})
 
 
-def test_shapes_of_random_variables_are_checked():
+def test_shapes_of_random_variables_are_checked(golden):
     with pm.Model(coords={"two": range(2)}):
         vector = pm.HalfNormal("vector", dims="two")  # its length is known when it is asked for
-        with pytest.raises(
-            ValueError, match=r"prevalence_concentration is a random variable of shape \(2,\)"
-        ):
+        with golden.raises(ValueError):
             models.dawid_skene(LABELS, prevalence_concentration=vector)
-        with pytest.raises(ValueError, match="must be of one number"):
+        with golden.raises(ValueError):
             models.ordinal(LABELS, spread=vector)
-        with pytest.raises(ValueError, match="must be a pair"):
+        with golden.raises(ValueError):
             models.one_coin(LABELS, ability_concentration=vector[0])
         with pytest.raises(ValueError, match="ability_concentration holds -1"):
             models.one_coin(LABELS, ability_concentration=(vector[0], -1.0))
@@ -193,7 +191,7 @@ def test_model_inside_an_outer_one_has_its_names_and_draws():
     assert route_of(named).method == "nuts"
 
 
-def test_two_models_inside_an_outer_one():
+def test_two_models_inside_an_outer_one(golden):
     with pm.Model() as outer:
         a = pm.HalfNormal("a")
         with pm.Model(name="first"):
@@ -205,7 +203,7 @@ def test_two_models_inside_an_outer_one():
             models.dawid_skene(LABELS)
     with pm.Model():
         models.normal_scores(DATA["scores"])
-        with pytest.raises(ValueError, match=r"variable 'annotation_item' already; .*pm.Model\(name="):
+        with golden.raises(ValueError):
             models.normal_scores(DATA["scores"])
 
 
@@ -222,7 +220,7 @@ def z_of_mean(tree, name, expected):
     return float((summary["mean"].iloc[0] - expected) / summary["mcse_mean"].iloc[0])
 
 
-def test_hyperprior_of_a_concentration_agrees_with_quadrature():
+def test_hyperprior_of_a_concentration_agrees_with_quadrature(golden):
     counts = np.array([[5, 0], [4, 1], [0, 6], [2, 3], [5, 1], [0, 4]])
     labels = models.Labels.from_counts({"item": list("abcdef"), "no": counts[:, 0], "yes": counts[:, 1]})
     with pm.Model() as model:
@@ -230,7 +228,7 @@ def test_hyperprior_of_a_concentration_agrees_with_quadrature():
         models.dirichlet(labels, concentration=a * np.ones(2))
     tree = drawn(model)
     assert tree.attrs["method"] == "nuts"
-    assert "'plausibility' depends on the random variable 'a'" in tree.attrs["method_reason"]
+    golden.says(tree.attrs["method_reason"], "'plausibility' depends")
 
     grid = np.linspace(1e-4, 15, 20_000)
     log_p = halfnorm.logpdf(grid, scale=2.0)

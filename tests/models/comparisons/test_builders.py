@@ -99,85 +99,68 @@ def test_priors():
     assert (signed < 0).any()
 
 
-def test_ties_are_modelled_if_there_are_any():
+def test_ties_are_modelled_if_there_are_any(golden):
     decided = from_rows([("r", "a", "b", "left", 2), ("s", "b", "a", "left", 1)])
     assert "tie" not in free(bradley_terry(decided)) and "tie" in free(thurstone(decided, ties="threshold"))
     assert list(bradley_terry(decided).coords["outcome"]) == ["left", "right"]
-    with pytest.raises(ValueError, match=r"ties='none', but 3 of the 20 votes are ties; use ties='davidson'"):
+    with golden.raises(ValueError):
         bradley_terry(PAIRS, ties="none")
-    with pytest.raises(ValueError, match=r"ties='half' is not one of 'auto', 'threshold', 'none'"):
+    with golden.raises(ValueError):
         thurstone(PAIRS, ties="half")
 
 
-def test_anonymous_raters_share_a_reliability():
-    with pytest.raises(ValueError, match="these votes are anonymous; use reliability='shared'"):
+def test_anonymous_raters_share_a_reliability(golden):
+    with golden.raises(ValueError):
         bradley_terry(anonymous(), reliability="per rater")
-    with pytest.raises(ValueError, match="raters do not differ, and cannot be combined with signed=True"):
+    with golden.raises(ValueError):
         bradley_terry(anonymous(), signed=True)
     model = bradley_terry(anonymous(), reliability="shared")
     assert free(bradley_terry(anonymous())) == free(model) == free(thurstone(anonymous()))
     assert (model["annotation_rater"].get_value() == -1).all() and "reliability" not in model.named_vars
     assert np.isfinite(model.compile_logp()(model.initial_point()))
-    with pytest.raises(ValueError, match="all of one rater"):
+    with golden.raises(ValueError):
         bradley_terry(from_rows([("r", "a", "b", "left", 2)]))
 
 
-def test_items_that_no_chain_joins_are_named():
+def test_items_that_no_chain_joins_are_named(golden):
     pairs = from_rows([("r", "a", "b", "left", 2), ("s", "c", "d", "right", 1), ("s", "a", "b", "left", 1)])
-    with pytest.warns(
-        DataWarning, match=r"2 components.*2 \('a', 'b'\); 2 \('c', 'd'\).*largest_component"
-    ) as caught:
+    with golden.warns(DataWarning) as caught:
         bradley_terry(pairs)
     assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"reliability": "each"}, "reliability='each' is not one of"),
-        (
-            {"reliability": "shared", "signed": True},
-            "raters do not differ, and cannot be combined with signed=True",
-        ),
-        ({"reliability": "shared", "reliability_scale": 1}, "cannot be combined with reliability_scale="),
-        (
-            {"reliability_range": (1, 20), "signed": True},
-            "uniform prior.*cannot be combined with signed=True",
-        ),
-        ({"reliability_range": (1, 20), "quality_scale": 1}, "cannot be combined with quality_scale="),
-        (
-            {"reliability_range": (1, 20), "reliability": "shared"},
-            "cannot be combined with reliability='shared'",
-        ),
-        ({"reliability_range": (20, 1)}, r"reliability_range=\(20, 1\) must be a pair"),
-        ({"reliability_range": 3}, "reliability_range=3 must be a pair"),
-        ({"reliability_range": (-1, 3)}, "0 <= low < high"),
-        ({"quality_scale": 0}, "quality_scale=0 must be a positive finite number"),
-        ({"reliability_scale": np.inf}, "reliability_scale=inf must be"),
-        ({"reliability_scale": "x"}, "reliability_scale='x' must be"),
-        ({"covariates": {"item": ["a", "b", "c"]}}, "no column besides 'item'"),
-        ({"covariates": {"item": ["a", "b"], "size": [1, 2]}}, "no row for item 'c'"),
-        (
-            {"covariates": {"item": ["a", "b", "b"], "size": [1, 2, 3]}},
-            "row 3, column 'item': item 'b' stands twice",
-        ),
-        (
-            {"covariates": {"item": ["a", "b", "c"], "size": [1, 2, np.nan]}},
-            "row 3, column 'size': nan is not",
-        ),
-        ({"covariates": {"item": ["a", "b", "c"], "size": [1, 2, "x"]}}, "'x' is not a finite number"),
-        ({"covariates": {"item": ["a", "b", "c"], "size": [1, 1, 1]}}, "'size' is the same for all items"),
-        ({"covariates": xr.DataArray([1.0], dims="item")}, "covariates= has dims"),
+        {"reliability": "each"},
+        {"reliability": "shared", "signed": True},
+        {"reliability": "shared", "reliability_scale": 1},
+        {"reliability_range": (1, 20), "signed": True},
+        {"reliability_range": (1, 20), "quality_scale": 1},
+        {"reliability_range": (1, 20), "reliability": "shared"},
+        {"reliability_range": (20, 1)},
+        {"reliability_range": 3},
+        {"reliability_range": (-1, 3)},
+        {"quality_scale": 0},
+        {"reliability_scale": np.inf},
+        {"reliability_scale": "x"},
+        {"covariates": {"item": ["a", "b", "c"]}},
+        {"covariates": {"item": ["a", "b"], "size": [1, 2]}},
+        {"covariates": {"item": ["a", "b", "b"], "size": [1, 2, 3]}},
+        {"covariates": {"item": ["a", "b", "c"], "size": [1, 2, np.nan]}},
+        {"covariates": {"item": ["a", "b", "c"], "size": [1, 2, "x"]}},
+        {"covariates": {"item": ["a", "b", "c"], "size": [1, 1, 1]}},
+        {"covariates": xr.DataArray([1.0], dims="item")},
     ],
 )
-def test_what_cannot_be_is_said(options, message):
+def test_what_cannot_be_is_said(options, golden):
     for build in BUILDERS:
-        with pytest.raises(ValueError, match=message):
+        with golden.raises(ValueError):
             build(PAIRS, **options)
 
 
-def test_other_data_are_refused():
-    with pytest.raises(DataError, match="a dict is not Comparisons"):
+def test_other_data_are_refused(golden):
+    with golden.raises(DataError):
         bradley_terry({})
 
 
@@ -199,7 +182,7 @@ def test_covariates_of_any_table_are_the_same():
 
 
 @pytest.mark.parametrize("build", BUILDERS)
-def test_draws_with_everything_a_tree_carries(build):
+def test_draws_with_everything_a_tree_carries(build, golden):
     model = build(PAIRS, left_bias=True)
     with pytest.warns(inference.ConvergenceWarning):
         tree = inference.sample(
@@ -227,7 +210,7 @@ def test_draws_with_everything_a_tree_carries(build):
         assert (replicate.sum("outcome") == observed.sum("outcome")).all() and replicate.min() >= 0
     relabelled = inference.label(tree, PAIRS)
     assert relabelled["posterior"].to_dataset().identical(tree["posterior"].to_dataset())
-    with pytest.raises(ValueError, match="the tree has 3 along 'item' and the data 2"):
+    with golden.raises(ValueError):
         inference.label(tree, PAIRS.select(items=["a", "b"]))
 
 

@@ -92,21 +92,17 @@ def test_biases_have_a_mean_and_a_spread():
 
 
 @pytest.mark.parametrize(
-    ("votes", "options", "message"),
+    ("votes", "options"),
     [
-        (three_items(), {"left_side": "each"}, "left_side='each' is not one of None, 'shared', 'rater'"),
-        (three_items(), {"left_side": "rater", "left_bias": True}, "leave out left_bias"),
-        (
-            Comparisons.from_pairs([("a", "b"), ("b", "a")]),
-            {"left_side": "rater"},
-            "anonymous; use left_side='shared'",
-        ),
-        (from_rows([("r", "a", "b", "left", 2)]), {"left_side": "rater", "reliability": "shared"}, "all of one rater"),
+        (three_items(), {"left_side": "each"}),
+        (three_items(), {"left_side": "rater", "left_bias": True}),
+        (Comparisons.from_pairs([("a", "b"), ("b", "a")]), {"left_side": "rater"}),
+        (from_rows([("r", "a", "b", "left", 2)]), {"left_side": "rater", "reliability": "shared"}),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_said(votes, options, message):
+def test_what_cannot_be_is_said(votes, options, golden):
     for build in BUILDERS:
-        with pytest.raises(ValueError, match=message):
+        with golden.raises(ValueError):
             build(votes, **options)
 
 

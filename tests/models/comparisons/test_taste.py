@@ -64,7 +64,7 @@ def test_groups_see_quality_plus_taste_and_independent_raters_quality(link):
     assert np.abs(found[0] - log_p_by_hand(model, link, twin)).max() > 1e-3
 
 
-def test_scales_of_tastes_are_half_normal_or_given():
+def test_scales_of_tastes_are_half_normal_or_given(golden):
     model = models.bradley_terry(PAIRS, groups=GROUPS)
     scale, deviation = np.array([0.5, 1.0, 2.0]), np.array([[1.0, -3.0, 2.0]] * 3)
     found = pm.logp(model["taste_scale"], scale).eval(mode="FAST_COMPILE")
@@ -76,7 +76,8 @@ def test_scales_of_tastes_are_half_normal_or_given():
     assert "taste_scale" not in fixed.named_vars
     taste = fixed["taste"].eval({fixed["taste_deviation"]: deviation}, mode="FAST_COMPILE")
     np.testing.assert_allclose(taste, 0.5 * deviation)
-    assert route_of(fixed).method == "nuts" and "qualities are not a free" in route_of(fixed).reason
+    assert route_of(fixed).method == "nuts"
+    golden.says(route_of(fixed).reason, "qualities are")
 
 
 def check_votes_of(simulated, family, quality):
@@ -141,34 +142,29 @@ def test_a_judge_whose_taste_is_uncertain_tells_less_of_the_better_item():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        (
-            {"independent": ("person",)},
-            "independent= is about groups of raters who share a taste; .* groups=",
-        ),
-        ({"taste_scale": 1.0}, "taste_scale= is about groups"),
-        ({"groups": GROUPS, "independent": ("robot",)}, "'robot' is no group of the raters"),
-        ({"groups": GROUPS, "independent": ("person", "judge", "bot")}, "all groups are independent"),
-        ({"groups": {RATERS[0]: "person"}}, "has no group"),
-        ({"groups": GROUPS | {"nobody": "person"}}, "'nobody' is no rater of these pairs"),
-        ({"groups": ["x"]}, "1 groups for .* each of pairs.raters"),
-        ({"groups": GROUPS, "taste_scale": -1.0}, "taste_scale=-1.0 must be a positive"),
-        ({"groups": GROUPS, "reliability_range": (1, 20)}, "cannot be combined with groups="),
+        {"independent": ("person",)},
+        {"taste_scale": 1.0},
+        {"groups": GROUPS, "independent": ("robot",)},
+        {"groups": GROUPS, "independent": ("person", "judge", "bot")},
+        {"groups": {RATERS[0]: "person"}},
+        {"groups": GROUPS | {"nobody": "person"}},
+        {"groups": ["x"]},
+        {"groups": GROUPS, "taste_scale": -1.0},
+        {"groups": GROUPS, "reliability_range": (1, 20)},
     ],
 )
-def test_wrong_arguments_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_arguments_are_named(options, golden):
+    with golden.raises(ValueError):
         models.bradley_terry(PAIRS, **options)
 
 
-def test_anonymous_votes_have_no_groups_and_one_group_of_all_is_said():
+def test_anonymous_votes_have_no_groups_and_one_group_of_all_is_said(golden):
     votes = models.Comparisons.from_pairs([("a", "b"), ("b", "c")])
-    with pytest.raises(ValueError, match="groups= says who shares a taste, but the raters"):
+    with golden.raises(ValueError):
         models.bradley_terry(votes, groups=["x"])
-    with pytest.warns(
-        models.DataWarning, match="all raters are of the group 'x': the votes tell quality plus"
-    ):
+    with golden.warns(models.DataWarning):
         models.bradley_terry(PAIRS, groups=["x"] * len(RATERS))
 
 

@@ -105,22 +105,22 @@ def changed(**columns):
 
 
 @pytest.mark.parametrize(
-    ("table", "message"),
+    "table",
     [
-        (VOTES, "there is no column besides left, right, winner and rater"),
-        (changed(length=[0.0] * 8), "'length' is zero in all votes"),
-        (changed(length=[None, *LENGTH[1:]]), "None is not a finite number"),
-        (changed(length=["long", *LENGTH[1:]]), "'long' is not a finite number"),
-        (changed(winner=["right", *VOTES["winner"][1:]]), "row 2: this vote is not, or not so often"),
-        (changed(rater=["q", *VOTES["rater"][1:]]), "row 1: this vote is not, or not so often"),
-        (changed(left=["z", *VOTES["left"][1:]]), "'z'"),
-        ({name: cells[1:] for name, cells in TABLE.items()}, "1 votes of the comparisons have no row"),
-        ({name: cells for name, cells in TABLE.items() if name != "rater"}, "there is no column rater"),
-        (3.0, "a float is not a table"),
+        VOTES,
+        changed(length=[0.0] * 8),
+        changed(length=[None, *LENGTH[1:]]),
+        changed(length=["long", *LENGTH[1:]]),
+        changed(winner=["right", *VOTES["winner"][1:]]),
+        changed(rater=["q", *VOTES["rater"][1:]]),
+        changed(left=["z", *VOTES["left"][1:]]),
+        {name: cells[1:] for name, cells in TABLE.items()},
+        {name: cells for name, cells in TABLE.items() if name != "rater"},
+        3.0,
     ],
 )  # fmt: skip
-def test_other_tables_are_refused(table, message):
-    with pytest.raises(models.DataError, match=f"^argument vote_covariates.*{message}.*; remedy: "):
+def test_other_tables_are_refused(table, golden):
+    with golden.raises(models.DataError):
         models.bradley_terry(pairs(), vote_covariates=table)
 
 

@@ -88,14 +88,14 @@ def test_cells_of_other_kinds_are_listed_and_refused_as_ever(cells):
 
 
 @pytest.mark.parametrize("name", ["pandas", "polars", "pyarrow", "categorical"])
-def test_an_error_names_the_first_row_of_a_bad_value(name):
+def test_an_error_names_the_first_row_of_a_bad_value(name, golden):
     cells = {role: [*values] for role, values in CELLS.items()}
     cells["rater"][200] = cells["rater"][250] = " "
     make = {"polars": pl.DataFrame, "pyarrow": pa.table}.get(name, pd.DataFrame)
     frame = make(cells).astype("category") if name == "categorical" else make(cells)
-    with pytest.raises(DataError, match=r"row 201, column 'rater': ' ' is empty"):
+    with golden.raises(DataError):
         Labels.from_table(frame)
-    with pytest.warns(UserWarning, match=r"2 of 300 rows are left out for an empty cell \(rater 2\)"):
+    with golden.warns(UserWarning):
         left = Labels.from_table(frame, missing="drop", categories=["no", "perhaps", "yes"])
     full = [row for row in range(300) if row not in (200, 250)]
     rest = {role: [values[row] for row in full] for role, values in cells.items()}

@@ -26,7 +26,7 @@ TABLE = {
 }
 
 
-def test_codes_are_sorted_and_merged():
+def test_codes_are_sorted_and_merged(golden):
     pairs = Comparisons.from_table(TABLE)
     assert pairs.items.tolist() == ["b", "a", "c"]
     assert pairs.raters.tolist() == ["r", "s", "t"]
@@ -36,7 +36,7 @@ def test_codes_are_sorted_and_merged():
     assert pairs.outcome.tolist() == [2, 0, 1, 1, 1]
     assert pairs.count.tolist() == [1, 2, 1, 1, 1]
     assert len(pairs) == 6 and pairs.has_ties and not pairs.anonymous
-    assert repr(pairs) == "Comparisons(3 items, 3 raters, 6 votes)"
+    golden.says(repr(pairs))
     for name in ("left", "right", "annotation_rater", "outcome"):
         assert getattr(pairs, name).dtype == np.int32
     assert pairs.count.dtype == np.int64
@@ -69,14 +69,14 @@ def test_anonymous_votes():
     assert pairs != Comparisons.from_table(TABLE)
 
 
-def test_declared_items_stay_and_silent_raters_go():
+def test_declared_items_stay_and_silent_raters_go(golden):
     table = TABLE | {"n": [1, 1, 1, 1, 1, 0]}
     pairs = Comparisons.from_table(table, count="n", items=["a", "b", "c", "d"])
     assert pairs.items.tolist() == ["a", "b", "c", "d"]
     assert pairs.raters.tolist() == ["r", "s"]
     assert [c.tolist() for c in pairs.components] == [["a", "b", "c"], ["d"]]
     assert not pairs.connected
-    assert "items without a vote    1: 'd'" in pairs.report()
+    golden.says(pairs.report(), "items without")
     again = Comparisons.from_table(pairs.to_table(), count="count", items=pairs.items)
     assert again == pairs
     undeclared = Comparisons.from_table(pairs.to_table(), count="count")
@@ -176,14 +176,12 @@ def chain(order):
     return {"left": order[:-1], "right": order[1:], "winner": ["tie"] * (len(order) - 1)}
 
 
-def test_components_are_named():
+def test_components_are_named(golden):
     parts = [chain([*"abcd"]), chain([*"xyz"]), chain([*"mn"])]
     table = {k: [cell for part in parts[::-1] for cell in part[k]] for k in parts[0]}
     pairs = Comparisons.from_table(table, rater=None)
     assert [c.tolist() for c in pairs.components] == [[*"abcd"], [*"xyz"], [*"mn"]]
-    with pytest.raises(
-        DataError, match=r"3 components of the 9 items: 4 \('a', 'b', 'c', \.\.\.\); 3 \('x', 'y', 'z'\)"
-    ):
+    with golden.raises(DataError):
         require_connected(pairs, "quite")
     largest = pairs.largest_component()
     assert largest.items.tolist() == [*"abcd"] and largest.connected and len(largest) == 3
@@ -218,12 +216,12 @@ def test_a_million_items_in_one_chain(order):
     assert connected_components(len(code), code[:-2], code[1:-1]).sum() == 1
 
 
-def test_a_million_items_with_one_vote_each():
+def test_a_million_items_with_one_vote_each(golden):
     n = 500_000
     left, right = np.arange(0, 2 * n, 2), np.arange(1, 2 * n, 2)
     pairs = Comparisons.from_table({"rater": np.arange(n), "left": left, "right": right, "winner": left})
     assert (len(pairs.items), len(pairs)) == (2 * n, n)
-    with pytest.raises(DataError, match=r"500,000 components.*499,996 more of 2") as caught:
+    with golden.raises(DataError) as caught:
         require_connected(pairs, "quite")
     assert len(str(caught.value)) < 600
     report = pairs.report()
@@ -232,18 +230,18 @@ def test_a_million_items_with_one_vote_each():
     assert (pair_table(pairs).wins == 1).all()
 
 
-def test_report_says_what_deserves_a_second_look():
+def test_report_says_what_deserves_a_second_look(golden):
     table = TABLE | {"left": ["b", "b", "a", "b", "C", "a"]}
     report = Comparisons.from_table(table).report()
     lines = dict(line.strip().split("  ", 1) for line in report.splitlines()[1:])
     lines = {k: v.strip() for k, v in lines.items()}
     assert lines["items"] == "4"
-    assert lines["votes"] == "6, 1 to 5 (median 3) an item"
-    assert lines["pairs compared"] == "3 of 6 (50.0%), 1 to 4 (median 1) votes a pair"
-    assert lines["unanimous pairs"] == "0 of 1 with two votes or more"
+    golden.says(lines["votes"])
+    golden.says(lines["pairs compared"])
+    golden.says(lines["unanimous pairs"])
     assert lines["repeated votes"] == "2"
-    assert lines["ties"] == "1, 16.7% of the votes"
-    assert lines["left won"] == "2, 40.0% of the decided votes"
+    golden.says(lines["ties"])
+    golden.says(lines["left won"])
     assert lines["items that always won"] == "1: 'c'"
     assert lines["items that always lost"] == "1: 'C'"
     assert lines["raters with one vote"] == "1"
@@ -326,15 +324,15 @@ folder = os.environ.get("RATERZOO_DATA")
 
 
 @pytest.mark.skipif(not folder, reason="RATERZOO_DATA names no folder of data")
-def test_real_votes():
+def test_real_votes(golden):
     frame = pd.read_csv(Path(folder) / "llmfao_crowd_comparisons.csv")
     pairs = Comparisons.from_table(frame)  # its raters are in the column "worker"
-    assert repr(pairs) == "Comparisons(59 items, 124 raters, 8,931 votes)"
+    golden.says(repr(pairs))
     assert pairs.connected and len(pairs.components) == 1
     table = pair_table(pairs)
     assert table.wins.sum() + table.losses.sum() + table.ties.sum() == 8931
     assert round(table.ties.sum() / 8931, 3) == 0.389
-    assert "3,471, 38.9% of the votes" in pairs.report()
+    golden.says(pairs.report(), "the votes")
     judge = pd.read_csv(Path(folder) / "llmfao_gpt4_comparisons.csv")
     anonymous = Comparisons.from_table(judge)  # there is no column of raters
     assert len(anonymous) == len(judge) and anonymous == Comparisons.from_table(judge, rater=None)

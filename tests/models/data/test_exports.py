@@ -1,7 +1,6 @@
 """Exports of other tools become the tables that their fields mean."""
 
 import json
-import re
 from math import exp
 
 import numpy as np
@@ -67,7 +66,7 @@ def test_each_tool_is_recognised_and_a_plain_table_is_none(file):
 
 
 @pytest.mark.parametrize("written", ["json", "deflated", "zstandard"])
-def test_scorers_of_inspect_are_raters(tmp_path, written):
+def test_scorers_of_inspect_are_raters(tmp_path, written, golden):
     path = tmp_path / ("log.json" if written == "json" else "log.eval")
     if written == "json":
         write_json(path, INSPECT)
@@ -77,12 +76,13 @@ def test_scorers_of_inspect_are_raters(tmp_path, written):
         ("1", "strict", "C"), ("1", "judge", "C"), ("2", "strict", "I"), ("2", "judge", "C")
     ]  # fmt: skip
     found = long_table(read_document(path), "inspect", "labels")
-    assert found.said == " (left out: samples without scores 1)" and found.records == [1, 1, 2, 2]
+    assert found.records == [1, 1, 2, 2]
+    golden.says(found.said)
     predicted = read_export(path, "predictions", question="judge")
     assert rows(predicted) == [("1", "2", "openai/small", 1), ("2", "5", "openai/small", 1)]
-    with pytest.raises(DataError, match=r"2 questions with predictions; allowed: one of 'strict', 'judge'"):
+    with golden.raises(DataError):
         read_export(path, "predictions")
-    with pytest.raises(DataError, match=r"there are no scores in it.*allowed: labels or predictions"):
+    with golden.raises(DataError):
         read_export(path, "scores")
 
 
@@ -100,7 +100,7 @@ def test_epochs_of_inspect_are_outputs_of_their_own(file):
     ]
 
 
-def test_assertions_of_promptfoo(file):
+def test_assertions_of_promptfoo(file, golden):
     path = file(PROMPTFOO)
     one, two = "0/0/openai:small", "1/0/openai:small"
     polite = read_export(path, "labels", question="polite")
@@ -113,7 +113,7 @@ def test_assertions_of_promptfoo(file):
         ("1", "no", "openai:small", 1),
     ]
     said = long_table(read_document(path), "promptfoo", "labels", "polite").said
-    assert "failures of a grader 1" in said and "results without an output 1" in said
+    golden.says(said, "failures of", "results without")
     assert (
         read_export(file(PROMPTFOO["results"]["results"], "r.jsonl"), "labels", question="polite") == polite
     )
@@ -156,7 +156,7 @@ def test_votes_of_the_arena(file):
     assert table == {"left": ["oak"] * 3, "right": ["fir"] * 3, "winner": ["left", "right", "tie"]}
 
 
-def test_annotations_and_predictions_of_label_studio(file):
+def test_annotations_and_predictions_of_label_studio(file, golden):
     path = file(LABEL_STUDIO)
     table = read_export(path, "labels", question="mood")
     assert rows(table) == [
@@ -167,7 +167,8 @@ def test_annotations_and_predictions_of_label_studio(file):
     labels = Labels.from_table(table, gold="gold")
     assert labels.gold.tolist() == [-1, labels.categories.tolist().index("bad")]
     said = long_table(read_document(path), "label-studio", "labels", "mood").said
-    assert re.search("cancelled annotations 1, .*answers of another kind.*, 1", said) and "on regions" in said
+    assert "on regions" in said
+    golden.says(said, "cancelled annotations")
     assert rows(read_export(path, "scores")) == [("11", "7", "4")]
     assert rows(read_export(path, "predictions")) == [
         ("11", "good", "small-1", 1),
@@ -183,7 +184,7 @@ def test_annotations_and_predictions_of_label_studio(file):
     assert read_export(file(task), "labels")["label"] == ["bird / owl"]
 
 
-def test_responses_and_suggestions_of_argilla(file):
+def test_responses_and_suggestions_of_argilla(file, golden):
     path = file(ARGILLA)
     mood = read_export(path, "labels", question="mood")
     assert rows(mood) == [("a", "u1", "good"), ("a", "u2", "bad"), ("s2", "u1", "bad")]
@@ -194,22 +195,21 @@ def test_responses_and_suggestions_of_argilla(file):
     assert rows(read_export(path, "predictions")) == [("a", "good", "small", 1)]
     flat = file(ARGILLA_FLAT, "records.jsonl")
     assert rows(read_export(flat, "labels")) == [("a", "u1", "good"), ("b", "u1", "bad")]
-    assert "drafts and discarded responses 2" in long_table(read_document(flat), "argilla", "labels").said
+    golden.says(long_table(read_document(flat), "argilla", "labels").said, "discarded responses")
     assert rows(read_export(flat, "predictions")) == [("a", "good", "small", 1)]
 
 
-def test_votes_of_pairwise_controls_of_label_studio(file):
+def test_votes_of_pairwise_controls_of_label_studio(file, golden):
     path = file(PAIRWISE)
     votes = [("oak", "fir", "left", "7"), ("oak", "fir", "right", "8"), ("fir", "elm", "right", "7")]
     table = read_export(path, "comparisons")
     assert rows(table) == votes and Comparisons.from_table(table).outcome.tolist() == [0, 1, 1]
     said = long_table(read_document(path), "label-studio", "comparisons").said
-    assert "cancelled annotations 1" in said and "votes of ground truth 1" in said
+    assert "cancelled annotations 1" in said
+    golden.says(said, "ground truth")
     assert rows(read_export(path, "labels")) == [("21", "7", "good")]  # which needs no sides
     named = json.loads(json.dumps(PAIRWISE).replace("text1", "model_a").replace("text2", "model_b"))
-    with pytest.raises(
-        DataError, match=r"no 'text1' of the template .* fields are 'model_a', 'model_b'.*sides="
-    ):
+    with golden.raises(DataError):
         read_export(file(named), "comparisons")
     assert rows(read_export(file(named), "comparisons", sides=("model_a", "model_b"))) == votes
     assert rows(read_export(file(named), "comparisons", sides=("model_b", "model_a")))[0] == (
@@ -219,31 +219,32 @@ def test_votes_of_pairwise_controls_of_label_studio(file):
         "7",
     )
     assert read_export(file(named), "labels")["label"] == ["good"]
-    with pytest.raises(DataError, match="there is no 'c' in it"):
+    with golden.raises(DataError):
         read_export(file(PAIRWISE), "comparisons", sides=("text1", "c"))
-    with pytest.raises(DataError, match="no comparisons of Label Studio"):
+    with golden.raises(DataError):
         read_export(file(VOTES), "comparisons", sides=("a", "b"))
-    with pytest.raises(DataError, match=r"'none' is no side.*left or right"):
+    with golden.raises(DataError):
         read_export(file(json.loads(json.dumps(PAIRWISE).replace('"right"', '"none"'))), "comparisons")
     for bad in ('"selected": "none"', '"selected": null', '"chosen": "left"'):
         path = file(json.loads(json.dumps(PAIRWISE).replace('"selected": "left"', bad)))
         assert rows(read_export(path, "labels")) == [("21", "7", "good")]
         said = long_table(read_document(path), "label-studio", "labels").said
-        assert "votes between two items 3" in said and "other types" not in said
+        assert "other types" not in said
+        golden.says(said, "votes between")
         with pytest.raises(DataError, match=r"selected|is no side"):
             read_export(path, "comparisons")
     guessed = [PAIRWISE[0] | {"predictions": [{"result": PAIRWISE[0]["annotations"][0]["result"]}]}]
     assert rows(read_export(file(guessed), "predictions")) == [("21", "good", 1)]
     said = long_table(read_document(file(guessed)), "label-studio", "predictions").said
-    assert "results on regions or of other types 1" in said and "votes between two items 2" in said
+    golden.says(said, "other types", "votes between")
     two = json.loads(json.dumps(PAIRWISE).replace("pw", "tone", 2))
-    with pytest.raises(DataError, match=r"2 questions with comparisons.*'tone', 'pw'"):
+    with golden.raises(DataError):
         read_export(file(two), "comparisons")
     assert rows(read_export(file(two), "comparisons", question="tone")) == votes[:1]
 
 
 @pytest.mark.parametrize(("records", "names"), [(ARGILLA_1, "ab"), (ARGILLA_1_FLAT, "12")])
-def test_responses_and_suggestions_of_argilla_1(file, records, names):
+def test_responses_and_suggestions_of_argilla_1(file, records, names, golden):
     first, second = names
     for path in (file(records), file(records, "records.jsonl")):
         assert recognised(read_document(path)) == "argilla"
@@ -252,15 +253,15 @@ def test_responses_and_suggestions_of_argilla_1(file, records, names):
         assert rows(read_export(path, "rankings")) == [(first, "u1", "x", "1"), (first, "u1", "y", "2")]
         assert rows(read_export(path, "predictions")) == [(first, "good", "small", 1)]
     said = long_table(read_document(path), "argilla", "labels", "mood").said
-    assert f"drafts and discarded responses {2 - (names == '12')}" in said
+    assert f"discarded responses {2 - (names == '12')}" in said
     nameless = [{name: cell for name, cell in own.items() if name != "external_id"} for own in ARGILLA_1]
     assert read_export(file(nameless), "scores")["item"] == ["s1"]
     broken = json.loads(json.dumps(ARGILLA_1_FLAT).replace("[1, 2]", "[1]"))
-    with pytest.raises(DataError, match="more values than ranks"):
+    with golden.raises(DataError):
         read_export(file(broken), "rankings")
 
 
-def test_choices_and_accepted_labels_of_prodigy(file):
+def test_choices_and_accepted_labels_of_prodigy(file, golden):
     path = file(PRODIGY, "annotations.jsonl")
     assert rows(read_export(path, "labels")) == [
         ("-11", "ann", "good"),
@@ -268,14 +269,14 @@ def test_choices_and_accepted_labels_of_prodigy(file):
         ("12", "ann", "bad"),
     ]
     said = long_table(read_document(path), "prodigy", "labels").said
-    assert "ignored tasks 1, rejected tasks" in said
+    golden.says(said, "rejected tasks")
     binary = [{"_input_hash": 1, "_session_id": who, "label": label, "answer": answer}
               for who, label, answer in (("a", "SPORT", "accept"), ("b", "SPORT", "reject"), ("a", "ART", "accept"))]  # fmt: skip
     path = file(binary, "binary.jsonl")
     assert rows(read_export(path, "labels", question="SPORT")) == [("1", "a", "accept"), ("1", "b", "reject")]
 
 
-def test_a_field_that_is_not_used_never_stops_a_read(file):
+def test_a_field_that_is_not_used_never_stops_a_read(file, golden):
     strange = {"extra": [{"deep": None}], "lead_time": "soon", "data": 3, "meta": float("nan")}
     changed = [task | strange for task in LABEL_STUDIO]
     assert read_export(file(changed), "predictions") == read_export(file(LABEL_STUDIO), "predictions")
@@ -284,9 +285,7 @@ def test_a_field_that_is_not_used_never_stops_a_read(file):
                     '{"from_name": "m", "to_name": "t", "type": "choices", "value": {"choices": ["good"]}}]}]}]')  # fmt: skip
     assert rows(read_export(path, "labels")) == [("1", "1", "good")]
     path.write_text(path.read_text().replace('"completed_by": 1', '"completed_by": 1, "completed_by": 2'))
-    with pytest.raises(
-        DataError, match=r"task 1, annotations, annotation 1: the key 'completed_by' is written twice"
-    ):
+    with golden.raises(DataError):
         read_export(path, "labels")
 
 

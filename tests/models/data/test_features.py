@@ -79,15 +79,15 @@ def test_a_column_of_embeddings_is_a_feature_for_each_place(frame, ids):
 
 @pytest.mark.parametrize("frame", [dict, pd.DataFrame, pl.DataFrame, pa.table])
 @pytest.mark.parametrize(("cell", "place"), [(None, "1"), ([2.0, None], "2")])
-def test_missing_parts_of_embeddings_are_named(frame, cell, place):
+def test_missing_parts_of_embeddings_are_named(frame, cell, place, golden):
     table = frame({"item": list("dcba"), "embedding": [*LISTS[:2], cell, LISTS[3]]})
-    with pytest.raises(DataError, match=f"column 'embedding {place}': the value of item 'b' is missing"):
+    with golden.raises(DataError):
         item_features(table, ITEMS)
 
 
-def test_a_column_that_counts_the_rows_is_told():
+def test_a_column_that_counts_the_rows_is_told(golden):
     table = {"item": np.arange(30)[::-1], "x": np.arange(30.0) ** 2, "Unnamed: 0": np.arange(30) + 1}
-    with pytest.warns(DataWarning, match="'Unnamed: 0' counts the rows of the table"):
+    with golden.warns(DataWarning):
         item_features(table, np.arange(30))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -177,29 +177,29 @@ def test_refusals_name_the_place_and_the_remedy(case):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_missing_cells_of_frames_are_named(frame):
-    with pytest.raises(DataError, match="column 'x': the value of item 'b' is missing"):
+def test_missing_cells_of_frames_are_named(frame, golden):
+    with golden.raises(DataError):
         item_features(frame({"item": list("abcd"), "x": [1, None, 3, 4]}), ITEMS)
 
 
-def test_missing_values_of_items_that_are_not_in_the_data_do_not_matter():
-    with pytest.warns(DataWarning, match="1 item kept aside"):
+def test_missing_values_of_items_that_are_not_in_the_data_do_not_matter(golden):
+    with golden.warns(DataWarning):
         found = item_features({"item": list("abcde"), "x": [1, 2, 3, 6, None]}, ITEMS)
     assert found.mean.tolist() == [3]
 
 
-def test_constant_columns_are_set_aside_with_a_warning():
-    with pytest.warns(DataWarning, match=r"set aside 2 of 3 columns, constant.*: 'k', 'r'"):
+def test_constant_columns_are_set_aside_with_a_warning(golden):
+    with golden.warns(DataWarning):
         found = item_features(
             {"item": ITEMS, "k": [0.1] * 4, "x": [1, 2, 3, 6], "r": [1, 1, 1, 1 + 2e-16]}, ITEMS
         )
     assert found.names.tolist() == ["x"]
 
 
-def test_dependent_columns_are_named():
+def test_dependent_columns_are_named(golden):
     x = np.array([1.0, 2, 3, 6, 2])
     table = {"item": np.arange(5), "x": x, "free": [1, 0, 0, 1, 1], "twice": 5 - 2 * x}
-    with pytest.warns(DataWarning, match=r"'x', 'twice' are linearly dependent \(1 of these 2"):
+    with golden.warns(DataWarning):
         item_features(table, np.arange(5))
     table["twice"] = 5 - 2 * x + [0, 0, 0, 0, 1e-3]
     with warnings.catch_warnings():
@@ -207,9 +207,9 @@ def test_dependent_columns_are_named():
         item_features(table, np.arange(5))
 
 
-def test_as_many_features_as_items_warn_once():
+def test_as_many_features_as_items_warn_once(golden):
     table = {"item": ITEMS} | {f"x{k}": np.eye(4)[k] for k in range(4)}
-    with pytest.warns(DataWarning, match="4 features of 4 items: the answers do not identify") as found:
+    with golden.warns(DataWarning) as found:
         item_features(table, ITEMS)
     assert len(found) == 1
 
@@ -224,11 +224,11 @@ def test_new_items_are_standardised_by_the_old():
     np.testing.assert_array_equal(chosen.values, old.values[:1])
 
 
-def test_columns_of_new_items_are_matched_by_name():
+def test_columns_of_new_items_are_matched_by_name(golden):
     old = item_features(TABLE, ITEMS)
-    with pytest.raises(DataError, match=r"there is no column 'x'; allowed: all 2 features.*'xx'"):
+    with golden.raises(DataError):
         old.like({"item": ["n"], "xx": [1], "y": [0]})
-    with pytest.raises(DataError, match="column 'y': the value of item 'n' is missing"):
+    with golden.raises(DataError):
         old.like({"item": ["n"], "x": [1], "y": [None]})
     with pytest.warns(DataWarning, match="left out: 'z'"):
         old.like({"item": ["n"], "x": [1], "y": [0], "z": [3]})

@@ -18,12 +18,13 @@ def write(folder, **tables):
     return folder
 
 
-def test_files_of_a_folder_in_the_order_of_their_names(tmp_path):
+def test_files_of_a_folder_in_the_order_of_their_names(tmp_path, golden):
     write(tmp_path, b=SECOND, a=FIRST, _metadata=FIRST)
     (tmp_path / "_SUCCESS").touch()
     shards = LabelShards.from_parquet(tmp_path)
     assert [path.name for path in shards.files] == ["a.parquet", "b.parquet"]
-    assert shards.rows == (3, 3) and repr(shards) == "LabelShards(2 files, 6 rows)"
+    assert shards.rows == (3, 3)
+    golden.says(repr(shards))
     assert LabelShards.from_parquet([tmp_path / "b.parquet"]).files == shards.files[1:]
 
 
@@ -44,58 +45,56 @@ def test_columns_by_other_names_and_categories_of_all_files(tmp_path):
 
 
 WRONG = [
-    ({"b": {**SECOND, "item": list("xyz")}}, r"b.parquet, column 'item': the column is text, but integers in a.parquet"),
-    ({"b": {**SECOND, "rater": [1.0, np.nan, 2.0]}}, "b.parquet, column 'rater': the column is of type double"),
-    ({"b": {"item": [1], "rater": ["Ann"]}}, "b.parquet: there is no column 'label', which a.parquet has"),
-    ({"b": {name: cells[:0] for name, cells in SECOND.items()}}, "b.parquet: the file has no rows"),
-    ({"a": {"item": [1], "rater": ["Ann"]}}, "a.parquet: .*label"),
+    {"b": {**SECOND, "item": list("xyz")}},
+    {"b": {**SECOND, "rater": [1.0, np.nan, 2.0]}},
+    {"b": {"item": [1], "rater": ["Ann"]}},
+    {"b": {name: cells[:0] for name, cells in SECOND.items()}},
+    {"a": {"item": [1], "rater": ["Ann"]}},
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("tables", "message"), WRONG)
-def test_wrong_files_are_named(tmp_path, tables, message):
+@pytest.mark.parametrize("tables", WRONG)
+def test_wrong_files_are_named(tmp_path, tables, golden):
     write(tmp_path, **({"a": FIRST} | tables))
-    with pytest.raises(DataError, match=message):
+    with golden.raises(DataError):
         LabelShards.from_parquet(tmp_path)
 
 
-def test_an_empty_file_is_named(tmp_path):
+def test_an_empty_file_is_named(tmp_path, golden):
     write(tmp_path, a=FIRST)
     (tmp_path / "b.parquet").touch()
-    with pytest.raises(DataError, match=r"b.parquet: this is no Parquet file"):
+    with golden.raises(DataError):
         LabelShards.from_parquet(tmp_path)
 
 
-def test_no_file(tmp_path):
-    with pytest.raises(
-        DataError, match=r"no file \*.parquet in the folder; remedy: give the folder of the files"
-    ):
+def test_no_file(tmp_path, golden):
+    with golden.raises(DataError):
         LabelShards.from_parquet(tmp_path)
     (tmp_path / "inside").mkdir()
     write(tmp_path / "inside", a=FIRST)
-    with pytest.raises(DataError, match="but in folders inside; remedy: list the files in their order"):
+    with golden.raises(DataError):
         LabelShards.from_parquet(tmp_path)
     with pytest.raises(DataError, match="does not exist"):
         LabelShards.from_parquet(tmp_path / "lost.parquet")
-    with pytest.raises(DataError, match="no file is named"):
+    with golden.raises(DataError):
         LabelShards.from_parquet([])
     own = tmp_path / "inside" / "a.parquet"
     with pytest.raises(DataError, match="named twice"):
         LabelShards.from_parquet([own, own])
 
 
-def test_missing_is_a_word(tmp_path):
-    with pytest.raises(DataError, match="missing='maybe' is no treatment"):
+def test_missing_is_a_word(tmp_path, golden):
+    with golden.raises(DataError):
         LabelShards.from_parquet(write(tmp_path, a=FIRST), missing="maybe")
 
 
-def test_one_category_is_refused(tmp_path):
+def test_one_category_is_refused(tmp_path, golden):
     shards = LabelShards.from_parquet(write(tmp_path, a=SECOND))
-    with pytest.raises(DataError, match="column 'label': 'cat' is the only category"):
+    with golden.raises(DataError):
         closed_set(shards, [labels_in(shards, 0)])
 
 
-def test_without_pyarrow_the_remedy_is_said(tmp_path, monkeypatch):
+def test_without_pyarrow_the_remedy_is_said(tmp_path, monkeypatch, golden):
     write(tmp_path, a=FIRST)
     plain = importlib.import_module
 
@@ -105,7 +104,7 @@ def test_without_pyarrow_the_remedy_is_said(tmp_path, monkeypatch):
         return plain(name, *more)
 
     monkeypatch.setattr("raterzoo.models.data.reading.files.import_module", without)
-    with pytest.raises(DataError, match=r"a.parquet: reading Parquet needs pyarrow; remedy: install pyarrow"):
+    with golden.raises(DataError):
         LabelShards.from_parquet(tmp_path)
 
 

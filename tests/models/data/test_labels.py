@@ -18,7 +18,7 @@ TABLE = {
 }
 
 
-def test_codes_are_sorted_and_merged():
+def test_codes_are_sorted_and_merged(golden):
     labels = Labels.from_table(TABLE, categories=["yes", "maybe", "no"])
     assert labels.items.tolist() == ["b", "a", "c"]
     assert labels.raters.tolist() == ["s", "r", "t"]
@@ -28,18 +28,18 @@ def test_codes_are_sorted_and_merged():
     assert labels.count.tolist() == [2, 1, 1, 1, 1]
     assert len(labels) == 6 and not labels.anonymous
     assert labels.counts.tolist() == [[1, 0, 2], [1, 0, 1], [0, 0, 1]]
-    assert repr(labels) == "Labels(3 items, 3 raters, 6 answers, 3 categories)"
+    golden.says(repr(labels))
     with pytest.raises(ValueError, match="read-only"):
         labels.count[0] = 3
 
 
-def test_counts_of_zero_keep_the_item_and_drop_the_rater():
+def test_counts_of_zero_keep_the_item_and_drop_the_rater(golden):
     table = TABLE | {"count": [1, 1, 1, 1, 0, 0]}
     labels = Labels.from_table(table, count="count")
     assert labels.items.tolist() == ["b", "a", "c"] and labels.raters.tolist() == ["s", "r"]
     assert labels.counts.sum(axis=1).tolist() == [3, 1, 0]
     assert Labels.from_table(labels.to_table(), count="count") == labels
-    assert "items without an answer  1" in labels.report()
+    golden.says(labels.report(), "items without")
 
 
 def test_gold_may_be_known_of_some_items():
@@ -172,18 +172,12 @@ def test_counts_in_columns_with_integer_names():
     assert labels.categories.tolist() == [0, 1] and labels.counts.tolist() == [[1, 2], [3, 4]]
 
 
-@pytest.mark.parametrize(
-    ("role", "message"),
-    [
-        ("rater", "labels need a column of raters.*from_counts"),
-        ("item", "need a column of items.*name the column$"),
-    ],
-)
-def test_items_and_raters_cannot_be_left_out(role, message):
-    with pytest.raises(DataError, match=message):
+@pytest.mark.parametrize("role", ["rater", "item"])
+def test_items_and_raters_cannot_be_left_out(role, golden):
+    with golden.raises(DataError):
         Labels.from_table({"item": [1], "rater": ["a"], "label": ["x"]}, **{role: None})
 
 
-def test_a_category_cannot_be_called_as_the_column_of_ids():
-    with pytest.raises(DataError, match="a category is called 'item'"):
+def test_a_category_cannot_be_called_as_the_column_of_ids(golden):
+    with golden.raises(DataError):
         Labels.from_counts({"id": ["a", "b"], "item": [1, 2], "y": [2, 3]}, item="id")

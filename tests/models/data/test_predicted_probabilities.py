@@ -44,48 +44,45 @@ def test_rounded_rows_are_divided_by_their_sum_and_a_category_that_is_not_named_
     assert unused.probability.shape == (3, 2)
 
 
-def test_the_classifier_is_named_by_the_argument_or_the_coordinate():
+def test_the_classifier_is_named_by_the_argument_or_the_coordinate(golden):
     assert read(array()).classifier == "predictions"
     assert read(array(classifier="net")).classifier == "net"
     assert read(array(classifier="net"), classifier="bert").classifier == "bert"
-    with pytest.raises(DataError, match="argument classifier: '' is no name"):
+    with golden.raises(DataError):
         read(array(), classifier="")
 
 
-def test_items_that_nobody_annotated_are_kept_aside():
-    with pytest.warns(
-        DataWarning,
-        match="1 item kept aside, without an annotation in the data: 'd' .items of the data: 3 such as 'a'",
-    ):
+def test_items_that_nobody_annotated_are_kept_aside(golden):
+    with golden.warns(DataWarning):
         found = read(array(items=["c", "d"]))
     np.testing.assert_allclose(found.probability, [[0, 0], [0, 0], [0.9, 0.1]], atol=1e-15)
 
 
 @pytest.mark.parametrize(
-    ("predictions", "message"),
+    "predictions",
     [
-        (array([[0.9, 0.2], [0.5, 0.5]]), "the probabilities of item 'c' sum to 1.1; allowed: one, within 0.01"),
-        (array([[0.0, 0.0], [0.5, 0.5]]), "item 'c' sum to 0"),
-        (array([[2.0, -1.0], [0.5, 0.5]]), "item 'c', 'no': 2 is no probability; allowed: 0 to 1"),
-        (array([[0.5, 0.5], [np.nan, 1.0]]), "item 'a', 'no': nan is no probability.*leave an item without prediction"),
-        (array([[-np.inf] * 2] * 2), "no item has a prediction"),
-        (array(items=["d", "e"]), "none of the predicted items is in the data: 'd' and 1 more; allowed: 3 such as 'a'"),
-        (array(items=["c", "c"]), "item 'c' is there twice"),
-        (array(items=[1, 2]), "values such as 1 are integers, but the items are text"),
-        (array(categories=["no", "ja"]), "item 'c', 'ja': 0.1, of a category that the annotations do not have"),
-        (array().rename(category="label"), "found dims"),
-        (array().drop_vars("item"), "the dim item has no coordinate"),
-        (array()[:0], "there are none"),
-        (xr.concat([array(), array()], pd.Index(["net", "bert"], name="classifier")), "it has 2 classifiers"),
-        (array([["0.9", "0.1"], ["0.5", "0.5"]]), "probabilities have dtype"),
-        ({"no": [1.0], "yes": [0.0]}, "columns that are no category: none"),
-        ({"item": ["a"], "no": [1.0], "ja": [0.5]}, "item 'a', 'ja': 0.5, of a category"),
-        ({"item": ["a"], "no": ["x"], "yes": [0.5]}, "row 1, column 'no': 'x' is no number"),
-        ({"item": ["a"], "no": [None], "yes": [0.5]}, "item 'a', 'no': nan is no probability"),
-        ({"id": ["a"], "one": [1.0], "no": [1.0], "yes": [0.0]}, "columns that are no category: 'id', 'one'"),
-        (3.0, "a float is not a table"),
+        array([[0.9, 0.2], [0.5, 0.5]]),
+        array([[0.0, 0.0], [0.5, 0.5]]),
+        array([[2.0, -1.0], [0.5, 0.5]]),
+        array([[0.5, 0.5], [np.nan, 1.0]]),
+        array([[-np.inf] * 2] * 2),
+        array(items=["d", "e"]),
+        array(items=["c", "c"]),
+        array(items=[1, 2]),
+        array(categories=["no", "ja"]),
+        array().rename(category="label"),
+        array().drop_vars("item"),
+        array()[:0],
+        xr.concat([array(), array()], pd.Index(["net", "bert"], name="classifier")),
+        array([["0.9", "0.1"], ["0.5", "0.5"]]),
+        {"no": [1.0], "yes": [0.0]},
+        {"item": ["a"], "no": [1.0], "ja": [0.5]},
+        {"item": ["a"], "no": ["x"], "yes": [0.5]},
+        {"item": ["a"], "no": [None], "yes": [0.5]},
+        {"id": ["a"], "one": [1.0], "no": [1.0], "yes": [0.0]},
+        3.0,
     ],
 )  # fmt: skip
-def test_other_predictions_are_refused(predictions, message):
-    with pytest.raises(DataError, match=f"^argument prior_predictions(?=.*; remedy: ).*{message}"):
+def test_other_predictions_are_refused(predictions, golden):
+    with golden.raises(DataError):
         read(predictions)

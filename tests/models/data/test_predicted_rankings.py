@@ -44,17 +44,17 @@ def test_equal_scores_and_sets_are_ties():
 
 
 @pytest.mark.parametrize(
-    ("predictions", "why"),
+    "predictions",
     [
-        (lists([["y", "y"], ["w", ""]]), "'y' is twice in the list of item 'a'"),
-        (lists([["y", "q"], ["w", ""]]), "'q', the label of item 'a'"),
-        (lists([["", "y"], ["w", ""]]), "a label stands after"),
-        (lists([["y"], ["w"]], items=("a", "c")), "item 'c' is none of the items of the rankings"),
-        (lists([["y"], ["w"]], classifier="Ann"), "'Ann' is a rater of these rankings already"),
-        (lists([[""], [""]]), "'predictions' has no prediction"),
-        (lists([["y"], ["w"]], items=(1, 2)), "the items of the rankings are text"),
+        lists([["y", "y"], ["w", ""]]),
+        lists([["y", "q"], ["w", ""]]),
+        lists([["", "y"], ["w", ""]]),
+        lists([["y"], ["w"]], items=("a", "c")),
+        lists([["y"], ["w"]], classifier="Ann"),
+        lists([[""], [""]]),
+        lists([["y"], ["w"]], items=(1, 2)),
     ],
 )
-def test_bad_lists_are_refused(predictions, why):
-    with pytest.raises(models.DataError, match=why):
+def test_bad_lists_are_refused(predictions, golden):
+    with golden.raises(models.DataError):
         OURS.with_predictions(predictions)

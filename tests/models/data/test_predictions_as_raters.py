@@ -89,9 +89,9 @@ def test_the_probability_of_one_of_two_categories_is_completed():
     assert joint.categories[joint.label_code[own]].tolist() == ["no", "yes", "yes"]
 
 
-def test_items_without_a_person_are_added_on_request():
+def test_items_without_a_person_are_added_on_request(golden):
     predictions = ranked(["no", "yes"], items=("c", "z"))
-    with pytest.raises(DataError, match=r"item 'z' is none of the items.*new_items='add'"):
+    with golden.raises(DataError):
         LABELS.with_predictions(predictions)
     joint = LABELS.with_predictions(predictions, new_items="add")
     assert joint.items.tolist() == ["a", "b", "c", "z"] and joint.gold.tolist() == [-1] * 4
@@ -139,37 +139,37 @@ def test_an_unscored_unknown_category_is_no_label():
     assert len(LABELS.with_predictions(scored(values, ("no", "yes", "maybe")))) == 8
 
 
-def test_one_category_scored_in_every_item_is_no_best_one():
+def test_one_category_scored_in_every_item_is_no_best_one(golden):
     labels = Labels.from_table(TABLE, categories=["no", "yes", "maybe"])
-    with pytest.raises(DataError, match="one and the same category"):
+    with golden.raises(DataError):
         labels.with_predictions(scored([[0.2], [0.9], [0.7]], ["yes"]))
 
 
-def test_a_classifier_apart_from_all_raters_is_refused():
+def test_a_classifier_apart_from_all_raters_is_refused(golden):
     predictions = ranked(["no", "yes"], items=("y", "z"))
-    with pytest.raises(DataError, match="no item that a rater answered"):
+    with golden.raises(DataError):
         LABELS.with_predictions(predictions, new_items="add")
     counts = TABLE | {"count": [1, 1, 1, 1, 0]}
-    with pytest.raises(DataError, match="no item that a rater answered"):
+    with golden.raises(DataError):
         Labels.from_table(counts, count="count").with_predictions(ranked(["no"], items=("c",)))
     gold = Labels.from_table(counts | {"gold": ["", "", "", "", "no"]}, count="count", gold="gold")
     assert len(gold.with_predictions(ranked(["no"], items=("c",)))) == 5
 
 
-def test_other_arguments_are_refused_in_words():
+def test_other_arguments_are_refused_in_words(golden):
     with pytest.raises(DataError, match="column of raters"):
         Labels.from_counts({"item": ["a"], "no": [1], "yes": [2]}).with_predictions(ranked(["no"], items="a"))
-    for arguments, said in (
-        ({"group": "person"}, "nobody told apart"),
-        ({"group": ""}, "empty"),
-        ({"attribute": "a/b"}, "cannot be the name of an attribute"),
-        ({"attribute": "category"}, "posteriors have a dim of that name"),
-        ({"new_items": "drop"}, "'error' or 'add'"),
+    for arguments in (
+        {"group": "person"},
+        {"group": ""},
+        {"attribute": "a/b"},
+        {"attribute": "category"},
+        {"new_items": "drop"},
     ):
-        with pytest.raises(DataError, match=said):
+        with golden.raises(DataError):
             LABELS.with_predictions(ranked(["no"] * 3), **arguments)
     aged = Labels.from_table(TABLE | {"age": [30, 40, 30, 40, 40]}, rater_attributes=["age"])
-    with pytest.raises(DataError, match="'age' of the raters is an integer"):
+    with golden.raises(DataError):
         aged.with_predictions(ranked(["no"] * 3))
 
 

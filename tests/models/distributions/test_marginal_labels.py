@@ -253,17 +253,17 @@ def test_counts_follow_their_law(mode):
     assert log_p[0] == pytest.approx(2 * (np.log(0.2) + 2 * np.log(0.8)))
 
 
-def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them():
+def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them(golden):
     half = np.full((2, 3, 3), 1 / 3)
     third, start, known = np.full(3, 1 / 3), [0, 1, 3], [-1, -1]
-    for rater, start_, known_, message in [
-        ([0, 1, 2], start, known, r"rater\[2\] is 2; it must be from 0 to below 2"),
-        ([0, -1, 1], start, known, r"rater\[1\] is -1"),
-        ([0, 1, 1], start, [-1, 3], r"gold_category\[1\] is 3; it must be from -1 to below 3"),
-        ([0, 1, 1], [0, 1, 4], known, "start must rise from 0 to 3"),
-        ([0, 1, 1], [0, 3], known, "over one entry more than the 2 items"),
+    for rater, start_, known_ in [
+        ([0, 1, 2], start, known),
+        ([0, -1, 1], start, known),
+        ([0, 1, 1], start, [-1, 3]),
+        ([0, 1, 1], [0, 1, 4], known),
+        ([0, 1, 1], [0, 3], known),
     ]:
-        with pytest.raises(ValueError, match=message):
+        with golden.raises(ValueError):
             MarginalLabels.dist(third, half, start_, rater, known_)
     law = MarginalLabels.dist(third, half, start, [0, 1, 1], known)
     np.testing.assert_allclose(pm.logp(law, np.array([0, 1, 2])).eval(), np.log([1 / 3, 1 / 9]))

@@ -106,9 +106,9 @@ def test_scores_are_derivatives_of_the_counts(name):
         assert expected == pytest.approx(5 * per_answer, rel=1e-13)
 
 
-def test_links_have_names():
+def test_links_have_names(golden):
     assert (
         len({law_code(link, ties) for link in ("bradley_terry", "thurstone") for ties in (False, True)}) == 4
     )
-    with pytest.raises(ValueError, match="link='probit' is not one of"):
+    with golden.raises(ValueError):
         law_code("probit", False)

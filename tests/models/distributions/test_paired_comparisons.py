@@ -199,19 +199,19 @@ def test_impossible_counts(link):
         pm.logp(tied, np.array([[0, 0, 1]])).eval()
 
 
-def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them():
-    for codes, total, message in [
-        (([2], [0], [0]), [1], r"left\[0\] is 2; it must be from 0 to below 2"),
-        (([0], [-1], [0]), [1], r"right\[0\] is -1"),
-        (([0], [1], [1]), [1], r"rater\[0\] is 1; it must be from 0 to below 1"),
-        (([0], [1], [0]), [-1], r"total\[0\] is -1; it must be from 0$"),
-        (([0, 1], [1], [0]), [1], "left has 2 entries and total 1"),
+def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them(golden):
+    for codes, total in [
+        (([2], [0], [0]), [1]),
+        (([0], [-1], [0]), [1]),
+        (([0], [1], [1]), [1]),
+        (([0], [1], [0]), [-1]),
+        (([0, 1], [1], [0]), [1]),
     ]:
-        with pytest.raises(ValueError, match=message):
+        with golden.raises(ValueError):
             PairedComparisons.dist([0.3, 0.0], [1.0], codes, total)
-    with pytest.raises(ValueError, match="link='probit' is not one of"):
+    with golden.raises(ValueError):
         PairedComparisons.dist([0.3, 0.0], [1.0], ([0], [1], [0]), [1], link="probit")
-    with pytest.raises(ValueError, match="counts have 2 columns; one is needed for each of 3 outcomes"):
+    with golden.raises(ValueError):
         one = Strengths(*([1.0] for _ in range(4)))
         pair_logp(one, PairCodes([0], [0], [0]), pt.as_tensor([[1, 2]]), ("thurstone", 3))
 

@@ -229,7 +229,7 @@ def test_replicates_follow_the_law(mode, shared):
     assert rejects(check, prior[::-1])
 
 
-def test_a_prior_of_other_items_is_refused():
+def test_a_prior_of_other_items_is_refused(golden):
     third = np.full((4, 3), 1 / 3)
-    with pytest.raises(ValueError, match=r"prevalence has 4 rows; it must have one for each of the 2 items"):
+    with golden.raises(ValueError):
         MarginalLabels.dist(third, np.full((2, 3, 3), 1 / 3), [0, 1, 2], [0, 1], [-1, -1], by_item=True)

@@ -213,12 +213,12 @@ def test_replicates_follow_the_law(mode):
     assert rejects(check, np.array([0.4, 0.7, 0.0]))
 
 
-def test_codes_that_are_not_there_are_refused():
+def test_codes_that_are_not_there_are_refused(golden):
     law = [np.full(x, 1 / 3) for x in ((3,), (2, 3, 3), (1, 3, 3), (2,))]
     layout = ([0, 1, 3], [0, 1, 1], [0, -1], [-1, -1])
-    with pytest.raises(ValueError, match=r"group\[1\] is 1; it must be from -1, none, to below 1"):
+    with golden.raises(ValueError):
         SharedGuesses.dist(*law, *layout[:2], [0, 1], layout[3])
-    with pytest.raises(ValueError, match=r"rater\[1\] is 2; it must be from 0 to below 2"):
+    with golden.raises(ValueError):
         SharedGuesses.dist(*law, [0, 1, 3], [0, 2, 1], *layout[2:])
     built = SharedGuesses.dist(*law, *layout)
     for label in ([0, 1, 3], [-1, 1, 2]):

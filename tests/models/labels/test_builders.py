@@ -102,25 +102,25 @@ def test_concentrations_of_every_shape():
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    "build",
     [
-        (lambda: models.dawid_skene(LABELS, confusion_concentration=0), "holds 0; it must be positive"),
-        (lambda: models.dawid_skene(LABELS, confusion_concentration=np.ones(3)), "numbers of shape"),
-        (lambda: models.dawid_skene(LABELS, prevalence_concentration=np.nan), "holds nan"),
-        (lambda: models.one_coin(LABELS, ability_concentration=(1, -1)), "holds -1"),
-        (lambda: models.one_coin(LABELS, ability_concentration="no"), "must be a pair"),
-        (lambda: models.class_conditional(LABELS, ability_concentration=3), "must be a pair"),
-        (lambda: models.hierarchical_dawid_skene(LABELS, diagonal="x"), "diagonal='x' must be a finite"),
-        (lambda: models.dirichlet(LABELS, reliability=0), "reliability holds 0"),
-        (lambda: models.hierarchical_dawid_skene(LABELS, diagonal=np.inf), "diagonal=inf"),
-        (lambda: models.hierarchical_dawid_skene(LABELS, diagonal=True), "diagonal=True must be a finite"),
-        (lambda: models.hierarchical_dawid_skene(LABELS, diagonal=10**400), "must be a finite"),
-        (lambda: models.hierarchical_dawid_skene(LABELS, spread=-1), "spread holds -1; it must be positive"),
-        (lambda: models.hierarchical_dawid_skene(LABELS, spread="2"), "spread='2' must be a number"),
+        lambda: models.dawid_skene(LABELS, confusion_concentration=0),
+        lambda: models.dawid_skene(LABELS, confusion_concentration=np.ones(3)),
+        lambda: models.dawid_skene(LABELS, prevalence_concentration=np.nan),
+        lambda: models.one_coin(LABELS, ability_concentration=(1, -1)),
+        lambda: models.one_coin(LABELS, ability_concentration="no"),
+        lambda: models.class_conditional(LABELS, ability_concentration=3),
+        lambda: models.hierarchical_dawid_skene(LABELS, diagonal="x"),
+        lambda: models.dirichlet(LABELS, reliability=0),
+        lambda: models.hierarchical_dawid_skene(LABELS, diagonal=np.inf),
+        lambda: models.hierarchical_dawid_skene(LABELS, diagonal=True),
+        lambda: models.hierarchical_dawid_skene(LABELS, diagonal=10**400),
+        lambda: models.hierarchical_dawid_skene(LABELS, spread=-1),
+        lambda: models.hierarchical_dawid_skene(LABELS, spread="2"),
     ],
 )  # fmt: skip
-def test_wrong_priors_are_named(build, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_priors_are_named(build, golden):
+    with golden.raises(ValueError):
         build()
 
 

@@ -161,23 +161,23 @@ def test_simulated_answers_follow_the_law_of_the_subtypes():
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    "build",
     [
-        (lambda: models.ebcc(LABELS, subtypes=1), "subtypes=1 must be .* use models.dawid_skene"),
-        (lambda: models.ebcc(LABELS, subtypes=2.5), "subtypes=2.5"),
-        (lambda: models.ebcc(LABELS, subtypes=True), "subtypes=True"),
-        (lambda: models.ebcc(LABELS, subtype_concentration=0), "subtype_concentration holds 0"),
-        (lambda: models.ebcc(LABELS, subtype_concentration=[1, 2, 3]), "subtypes have no names"),
-        (lambda: models.ebcc(LABELS, confusion_concentration=[1, 2, 3]), "numbers of shape"),
-        (lambda: models.ebcc(models.Labels.from_counts({"item": [1], "x": [2], "y": [1]})), "anonymous"),
-        (lambda: models.ebcc(LABELS, subtypes=10**7), "ask for fewer subtypes="),
+        lambda: models.ebcc(LABELS, subtypes=1),
+        lambda: models.ebcc(LABELS, subtypes=2.5),
+        lambda: models.ebcc(LABELS, subtypes=True),
+        lambda: models.ebcc(LABELS, subtype_concentration=0),
+        lambda: models.ebcc(LABELS, subtype_concentration=[1, 2, 3]),
+        lambda: models.ebcc(LABELS, confusion_concentration=[1, 2, 3]),
+        lambda: models.ebcc(models.Labels.from_counts({"item": [1], "x": [2], "y": [1]})),
+        lambda: models.ebcc(LABELS, subtypes=10**7),
     ],
 )  # fmt: skip
-def test_wrong_arguments_are_named(build, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+def test_wrong_arguments_are_named(build, golden):
+    with golden.raises((ValueError, TypeError)):
         build()
 
 
-def test_other_models_are_told_to_ask_for_fewer_nodes():
-    with pytest.raises(ValueError, match="ask for fewer nodes="):
+def test_other_models_are_told_to_ask_for_fewer_nodes(golden):
+    with golden.raises(ValueError):
         check_size(LABELS, 3, 10**7)

@@ -118,22 +118,22 @@ def test_gradient_is_the_derivative():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"ability": (1.0, 0.0)}, "ability=.* must be a pair: a finite mean and a positive sd"),
-        ({"ability": 2.0}, "ability=2.0 must be a pair"),
-        ({"ability": ("a", "b")}, r"ability=\('a', 'b'\) must be a pair"),
-        ({"ability": (1.0, [2.0, 3.0])}, "ability=.* must be a pair"),
-        ({"easiness": (np.nan, 1.0)}, "easiness=.* must be a pair"),
-        ({"easiness": (1e6, 1)}, r"at most 10 in size: they are of a logarithm, and exp\(10\) is 22,026"),
-        ({"easiness": (1, 1e6)}, "at most 10 in size"),
-        ({"nodes": 4}, "nodes=4 must be a whole number from 5"),
-        ({"nodes": 10**9}, "nodes=1000000000 must be a whole number from 5 to 100,000"),
-        ({"prevalence_concentration": -1}, "holds -1"),
+        {"ability": (1.0, 0.0)},
+        {"ability": 2.0},
+        {"ability": ("a", "b")},
+        {"ability": (1.0, [2.0, 3.0])},
+        {"easiness": (np.nan, 1.0)},
+        {"easiness": (1e6, 1)},
+        {"easiness": (1, 1e6)},
+        {"nodes": 4},
+        {"nodes": 10**9},
+        {"prevalence_concentration": -1},
     ],
 )
-def test_wrong_arguments_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_arguments_are_named(options, golden):
+    with golden.raises(ValueError):
         models.glad(LABELS, **options)
 
 

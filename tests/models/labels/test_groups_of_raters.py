@@ -36,24 +36,22 @@ def test_groups_are_named_in_order_of_appearance():
 
 
 @pytest.mark.parametrize(
-    ("labels", "group", "message"),
+    ("labels", "group"),
     [
-        (LABELS, "knd", "group='knd' is not one of the attributes.*the nearest is 'kind'"),
-        (LABELS, 3, "group=3 is not one of the attributes.*'kind'"),
-        (LABELS, ["kind"], "group=.'kind'. is not one of the attributes.*'kind'"),
-        (models.Labels.from_table({"item": list("aab"), "rater": list("rsr"), "label": list("xyx")}), "kind",
-         "there are none; remedy: read its column"),
-        (replace(LABELS, rater_attributes={"kind": np.array(["p", "", "m", "p"])}), "kind",
-         "attribute 'kind' of rater 's'"),
+        (LABELS, "knd"),
+        (LABELS, 3),
+        (LABELS, ["kind"]),
+        (models.Labels.from_table({"item": list("aab"), "rater": list("rsr"), "label": list("xyx")}), "kind"),
+        (replace(LABELS, rater_attributes={"kind": np.array(["p", "", "m", "p"])}), "kind"),
     ],
 )  # fmt: skip
-def test_wrong_groups_are_named(labels, group, message):
-    with pytest.raises(models.DataError, match=message):
+def test_wrong_groups_are_named(labels, group, golden):
+    with golden.raises(models.DataError):
         models.hierarchical_dawid_skene(labels, group=group)
 
 
-def test_wrong_spread_of_groups_is_named():
-    with pytest.raises(ValueError, match="group_spread holds 0; it must be positive and finite"):
+def test_wrong_spread_of_groups_is_named(golden):
+    with golden.raises(ValueError):
         models.hierarchical_dawid_skene(LABELS, group="kind", group_spread=0)
 
 
@@ -65,9 +63,9 @@ def test_wrong_spread_of_groups_is_named():
         (partial(models.ordinal, order=["x", "y", "z"]), "scale"),
     ],
 )
-def test_attributes_that_are_variables_are_refused(build, name):
+def test_attributes_that_are_variables_are_refused(build, name, golden):
     labels = replace(LABELS, rater_attributes={name: np.arange(4)})
-    with pytest.raises(models.DataError, match=f"'rater_{name}', which is a variable.*rename"):
+    with golden.raises(models.DataError):
         build(labels)
 
 

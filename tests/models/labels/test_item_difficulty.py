@@ -104,24 +104,19 @@ def test_three_labels_are_integrated_as_well_as_is_said(name):
         np.testing.assert_allclose(one, exact, rtol=tolerance, atol=tolerance)
 
 
-def test_priors_favour_the_diagonal_and_are_named():
+def test_priors_favour_the_diagonal_and_are_named(golden):
     for name, mean in (("item_difficulty", "effect_mean"), ("logistic_random_effects", "population_mean")):
         model = getattr(models, name)(THREE, diagonal=1.5)
         favoured = model[mean].owner.op.dist_params(model[mean].owner)[0].eval()
         assert favoured.tolist() == [[1.5, 0.0], [0.0, 1.5], [-1.5, -1.5]]
         build = getattr(models, name)
-        for wrong, message in [
-            ({"diagonal": np.nan}, "diagonal=nan must be a finite number"),
-            ({"spread": 0.0}, "spread holds 0"),
-            ({"nodes": 1}, "nodes=1 must be a whole number from 3"),
-            ({"nodes": 400}, "nodes=400 makes 160,000 nodes of the 2 dim.*ask for fewer nodes="),
-        ]:
-            with pytest.raises(ValueError, match=message):
+        for wrong in [{"diagonal": np.nan}, {"spread": 0.0}, {"nodes": 1}, {"nodes": 400}]:
+            with golden.raises(ValueError):
                 build(THREE, **wrong)
 
 
-def test_anonymous_raters_have_difficult_items_but_no_effects_of_their_own():
+def test_anonymous_raters_have_difficult_items_but_no_effects_of_their_own(golden):
     counts = models.Labels.from_counts({"item": ["a", "b"], "x": [1, 2], "y": [0, 3]})
     models.item_difficulty(counts)
-    with pytest.raises(ValueError, match="logistic_random_effects describes each rater"):
+    with golden.raises(ValueError):
         models.logistic_random_effects(counts)

@@ -259,21 +259,21 @@ def test_many_answers_have_steps_without_overflow():
     assert np.isfinite(outputs_at(model, drawn_point(model, 1))[0]).all()
 
 
-def test_few_nodes_for_many_answers_are_said():
-    with pytest.warns(DataWarning, match=r"4 dimensions.*few for an item of 10 answers.*nodes=4096"):
+def test_few_nodes_for_many_answers_are_said(golden):
+    with golden.warns(DataWarning):
         normal_nodes(4, 10)
     assert len(normal_nodes(4, 9).weight) == 512 and len(normal_nodes(4, 30, 600).weight) == 600
-    with pytest.raises(ValueError, match=r"default for 900 answers.*3 dimensions.*fewer nodes="):
+    with golden.raises(ValueError):
         normal_nodes(3, 900)
 
 
-def test_what_cannot_be_is_refused():
+def test_what_cannot_be_is_refused(golden):
     for nodes in (2, 5.0, True):
-        with pytest.raises(ValueError, match="must be a whole number from 3"):
+        with golden.raises(ValueError):
             normal_nodes(1, 5, nodes)
-    with pytest.raises(ValueError, match=r"3 raters x 2 labels x 10,000,000 states.*fewer nodes=$"):
+    with golden.raises(ValueError):
         check_size(LABELS, 3, 10_000_000)
     with pytest.raises(ValueError, match=r"use models\.hierarchical_dawid_skene"):
         check_size(LABELS, 10_000_000, 6)
-    with pytest.raises(ValueError, match=r"gold_category\[0\] is 2; it must be from -1 to below 2"):
+    with golden.raises(ValueError):
         MarginalLabels.dist(np.full(6, 1 / 6), np.full((1, 6, 2), 0.5), [0, 1], [0], [2], nodes=3)

@@ -95,11 +95,11 @@ def test_the_last_of_as_many_draws_is_kept(name, thin, every, monkeypatch):
     assert found["warmup_posterior"].sizes["draw"] == 7
 
 
-def test_draws_that_are_not_kept_need_memory(monkeypatch):
+def test_draws_that_are_not_kept_need_memory(monkeypatch, golden):
     monkeypatch.setattr(pm, "sample", lambda **_: pytest.fail("sampled"))
     model = models.ordinal(LABELS, order=["y", "x", "z"])
     for draws, thin in ((10**8, 1), (10**5, 1000)):
-        with pytest.raises(ValueError, match=f"4 x {draws:,} draws of .* take about 2.* GB of memory"):
+        with golden.raises(ValueError):
             inference.sample(model, draws=draws, thin=thin, progressbar=False)
 
 

@@ -123,16 +123,16 @@ def test_plausibility_is_asked_for_in_a_coordinate():
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    "build",
     [
-        (lambda: models.item_states(TINY, states=0), "states=0"),
-        (lambda: models.item_states(TINY, states=2.5), "states=2.5"),
-        (lambda: models.item_states(TINY, weight_concentration=0), "weight_concentration holds 0"),
-        (lambda: models.item_states(TINY, states=2, weight_concentration=[1, 2]), "states have no names"),
-        (lambda: models.item_states(TINY, probability_concentration=[1, 2, 3]), "numbers of shape"),
-        (lambda: models.item_states(np.ones((2, 2))), "Labels"),
+        lambda: models.item_states(TINY, states=0),
+        lambda: models.item_states(TINY, states=2.5),
+        lambda: models.item_states(TINY, weight_concentration=0),
+        lambda: models.item_states(TINY, states=2, weight_concentration=[1, 2]),
+        lambda: models.item_states(TINY, probability_concentration=[1, 2, 3]),
+        lambda: models.item_states(np.ones((2, 2))),
     ],
 )  # fmt: skip
-def test_wrong_arguments_are_named(build, message):
-    with pytest.raises((ValueError, TypeError), match=message):
+def test_wrong_arguments_are_named(build, golden):
+    with golden.raises((ValueError, TypeError)):
         build()

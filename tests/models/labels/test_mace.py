@@ -63,19 +63,19 @@ def test_uniform_prevalence_is_the_papers():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"competence_concentration": 3}, "must be a pair"),
-        ({"competence_concentration": ("a", "b")}, "must be a pair"),
-        ({"spam_concentration": True}, "spam_concentration=True must be a number"),
-        ({"competence_concentration": (1, 0)}, "holds 0; it must be positive and finite"),
-        ({"spam_concentration": np.ones(3)}, "numbers of shape"),
-        ({"spam_concentration": np.nan}, "holds nan"),
-        ({"prevalence_concentration": "flat"}, "prevalence_concentration='flat' must be a number"),
+        {"competence_concentration": 3},
+        {"competence_concentration": ("a", "b")},
+        {"spam_concentration": True},
+        {"competence_concentration": (1, 0)},
+        {"spam_concentration": np.ones(3)},
+        {"spam_concentration": np.nan},
+        {"prevalence_concentration": "flat"},
     ],
 )
-def test_wrong_priors_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_priors_are_named(options, golden):
+    with golden.raises(ValueError):
         models.mace(LABELS, **options)
 
 

@@ -141,22 +141,22 @@ def test_anonymous_raters_share_thresholds():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({}, r"the labels are text, whose order is not known.*order=\['high', 'low', 'mid'\]"),
-        ({"order": ["low", "high"]}, "must hold each of the 3 categories once"),
-        ({"order": ["low", "mid", "top"]}, "must hold each of the 3 categories once"),
-        ({"order": ["low", "mid", "mid"]}, "argument order, place 3: 'mid' is listed twice"),
-        ({"order": set(ORDER)}, "is a set; allowed: a list or another sequence in a fixed order"),
-        ({"order": iter(ORDER)}, "is a list_iterator; allowed: a list"),
-        ({"order": 5}, "order=5 is a int; allowed: a list"),
-        ({"order": [["low"], ["mid"], ["high"]]}, "argument order, place 1:.*neither text nor an integer"),
-        ({"order": [0, 1, 2]}, "one kind on both sides"),
-        ({"order": ORDER, "spread": -1}, "spread holds -1"),
-        ({"order": ORDER, "nodes": 2.5}, "nodes=2.5 must be a whole number from 3"),
-        ({"order": ORDER, "nodes": 100_001}, "ask for fewer nodes="),
+        {},
+        {"order": ["low", "high"]},
+        {"order": ["low", "mid", "top"]},
+        {"order": ["low", "mid", "mid"]},
+        {"order": set(ORDER)},
+        {"order": iter(ORDER)},
+        {"order": 5},
+        {"order": [["low"], ["mid"], ["high"]]},
+        {"order": [0, 1, 2]},
+        {"order": ORDER, "spread": -1},
+        {"order": ORDER, "nodes": 2.5},
+        {"order": ORDER, "nodes": 100_001},
     ],
 )
-def test_what_is_wrong_is_named(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_is_wrong_is_named(options, golden):
+    with golden.raises(ValueError):
         models.ordinal(PLAIN, **options)

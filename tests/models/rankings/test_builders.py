@@ -146,6 +146,6 @@ def test_rankings_count_by_their_effective_number():
         *({"reliability": "effective", "vote_correlation": r} for r in (-0.1, 1.1, "a")),
     ],
 )
-def test_a_wrong_effective_number_is_refused(wrong):
-    with pytest.raises(ValueError, match=r"effective|from 0 to 1"):
+def test_a_wrong_effective_number_is_refused(wrong, golden):
+    with golden.raises(ValueError):
         models.plackett_luce(CASES, **wrong)

@@ -63,11 +63,11 @@ def test_default_priors_are_on_the_scale_of_the_data():
     assert np.isfinite(drawn["posterior"].to_dataset().to_array()).all()
 
 
-def test_anonymous_counts_do_for_normal_scores_alone():
+def test_anonymous_counts_do_for_normal_scores_alone(golden):
     counts = models.Scores.from_counts({"item": ["a", "b"], "1": [3, 0], "2": [1, 2]})
     exact = inference.normal_scores_posterior(models.normal_scores(counts, **PRIOR))
     np.testing.assert_allclose(exact["shape"], [1.7 + 2, 1.7 + 1])
-    with pytest.raises(ValueError, match=r"hierarchical_scores describes each rater.*anonymous"):
+    with golden.raises(ValueError):
         models.hierarchical_scores(counts)
 
 
@@ -83,44 +83,44 @@ def test_rows_and_raters_may_come_in_any_order():
 
 
 @pytest.mark.parametrize(
-    ("build", "message"),
+    "build",
     [
-        (lambda: models.normal_scores(scores([3, 3], [3])), "all scores are equal.*give rate="),
-        (lambda: models.hierarchical_scores(scores([3, 3], [3])), "all scores are equal.*give spread="),
-        (lambda: models.normal_scores(SCORES, shape=0), "shape holds 0; it must be positive"),
-        (lambda: models.normal_scores(SCORES, mean=np.nan), "mean holds nan; it must be finite"),
-        (lambda: models.normal_scores(SCORES, rate=np.ones(3)), "rate=.*must be a number, or numbers of shape"),
-        (lambda: models.normal_scores(SCORES, mean_weight="x"), "mean_weight='x' must be a number"),
-        (lambda: models.hierarchical_scores(SCORES, spread=-1), "spread holds -1"),
-        (lambda: models.hierarchical_scores(SCORES, group="kind"), "group='kind' is not one of the attributes"),
-        (lambda: models.hierarchical_scores(hierarchy(RNG, 3, 3, 2), group="kind"), "all raters are 'person'"),
-        (lambda: models.normal_scores([1, 2, 3]), "a list is not Scores"),
-        (lambda: models.normal_scores(SCORES, mean=True), "mean=True must be a number"),
-        (lambda: models.normal_scores(SCORES, shape=None), "shape=None must be a number"),
-        (lambda: models.normal_scores(SCORES, mean=1e300), "mean holds 1e.300; it must be finite, at most 1e.100"),
-        (lambda: models.hierarchical_scores(SCORES, spread=1e-200), "spread=1e-200 must be from"),
-        (lambda: models.hierarchical_scores(SCORES, spread=1e200), "spread=1e.200 must be from"),
-        (lambda: models.normal_scores(scores([0.1 + 0.2, 0.3])), "all scores are equal, but for rounding"),
-        (lambda: models.hierarchical_scores(scores(1e9 + 1e-6 * np.arange(4))), "all scores are equal, but for rounding"),
+        lambda: models.normal_scores(scores([3, 3], [3])),
+        lambda: models.hierarchical_scores(scores([3, 3], [3])),
+        lambda: models.normal_scores(SCORES, shape=0),
+        lambda: models.normal_scores(SCORES, mean=np.nan),
+        lambda: models.normal_scores(SCORES, rate=np.ones(3)),
+        lambda: models.normal_scores(SCORES, mean_weight="x"),
+        lambda: models.hierarchical_scores(SCORES, spread=-1),
+        lambda: models.hierarchical_scores(SCORES, group="kind"),
+        lambda: models.hierarchical_scores(hierarchy(RNG, 3, 3, 2), group="kind"),
+        lambda: models.normal_scores([1, 2, 3]),
+        lambda: models.normal_scores(SCORES, mean=True),
+        lambda: models.normal_scores(SCORES, shape=None),
+        lambda: models.normal_scores(SCORES, mean=1e300),
+        lambda: models.hierarchical_scores(SCORES, spread=1e-200),
+        lambda: models.hierarchical_scores(SCORES, spread=1e200),
+        lambda: models.normal_scores(scores([0.1 + 0.2, 0.3])),
+        lambda: models.hierarchical_scores(scores(1e9 + 1e-6 * np.arange(4))),
     ],
 )  # fmt: skip
-def test_wrong_arguments_are_named(build, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_arguments_are_named(build, golden):
+    with golden.raises(ValueError):
         build()
 
 
-def test_no_scores():
+def test_no_scores(golden):
     nothing = models.Scores.from_table({"item": ["a"], "rater": ["r"], "score": [1.0], "n": [0]}, count="n")
     for build in (models.normal_scores, lambda s: models.normal_scores(s, **PRIOR)):
-        with pytest.raises(DataError, match="0 scores to learn from"):
+        with golden.raises(DataError):
             build(nothing)
 
 
 @pytest.mark.parametrize("name", ["bias", "scale", "variance"])
-def test_attributes_that_are_variables_are_refused(name):
+def test_attributes_that_are_variables_are_refused(name, golden):
     table = {"item": [1, 2], "rater": ["r", "s"], "score": [1.0, 2.0], name: ["u", "v"]}
     scores = models.Scores.from_table(table, rater_attributes=[name])
-    with pytest.raises(models.DataError, match=f"'rater_{name}', which is a variable.*rename"):
+    with golden.raises(models.DataError):
         models.hierarchical_scores(scores)
 
 
@@ -133,8 +133,8 @@ def test_bounds_stay_with_the_model(build):
 
 
 @pytest.mark.parametrize("build", [models.normal_scores, models.hierarchical_scores])
-def test_items_of_one_score_are_told_of(build):
-    with pytest.warns(models.DataWarning, match="no item has two scores") as said:
+def test_items_of_one_score_are_told_of(build, golden):
+    with golden.warns(models.DataWarning) as said:
         build(scores([1], [2], [4], bounds=(0, 5)))
     assert said[0].filename == __file__
     build(scores([1], [2, 3], bounds=(0, 5)))

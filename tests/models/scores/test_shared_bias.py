@@ -70,16 +70,16 @@ def test_calls_of_one_model_under_one_name_share_a_bias():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"independent": "person"}, "independent= is about groups of raters who share a bias; .* groups="),
-        ({"group": "kind", "groups": "kind"}, "leave one of them out"),
-        ({"groups": "kind", "independent": ("person", "judge", "bot")}, "no group may share a bias"),
-        ({"groups": {0: "person"}}, "rater 1 has no group"),
+        {"independent": "person"},
+        {"group": "kind", "groups": "kind"},
+        {"groups": "kind", "independent": ("person", "judge", "bot")},
+        {"groups": {0: "person"}},
     ],
 )
-def test_wrong_arguments_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_arguments_are_named(options, golden):
+    with golden.raises(ValueError):
         models.hierarchical_scores(SCORES, **options)
 
 

@@ -138,7 +138,7 @@ def test_block_sizes_that_cannot_be(sizes):
         simulators.rankings(categories=6, block_sizes=sizes, random_seed=1)
 
 
-def test_a_rater_sees_the_worths_at_the_power_of_his_reliability():
+def test_a_rater_sees_the_worths_at_the_power_of_his_reliability(golden):
     """Of two categories the first is best with probability w^r / (1 + w^r); all raters alike is the wrong twin."""
     log_worth = np.tile(np.log([3.0, 1.0]), (4000, 1))
     reliability = [0.25, 1.0, 3.0]
@@ -156,5 +156,5 @@ def test_a_rater_sees_the_worths_at_the_power_of_his_reliability():
 
     assert z(reliability).max() < 4 and z([1.0, 1.0, 1.0]).max() > 8
     for wrong in ([], [1.0, 0.0], [[1.0]], [np.inf]):
-        with pytest.raises(ValueError, match="must be a positive number for each rater"):
+        with golden.raises(ValueError):
             simulators.rankings(reliability=wrong, random_seed=1)
