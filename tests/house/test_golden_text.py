@@ -57,7 +57,7 @@ def test_what_varies_is_left_out(tmp_path):
 def test_a_fragment_is_the_sentence_or_the_element_of_a_page():
     assert (
         sentence_about("<p>The mean is -0.251. It leans</p>\n<b>No mean</b>", "mean")
-        == "The mean is #.\nNo mean"
+        == "The mean is -0.251.\nNo mean"
     )
     with pytest.raises(AssertionError, match="median"):
         sentence_about("The mean is 2.", "median")

@@ -44,6 +44,8 @@ VARYING = {  # what differs from run to run, and from version to version of what
     r"(that can be read|be split into cells) \(.*?\)(?=; remedy)": r"\1 (<quoted>)",
 }
 
+NUMBERS = re.compile(r"-?\d+\.\d+")  # that are fitted, and asserted apart
+
 
 def file_of(module):
     """Return the golden file of a test module, given by its path below the folder of the tests."""
@@ -79,12 +81,11 @@ def normalised(text):
 
 
 def sentence_about(text, *words):
-    """Return the sentences, lines or elements of a page that have one of the words; numbers with a point as ``#``."""
-    parts = [part.strip() for part in re.split(r"(?<=[.?!])\s+|\n|<[^<>]*>", str(text))]
+    """Return the sentences, lines or elements of a page that have one of the words, each once."""
+    parts = [part.strip() for part in re.split(r"(?<=[.?!])\s+|\n|<[^<>]*>", text)]
     for word in words:
         assert any(word in part for part in parts), f"nothing is said about {word!r} in:\n{text}"
-    found = dict.fromkeys(part for part in parts if any(word in part for word in words))
-    return re.sub(r"-?\d+\.\d+", "#", "\n".join(found))
+    return "\n".join(dict.fromkeys(part for part in parts if any(word in part for word in words)))
 
 
 class Golden:
@@ -100,10 +101,15 @@ class Golden:
         self.said = {}
 
     def says(self, text, *about):
-        """Compare a text, or what it says about these words, with the next entry of the test."""
+        """Compare a text, or what it says about these words, with the next entry; numbers with a point are ``#``."""
+        __tracebackhide__ = True
+        text = str(text)
+        self._compare(NUMBERS.sub("#", sentence_about(text, *about) if about else text))
+
+    def _compare(self, text):
         __tracebackhide__ = True
         key = self.key if not self.said else f"{self.key} ({len(self.said) + 1})"
-        text = normalised(sentence_about(text, *about) if about else text)
+        text = normalised(text)
         self.said[key] = text
         if self.rewrites:
             return
@@ -123,7 +129,7 @@ class Golden:
         __tracebackhide__ = True
         with pytest.raises(*expected) as error:
             yield error
-        self.says(str(error.value))
+        self._compare(str(error.value))
 
     @contextmanager
     def warns(self, expected):
@@ -131,7 +137,7 @@ class Golden:
         __tracebackhide__ = True
         with pytest.warns(expected) as warned:
             yield warned
-        self.says("\n".join(str(one.message) for one in warned if issubclass(one.category, expected)))
+        self._compare("\n".join(str(one.message) for one in warned if issubclass(one.category, expected)))
 
     def close(self):
         """Refuse entries that the test no longer has."""
