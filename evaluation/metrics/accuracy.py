@@ -7,11 +7,12 @@ import numpy as np
 
 from ...posterior.errors import EvaluationError
 from ..argument_checks import check_whole
-from .metric import Metric
+from .metric import LISTS, Metric, example
 
 IN_CACHE = 50_000  # values of one place compared at a time, to stay in the CPU cache
 
 
+@example("top_k_accuracy(2)", LISTS, 1.0)
 def top_k_accuracy(k: int = 1) -> Metric:
     """Return the top-k accuracy: whether the top-1 label of a draw is among the k best predictions.
 
@@ -23,20 +24,12 @@ def top_k_accuracy(k: int = 1) -> Metric:
     Returns
     -------
     Metric, in [0, 1] for each draw
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
-    >>> evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(2), truth, predicted).item()
-    1.0
     """
     check_whole("k", k, 1)
     return Metric(f"top_{k}_accuracy", "label", _is_among, k)
 
 
+@example("set_accuracy(2)", LISTS, 1.0)
 def set_accuracy(k: int) -> Metric:
     """Return the set accuracy: whether the k best predictions are exactly the top-k set of a draw.
 
@@ -48,15 +41,6 @@ def set_accuracy(k: int) -> Metric:
     Returns
     -------
     Metric, in [0, 1] for each draw
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
-    >>> evaluation.uncertainty_adjusted(evaluation.set_accuracy(2), truth, predicted).item()
-    1.0
     """
     check_whole("k", k, 1)
     return Metric(f"set_accuracy_{k}", "set", _sets_are_equal, k)
@@ -86,6 +70,7 @@ def _sets_are_equal(truth: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     return (shared == (truth >= 0).sum(axis=-1)) & (shared == (predictions >= 0).sum(axis=-1))
 
 
+@example("overlap(2)", LISTS, 1.0)
 def overlap(k: int) -> Metric:
     """Return the overlap at k: the share of k common to the top-k set of a draw and the k best predictions.
 
@@ -98,15 +83,6 @@ def overlap(k: int) -> Metric:
     -------
     Metric, in [0, 1] for each draw
 
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
-    >>> evaluation.uncertainty_adjusted(evaluation.overlap(2), truth, predicted).item()
-    1.0
-
     References
     ----------
     Stutz et al. (2025), arXiv:2307.02191, section 2.5.
@@ -115,6 +91,7 @@ def overlap(k: int) -> Metric:
     return Metric(f"overlap_{k}", "set", partial(_overlap, depth=k), k)
 
 
+@example("average_overlap(2)", LISTS, 0.75)
 def average_overlap(k: int) -> Metric:
     """Return the average overlap: overlap with the top-d set, averaged over depths d = 1 ... k.
 
@@ -126,15 +103,6 @@ def average_overlap(k: int) -> Metric:
     Returns
     -------
     Metric, in [0, 1] for each draw
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
-    >>> evaluation.uncertainty_adjusted(evaluation.average_overlap(2), truth, predicted).item()
-    0.75
 
     References
     ----------

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from ...posterior.errors import EvaluationError
-from .metric import Metric, ratio
+from .metric import LISTS, Metric, example, ratio
 
 Average = Literal["macro", "micro", "weighted"]
 MOST_COUNTS = 1_000_000  # entries (sample, label) of one array in one block
@@ -28,6 +28,7 @@ class Counts(NamedTuple):
     hit: np.ndarray  # (sample, label), both
 
 
+@example('precision("micro")', LISTS, 0.5)
 def precision(average: Average = "macro") -> Metric:
     """Return the precision: the share of items with a predicted label for which that label is true.
 
@@ -44,19 +45,11 @@ def precision(average: Average = "macro") -> Metric:
     ------
     EvaluationError
         If `average` is unknown.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
-    >>> evaluation.uncertainty_adjusted(evaluation.precision("micro"), truth, predicted).item()
-    0.5
     """
     return _averaged("precision", average)
 
 
+@example('recall("weighted")', LISTS, 0.5)
 def recall(average: Average = "macro") -> Metric:
     """Return the recall: the share of items with a true label for which that label is predicted.
 
@@ -73,19 +66,11 @@ def recall(average: Average = "macro") -> Metric:
     ------
     EvaluationError
         If `average` is unknown.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
-    >>> evaluation.uncertainty_adjusted(evaluation.recall("weighted"), truth, predicted).item()
-    0.5
     """
     return _averaged("recall", average)
 
 
+@example("f1()", LISTS, 0.333)
 def f1(average: Average = "macro") -> Metric:
     """Return the F1 score: the harmonic mean of precision and recall of a label.
 
@@ -102,34 +87,17 @@ def f1(average: Average = "macro") -> Metric:
     ------
     EvaluationError
         If `average` is unknown.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
-    >>> round(evaluation.uncertainty_adjusted(evaluation.f1(), truth, predicted).item(), 3)
-    0.333
     """
     return _averaged("f1", average)
 
 
+@example("balanced_accuracy()", LISTS, 0.5)
 def balanced_accuracy() -> Metric:
     """Return the balanced accuracy: recall averaged over the labels that are true for some item in the draw.
 
     Returns
     -------
     Metric, in [0, 1] for each draw
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
-    >>> evaluation.uncertainty_adjusted(evaluation.balanced_accuracy(), truth, predicted).item()
-    0.5
 
     References
     ----------
@@ -138,6 +106,7 @@ def balanced_accuracy() -> Metric:
     return _of_counts("balanced_accuracy", _balanced_accuracy)
 
 
+@example("cohen_kappa()", LISTS, 0.333)
 def cohen_kappa() -> Metric:
     """Return Cohen's kappa: agreement of true and predicted labels beyond chance, (p_o - p_e) / (1 - p_e).
 
@@ -146,19 +115,11 @@ def cohen_kappa() -> Metric:
     Metric
         At most 1. NaN in a draw in which all items share one label, both true and predicted (Cohen, 1960, A
         coefficient of agreement for nominal scales, doi:10.1177/001316446002000104).
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
-    >>> round(evaluation.uncertainty_adjusted(evaluation.cohen_kappa(), truth, predicted).item(), 3)
-    0.333
     """
     return _of_counts("cohen_kappa", _cohen_kappa)
 
 
+@example("matthews_correlation()", LISTS, 0.5)
 def matthews_correlation() -> Metric:
     """Return Matthews correlation of true and predicted labels, for any number of categories.
 
@@ -167,15 +128,6 @@ def matthews_correlation() -> Metric:
     Metric
         In [-1, 1]. 0 in a draw in which all items have one true label, or all have one predicted label
         (Gorodkin, 2004, Comparing two K-category assignments, doi:10.1016/j.compbiolchem.2004.09.006).
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
-    >>> round(evaluation.uncertainty_adjusted(evaluation.matthews_correlation(), truth, predicted).item(), 3)
-    0.5
     """
     return _of_counts("matthews_correlation", _matthews_correlation)
 

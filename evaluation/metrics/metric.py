@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from inspect import cleandoc
 from typing import Literal, get_args
 
 import numpy as np
@@ -128,3 +129,32 @@ def ratio(part: np.ndarray, whole: np.ndarray, undefined: float = 0.0) -> np.nda
     """Divide elementwise, with `undefined` where the denominator is not positive."""
     positive = np.broadcast_to(whole > 0, part.shape)
     return np.divide(part, whole, out=np.full(part.shape, undefined), where=positive)
+
+
+LISTS = 'xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))'
+PROBABILITIES = "truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])"
+EXAMPLE = """
+
+Examples
+--------
+>>> import xarray as xr
+>>> from raterzoo import evaluation
+>>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
+>>> predicted = {predicted}
+>>> round(evaluation.uncertainty_adjusted(evaluation.{call}, truth, predicted).item(), 3)
+{value}
+"""
+
+
+def example[**P](
+    call: str, predicted: str, value: float
+) -> Callable[[Callable[P, Metric]], Callable[P, Metric]]:
+    """Return a decorator that appends to a docstring the value of a metric for two items, of `LISTS` or `PROBABILITIES`."""
+
+    def decorate(metric: Callable[P, Metric]) -> Callable[P, Metric]:
+        metric.__doc__ = cleandoc(metric.__doc__ or "") + EXAMPLE.format(
+            call=call, predicted=predicted, value=value
+        )
+        return metric
+
+    return decorate

@@ -14,12 +14,13 @@ import numpy as np
 from ...posterior.drawn_truth import Graded
 from ...posterior.errors import EvaluationError
 from ..argument_checks import check_whole
-from .metric import Metric, ratio
+from .metric import PROBABILITIES, Metric, example, ratio
 
 Norm = Literal["l1", "l2", "max"]
 AverageOfCategories = Literal["macro", "weighted"]
 
 
+@example("cross_entropy(base=2)", PROBABILITIES, 1.541)
 def cross_entropy(base: float | None = None) -> Metric:
     """Return the cross-entropy: expected log loss of a label drawn from the plausibilities, -sum p log q.
 
@@ -40,15 +41,6 @@ def cross_entropy(base: float | None = None) -> Metric:
     ------
     EvaluationError
         If `base` is not positive, or 1.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
-    >>> round(evaluation.uncertainty_adjusted(evaluation.cross_entropy(base=2), truth, predicted).item(), 3)
-    1.541
     """
     if base is not None and not (base > 0 and base != 1):
         raise EvaluationError(f"base={base!r}: expected a positive number other than 1, or None for nats")
@@ -56,6 +48,7 @@ def cross_entropy(base: float | None = None) -> Metric:
     return Metric("cross_entropy", "plausibility", score, larger_is_better=False)
 
 
+@example("brier_score()", PROBABILITIES, 0.66)
 def brier_score() -> Metric:
     """Return the Brier score: expected squared distance of the probabilities from a drawn label.
 
@@ -68,19 +61,11 @@ def brier_score() -> Metric:
         scikit-learn. If OTHER, the pool of the categories that no rater ranked, is excluded, the label is
         drawn from the ranked ones (Brier, 1950, Monthly Weather Review 78; Gneiting and Raftery, 2007,
         doi:10.1198/016214506000001437).
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
-    >>> round(evaluation.uncertainty_adjusted(evaluation.brier_score(), truth, predicted).item(), 3)
-    0.66
     """
     return Metric("brier_score", "plausibility", _BrierScore(), larger_is_better=False)
 
 
+@example("roc_auc()", PROBABILITIES, 0.5)
 def roc_auc(average: AverageOfCategories = "macro") -> Metric:
     """Return the area under the ROC curve of each category against the rest, averaged over categories.
 
@@ -102,15 +87,6 @@ def roc_auc(average: AverageOfCategories = "macro") -> Metric:
     ------
     EvaluationError
         If `average` is unknown.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
-    >>> evaluation.uncertainty_adjusted(evaluation.roc_auc(), truth, predicted).item()
-    0.5
     """
     if average not in get_args(AverageOfCategories):
         raise EvaluationError(
@@ -120,6 +96,7 @@ def roc_auc(average: AverageOfCategories = "macro") -> Metric:
     return Metric(f"{average}_roc_auc", "label", score, response="scores", over="items")
 
 
+@example("calibration_error()", PROBABILITIES, 0.2)
 def calibration_error(bins: int = 15, norm: Norm = "l1") -> Metric:
     """Return the calibration error: difference of the largest predicted probabilities and their accuracy.
 
@@ -144,15 +121,6 @@ def calibration_error(bins: int = 15, norm: Norm = "l1") -> Metric:
     ------
     EvaluationError
         If `bins` is not a positive integer, or `norm` is unknown.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
-    >>> round(evaluation.uncertainty_adjusted(evaluation.calibration_error(), truth, predicted).item(), 3)
-    0.2
     """
     check_whole("bins", bins, 1)
     if norm not in get_args(Norm):

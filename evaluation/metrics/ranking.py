@@ -16,9 +16,10 @@ from ...posterior.drawn_truth import Graded
 from ...posterior.errors import EvaluationError
 from ..argument_checks import check_whole
 from .accuracy import weighted_overlap
-from .metric import Metric, ratio
+from .metric import LISTS, PROBABILITIES, Metric, example, ratio
 
 
+@example("kendall_tau()", PROBABILITIES, 0.667)
 def kendall_tau(k: int | None = None) -> Metric:
     """Return Kendall's tau-b of the predicted ranking with the ranking by plausibility.
 
@@ -34,19 +35,11 @@ def kendall_tau(k: int | None = None) -> Metric:
     Returns
     -------
     Metric, in [-1, 1] for each draw, 0 if either ranking ties all
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
-    >>> round(evaluation.uncertainty_adjusted(evaluation.kendall_tau(), truth, predicted).item(), 3)
-    0.667
     """
     return _of_ranks("kendall_tau", _kendall_tau, k)
 
 
+@example("spearman_footrule()", PROBABILITIES, 0.25)
 def spearman_footrule(k: int | None = None) -> Metric:
     """Return Spearman's footrule distance of the predicted ranking from the ranking by plausibility.
 
@@ -63,19 +56,11 @@ def spearman_footrule(k: int | None = None) -> Metric:
     Metric
         From 0 = equal to 1 = as far apart as possible for each draw, 0 with one category. Smaller is better
         (Fagin et al., 2006, Comparing partial rankings, doi:10.1137/05063088X, F_prof).
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
-    >>> evaluation.uncertainty_adjusted(evaluation.spearman_footrule(), truth, predicted).item()
-    0.25
     """
     return _of_ranks("spearman_footrule", _footrule, k, larger_is_better=False)
 
 
+@example("ndcg()", PROBABILITIES, 0.953)
 def ndcg(k: int | None = None) -> Metric:
     """Return the normalised discounted cumulative gain of the predictions, with plausibilities as gains.
 
@@ -90,19 +75,11 @@ def ndcg(k: int | None = None) -> Metric:
     Returns
     -------
     Metric, in [0, 1] for each draw, 0 if no category has a gain
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = truth.copy(data=[[0.5, 0.4, 0.1], [0.1, 0.3, 0.6]])
-    >>> round(evaluation.uncertainty_adjusted(evaluation.ndcg(), truth, predicted).item(), 3)
-    0.953
     """
     return _of_ranks("ndcg", _ndcg, k)
 
 
+@example("rank_biased_overlap(depth=2)", LISTS, 0.95)
 def rank_biased_overlap(p: float = 0.9, depth: int = 10) -> Metric:
     """Return the rank-biased overlap: overlap with the top-d set, averaged over d with weights p**d.
 
@@ -124,15 +101,6 @@ def rank_biased_overlap(p: float = 0.9, depth: int = 10) -> Metric:
     ------
     EvaluationError
         If `p` is not between 0 and 1.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> from raterzoo import evaluation
-    >>> truth = xr.DataArray([[.6, .3, .1], [.2, .5, .3]], [("item", ["a", "b"]), ("category", list("xyz"))])
-    >>> predicted = xr.DataArray([["x", "y"], ["z", "y"]], {"item": ["a", "b"]}, ("item", "position"))
-    >>> round(evaluation.uncertainty_adjusted(evaluation.rank_biased_overlap(depth=2), truth, predicted).item(), 3)
-    0.95
     """
     if not 0 < p < 1:
         raise EvaluationError(f"p={p!r}: expected a persistence between 0 and 1")

@@ -117,7 +117,7 @@ class Panel:
         """Draw intervals along an axis, all of them as one artist."""
         low, high, place = (np.atleast_1d(np.asarray(a, float)) for a in (*ends, place))
         draw = self.ax.hlines if along == "x" else self.ax.vlines
-        look = _named(label) | {"rasterized": len(low) > MANY}
+        look: dict[str, Any] = {"rasterized": len(low) > MANY, **_named(label)}
         draw(place, low, high, color=colour, linewidth=width, alpha=alpha, **look)
 
     def band(self, x: Any, low: Any, high: Any, *, colour: str, alpha: float = 0.18) -> None:
@@ -165,7 +165,7 @@ class Panel:
             self.ax.text(across, up, plain(words), **look)
 
 
-def _named(label: str | None) -> dict[str, str]:
+def _named(label: str | None) -> dict[str, Any]:
     """Return the argument for an entry of the legend."""
     return {"label": plain(label)} if label else {}
 

@@ -8,7 +8,7 @@ The curve is a sum over all possible answers of k raters, given how often each l
 """
 
 from collections.abc import Callable, Mapping
-from inspect import signature
+from inspect import Signature, signature
 from typing import Any, Literal, TypeGuard
 
 import numpy as np
@@ -157,39 +157,23 @@ def survey_equivalence(
     predictions: xr.DataArray,
     combiner: Combine = "abc",
     scorer: Scoring = "cross_entropy",
-    *,
-    against: LabelSource | None = None,
-    clip: float = 0.02,
-    items: Items = "available",
-    estimand: Literal["pooled", "mean"] = "pooled",
-    learn: Learn = "leave-one-out",
-    base: float = 2,
-    reference: int = 1,
-    max_raters: int | None = None,
-    no_labels: Literal["data", "uniform"] = "data",
-    positive: object = None,
-    values: Mapping[Any, float] | None = None,
-    raters: Literal["exchangeable", "identified"] = "exchangeable",
-    samples: int = 100,
-    bootstrap: int = 500,
-    relearn: bool = False,
-    probability: float = 0.95,
-    draws: bool = False,
-    random_seed: int = 1,
+    **options: Any,
 ) -> xr.Dataset:
     """Return the survey equivalence: the number of raters that each classifier is worth.
 
     Parameters
     ----------
-    counts, combiner, scorer, against, clip, items, estimand, learn, base, reference, max_raters, no_labels, positive, values
+    counts, combiner, scorer
         As in `survey_power_curve`; draws of `models.item_states`, with `clip`, go to
         `posterior_survey_equivalence`.
     predictions : DataArray (item, category) or (classifier, item, category)
         Probabilities of every label of every item; for a hard classifier 1 for its label. Items and
         categories are matched by name. Predictions for items without labels are ignored. With labels by
         rater, categories of the predictions alone affect only the classifiers' scores.
-    raters, samples, bootstrap, relearn, probability, draws, random_seed
-        As in `survey_power_curve`. Curve and classifiers are resampled together.
+    **options
+        Other options of `survey_power_curve`: against, clip, items, estimand, learn, base, reference, max_raters, no_labels,
+        positive, values, raters, samples, bootstrap, relearn, probability, draws, random_seed. Curve and classifiers are
+        resampled together.
 
     Returns
     -------
@@ -223,13 +207,23 @@ def survey_equivalence(
     ----------
     Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254.
     """
-    options = {name: value for name, value in locals().items() if name not in ("counts", "predictions")}
+    bound = OPTIONS.bind(combiner, scorer, **options)
+    bound.apply_defaults()
+    options = bound.arguments
     if _has_item_states(counts):
         options = _posterior_options(options, "clip")
         return posterior_survey_equivalence(counts, predictions, **options)
     scored, classifiers = _scored_survey(counts, predictions, **options)
     found = scored.classifiers(classifiers.names)
     return found if classifiers.named else found.isel(classifier=0, drop=True)
+
+
+OPTIONS = Signature([*signature(survey_power_curve).parameters.values()][1:])
+survey_equivalence.__signature__ = signature(
+    survey_equivalence
+).replace(  # pyright: ignore[reportFunctionMemberAccess]
+    parameters=[*[*signature(survey_equivalence).parameters.values()][:2], *OPTIONS.parameters.values()]
+)
 
 
 def equivalence_summary(found: xr.Dataset) -> xr.Dataset:
@@ -285,7 +279,7 @@ def _posterior_options(options: Mapping[str, Any], *more: str) -> dict[str, Any]
     """Return the options of a posterior, `more` among them; raise if an option that applies to counts alone was given."""
     allowed = (*OPTIONS_OF_POSTERIOR, *more)
     for name, value in options.items():
-        default = signature(survey_power_curve).parameters[name].default
+        default = OPTIONS.parameters[name].default
         changed = value is not default and (default is None or value != default)
         if name not in allowed and changed:
             raise EvaluationError(
