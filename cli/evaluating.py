@@ -11,8 +11,7 @@ import xarray as xr
 from .. import evaluation, inference
 from .._messages import short_repr
 from ..evaluation.uncertainty.questions import COMMANDS, OPEN, is_of_raters, is_of_truth, question_of
-from ..inference.storage.checksums import has_checksums
-from ..inference.storage.posterior_files import read_posterior
+from ..inference.storage.posterior_files import has_checksums, read_posterior
 from ..models.data.reading.columns import Missing
 from ..models.data.reading.matching import nearest
 from ..posterior.matching import with_complement
@@ -68,7 +67,7 @@ def _score_tree(
     seed: int,
 ) -> None:
     """Score a file of predictions against a posterior that is open, which the file `posterior` holds."""
-    if not has_checksums(posterior):
+    if not has_checksums(tree):
         print_note(
             f"{posterior} has no checksums, as another program or an older version wrote it: damage to its numbers is not seen"
         )

@@ -11,12 +11,28 @@ import xarray as xr
 from ..._messages import short_repr
 from ...posterior.schema import SHARED, SUMMARISED, check_schema
 from ..runs.trees import with_current_dims
-from .checksums import Checksums, DamageError, append_checksum, check_netcdf_bytes, check_netcdf_comment
 from .interruptions import NOTHING_KEPT, Advice
 from .resumable_calls import ARGUMENTS, how_to_repeat
 from .rounding import rounded_draws
-from .store import checked_files, open_checked, resume_command, store_attrs, trimmed, verify_store
-from .untrusted_files import DAMAGED, WRITTEN, check_netcdf, check_posterior_path, check_zarr
+from .store import (
+    all_chunks_written,
+    checksum_encoding,
+    is_checked,
+    open_checked,
+    resume_command,
+    store_attrs,
+    trimmed,
+    verify_store,
+)
+from .untrusted_files import (
+    DAMAGED,
+    WRITTEN,
+    DamageError,
+    check_netcdf,
+    check_posterior_path,
+    check_zarr,
+    verify_netcdf,
+)
 
 OF_DRAWS = ("posterior", SHARED, "log_likelihood", "log_prior")
 ROUNDED = "draws to at most a hundredth of the Monte-Carlo standard error of their mean"
@@ -33,9 +49,8 @@ def read_posterior(path: Path) -> xr.DataTree:
             verify_store(path)
             tree = open_checked(path)
         else:
-            check_netcdf_bytes(path)
             check_netcdf(path)
-            check_netcdf_comment(path)
+            verify_netcdf(path)
             tree = xr.open_datatree(path, engine="h5netcdf", phony_dims="sort", decode_times=False)
             tree = with_current_dims(trimmed(tree))
         check_schema(path, {str(name): value for name, value in tree.attrs.items()})
@@ -48,6 +63,12 @@ def read_posterior(path: Path) -> xr.DataTree:
         raise ValueError(f"{path}: not a posterior that `raterzoo fit` wrote ({problem})") from problem
     _check_draws(path, tree)
     return tree
+
+
+def has_checksums(tree: xr.DataTree) -> bool:
+    """Whether arrays of a stored posterior, as `read_posterior` returns it, have checksums, so that damage is noticed."""
+    encodings = [array.encoding for node in tree.subtree for array in node.variables.values()]
+    return any(own.get("fletcher32") or is_checked(own.get("compressors") or ()) for own in encodings)
 
 
 def _arrow_errors() -> tuple[type[Exception], ...]:
@@ -125,12 +146,11 @@ def write_posterior(tree: xr.DataTree, path: Path, *, rounded: bool = False) -> 
     if rounded:
         tree = _with_rounded_draws(tree)
     if path.suffix == ".zarr":
-        checksums = Checksums(path)
-        tree.to_zarr(checked_files(path, read_only=False, checksums=checksums), mode="w", consolidated=False)
-        checksums.seal()
+        encoding = {node.path: checksum_encoding(node.to_dataset(inherit=False)) for node in tree.subtree}
+        with all_chunks_written():
+            tree.to_zarr(path, mode="w", consolidated=False, encoding=encoding)
     else:
         tree.to_netcdf(path, engine="h5netcdf", encoding=_encoding(tree, COMPRESSED if rounded else {}))
-        append_checksum(path)
 
 
 def _with_rounded_draws(tree: xr.DataTree) -> xr.DataTree:

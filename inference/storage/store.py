@@ -7,16 +7,17 @@ folder ``<store>.journal`` beside it, holds progress and state of the writer. Fi
     mark     the journal records that all that was written counts
     finish   the attributes of the final tree are set, and the journal is removed
 
-Every file of a store has a checksum (see `checksums`), which is checked whenever it is read.
+Every chunk carries a CRC-32C (zarr's codec ``crc32c``), so that a damaged one is a ValueError whenever it is read. A missing
+chunk would read as fill values: all are written, and `verify_store` refuses a store that lacks one. Metadata have no checksum.
 """
 
 import errno
-import json
 import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
@@ -26,19 +27,20 @@ import lazy_loader
 import numpy as np
 import xarray as xr
 
+from ..._messages import step
 from ...posterior.schema import check_schema
 from ..runs.trees import with_current_dims
-from .checksums import ROOT, STAMP, Checksums, DamageError
 from .interruptions import Advice
 from .journal import JournalEntries, check_run, check_state, read_journal, write_journal
 from .permissions import is_private, make_journal, private_files
-from .untrusted_files import WRITTEN, check_zarr
+from .untrusted_files import DAMAGED, WRITTEN, DamageError, check_zarr, damaged
 
 zarr: Any = lazy_loader.load("zarr")  # most fits store nothing
 
 FEWEST_BLOCKS = 20  # of draws of a run, and chunks of every variable
 MOST_BYTES = 2**26  # of a block of draws
 CONSTANT = ("constant_data", "observed_data")  # groups without draws
+MISSING_TEXT = "\ufffd"  # fill value of text
 
 StorePath = str | os.PathLike[str]
 
@@ -55,23 +57,56 @@ def read_draws(path: str | os.PathLike[str]) -> xr.DataTree:
 
 
 def open_checked(path: Path) -> xr.DataTree:
-    """Open a store that `check_zarr` has accepted lazily; whatever is read later is checked."""
-    tree = xr.open_datatree(checked_files(path), engine="zarr", consolidated=False, decode_times=False)
+    """Open a store that `check_zarr` has accepted lazily."""
+    with _foreign_files_ignored():
+        tree = xr.open_datatree(path, engine="zarr", consolidated=False, decode_times=False)
     return with_current_dims(trimmed(tree))
 
 
-def checked_files(path: Path, *, read_only: bool = True, checksums: Checksums | None = None) -> Any:
-    """Return the zarr store of a path, which checks what it reads by its checksums, or by those given."""
-    from .checked_store import CheckedStore
+@contextmanager
+def _foreign_files_ignored() -> Iterator[None]:
+    """Context manager: no warning of files that zarr does not know, such as those that file managers leave."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Object at .* is not recognized", UserWarning)
+        yield
 
-    return CheckedStore(path, read_only=read_only, checksums=checksums or Checksums.of(path))
+
+def _checked_arrays(path: Path) -> dict[str, Any]:
+    """Arrays of a store whose chunks are files with a checksum, by their key."""
+    with _foreign_files_ignored():
+        members = zarr.open_group(path, mode="r").members(max_depth=None)
+    arrays = {name: node for name, node in members if isinstance(node, zarr.Array) and node.shards is None}
+    return {name: array for name, array in arrays.items() if is_checked(array.compressors)}
+
+
+def is_checked(codecs: Iterable[Any]) -> bool:
+    """Whether one of the codecs of an array is a checksum."""
+    return any(isinstance(codec, zarr.codecs.Crc32cCodec) for codec in codecs)
 
 
 def verify_store(path: Path) -> None:
-    """Raise a `DamageError` unless every file of a store that `check_zarr` has accepted is as it was written."""
-    checksums = Checksums.of(path)
-    if checksums is not None:
-        checksums.verify()
+    """Read all chunks of a store that `check_zarr` has accepted; raise a `DamageError` if one is damaged or missing.
+
+    Of an unfinished store, chunks of draws that are not written yet may be missing, and in any store those of arrays filled with
+    zero, as other programs leave out chunks of zeros. Arrays without checksums are not read.
+    """
+    written = zarr.open_group(path, mode="r").attrs.get(WRITTEN)
+    arrays = _checked_arrays(path)
+    total = sum(array.nchunks for array in arrays.values())
+    with step("Checking the stored posterior", total) as shown:
+        for name, array in arrays.items():
+            dims = array.metadata.dimension_names or ()
+            drawn = dims.index("draw") if written is not None and "draw" in dims and array.ndim > 1 else None
+            for place in np.ndindex(*array.cdata_shape):
+                key = f"{name}/{array.metadata.encode_chunk_key(place)}"
+                if (path / key).exists():
+                    try:
+                        array.blocks[place] if place else array[()]
+                    except DAMAGED as problem:
+                        raise damaged(path, key, "its bytes are not those that were written") from problem
+                elif array.fill_value and (drawn is None or place[drawn] * array.chunks[drawn] < written):
+                    raise damaged(path, key, "it is missing")
+                shown.advance(1)
 
 
 def trimmed(tree: xr.DataTree) -> xr.DataTree:
@@ -91,7 +126,7 @@ def store_attrs(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(errno.ENOENT, f"there is no store {path}")
     try:
         check_zarr(path)
-        attrs = dict(zarr.open_group(checked_files(path), mode="r").attrs)
+        attrs = dict(zarr.open_group(path, mode="r").attrs)
     except DamageError:
         raise
     except (OSError, ValueError, KeyError, TypeError) as problem:
@@ -103,8 +138,9 @@ def store_attrs(path: Path) -> dict[str, Any]:
 
 def posterior_sizes(path: Path) -> dict[str, int]:
     """Lengths of the dims of the posterior of a store that `store_attrs` has validated; empty if there is none."""
-    group = zarr.open_group(checked_files(path), mode="r").get("posterior")
-    arrays = [array for _, array in group.arrays()] if isinstance(group, zarr.Group) else []
+    with _foreign_files_ignored():
+        group = zarr.open_group(path, mode="r").get("posterior")
+        arrays = [array for _, array in group.arrays()] if isinstance(group, zarr.Group) else []
     named = [(getattr(a.metadata, "dimension_names", None) or (), a.shape) for a in arrays]
     return {str(dim): n for dims, shape in named for dim, n in zip(dims, shape, strict=True)}
 
@@ -162,13 +198,7 @@ class DrawStore:
         self.path: Path = path
         self.journal: Path = journal_of(path)
         self._lock = StoreLock(self.journal / "lock", path)
-        self._checksums = Checksums(path)
         self._private = False
-
-    @property
-    def _files(self) -> Any:
-        """Return the zarr store to write to."""
-        return checked_files(self.path, read_only=False, checksums=self._checksums)
 
     @classmethod
     def create(
@@ -195,16 +225,12 @@ class DrawStore:
         try:
             with store.disk_full_errors(), tempfile.TemporaryDirectory(dir=store.journal) as folder:
                 begun = Path(folder) / "store"  # moved to its path when it is complete
-                checksums = Checksums(begun)
-                files = checked_files(begun, read_only=False, checksums=checksums)
-                zarr.create_group(files, attributes=dict(attrs) | {WRITTEN: 0})
+                zarr.create_group(begun, attributes=dict(attrs) | {WRITTEN: 0})
                 for name, group in groups.items():
-                    _create_group(files, name, group, chunks)
-                checksums.begin()
+                    _create_group(begun, name, group, chunks)
                 for name, file in (journal or {}).items():
                     store.write_journal(name, *file)
                 os.replace(begun, store.path)
-            store._checksums = checksums.moved(store.path)
             created = True
         finally:
             if not created:
@@ -227,8 +253,6 @@ class DrawStore:
             lost = f"without it {store.path} can be read but not resumed; move the two together"
             raise ValueError(f"{store.journal} is missing: {lost}")
         store._acquire()
-        store._checksums = Checksums.of(store.path) or Checksums.adopted(store.path)
-        store._checksums.resolve()
         return store
 
     def _acquire(self) -> None:
@@ -254,15 +278,14 @@ class DrawStore:
 
     def draws(self, group: str, chain: int, draws: slice) -> xr.Dataset:
         """Read draws of one chain of a group, marked or not. Shapes: (draw, ...)."""
-        stored = xr.open_zarr(self._files, group=group, consolidated=False, chunks=None)
+        stored = xr.open_zarr(self.path, group=group, consolidated=False, chunks=None)
         return stored.isel(chain=chain, draw=draws).load()
 
     def write(self, region: Mapping[str, slice], groups: Mapping[str, xr.Dataset]) -> None:
         """Write a block of draws at the slices `region` along growing dims, or replace; it counts from the next `mark`."""
-        all_chunks = zarr.config.set({"array.write_empty_chunks": True})  # not tested whether empty
-        with self.disk_full_errors(), all_chunks:
+        with self.disk_full_errors(), all_chunks_written():
             for name, group in groups.items():
-                arrays = zarr.open_group(self._files, path=name, mode="r+")
+                arrays = zarr.open_group(self.path, path=name, mode="r+")
                 for variable, block in group.data_vars.items():
                     place = tuple(region.get(str(dim), slice(None)) for dim in block.dims)
                     cast(Any, arrays[str(variable)])[place or ...] = block.to_numpy()
@@ -270,9 +293,8 @@ class DrawStore:
     def mark(self, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], written: int) -> None:
         """Record in the journal that all writes count, with the writer's `note` and `arrays`; readers may use `written` draws."""
         with self.disk_full_errors():
-            self._checksums.mark()
             self.write_journal("state", note, arrays)
-            zarr.open_group(self._files, mode="r+").attrs[WRITTEN] = written
+            zarr.open_group(self.path, mode="r+").attrs[WRITTEN] = written
 
     def write_journal(self, name: str, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Write or replace a file of the journal."""
@@ -290,13 +312,7 @@ class DrawStore:
     def finish(self, attrs: Mapping[str, Any]) -> None:
         """Set the attributes of the final tree, and remove the journal."""
         with self.disk_full_errors():
-            root = self.path / ROOT
-            node = json.loads(root.read_bytes()) | {"attributes": dict(attrs)}
-            final = json.dumps(node, indent=2, default=np.generic.item).encode() + STAMP
-            self._checksums.seal({ROOT: final})  # valid before and after the file is replaced
-            partial = root.with_suffix(".partial")
-            partial.write_bytes(final)
-            os.replace(partial, root)
+            zarr.open_group(self.path, mode="r+").attrs.put(dict(attrs))
         self.drop_journal()
 
     def discard(self) -> None:
@@ -375,15 +391,43 @@ def allocated(groups: Mapping[str, xr.Dataset], sizes: Mapping[str, int]) -> dic
     return full
 
 
-def _fill_value(dtype: np.dtype) -> np.ndarray:
-    """Fill value of elements that are not written yet: NaN, or 0 for integers."""
-    return np.array(np.nan if dtype.kind == "f" else 0, dtype)
+def _fill_value(dtype: np.dtype) -> Any:
+    """Fill value that numbers hardly have, as zarr leaves out chunks of nothing else; False of truth values."""
+    if dtype.kind == "f":
+        return dtype.type(np.nan)
+    if dtype.kind == "b":
+        return np.False_
+    limits = np.iinfo(dtype)
+    return dtype.type(limits.max if dtype.kind == "u" else limits.min)
 
 
-def _create_group(store: Any, name: str, group: xr.Dataset, chunks: Mapping[str, int]) -> None:
+@contextmanager
+def all_chunks_written() -> Iterator[None]:
+    """Context manager: zarr writes all chunks, also those of fill values alone."""
+    with zarr.config.set({"array.write_empty_chunks": True}):
+        yield
+
+
+def checksum_encoding(group: xr.Dataset) -> dict[str, dict[str, Any]]:
+    """Return the encoding of a group, for `to_zarr`, by which each chunk gets a checksum."""
+    codecs = zarr.codecs.ZstdCodec(), zarr.codecs.Crc32cCodec()
+    return {
+        str(name): {
+            "compressors": codecs,
+            "fill_value": _fill_value(v.dtype) if v.dtype.kind in "biuf" else MISSING_TEXT,
+        }
+        for name, v in group.variables.items()
+    }
+
+
+def _create_group(store: Path, name: str, group: xr.Dataset, chunks: Mapping[str, int]) -> None:
     """Write the constants and coordinates of a group, and allocate its growing variables."""
     growing = [n for n, v in group.data_vars.items() if set(v.dims) & chunks.keys()]
-    group.drop_vars(growing).to_zarr(store, group=name, mode="a", consolidated=False)
+    constant = group.drop_vars(growing)
+    with all_chunks_written():
+        constant.to_zarr(
+            store, group=name, mode="a", consolidated=False, encoding=checksum_encoding(constant)
+        )
     arrays = zarr.open_group(store, path=name, mode="r+")
     for variable in growing:
         array = group[variable]
@@ -393,7 +437,7 @@ def _create_group(store: Any, name: str, group: xr.Dataset, chunks: Mapping[str,
             dtype=array.dtype,
             chunks=tuple(min(n, chunks.get(str(d), n)) for d, n in array.sizes.items()),
             fill_value=_fill_value(array.dtype).item(),
-            compressors=None,  # draws are nearly incompressible
+            compressors=zarr.codecs.Crc32cCodec(),  # draws are nearly incompressible
             dimension_names=[str(dim) for dim in array.dims],
             attributes=dict(array.attrs),
         )

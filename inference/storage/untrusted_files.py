@@ -14,7 +14,7 @@ from typing import Any
 
 import lazy_loader
 
-from ..._messages import short_repr
+from ..._messages import short_repr, step
 from ...models.data.errors import DataError
 
 h5py: Any = lazy_loader.load("h5py")  # only netCDF files need it
@@ -37,6 +37,16 @@ BYTES: dict[str, int] = {"bool": 1, "string": 16, "fixed_length_utf32": 0} | {
     for kind, widths in {"int": (8, 16, 32, 64), "uint": (8, 16, 32, 64), "float": (16, 32, 64)}.items()
     for bits in widths
 }  # fmt: skip
+
+
+class DamageError(DataError):
+    """Stored posterior that is not as it was written."""
+
+
+def damaged(path: Path, key: str, problem: str) -> DamageError:
+    """`DamageError` for a file of a store, or an array of a netCDF file."""
+    remedy = "copy the posterior again from where it is whole, or fit again"
+    return DamageError(problem, remedy=remedy, where=f"{path}, {key}")
 
 
 def check_posterior_path(path: Path) -> None:
@@ -248,6 +258,17 @@ def check_netcdf(path: Path) -> None:
     except DAMAGED as problem:
         raise _refused_netcdf(path, "", f"it is damaged ({problem})", "netCDF 4") from problem
     check_inflation(path, declared, path.stat().st_size)
+
+
+def verify_netcdf(path: Path) -> None:
+    """Read all chunks with a Fletcher-32 of a file that `check_netcdf` has accepted; raise a `DamageError` at a damaged one."""
+    with h5py.File(path, "r") as file, step("Checking the stored posterior"):
+        for array in _arrays(path, file):
+            try:
+                for chunk in array.iter_chunks() if array.fletcher32 else ():
+                    array[chunk]
+            except DAMAGED as problem:
+                raise damaged(path, array.name, "its bytes are not those that were written") from problem
 
 
 def _arrays(path: Path, file: Any) -> Iterator[Any]:
