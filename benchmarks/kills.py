@@ -34,9 +34,8 @@ from typing import Any, NamedTuple
 import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference import checkpoints, methods
-from raterzoo.inference.labels import sharded_gibbs
 from raterzoo.inference.nuts import blocks, stored_runs
-from raterzoo.inference.scattering import scatter
+from raterzoo.inference.scale import scatter, sharded_gibbs
 from raterzoo.inference.storage.store import DrawStore
 
 from .same_draws import model_of

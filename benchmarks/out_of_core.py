@@ -145,7 +145,7 @@ def on(executor: Any, folder: Path) -> tuple[Any, float]:
 def workers(answers: int) -> None:
     """Compare the bits of an estimate by different workers."""
     from distributed import Client, LocalCluster
-    from raterzoo.inference.parallel.processes import Processes
+    from raterzoo.inference.scale.processes import Processes
 
     with tempfile.TemporaryDirectory(prefix="raterzoo-files-") as name:
         folder = Path(name, "files")

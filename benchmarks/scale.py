@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from raterzoo import inference, models
-from raterzoo.inference.parallel.processes import Processes
+from raterzoo.inference.scale.processes import Processes
 
 WORKERS = (1, 2, 4)
 BUILD = functools.partial(models.plackett_luce, reliability=1)

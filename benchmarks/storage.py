@@ -161,7 +161,7 @@ def killing(pids: Callable[[], list[int]], store: Path, most: int) -> Iterator[l
 
 
 def kill_pool(data: models.PartialRankings, store: Path, kills: int) -> tuple[xr.DataTree, int]:
-    from raterzoo.inference.parallel.processes import Processes
+    from raterzoo.inference.scale.processes import Processes
 
     with Processes(2) as workers, killing(lambda: workers.pids, store, kills) as killed:
         tree = scattered(data, workers, store)

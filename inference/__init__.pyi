@@ -14,10 +14,8 @@ from .diagnostics import EstimateWarning as EstimateWarning
 from .diagnostics import diagnose as diagnose
 from .diagnostics import relabel as relabel
 from .labels.combiner import label_combiner as label_combiner
-from .labels.dawid_skene_em import dawid_skene_em as dawid_skene_em
 from .labels.glad_em import glad_em as glad_em
 from .labels.mace_em import mace_em as mace_em
-from .labels.sharded_gibbs import dawid_skene_gibbs as dawid_skene_gibbs
 from .labels.shared_guess_em import shared_guess_em as shared_guess_em
 from .labels.step import ConfusionGibbs as ConfusionGibbs
 from .labels.step import GuessGibbs as GuessGibbs
@@ -29,7 +27,9 @@ from .rankings.step import WorthGibbs as WorthGibbs
 from .runs.trees import label as label
 from .sampling import sample as sample
 from .sampling import sweep as sweep
-from .scattering.scatter import scatter as scatter
+from .scale.dawid_skene_em import dawid_skene_em as dawid_skene_em
+from .scale.scatter import scatter as scatter
+from .scale.sharded_gibbs import dawid_skene_gibbs as dawid_skene_gibbs
 from .scores.empirical_bayes import normal_scores_posterior as normal_scores_posterior
 from .scores.empirical_bayes import normal_scores_prior as normal_scores_prior
 from .storage.resumable_calls import ResumeWarning as ResumeWarning

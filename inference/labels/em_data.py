@@ -1,17 +1,11 @@
-"""EM of prevalence and confusion over labels in the memory of this process, or in shards that workers process."""
+"""EM of prevalence and confusion over labels in the memory of this process."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import answer_sweeps
-from ..parallel.workers import AnyExecutor
-from . import sharded_answers
 from .em_search import Ended
 from .kernels.em import (
     AnswerPatterns,
@@ -24,8 +18,7 @@ from .kernels.em import (
     run_em_on_patterns,
     vote_share,
 )
-from .sharded_answers import LabelWork, label_work, total
-from .votes import patterns_of, vote_starts
+from .votes import vote_starts
 
 Counts = tuple[np.ndarray, np.ndarray]  # of items (category,) and of labels (rater * label, category)
 AskedByRun = Callable[[np.ndarray, np.ndarray, float], bool]
@@ -42,18 +35,6 @@ class Problem(NamedTuple):
     prior: Counts  # pseudo-counts of prevalence and confusion
     max_iterations: int
     tolerance: float  # relative gain of the objective below which a start has converged
-
-
-@contextmanager
-def open_labels(
-    labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
-) -> "Iterator[EmData]":
-    """Context manager: labels in memory, or in shards if an executor or a number of shards is given."""
-    if executor is None and shards is None:
-        yield InMemory(patterns_of(labels), len(labels.categories))
-    else:
-        with label_work(labels, executor, shards, folder) as work:
-            yield InShards(work)
 
 
 class InMemory:
@@ -113,73 +94,37 @@ class InMemory:
         return by_pattern[self._patterns.pattern]
 
 
-class InShards:
-    """Labels in shards that workers process."""
+class EmData(Protocol):
+    """Labels on which EM of prevalence and confusion runs: `InMemory`, or in shards."""
 
-    def __init__(self, work: LabelWork) -> None:
-        self._work = work
+    @property
+    def n_answers(self) -> int | None:
+        """Number of answers that a pass reads, None if they are in shards."""
+        ...
 
     def runs(self, restarts: int, random_seed: int | None, problem: Problem) -> Iterator[EmResult]:
-        """Yield the EM result of every start; the starts do not depend on the division into shards."""
-        yield self.from_vote(problem)
-        work, seed = self._work, int(np.random.SeedSequence(random_seed).generate_state(1)[0])
-        for number in range(1, restarts + 1):
-            sweep = sharded_answers.Sweep(seed, number, 0)
-            near = partial(work.map, sharded_answers.counts_near_vote, work.shape, sweep, False)
-            yield self._run(lambda near=near: total(near()), problem)
+        """Yield the EM result from the vote shares, then from `restarts` random starts near them."""
+        ...
 
     def from_vote(self, problem: Problem) -> EmResult:
         """Run EM from the vote shares."""
-        work = self._work
-        return self._run(lambda: total(work.map(sharded_answers.vote_counts, work.shape)), problem)
+        ...
 
     def from_parameters(self, parameters: Counts, problem: Problem, ended: Ended | None = None) -> EmResult:
         """Run EM from prevalence and table."""
-        return self._run(lambda: self._expected(*parameters)[0], problem, ended)
+        ...
 
     def expected(self, run: EmResult) -> Counts:
         """Return the expected numbers of items (category,) and of labels (rater * label, category)."""
-        return self._expected(run.prevalence, run.table)[0]
+        ...
 
-    def plausibility(self, run: EmResult) -> np.ndarray:
-        """Return p(true category | estimate, answers), shape (item, category)."""
-        parameters = run.prevalence, np.ascontiguousarray(run.table)
-        parts = self._work.map(sharded_answers.plausibility, parameters)
-        return np.concatenate([part for part, _ in parts])
+    def plausibility(self, run: EmResult) -> Any:
+        """Return p(true category | estimate, answers), an array (item, category) or `RemotePlausibility`."""
+        ...
 
     def parameters(self, run: EmResult) -> Counts:
         """Return prevalence and table."""
-        return run.prevalence, run.table
-
-    def _run(self, start: Callable[[], Counts], problem: Problem, ended: Ended | None = None) -> EmResult:
-        """Run EM from the expected counts of a start."""
-        expected = start()
-        return run_em(self._e_step(expected), expected, *problem, asked_by_run(ended))
-
-    def _e_step(self, expected: Counts) -> Callable[[np.ndarray, np.ndarray], float]:
-        """Return the E-step as a function of (prevalence, table), which overwrites the expected counts."""
-
-        def expect(prevalence: np.ndarray, table: np.ndarray) -> float:
-            counts, log_likelihood = self._expected(prevalence, table)
-            for whole, summed in zip(expected, counts, strict=True):
-                whole[...] = summed
-            return log_likelihood
-
-        return expect
-
-    def _expected(self, prevalence: np.ndarray, table: np.ndarray) -> tuple[Counts, float]:
-        """Return expected counts and log likelihood, summed over the shards."""
-        parameters, log_p = (prevalence, np.ascontiguousarray(table)), []
-
-        def counts() -> Iterator[Counts]:
-            for part, log_likelihood in self._work.map(sharded_answers.expected_counts, parameters):
-                log_p.append(log_likelihood)
-                yield part
-
-        return total(counts()), sum(log_p)
-
-
-EmData = InMemory | InShards
+        ...
 
 
 class ConfusionAscents:
@@ -196,12 +141,13 @@ class ConfusionAscents:
 
         `usual` are pseudo-counts for `elsewhere`, which keep probabilities of a sample from being zero.
         """
-        self._data, self._problem, self._aligned, self._usual = data, problem, aligned, usual
+        self._data: Any = data
+        self._problem, self._aligned, self._usual = problem, aligned, usual
 
     @property
     def n_answers(self) -> int | None:
         """Number of answers that a pass reads, None if they are in shards."""
-        return None if isinstance(self._data, InShards) else self._data.n_answers
+        return self._data.n_answers
 
     def from_vote(self) -> EmResult:
         """Run EM from the vote shares."""
@@ -209,7 +155,6 @@ class ConfusionAscents:
 
     def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> EmResult:
         """Run EM from a random start near the vote shares."""
-        assert not isinstance(self._data, InShards)
         run = self._data.near_vote(rng, self._problem, ended)
         if ended and ended(self.parameters(run), run.trace[-1]):
             return run
@@ -235,5 +180,4 @@ class ConfusionAscents:
 
     def compared(self, parameters: Any) -> np.ndarray:
         """Return p(true category | parameters, answers), shape (pattern, category)."""
-        assert not isinstance(self._data, InShards)
         return self._data.compared(parameters)

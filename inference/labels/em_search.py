@@ -17,9 +17,9 @@ import numpy as np
 import xarray as xr
 
 from ...models.data.labels import Labels
+from ...models.distributions.marginal_labels_kernels import Answers
 from .kernels.em import ASKED_EVERY, AnswerPatterns, answer_patterns, coded_answers
-from .label_files import InTheFiles, SharedLabels
-from .votes import estimate_coords, patterns_of, seeded_generator, warn_estimate
+from .votes import LabelIds, estimate_coords, patterns_of, seeded_generator, warn_estimate
 
 
 class Ascent(Protocol):
@@ -77,11 +77,19 @@ class Ascents[Run: Ascent](Protocol):
 SAME_OBJECTIVE, SAME_PLAUSIBILITY = 1e-6, 0.01  # largest relative and absolute difference at one optimum
 
 
+class RemotePlausibility(Protocol):
+    """Plausibilities that workers compute where they are asked for."""
+
+    def apart(self, other: Any) -> float:
+        """Largest difference to another one."""
+        ...
+
+
 class Plausible[Run](Protocol):
     """Plausibilities of all items at the end of a run."""
 
     def plausibility(self, run: Run) -> Any:
-        """Return p(true category | estimate, answers), shape (item, category), or left in files."""
+        """Return p(true category | estimate, answers), an array (item, category) or `RemotePlausibility`."""
         ...
 
 
@@ -105,8 +113,8 @@ def distinct_optima[Run: Ascent](
 
 
 def _apart(own: Any, theirs: Any) -> float:
-    """Largest difference of plausibilities, arrays or in the files."""
-    return own.apart(theirs) if isinstance(own, InTheFiles) else np.abs(own - theirs).max()
+    """Largest difference of plausibilities, arrays or `RemotePlausibility`."""
+    return np.abs(own - theirs).max() if isinstance(own, np.ndarray) else own.apart(theirs)
 
 
 def _near(objective: float, run: Ascent) -> bool:
@@ -181,6 +189,28 @@ MOST_PASSES = 2_000_000  # answers times starts, beyond which there is one round
 LONG = 3  # runs on all items from optima of the sample other than that of the vote
 
 
+class ShardedLabels(LabelIds, Protocol):
+    """Labels that no process holds together."""
+
+    @property
+    def identified(self) -> bool:
+        """Whether raters can be told from rare labels; see `Labels.identified`."""
+        ...
+
+    @property
+    def has_gold(self) -> bool:
+        """Whether an item has a gold label."""
+        ...
+
+    def __len__(self) -> int:
+        """Return the number of answers."""
+        ...
+
+    def sample(self, rng: np.random.Generator, share: float) -> Answers:
+        """Draw a share of the items, all if it is 1, and return their answers."""
+        ...
+
+
 class Found[Run: Ascent](NamedTuple):
     """Result of a search."""
 
@@ -189,7 +219,7 @@ class Found[Run: Ascent](NamedTuple):
 
 
 def searched[Run: Ascent](
-    labels: Labels | SharedLabels,
+    labels: Labels | ShardedLabels,
     whole: Ascents[Run],
     of_patterns: Callable[[AnswerPatterns], Ascents[Run]],
     rng: np.random.Generator,
@@ -211,22 +241,22 @@ def searched[Run: Ascent](
     return Found(known.runs, np.array([0, *ends]))
 
 
-def _size_of_sample(labels: Labels | SharedLabels) -> int:
+def _size_of_sample(labels: Labels | ShardedLabels) -> int:
     """Return the number of answers of a sample."""
     return max(SAMPLE, SAMPLE_OF_RATER * len(labels.raters))
 
 
-def _all_patterns(labels: Labels | SharedLabels, rng: np.random.Generator) -> AnswerPatterns:
+def _all_patterns(labels: Labels | ShardedLabels, rng: np.random.Generator) -> AnswerPatterns:
     """Return the answer patterns of all items."""
-    return (
-        answer_patterns(labels.sample(rng, 1.0)) if isinstance(labels, SharedLabels) else patterns_of(labels)
-    )
+    if isinstance(labels, Labels):
+        return patterns_of(labels)
+    return answer_patterns(labels.sample(rng, 1.0))
 
 
-def _sampled_patterns(labels: Labels | SharedLabels, rng: np.random.Generator) -> AnswerPatterns:
+def _sampled_patterns(labels: Labels | ShardedLabels, rng: np.random.Generator) -> AnswerPatterns:
     """Draw items, and return their answer patterns."""
     share = _size_of_sample(labels) / len(labels)
-    if isinstance(labels, SharedLabels):
+    if not isinstance(labels, Labels):
         return answer_patterns(labels.sample(rng, share))
     chosen = rng.random(len(labels.items)) < share
     rows = np.flatnonzero(chosen[labels.annotation_item])

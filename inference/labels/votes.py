@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import xarray as xr
@@ -10,11 +10,10 @@ import xarray as xr
 from ..._messages import OUR_FILES
 from ...models.data.container import require_container
 from ...models.data.labels import Labels, expand_answers, require_answers
-from ...models.data.prior_arguments import positive_array
+from ...models.data.prior_arguments import HasRaters, positive_array
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
 from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, jittered_vote, vote_share
-from .sharded_answers import LabelIds
 
 
 def majority_vote(labels: Labels) -> xr.Dataset:
@@ -114,6 +113,15 @@ def vote_starts(
     yield vote_share(patterns.answers, n_categories)
     for _ in range(restarts):
         yield jittered_vote(patterns.answers, n_categories, rng)
+
+
+class LabelIds(HasRaters, Protocol):
+    """Ids of labels: those of a `Labels`, or of shards that no process holds together."""
+
+    @property
+    def items(self) -> np.ndarray:
+        """Ids of the items."""
+        ...
 
 
 def estimate_coords(labels: LabelIds, items: bool = True) -> dict[str, Any]:

@@ -23,10 +23,10 @@ from pymc.util import RandomGeneratorState
 from threadpoolctl import threadpool_limits
 
 from ..methods import thinned
-from ..parallel.processes import exit_with_driver
 from ..runs.compiled_models import compilation_of_densities
 from ..runs.run import Draws
 from ..runs.starts import likely_right
+from ..storage.interruptions import exit_with_driver
 from . import blocks as block_length
 from .blocks import Block, Groups, Progress, storable
 

@@ -1,10 +1,12 @@
 """SIGINT (Ctrl-C) and SIGTERM: draws reach the disk, temporary files are removed, and one message says how to go on."""
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import parent_process
 from types import FrameType
 from typing import Any, NamedTuple, Self
 
@@ -140,3 +142,16 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     """Signal handler: restore the default action, and raise `Interrupted`."""
     signal.signal(number, signal.SIG_DFL)
     raise Interrupted(number=number)
+
+
+def exit_with_driver() -> None:
+    """Let this process end when the one that started it does; a killed driver cannot stop its processes itself."""
+    threading.Thread(target=_end_with_the_driver, daemon=True).start()
+
+
+def _end_with_the_driver() -> None:
+    """Wait for the driver to end, then exit."""
+    driver = parent_process()
+    if driver is not None:
+        driver.join()
+        os._exit(1)

@@ -38,7 +38,6 @@ MODELS = {
 }
 ENGINE = {"inference.kernels", "inference.runs"}
 INFERENCE = {
-    "inference.parallel": {"numpy", "threadpoolctl", "models.data", "models._catalog"},
     "inference.kernels": {"numpy", "scipy", "numba", "threadpoolctl", "models.distributions"},
     "inference.runs": {
         "numpy", "scipy", "pymc", "pytensor", "xarray", "arviz", "rich", "threadpoolctl", "inference.kernels",
@@ -47,7 +46,7 @@ INFERENCE = {
     **{
         f"inference.{family}": {
             "numpy", "scipy", "pymc", "pytensor", "xarray", "arviz_stats", "rich", "threadpoolctl",
-            "inference.parallel", "inference.storage",
+            "inference.storage",
             "inference.diagnostics", *ENGINE, *LAWS, "models.comparisons", "models.labels",
         }
         for family in FAMILIES
@@ -79,14 +78,14 @@ ALLOWED = POSTERIOR | MODELS | INFERENCE | EVALUATION | ABOVE
 
 # floors of inference, from the top: a module imports its own floor and those below
 FLOORS = (
-    {"sampling", "scattering", "design"},
+    {"sampling", "scale", "design"},
     {"checkpoints", "costs", "kept_draws", "posterior_predictive"},
     {"nuts"},
     {"methods"},
     {*FAMILIES},
     {"storage", "diagnostics"},
     {"runs"},
-    {"kernels", "parallel"},
+    {"kernels"},
 )
 
 

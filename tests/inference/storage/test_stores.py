@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from raterzoo import inference, models
 from raterzoo.inference.labels.kernels.gibbs import FREE_ROWS, ConfusionPrior
-from raterzoo.inference.labels.sharded_gibbs import PosteriorLayout
+from raterzoo.inference.scale.sharded_gibbs import PosteriorLayout
 from raterzoo.inference.storage.store import store_attrs
 from raterzoo.posterior import schema
 

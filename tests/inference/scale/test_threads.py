@@ -19,7 +19,7 @@ from tests.support.executors import InThisProcess
 
 BUILD = partial(models.normal_scores, mean=0.1, mean_weight=0.3, rate=0.7)
 
-USERS = ("runs.model_graph", "runs.trees", "methods", "sampling", "scattering.scatter", "scattering.shards")
+USERS = ("runs.model_graph", "runs.trees", "methods", "sampling", "scale.scatter", "scale.item_shards")
 
 
 def with_a_deterministic(data):

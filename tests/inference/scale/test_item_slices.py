@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from raterzoo import models
-from raterzoo.inference.parallel.slices import items_between, picklable
+from raterzoo.inference.scale.item_slices import items_between, picklable
 from raterzoo.inference.storage.resumable_calls import digest_of
 
 TABLE = {

@@ -13,7 +13,7 @@ from raterzoo.inference.storage.interruptions import cleaned_up
 
 DRIVER = """
 import time
-from raterzoo.inference.labels.sharded_answers import label_work
+from raterzoo.inference.scale.sharded_answers import label_work
 from raterzoo.models import Labels
 if __name__ == "__main__":
     labels = Labels.from_table({"item": ["a", "b"], "rater": ["r", "r"], "label": ["x", "y"]})

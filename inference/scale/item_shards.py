@@ -15,7 +15,6 @@ from ..diagnostics import DIAGNOSIS, diagnose, verdict
 from ..kept_draws import ALL, Kept, Numbered
 from ..labels.recognition import read_counted_labels
 from ..methods import Route, route_of
-from ..parallel.slices import PicklableContainer
 from ..rankings.recognition import gamma_parameters, read_rankings
 from ..runs.model_graph import graph_lock
 from ..runs.run import Draws
@@ -26,6 +25,7 @@ from ..scores.precision import Storage, storage_of_items
 from ..scores.recognition import read_item_scores
 from ..storage.resumable_calls import digest_of
 from ..storage.store import allocated
+from .item_slices import PicklableContainer
 
 # numbers and draws per stored chunk: some metrics read item by item, some draw by draw
 CHUNK, CHUNK_DRAWS = 200_000, 250

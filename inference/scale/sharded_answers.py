@@ -8,7 +8,7 @@ from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -16,12 +16,19 @@ import numpy as np
 from ...models.data.labels import Labels, expand_answers
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps
 from ..kernels.random_streams import item_streams, stream
-from ..parallel.slices import items_between
-from ..parallel.workers import AnyExecutor, Workers, workers_of
+from ..labels.kernels.em import (
+    AnswerPatterns,
+    answer_patterns,
+    coded_answers,
+    pattern_plausibility,
+    vote_share,
+)
+from ..labels.kernels.sharded import count_drawn_categories, count_near_vote
+from ..labels.votes import LabelIds
 from ..runs.run import check_whole
 from ..storage.interruptions import cleaned_up
-from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, pattern_plausibility, vote_share
-from .kernels.sharded import count_drawn_categories, count_near_vote
+from .item_slices import items_between
+from .workers import AnyExecutor, Workers, workers_of
 
 ANSWERS_OF_A_SHARD = 1_000_000
 
@@ -164,25 +171,6 @@ def _counted(patterns: AnswerPatterns, mass: np.ndarray, shape: tuple[int, int])
 
 
 # --- Labels in shards and the workers that process them; sums over shards are taken in their order ---
-
-
-class LabelIds(Protocol):
-    """Ids of labels: those of a `Labels`, or of shards that no process holds together."""
-
-    @property
-    def items(self) -> np.ndarray:
-        """Ids of the items."""
-        ...
-
-    @property
-    def raters(self) -> np.ndarray:
-        """Ids of the raters."""
-        ...
-
-    @property
-    def categories(self) -> np.ndarray:
-        """Categories."""
-        ...
 
 
 @dataclass(frozen=True)

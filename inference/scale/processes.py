@@ -3,13 +3,12 @@
 import os
 import pickle
 import sys
-import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from io import FileIO
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from shutil import rmtree
@@ -20,6 +19,8 @@ from weakref import ref
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+
+from ..storage.interruptions import exit_with_driver
 
 LEAST = 2**10  # bytes; smaller results go through the pipe: Linux writes up to 4,096 bytes atomically
 SUFFIX = ".result"
@@ -197,16 +198,3 @@ def initialise_worker(own: str) -> None:
     flags = filter(None, (os.environ.get("PYTENSOR_FLAGS"), f"base_compiledir={own}"))
     os.environ["PYTENSOR_FLAGS"] = ",".join(flags)
     exit_with_driver()
-
-
-def exit_with_driver() -> None:
-    """Let this process end when the one that started it does; a killed driver cannot stop its processes itself."""
-    threading.Thread(target=_end_with_the_driver, daemon=True).start()
-
-
-def _end_with_the_driver() -> None:
-    """Wait for the driver to end, then exit."""
-    driver = parent_process()
-    if driver is not None:
-        driver.join()
-        os._exit(1)

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 from raterzoo import inference
-from raterzoo.inference.labels import em_of_files, label_files
 from raterzoo.inference.labels import em_search as search
 from raterzoo.inference.labels.kernels.em import answer_patterns, coded_answers
+from raterzoo.inference.scale import em_of_files, label_files, sharded_em
 from raterzoo.models import DataError, Labels, LabelShards
 
 from tests.support.executors import InThisProcess, Stopped, Stops
@@ -240,7 +240,7 @@ def test_gibbs_has_the_bits_of_one_table(files, tmp_path):
 
 
 def test_a_stopped_chain_goes_on(files, tmp_path, monkeypatch):
-    monkeypatch.setattr("raterzoo.inference.labels.sharded_gibbs.BUFFER", 20_000)
+    monkeypatch.setattr("raterzoo.inference.scale.sharded_gibbs.BUFFER", 20_000)
     shards = LabelShards.from_parquet(files[0], **OPTIONS)
     whole = gibbs(shards, tmp_path / "0.zarr", executor=InThisProcess())
     with pytest.raises(Stopped):
@@ -309,16 +309,16 @@ def test_rows_with_an_empty_cell_are_left_out(files):
 DRIVER = """
 import sys, time, warnings
 from raterzoo import inference, models
-from raterzoo.inference.labels import em_data, em_of_files
+from raterzoo.inference.scale import em_of_files, sharded_em
 warnings.simplefilter("ignore")
-plain = em_data.InShards._expected
+plain = sharded_em.InShards._expected
 
 def slow(self, *parameters):
     time.sleep(.03)
     return plain(self, *parameters)
 
 if __name__ == "__main__":
-    em_data.InShards._expected = slow
+    sharded_em.InShards._expected = slow
     shards = models.LabelShards.from_parquet(sys.argv[1])
     inference.dawid_skene_em(shards, restarts=3, random_seed=3, out=sys.argv[2], executor=int(sys.argv[3]) or None)
 """
@@ -347,7 +347,7 @@ def test_a_killed_driver_goes_on_to_the_same_bits(files, tmp_path, executor):
 
 @pytest.mark.slow
 def test_killed_workers_are_replaced(files, tmp_path):
-    from raterzoo.inference.parallel.processes import Processes
+    from raterzoo.inference.scale.processes import Processes
 
     shards, kills = LabelShards.from_parquet(files[0]), 0
     whole = em(shards, restarts=3)
@@ -392,7 +392,7 @@ def test_optima_differ_by_their_plausibilities():
     patterns = answer_patterns(coded_answers(*np.array([[0, 1], [0, 0], [0, 1]]), np.full(2, -1), 2))
     even, table = np.array([0.5, 0.5]), np.array([[0.9, 0.3], [0.1, 0.7]])  # (rater * label, category)
     shard = SimpleNamespace(open=lambda: patterns)
-    assert label_files.largest_difference(shard, (even, table), (even, table)) == 0
+    assert sharded_em.largest_difference(shard, (even, table), (even, table)) == 0
     # p(first category) is .9 / 1.2 and .1 / .8 given each answer; by the matrix with both columns alike it is .5
-    found = label_files.largest_difference(shard, (even, table), (even, np.full((2, 2), 0.5)))
+    found = sharded_em.largest_difference(shard, (even, table), (even, np.full((2, 2), 0.5)))
     assert found == pytest.approx(0.5 - 0.1 / 0.8)

@@ -25,10 +25,10 @@ from ...models.data.errors import DataError
 from ...models.data.label_shards import LabelShards, closed_set, labels_in
 from ...models.data.labels import expand_answers
 from ...models.distributions.marginal_labels_kernels import Answers
-from ..parallel.workers import AnyExecutor, Workers, workers_of
+from ..labels.kernels.em import answer_patterns, coded_answers
 from ..storage.interruptions import cleaned_up
-from .kernels.em import answer_patterns, coded_answers, pattern_plausibility
 from .sharded_answers import LabelShard, LabelWork, save_array
+from .workers import AnyExecutor, Workers, workers_of
 
 ITEMS_OF_A_PART = 2_000_000  # ids that are compared at a time
 OWN = ("own_start", "own_code", "own_gold")  # arrays of a file before its raters are numbered as in all
@@ -314,25 +314,3 @@ def _overlapping(ranges: Sequence[tuple[Any, Any]]) -> list[int]:
         if ranges[number][1] > ranges[last][1]:
             last = number
     return sorted(close)
-
-
-# --- Plausibilities that stay in the files ---
-
-
-def largest_difference(shard: LabelShard, one: Any, other: Any) -> float:
-    """Largest difference of the plausibilities of two pairs of prevalence and table."""
-    patterns = shard.open()
-    first, second = (pattern_plausibility(patterns, *parameters)[0] for parameters in (one, other))
-    return float(np.abs(first - second).max(initial=0.0))
-
-
-@dataclass(frozen=True)
-class InTheFiles:
-    """Plausibilities of an estimate, computed by workers from its parameters."""
-
-    work: FileWork
-    parameters: tuple[np.ndarray, np.ndarray]
-
-    def apart(self, other: "InTheFiles") -> float:
-        """Largest difference to another one."""
-        return max(self.work.map(largest_difference, self.parameters, other.parameters))

@@ -14,14 +14,14 @@ from concurrent.futures.process import BrokenProcessPool
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.inference.parallel.processes import (
+from raterzoo.inference.scale.processes import (
     LEAST,
     FileResult,
     Processes,
     call_with_file_result,
     loaded_future,
 )
-from raterzoo.inference.parallel.workers import Workers
+from raterzoo.inference.scale.workers import Workers
 
 
 def large(n=2**20):

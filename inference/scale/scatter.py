@@ -23,8 +23,6 @@ from ..._messages import OUR_FILES, step
 from ..diagnostics import ConvergenceWarning
 from ..kept_draws import ALL, LARGE_STORE, Keep, Kept, Numbered, check_keep, item_blocks, kept_by_size
 from ..methods import Route, route_of
-from ..parallel.slices import Annotations, items_between, picklable
-from ..parallel.workers import AnyExecutor, is_of_processes, workers_of
 from ..runs.model_graph import graph_lock
 from ..runs.run import Draws, check_options
 from ..scores.precision import Storage
@@ -33,7 +31,7 @@ from ..storage.journal import raise_journal_error
 from ..storage.resumable_calls import ARGUMENTS, StoreRecord, digest_of, how_to_repeat, record_of_call
 from ..storage.store import DrawStore, read_draws, store_attrs
 from ..storage.untrusted_files import WRITTEN
-from .shards import (
+from .item_shards import (
     GROWING_DIMS,
     ItemDraws,
     ItemGroups,
@@ -45,6 +43,8 @@ from .shards import (
     sample_shard,
     storage_of,
 )
+from .item_slices import Annotations, items_between, picklable
+from .workers import AnyExecutor, is_of_processes, workers_of
 
 SHARD_BYTES = 48 * 2**20  # of the draws of one shard
 BLOCKS_OF_A_SHARD = 4  # of items that are summarised together

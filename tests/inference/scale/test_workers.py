@@ -8,7 +8,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import pytest
-from raterzoo.inference.parallel.workers import Workers, WorkersLost, workers_of
+from raterzoo.inference.scale.workers import Workers, WorkersLost, workers_of
 
 
 class KilledWorker(Exception):
@@ -79,7 +79,7 @@ def test_a_broken_pool_of_somebody_else_is_said_to_be_broken():
 
 DRIVER = """
 import os, time
-from raterzoo.inference.parallel.processes import Processes
+from raterzoo.inference.scale.processes import Processes
 if __name__ == "__main__":
     workers = Processes(1)
     print(workers.submit(os.getpid).result(), flush=True)
@@ -115,7 +115,7 @@ def loads_the_script(name):  # in the process that forks the others, as later ve
     return data | {"main_path": data["init_main_from_path"]} if name == "ignore" else data
 if sys.argv[1:] == ["early"]:
     spawn.get_preparation_data = loads_the_script
-from raterzoo.inference.parallel.workers import workers_of
+from raterzoo.inference.scale.workers import workers_of
 with workers_of(1) as workers:
     print(list(workers.run(abs, [(-1,), (-2,), (-3,)])))
 """

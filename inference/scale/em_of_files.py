@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,15 +22,16 @@ import numpy as np
 import xarray as xr
 
 from ...models.data.label_shards import LabelShards
-from ..parallel.workers import AnyExecutor
+from ..labels.em_data import Counts, Problem, asked_by_run
+from ..labels.em_search import Ended
+from ..labels.kernels.em import EmResult, run_em
 from ..storage.interruptions import Advice, adviser
 from ..storage.journal import read_journal, write_journal
 from ..storage.store import StoreLock
-from .em_data import Counts, InShards, Problem, asked_by_run
-from .em_search import Ended
-from .kernels.em import EmResult, run_em
-from .label_files import FileWork, InTheFiles, SharedLabels, file_work
+from .label_files import FileWork, SharedLabels, file_work
 from .sharded_answers import LabelShard, Parameters, plausibility
+from .sharded_em import InShards, ShardedPlausibility
+from .workers import AnyExecutor
 
 KEPT_EVERY = 5  # iterations
 MOST_NUMBERS = 100_000_000  # plausibilities of an estimate that a Dataset holds
@@ -42,18 +44,9 @@ class InFiles(InShards):
         super().__init__(work)
         self._files, self._kept, self._number = work, runs, 0
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether there is a folder for runs and plausibilities."""
-        return self._kept is not None
-
-    def plausibility(self, run: EmResult) -> Any:
-        """Return p(true category | estimate, answers), left in the files."""
-        return InTheFiles(self._files, (run.prevalence, np.ascontiguousarray(run.table)))
-
-    def collected(self, run: EmResult) -> np.ndarray:
-        """Return p(true category | estimate, answers), shape (item, category)."""
-        return super().plausibility(run)
+    def plausibility(self, run: EmResult) -> ShardedPlausibility:
+        """Return p(true category | estimate, answers), which workers write if there is a folder."""
+        return replace(super().plausibility(run), is_returned=self._kept is None)
 
     def write(self, run: EmResult, folder: Path) -> None:
         """Have the plausibilities written, a file for each file of labels, which are not written again."""

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.inference.parallel.processes import Processes
-from raterzoo.inference.scattering import scatter
-from raterzoo.inference.scattering.shards import sample_shard
+from raterzoo.inference.scale import scatter
+from raterzoo.inference.scale.item_shards import sample_shard
+from raterzoo.inference.scale.processes import Processes
 from raterzoo.posterior import plausibility
 
 from tests.support.executors import Stopped, Stops
@@ -250,7 +250,7 @@ def test_wrong_twin_a_seed_by_shard_is_noticed(tmp_path, monkeypatch):
         first = len(shard.data.values["items"][0]) + len(shard.data.values["annotation_item"])
         return sample_shard(shard, build, options | {"random_seed": options["random_seed"] + first})
 
-    monkeypatch.setattr("raterzoo.inference.scattering.scatter.sample_shard", seeded_by_shard)
+    monkeypatch.setattr("raterzoo.inference.scale.scatter.sample_shard", seeded_by_shard)
     build, data = CASES["plackett_luce"][0], ddx()
     whole = quietly(inference.sample, build(data), **FEW)
     with ThreadPoolExecutor(1) as thread:

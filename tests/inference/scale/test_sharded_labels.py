@@ -9,10 +9,10 @@ import pytest
 import xarray as xr
 from raterzoo import inference
 from raterzoo.inference.kernels.random_streams import item_streams
-from raterzoo.inference.labels import sharded_answers
-from raterzoo.inference.labels import sharded_gibbs as shared_chains
 from raterzoo.inference.labels.kernels.sharded import count_drawn_categories
-from raterzoo.inference.labels.sharded_answers import shard_edges
+from raterzoo.inference.scale import sharded_answers
+from raterzoo.inference.scale import sharded_gibbs as shared_chains
+from raterzoo.inference.scale.sharded_answers import shard_edges
 from raterzoo.models import Labels
 
 from tests.support.executors import InThisProcess, Stopped, Stops
@@ -51,7 +51,7 @@ def test_a_lost_shard_is_noticed(monkeypatch):
     """The wrong twin of the test above: one shard does not answer."""
     labels = crowd()
     whole = em(labels, restarts=0)
-    monkeypatch.setattr("raterzoo.inference.labels.em_data.total", lambda parts: next(iter(parts)))
+    monkeypatch.setattr("raterzoo.inference.scale.sharded_em.total", lambda parts: next(iter(parts)))
     there = em(labels, restarts=0, shards=7, executor=InThisProcess())
     assert abs(there["prevalence"] - whole["prevalence"]).max() > 1e-3
 
@@ -185,7 +185,7 @@ def test_wrong_twin_counts_of_one_shard_are_lost(tmp_path, monkeypatch):
 
 def test_an_interrupted_chain_goes_on(tmp_path, monkeypatch):
     labels, run = tiny_labels(), partial(gibbs, tiny_labels(), draws=9)
-    monkeypatch.setattr("raterzoo.inference.labels.sharded_gibbs.BUFFER", 240)  # two draws at a time
+    monkeypatch.setattr("raterzoo.inference.scale.sharded_gibbs.BUFFER", 240)  # two draws at a time
     whole = run(tmp_path / "0.zarr", executor=InThisProcess())
     with pytest.raises(Stopped):
         run(tmp_path / "1.zarr", executor=Stops(2 * (1 + 10 + 5)))

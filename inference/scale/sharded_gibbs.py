@@ -25,8 +25,9 @@ from ...models.data.labels import Labels, expand_answers
 from ...models.data.prior_arguments import positive_array
 from ...models.labels.observed import concentration_of_confusion, require_identified_raters
 from ..kernels.random_streams import stream
-from ..parallel.slices import picklable
-from ..parallel.workers import AnyExecutor
+from ..labels.kernels.gibbs import FREE_ROWS, ConfusionPrior
+from ..labels.kernels.sharded import draw_parameters
+from ..labels.recognition import as_table
 from ..runs.run import check_options
 from ..runs.trees import attributes, label
 from ..storage.interruptions import adviser
@@ -40,10 +41,8 @@ from ..storage.resumable_calls import (
 )
 from ..storage.store import DrawStore, allocated, read_draws, store_attrs
 from ..storage.untrusted_files import WRITTEN
-from .kernels.gibbs import FREE_ROWS, ConfusionPrior
-from .kernels.sharded import draw_parameters
+from .item_slices import picklable
 from .label_files import SharedLabels, file_work
-from .recognition import as_table
 from .sharded_answers import (
     LabelShard,
     LabelWork,
@@ -53,6 +52,7 @@ from .sharded_answers import (
     draw_categories,
     label_work,
 )
+from .workers import AnyExecutor
 
 CHUNK = 2_000_000  # numbers per stored chunk
 BUFFER = 64_000_000  # numbers buffered before they are written

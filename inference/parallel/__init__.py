@@ -1,1 +1,0 @@
-"""Processes, and pieces of containers for them."""

@@ -1,1 +1,0 @@
-"""Items sampled in shards by an executor."""
