@@ -14,7 +14,7 @@ from . import records
 from .calibration import deviation
 from .chains import KEPT
 from .power import PAIRS
-from .records import key_of, read, read_ranks
+from .records import read, read_ranks
 from .studies import FEW_DATA, STUDIES, methods_of
 from .tasks import Task, kinds_of
 from .twins import Kind
@@ -30,8 +30,10 @@ Every sampler of every model of the catalog, tested on small designs whose data 
 
     python -m evidence
 
-which runs what has not been run since the sources changed, over processes (`--cores`), and can be stopped and started again;
-`--only NAME` runs some tasks, `--page` draws this page alone, `--quick` takes a tenth of the simulations.
+which runs all of it, over processes (`--cores`), and is done before a release. A task with a record of the commit and the
+versions at hand is not run again, so that a run can be stopped and started again. `--only NAME` runs some tasks, and `--page`
+draws this page alone. `--quick`, which continuous integration runs, takes a few tasks of every kind (or those of `--only`) with
+a tenth of the simulations, and writes nothing.
 
 - **calibration** (Talts et al. 2018): truths from the prior are ranked among 99 draws of their posterior. Shown is how far the
   ECDF of the ranks strays, in widths of the simultaneous 99 % band (Säilynoja et al. 2022), Bonferroni over all quantities: below
@@ -117,7 +119,7 @@ def write_page(tasks: list[Task]) -> bool:
     text += "".join(_twin(task, found[task], "caught", "**MISSED**") for task in wrong)
     text += PLACEBOS + HEAD_OF_TWINS.format("change", "tested by")
     text += "".join(_twin(task, found[task], "not caught", "**CAUGHT**") for task in placebos)
-    text += _designs() + _versions(found)
+    text += _designs()
     records.FOLDER.mkdir(exist_ok=True)
     (records.FOLDER / "README.md").write_text(text)
     return all(record and record["passed"] for record in found.values())
@@ -136,16 +138,33 @@ def _summary(found: dict[Task, Any], groups: tuple[list[Task], list[Task], list[
     good, caught, spared = (sum(bool(found[t] and found[t]["passed"]) for t in some) for some in groups)
     bad = [t for t in evidence if found[t] and not found[t]["passed"]]
     missing = [t for t in found if not found[t]]
-    old = [t for t in found if found[t] and found[t]["key"] != key_of(t)]
     hours = sum(found[t]["cpu_seconds"] for t in found if found[t]) / 3600
     lines = [
         f"\n{good} of {len(evidence)} verdicts are good, {caught} of {len(wrong)} wrong twins are caught, "
         f"{spared} of {len(placebos)} placebos are not; {hours:.1f} CPU hours.\n"
     ]
-    for words, some in (("Bad", bad), ("Missing", missing), ("Of older sources", old)):
+    for words, some in (("Bad", bad), ("Missing", missing)):
         if some:
             lines.append(f"\n{words}: " + ", ".join(f"`{t.name}`" for t in some) + ".\n")
-    return "".join(lines) + "\n"
+    return "".join([*lines, *_origins(found)]) + "\n"
+
+
+def _origins(found: dict[Task, Any]) -> list[str]:
+    """Return a sentence for each commit and its versions; all but that of most records list the records."""
+    groups: dict[tuple[str, str], list[Task]] = {}
+    for task, record in found.items():
+        if record:
+            versions = [f"{name} {number}" for name, number in record["versions"].items() if name != "nutpie"]
+            groups.setdefault((record["commit"], ", ".join(versions)), []).append(task)
+    lines, listed = [], ""
+    for (commit, versions), tasks in sorted(groups.items(), key=lambda group: -len(group[1])):
+        nutpie = sorted({v for task in tasks if (v := found[task]["versions"].get("nutpie"))})
+        said = ", ".join([versions, *(f"nutpie {number}" for number in nutpie)])
+        lines.append(
+            f"\nOf commit `{commit}`, with {said}{listed and listed + ', '.join(f'`{t.name}`' for t in tasks)}.\n"
+        )
+        listed = ": "
+    return lines
 
 
 def _row(name: str, method: str, found: dict[Task, Any]) -> str:
@@ -222,12 +241,6 @@ def _designs() -> str:
         for s in STUDIES.values()
     ]
     return "\n## Designs\n\n| model | design | few data |\n|---|---|---|\n" + "".join(rows)
-
-
-def _versions(found: dict[Task, Any]) -> str:
-    seen = {tuple(record["versions"].items()) for record in found.values() if record}
-    lines = [", ".join(f"{name} {number}" for name, number in versions) for versions in sorted(seen)]  # fmt: skip
-    return "\n## Versions\n\n" + "\n\n".join(lines) + "\n"
 
 
 def draw_ecdf(ranks: np.ndarray, names: list[str], title: str, path: Path) -> None:

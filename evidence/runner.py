@@ -1,4 +1,4 @@
-"""Run tasks over processes; a task whose record is up to date is skipped."""
+"""Run tasks over processes."""
 
 import logging
 import os
@@ -11,18 +11,16 @@ from threading import Thread
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from .records import key_of, read, write
+from .records import commit, passed, read, versions_of, write
 from .tasks import Task
 
-__all__ = ["run_tasks"]
+__all__ = ["run", "run_tasks"]
 
 LONGEST_FIRST = ("hmc", "nuts", "gibbs", "exact")
 
 
-def run_tasks(tasks: list[Task], cores: int) -> None:
+def run_tasks(tasks: list[Task], cores: int, *, recorded: bool) -> bool:
     """Run tasks in parallel.
-
-    A task whose record has the key of the present sources is skipped, so that a stopped run continues where it was.
 
     Parameters
     ----------
@@ -30,24 +28,38 @@ def run_tasks(tasks: list[Task], cores: int) -> None:
         Tasks to run.
     cores : int
         Number of processes, which run at lowered priority.
+    recorded : bool
+        Whether to write records. Tasks that have one of this commit and these versions are skipped then, so that a stopped run
+        continues where it was.
+
+    Returns
+    -------
+    bool
+        Whether all that were run passed.
     """
-    left = [task for task in tasks if not _is_done(task)]
+    made_at = commit() if recorded else None
+    left = [task for task in tasks if not _is_done(task, made_at)]
     left.sort(key=lambda task: (task.twin is not None, LONGEST_FIRST.index(task.method)))
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())  # fmt: skip
+    good = True
     with (
         Progress(*columns) as progress,
         ProcessPoolExecutor(cores, get_context("spawn"), initializer=_quietly) as pool,
     ):
         bar = progress.add_task("evidence", total=len(tasks), completed=len(tasks) - len(left))
-        running = {pool.submit(_run, task): task for task in left}
+        running = {pool.submit(run, task, made_at): task for task in left}
         for done in as_completed(running):
+            success, said = done.result()
+            good &= success
             progress.advance(bar)
-            progress.console.print(f"{running[done].name}: {done.result()}", highlight=False)
+            progress.console.print(f"{running[done].name}: {said}", highlight=False)
+    return good
 
 
-def _is_done(task: Task) -> bool:
-    record = read(task)
-    return record is not None and record["key"] == key_of(task) and record["quick"] == task.quick
+def _is_done(task: Task, made_at: str | None) -> bool:
+    if made_at is None or made_at.endswith("-dirty") or (record := read(task)) is None:
+        return False
+    return (record["commit"], record["versions"]) == (made_at, versions_of(task))
 
 
 def _quietly() -> None:
@@ -65,15 +77,17 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _run(task: Task) -> str:
-    """Run a task in this process and write its record; return a line about it."""
-    if _is_done(task):
-        return "already done by another run"
+def run(task: Task, made_at: str | None) -> tuple[bool, str]:
+    """Run a task in this process and write its record if there is a commit; return whether it passed, and a line about it."""
     began = time.process_time()
     try:
         outcome = task.run()
-    except Exception:  # shown; the task has no record then, and the others go on
-        return f"FAILED\n{traceback.format_exc()}"
+    except Exception:  # shown; the task has no new record then, and the others go on
+        return False, f"FAILED\n{traceback.format_exc()}"
     seconds = time.process_time() - began
-    write(task, outcome, seconds)
-    return f"{outcome.statistic:.2f} of {outcome.threshold:.2f} at {outcome.worst}, {seconds:.0f} CPU s"  # fmt: skip
+    if made_at is not None:
+        write(task, outcome, seconds, made_at)
+    success = passed(task, outcome)
+    verdict = "" if success else "MISSED, " if task.is_wrong else "BAD, "
+    found = f"{outcome.statistic:.2f} of {outcome.threshold:.2f} at {outcome.worst}"
+    return success, f"{verdict}{found}, {seconds:.0f} CPU s"

@@ -25,7 +25,7 @@ from .studies import FEW_DATA, STUDIES, Study, methods_of
 from .twin_sources import in_place_of, rebuilt
 from .twins import REPEATED, TWINS, Kind, Twin
 
-__all__ = ["Outcome", "Task", "all_tasks", "kinds_of", "settled"]
+__all__ = ["Outcome", "Task", "all_tasks", "kinds_of", "quick_tasks", "settled"]
 
 OWN, BY_NUTS, PAIRS, CHAINS = 1000, 300, 1000, 250  # simulations, by kind
 # a calibration between one and so many widths of its band is repeated, with so many times the simulations
@@ -37,6 +37,19 @@ FEW_OF_WEAK = {
     "hierarchical_scores": 40_000,
     "hierarchical_scores_with_features": 40_000,
 }  # so that a dose of .1 of each of its shapes is caught
+QUICK = {  # seconds each: every kind, method and family, wrong twins by their names, and a placebo
+    *(f"dawid_skene.gibbs.{kind}" for kind in ("calibration", "invariance", "joint", "few data")),
+    *(f"plackett_luce.{method}.invariance" for method in ("gibbs", "nuts")),
+    "hierarchical_scores.gibbs.invariance",
+    "bradley_terry.hmc.invariance",
+    *(f"dirichlet.exact.{kind}" for kind in ("calibration", "closed form")),
+    "bradley_terry: the first winners are exchanged",
+    "dawid_skene: totals of answers are stale",
+    "ebcc: items are counted by category alone",
+    "dawid_skene: rows + 0.1",
+    "dirichlet: the same random numbers in every chain",
+    "dirichlet: concentrations + 0.0",
+}  # fmt: skip
 CHAINS_OF_HMC = 60  # fewer: the Laplace centre is computed again for all new annotations
 
 
@@ -291,7 +304,7 @@ def all_tasks(quick: bool = False) -> list[Task]:
     Parameters
     ----------
     quick : bool, default False
-        Whether to run a tenth of the simulations.
+        Whether with a tenth of the simulations.
     """
     found = [
         Task(name, method, kind, quick=quick)
@@ -301,3 +314,11 @@ def all_tasks(quick: bool = False) -> list[Task]:
     ]
     found += [Task(study, "gibbs", "power", quick=quick) for study in REPEATED]
     return found + [Task(t.study, t.method, t.kind, i, quick) for i, t in enumerate(TWINS)]
+
+
+def quick_tasks() -> list[Task]:
+    """Return the tasks of `QUICK` with a tenth of the simulations."""
+    return [
+        task for task in all_tasks(quick=True)
+        if (task.bug.name if task.bug else f"{task.study}.{task.method}.{task.kind}") in QUICK
+    ]  # fmt: skip

@@ -146,7 +146,7 @@ class ModelEvidence(SphinxDirective):
             text += [
                 f"   Ranks of simulated truths among the draws of ``{row[1]}``, against their simultaneous 99 % band."
             ]
-        text += ["", ":doc:`/generated/evidence` says what was done."]
+        text += ["", ":doc:`/generated/evidence` says what was done, and of which commit and versions."]
         return self.parse_text_to_nodes("\n".join(text))
 
 

@@ -2,18 +2,14 @@
 
 import pickle
 from collections import Counter
-from dataclasses import replace
-from importlib.metadata import version
 
 import pytest
 from raterzoo import models
 
-from evidence import records
 from evidence.exact_draws import EXACT
 from evidence.predicted_chains import CHAINS
-from evidence.records import key_of
 from evidence.studies import FEW_DATA, STUDIES, methods_of, model_of
-from evidence.tasks import Task, all_tasks, kinds_of
+from evidence.tasks import QUICK, all_tasks, kinds_of, quick_tasks
 from evidence.twin_sources import in_place_of, rebuilt
 from evidence.twins import DOSE, GRADED, PLACEBOS, REPEATED, TWINS
 
@@ -73,25 +69,16 @@ def test_bugs_are_of_the_present_sources(twin):
         pass
 
 
-def test_tasks_go_to_other_processes_once_their_records_are_looked_at():
+def test_tasks_go_to_other_processes():
     for task in all_tasks():
-        key_of(task)
         assert pickle.loads(pickle.dumps(task)) == task
 
 
-@pytest.mark.parametrize("change", [{"nuts_options": {"target_accept": 0.5}}, {"nuts_thinning": 3}])
-def test_keys_of_nuts_alone_contain_the_nuts_options_of_the_catalog(change, monkeypatch):
-    tasks = {task.method: task for task in all_tasks() if task.study == "dawid_skene" and not task.bug}
-    keys = {method: key_of(task) for method, task in tasks.items()}
-    entry = replace(models.catalog["dawid_skene"], **change)
-    monkeypatch.setattr(models, "catalog", {**models.catalog, "dawid_skene": entry})
-    assert set(keys) == {"gibbs", "nuts"}
-    assert key_of(tasks["gibbs"]) == keys["gibbs"] and key_of(tasks["nuts"]) != keys["nuts"]
-
-
-def test_a_key_depends_on_the_versions_of_the_packages_that_draw(monkeypatch):
-    tasks = {method: Task("dawid_skene", method, "calibration") for method in ("gibbs", "nuts")}
-    before = {method: key_of(task) for method, task in tasks.items()}
-    for package, changed in (("numba", {"gibbs", "nuts"}), ("nutpie", {"nuts"}), ("pandas", set())):
-        monkeypatch.setattr(records, "version", lambda name, p=package: "99" if name == p else version(name))
-        assert {method for method, task in tasks.items() if key_of(task) != before[method]} == changed
+def test_quick_tasks_are_of_every_kind_and_have_twins_and_a_placebo():
+    tasks = quick_tasks()
+    assert len(tasks) == len(QUICK) and all(task.quick for task in tasks)
+    kinds = {"calibration", "invariance", "joint", "few data", "closed form"}
+    assert {task.kind for task in tasks if not task.bug} == kinds
+    assert {task.kind for task in tasks if task.is_wrong} == kinds
+    assert {task.method for task in tasks} == {"exact", "gibbs", "hmc", "nuts"}
+    assert any(task.bug and task.bug.placebo for task in tasks)
