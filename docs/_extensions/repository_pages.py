@@ -18,8 +18,8 @@ PAGES = {
     "benchmarks/mutations.md": "mutations",
     "CHANGELOG.md": "changelog",
     "CONTRIBUTING.md": "contributing",
-    "CODE_OF_CONDUCT.md": "code_of_conduct",
-    "SECURITY.md": "security",
+    ".github/CODE_OF_CONDUCT.md": "code_of_conduct",
+    ".github/SECURITY.md": "security",
 }
 PAGES = {path: f"docs/generated/{name}.md" for path, name in PAGES.items()} | {
     f"notebooks/{path.name}": f"docs/generated/notebooks/{path.name}"
