@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
-from raterzoo.inference.methods import nuts_options
+from raterzoo.inference.nuts.drawing import nuts_options
 
 from tests.support.monte_carlo import seed_of
 

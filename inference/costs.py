@@ -11,7 +11,7 @@ import pymc as pm
 
 from .._messages import OUR_FILES
 from .kernels.convergence import FEW_DRAWS
-from .methods import nuts_thinning
+from .nuts.drawing import nuts_thinning
 from .runs.available_memory import available_memory
 from .runs.run import PILOT_CHAINS, PILOT_DRAWS, Draws
 from .storage.store import draws_per_block

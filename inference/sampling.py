@@ -17,7 +17,8 @@ from .costs import Costs
 from .diagnostics import diagnose, warn_unless_converged
 from .kept_draws import ALL, Keep, Kept, Numbered, blocks_of, kept_groups, kept_of
 from .labels.item_states import with_items_drawn
-from .methods import Route, begin_run, check_nuts_options, draw_with_nuts, route_of
+from .methods import Route, begin_run, route_of
+from .nuts.drawing import check_nuts_options, draw_with_nuts
 from .nuts.stored_runs import draw_nuts_into
 from .posterior_predictive import predict, require_replicates
 from .runs.model_graph import graph_lock

@@ -9,16 +9,18 @@ import xarray as xr
 from scipy.special import gammaln
 
 from ...models.data.errors import DataWarning
+from ...models.distributions.paired_comparisons import PairedComparisonsRV
 from ...models.distributions.paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
 from ..kernels.random_streams import stream
 from ..runs.model_graph import constant_value
 from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .kernels.centre import LaplaceFit, fit_laplace
 from .kernels.hmc import HmcSchedule, Laplace, PairState, continue_pairs
 from .kernels.likelihood import PairCells
 from .kernels.posterior import BOX, InformationKind, PairPrior
-from .recognition import PairStructure, values_of
+from .recognition import PairStructure, read_comparisons, values_of
 
 
 def as_arrays(centre: LaplaceFit) -> dict[str, np.ndarray]:
@@ -266,3 +268,19 @@ def _log_prior(model: pm.Model, structure: PairStructure, values: dict[str, np.n
         dims = model.named_vars_to_dims.get(str(rv.name), ())[: density.ndim - 2]
         log_p[str(rv.name)] = (("chain", "draw", *dims), density)
     return xr.Dataset(log_p)
+
+
+def _link(model: pm.Model, _: PairStructure | None) -> str:
+    """Return the link of the comparisons, which names the model."""
+    laws = (rv.owner.op for rv in model.observed_RVs)
+    return next(law.link for law in laws if isinstance(law, PairedComparisonsRV))
+
+
+SAMPLER = Sampler(
+    law=PairedComparisonsRV,
+    read=read_comparisons,
+    begin=begin_hmc,
+    reason="qualities and reliabilities of comparisons are nearly normal about their centre",
+    method="hmc",
+    name=_link,
+)

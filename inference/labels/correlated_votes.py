@@ -10,9 +10,12 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import BetaRV
 from scipy.special import betaln, xlog1py, xlogy
 
+from ...models.distributions.marginal_labels import MarginalLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
+from ...models.labels.correlated_votes import SPEC as CORRELATED_VOTES
 from ..runs.model_graph import NotConjugate, positive_constant, refuse_further
 from ..runs.run import Draws, ItemBlocks, Run, Tuning, in_threads
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .gibbs import SAMPLE, begin_labels_gibbs
 from .kernels.effective_votes import effective_truth
@@ -57,7 +60,7 @@ def begin_correlated_votes(
     votes: VotesStructure, model: pm.Model, plan: Draws, found: Tuning | None = None
 ) -> Run:
     """Set up the Gibbs loop of the labels; each draw then has its correlation and the truth given it."""
-    run = begin_labels_gibbs(votes.labels, votes.prior, model, plan, found)
+    run = begin_labels_gibbs((votes.labels, votes.prior), model, plan, found)
     of_labels = run.draw
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
@@ -155,3 +158,14 @@ def _fill_effective(
         effective_truth(answers, *parameters[chain], correlation[chain], effective[chain])
 
     in_threads(fill, zip(range(plan.chains)), plan.cores or plan.chains)
+
+
+SAMPLER = Sampler(
+    law=MarginalLabelsRV,
+    where=has_correlated_votes,
+    read=read_correlated_votes,
+    begin=begin_correlated_votes,
+    reason="given the true categories, prevalence and confusion are conjugate, and the correlation has its prior",
+    name=CORRELATED_VOTES.name,
+    names_refused=True,
+)

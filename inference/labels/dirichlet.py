@@ -7,9 +7,13 @@ import pymc as pm
 import xarray as xr
 from pytensor.tensor.variable import TensorVariable
 
+from ...models.distributions.counted_labels import CountedLabelsRV
+from ...models.labels.dirichlet import SPEC as DIRICHLET
 from ..runs.run import Draws, Run, Tuning, in_threads, item_keys, streams_of_items
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .kernels.item_states import DirichletDraws, DirichletItems, draw_dirichlet_items
+from .recognition import read_counted_labels
 
 SAMPLE = ("chain", "draw")
 BLOCK = 256  # items per task
@@ -60,3 +64,20 @@ def _draw(laws: DirichletItems, streams: np.ndarray, n: int, plan: Draws) -> Dir
 
     in_threads(run, product(range(plan.chains), range(0, len(laws.counts), BLOCK)), plan.cores)
     return draws
+
+
+def _numbers_by_item(model: pm.Model) -> dict[str, tuple[str, np.ndarray]]:
+    """Return concentration and reliability of each item."""
+    _, alpha, _, power = read_counted_labels(model)
+    return {"concentration": ("item", alpha), "reliability": ("item", power)}
+
+
+SAMPLER = Sampler(
+    law=CountedLabelsRV,
+    read=read_counted_labels,
+    begin=begin_counted_labels,
+    reason="counts of labels and a Dirichlet prior are conjugate",
+    method="exact",
+    name=DIRICHLET.name,
+    numbers_by_item=_numbers_by_item,
+)

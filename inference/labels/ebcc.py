@@ -6,14 +6,17 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
+from ...models.distributions.marginal_labels import MarginalLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
+from ...models.labels.ebcc import SPEC as EBCC
 from ..kernels.random_streams import stream
 from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, pilot
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .gibbs import BLOCK, dirichlet_log_density
 from .kernels.ebcc import SubtypeDraws, SubtypePrior, sample_subtypes
 from .kernels.em import jittered_vote
-from .recognition import SubtypeLaw
+from .recognition import SubtypeLaw, read_subtypes
 
 SWEEPS_BEFORE = 300  # default warm-up
 SAMPLE = ("chain", "draw")
@@ -76,7 +79,9 @@ def sorted_subtypes(drawn: SubtypeDraws) -> SubtypeDraws:
 
 
 def sort_subtypes(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Sort the subtypes of ``posterior`` and ``log_prior`` in each draw, as the compiled loop does."""
+    """Sort the subtypes of ``posterior`` and ``log_prior`` in each draw, as the compiled loop does, if they are drawn."""
+    if "subtype_weight" not in groups["posterior"]:
+        return groups
     weight = groups["posterior"]["subtype_weight"].transpose(..., "subtype").drop_vars("subtype")
     order = weight.copy(data=_order_of(weight.to_numpy()))
     return groups | {
@@ -153,3 +158,14 @@ def _log_prior(model: pm.Model, law: SubtypeLaw, drawn: tuple[np.ndarray, ...]) 
         coords |= {dim: np.asarray(model.coords[dim]) for dim in dims}
         variables[name] = ((*SAMPLE, *dims), log_p)
     return xr.Dataset(variables, coords)
+
+
+SAMPLER = Sampler(
+    law=MarginalLabelsRV,
+    where=lambda model: "subtype_weight" in model.named_vars,
+    read=read_subtypes,
+    begin=begin_subtypes_gibbs,
+    reason="given the categories and subtypes of the items, their weights and confusion matrices are conjugate",
+    name=EBCC.name,
+    finish=lambda _, groups: sort_subtypes(groups),
+)

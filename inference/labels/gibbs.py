@@ -8,12 +8,20 @@ import pymc as pm
 import xarray as xr
 from scipy.special import betaln, gammaln, xlogy
 
+from ...models.distributions.marginal_labels import MarginalLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
+from ...models.labels.class_conditional import SPEC as CLASS_CONDITIONAL
+from ...models.labels.dawid_skene import SPEC as DAWID_SKENE
+from ...models.labels.mace import SPEC as MACE
+from ...models.labels.multinomial import SPEC as MULTINOMIAL
+from ...models.labels.one_coin import SPEC as ONE_COIN
 from ..kernels.random_streams import stream
 from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Tuning, in_threads, parts_of, pilot
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .kernels.em import jittered_vote
 from .kernels.gibbs import (
+    ABILITIES,
     COMPETENCE,
     FREE_ROWS,
     ONE_ABILITY,
@@ -25,7 +33,7 @@ from .kernels.gibbs import (
     sample_labels,
     weigh_items,
 )
-from .recognition import LabelStructure
+from .recognition import LabelStructure, constant_prior, read_labels
 
 BLOCK = 2**20  # plausibilities of the draws that a chain makes at once
 
@@ -107,13 +115,10 @@ SAMPLE = ("chain", "draw")
 
 
 def begin_labels_gibbs(
-    structure: LabelStructure,
-    prior: ConfusionPrior,
-    model: pm.Model,
-    plan: Draws,
-    found: Tuning | None = None,
+    law: tuple[LabelStructure, ConfusionPrior], model: pm.Model, plan: Draws, found: Tuning | None = None
 ) -> Run:
     """Set up the compiled Gibbs loop of prevalence, confusion and plausibility; `found` restores the thinning."""
+    structure, prior = law
     answers, chains = structure.answers, plan.chain(SWEEPS_BEFORE)
 
     def parameters(trial: ChainPlan) -> np.ndarray:
@@ -130,14 +135,14 @@ def begin_labels_gibbs(
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         draws = continue_labels(answers, prior, chains.part(drawn, n), state)
-        return _groups(model, (structure, prior), draws, plan) | {"sample_stats": stats}
+        return _groups(model, law, draws, plan) | {"sample_stats": stats}
 
     def by_items(n: int, advance: Callable[[int], None]) -> ItemBlocks:
         draws = _parameters_by_parts(answers, prior, replace(chains, draws=n), state, advance)
         stored = LabelDraws(
             draws.prevalence.astype(plan.dtype), draws.table.astype(_of_table(prior, plan)), *draws[2:]
         )
-        shared = _of_parameters(model, (structure, prior), stored, plan) | {"sample_stats": stats}
+        shared = _of_parameters(model, law, stored, plan) | {"sample_stats": stats}
         starts = {"item": np.arange(len(answers.gold_category) + 1)}
         return ItemBlocks(
             shared, starts, lambda items, kept: _of_items(model, answers, draws, plan, (items, kept))
@@ -265,3 +270,28 @@ def dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     log_p = np.log(np.maximum(p, np.finfo(p.dtype).tiny))  # storage may have rounded a probability to 0
     normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
     return ((alpha - 1) * log_p).sum(axis=-1) + normaliser
+
+
+def _read(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
+    """Read a label model with conjugate confusion and its priors; raise NotConjugate for others."""
+    structure = read_labels(model)
+    return structure, constant_prior(model, structure)
+
+
+def _name(_: pm.Model, law: tuple[LabelStructure, ConfusionPrior] | None) -> str | None:
+    """Return the name of the model with these confusion matrices."""
+    if law is None:
+        return None
+    structure, _ = law
+    if structure.kind == FREE_ROWS:
+        return (DAWID_SKENE if structure.skills[0].type.ndim == 3 else MULTINOMIAL).name
+    return {COMPETENCE: MACE, ONE_ABILITY: ONE_COIN, ABILITIES: CLASS_CONDITIONAL}[structure.kind].name
+
+
+SAMPLER = Sampler(
+    law=MarginalLabelsRV,
+    read=_read,
+    begin=begin_labels_gibbs,
+    reason="given the true categories, prevalence and confusion are conjugate",
+    name=_name,
+)

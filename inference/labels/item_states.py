@@ -8,9 +8,11 @@ import xarray as xr
 from scipy.special import gammaln, logsumexp, xlogy
 
 from ...models.distributions.mixed_counts import MixedCountsRV
+from ...models.labels.item_states import SPEC as ITEM_STATES
 from ..kernels.random_streams import stream
 from ..runs.model_graph import constant_value
 from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, item_keys, pilot
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .kernels.item_states import (
     CountPatterns,
@@ -20,6 +22,7 @@ from .kernels.item_states import (
     continue_item_states,
     draw_item_plausibility,
 )
+from .recognition import read_item_states
 
 PILOT_DRAWS, LARGEST_THINNING = 1000, 100  # states mix slowly, and their draws are cheap
 
@@ -60,6 +63,8 @@ def continue_states(
 
 def sort_states(groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """Sort states of ``posterior`` and ``log_prior`` by their probability of the last category in each draw, as compiled."""
+    if "state_probability" not in groups["posterior"]:
+        return groups
     last = groups["posterior"]["state_probability"].isel(category=-1, drop=True)
     last = last.transpose("chain", "draw", "state").drop_vars("state")
     order = last.copy(data=np.argsort(last.to_numpy(), axis=-1, kind="stable"))
@@ -219,3 +224,14 @@ def _log_dirichlet(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     p = np.maximum(p, np.finfo(p.dtype).tiny)  # for probabilities that underflowed
     normaliser = gammaln(alpha.sum(axis=-1)) - gammaln(alpha).sum(axis=-1)
     return xlogy(alpha - 1, p).sum(axis=-1) + normaliser
+
+
+SAMPLER = Sampler(
+    law=MixedCountsRV,
+    read=read_item_states,
+    begin=begin_item_states_gibbs,
+    reason="given the states of the items, their weights and probabilities are conjugate",
+    name=ITEM_STATES.name,
+    names_refused=True,
+    finish=lambda _, groups: sort_states(groups),
+)

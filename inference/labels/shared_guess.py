@@ -14,6 +14,7 @@ from ...models.data.sharing_groups import NO_GROUP
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.distributions.shared_guesses import SharedGuessesByItemRV, SharedGuessesRV
 from ...models.distributions.shared_guesses_kernels import GroupedAnswers, grouped_answers
+from ...models.labels.shared_guess import SPEC as SHARED_GUESS
 from ..kernels.random_streams import stream
 from ..runs.model_graph import (
     NotConjugate,
@@ -25,6 +26,7 @@ from ..runs.model_graph import (
     shape_of,
 )
 from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, pilot
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .gibbs import BLOCK, SAMPLE, beta_log_density, dirichlet_log_density
 from .kernels.em import jittered_vote
@@ -314,3 +316,18 @@ def _log_prior(
         coords |= {dim: np.asarray(model.coords[dim]) for dim in dims}
         variables[str(rv.name)] = ((*SAMPLE, *dims), density)
     return xr.Dataset(variables, coords)
+
+
+def _read(model: pm.Model) -> tuple[GuessStructure, GuessPrior]:
+    """Read a shared-guess model and its priors; raise NotConjugate for others."""
+    structure = read_shared_guess(model)
+    return structure, constant_guess_prior(model, structure)
+
+
+SAMPLER = Sampler(
+    law=SharedGuessesRV,
+    read=_read,
+    begin=begin_shared_guess,
+    reason="given the true categories, the guesses and the copies, all parameters are conjugate",
+    name=SHARED_GUESS.name,
+)

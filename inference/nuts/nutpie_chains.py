@@ -14,11 +14,11 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ..methods import thinned
 from ..runs.compiled_models import compilation_of_nutpie
 from ..runs.run import Draws
 from . import blocks as block_length
 from .blocks import Block, Groups, Progress, storable
+from .drawing import thinned
 
 POLL = 0.02  # seconds between two looks at the samplers
 

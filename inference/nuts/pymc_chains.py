@@ -22,13 +22,13 @@ from pymc.step_methods.state import DataClassState
 from pymc.util import RandomGeneratorState
 from threadpoolctl import threadpool_limits
 
-from ..methods import thinned
 from ..runs.compiled_models import compilation_of_densities
 from ..runs.run import Draws
 from ..runs.starts import likely_right
 from ..storage.interruptions import exit_with_driver
 from . import blocks as block_length
 from .blocks import Block, Groups, Progress, storable
+from .drawing import thinned
 
 MOST_PROCESSES = 4  # by default, as pm.sample
 NOT_WRITTEN = {"var_names", "_tuned_stats"}  # of the state; the latter is for a warning alone, and grows

@@ -20,7 +20,6 @@ import xarray as xr
 
 from ..._messages import OUR_FILES, compiled_step, step
 from ..labels.item_states import with_items_drawn
-from ..methods import finished_groups, nuts_options, nuts_thinning
 from ..runs.run import Draws
 from ..runs.trees import Completion
 from ..storage.interruptions import Advice, Interruptions
@@ -38,6 +37,7 @@ from ..storage.store import (
     refuse_existing,
 )
 from .blocks import RAW, Block, Chains, Groups
+from .drawing import finished_groups, nuts_options, nuts_thinning
 
 OPTIONS = ("target_accept", "max_treedepth")
 SAMPLERS = ("nutpie", "pymc")

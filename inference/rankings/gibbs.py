@@ -7,27 +7,30 @@ from itertools import pairwise, product
 import numpy as np
 import pymc as pm
 import xarray as xr
+from pytensor.graph.traversal import ancestors
 from scipy.special import gammaln
 
 from ..._messages import compiled_step
 from ...models.distributions.partial_ranking_kernels import draws_log_p
-from ..kernels.random_streams import draw_log_gammas, stream
-from ..runs.model_graph import shape_of
-from ..runs.run import (
-    ChainPlan,
-    Draws,
-    ItemBlocks,
-    Run,
-    Tuning,
-    in_threads,
-    item_keys,
-    pilot,
-    streams_of_items,
-)
+from ...models.rankings.plackett_luce import SPEC as PLACKETT_LUCE
+from ...models.rankings.tempered_plackett_luce import SPEC as TEMPERED_PLACKETT_LUCE
+from ..kernels.random_streams import stream
+from ..runs.model_graph import refuse_further, shape_of
+from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Tuning, in_threads, item_keys, pilot
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .kernels.gibbs import Schedule, continue_item, normalise_worths
 from .kernels.race import WorthPosterior
-from .recognition import RankingLikelihood, distinct_annotations, worth_posterior
+from .recognition import (
+    RankingLikelihood,
+    distinct_annotations,
+    gamma_parameters,
+    read_rankings,
+    worth_posterior,
+)
+
+# likelihood, and shapes and rates (candidate,) of the Gamma priors
+WorthLaw = tuple[RankingLikelihood, tuple[np.ndarray, np.ndarray]]
 
 
 def ranking_log_likelihood(
@@ -165,63 +168,14 @@ def plausibilities(log_worth: np.ndarray, start: np.ndarray) -> np.ndarray:
     return out
 
 
-# --- Independent draws of worths from their prior ---
-
-BLOCK = 256  # items per task
-
-
-def draw_prior_log_worths(
-    law: tuple[np.ndarray, np.ndarray], start: np.ndarray, streams: np.ndarray, plan: ChainPlan
-) -> np.ndarray:
-    """Draw independent log worths of all items from their Gamma priors.
-
-    Shapes: law, shapes and rates (candidate,); start (item + 1,), candidates of item i are start[i]:start[i + 1];
-    streams (chain, 4, item), advanced in place; returns (chain, draw, candidate).
-    """
-    out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
-    shape, log_rate = law[0], np.log(law[1])
-
-    def run(chain: int, first: int) -> None:
-        bounds = start[first : first + BLOCK + 1]
-        own = slice(bounds[0], bounds[-1])
-        block = streams[chain, :, first : first + BLOCK]
-        draw_log_gammas(block, bounds, shape[own], log_rate[own], out[chain, :, own])
-
-    in_threads(run, product(range(plan.chains), range(0, len(start) - 1, BLOCK)), plan.threads)
-    return out
-
-
-# --- The two samplers as runs ---
+# --- The sampler as a run ---
 
 SWEEPS_BEFORE = 200  # default warm-up of Gibbs
 
 
-def begin_independent(
-    law: tuple[np.ndarray, np.ndarray], model: pm.Model, plan: Draws, found: Tuning | None = None
-) -> Run:
-    """Set up independent draws of worths from their prior. Shapes: law, shapes and rates (candidate,)."""
-    start = np.searchsorted(
-        model["candidate_item"].get_value(), np.arange(len(model.coords["item"] or ()) + 1)
-    )
-    keys = item_keys(np.asarray(model.coords["item"]))
-    streams, chains = streams_of_items(keys, plan.chains, plan.seed), plan.chain(tune=0)
-
-    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
-        log_worth = draw_prior_log_worths(law, start, streams, chains.part(drawn, n))
-        return _posterior_groups(model, log_worth, start)
-
-    return Run({}, {"stream": streams}, draw)
-
-
-def begin_gibbs(
-    likelihood: RankingLikelihood,
-    prior: tuple[np.ndarray, np.ndarray],
-    model: pm.Model,
-    plan: Draws,
-    found: Tuning | None = None,
-) -> Run:
-    """Set up the Gibbs loop under Gamma priors, shapes and rates (candidate,); `found` restores the thinning (item,)."""
-    shape, rate = prior
+def begin_gibbs(law: WorthLaw, model: pm.Model, plan: Draws, found: Tuning | None = None) -> Run:
+    """Set up the Gibbs loop of worths; `found` restores the thinning (item,)."""
+    likelihood, (shape, rate) = law
     annotations = distinct_annotations(
         likelihood.block, likelihood.candidate, likelihood.reliability, len(shape)
     )
@@ -238,8 +192,8 @@ def begin_gibbs(
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         with compiled_step("Drawing item by item", plan.chains * len(keys), shown=plan.progressbar) as bar:
             log_worth = continue_worths(posterior, thinning, chains.part(drawn, n), state, bar.advance)
-        groups = _densities(model, (likelihood, prior), log_worth, plan) if plan.densities else {}
-        return _posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups
+        groups = _densities(model, law, log_worth, plan) if plan.densities else {}
+        return posterior_groups(model, log_worth, start) | {"sample_stats": stats} | groups
 
     def by_items(n: int, advance: Callable[[int], None]) -> ItemBlocks:
         del advance  # nothing is drawn before the items are
@@ -250,7 +204,7 @@ def begin_gibbs(
             log_worth = continue_worths(posterior, thinning, chains.part(0, n), state, items=items)
             places = {dim: slice(*own[[items.start, items.stop]].tolist()) for dim, own in starts.items()}
             own = start[items.start : items.stop + 1] - start[items.start]
-            return _block_groups(model, (likelihood, prior), log_worth, plan, (own, places, kept))
+            return _block_groups(model, law, log_worth, plan, (own, places, kept))
 
         return ItemBlocks({"sample_stats": stats}, starts, of)
 
@@ -261,7 +215,7 @@ def begin_gibbs(
 
 def _block_groups(
     model: pm.Model,
-    law: tuple[RankingLikelihood, tuple[np.ndarray, np.ndarray]],
+    law: WorthLaw,
     log_worth: np.ndarray,
     plan: Draws,
     which: tuple[np.ndarray, dict[str, slice], slice],
@@ -300,12 +254,7 @@ def _block_groups(
     return groups
 
 
-def _densities(
-    model: pm.Model,
-    law: tuple[RankingLikelihood, tuple[np.ndarray, np.ndarray]],
-    log_worth: np.ndarray,
-    plan: Draws,
-) -> dict[str, xr.Dataset]:
+def _densities(model: pm.Model, law: WorthLaw, log_worth: np.ndarray, plan: Draws) -> dict[str, xr.Dataset]:
     """Return the groups of pointwise log densities of the draws. Shapes: log_worth (chain, draw, candidate)."""
     likelihood, gammas = law
     pointwise = ranking_log_likelihood(log_worth, likelihood.candidate, likelihood.block, plan.cores)
@@ -320,7 +269,7 @@ def _densities(
     }
 
 
-def _posterior_groups(model: pm.Model, log_worth: np.ndarray, start: np.ndarray) -> dict[str, xr.Dataset]:
+def posterior_groups(model: pm.Model, log_worth: np.ndarray, start: np.ndarray) -> dict[str, xr.Dataset]:
     """Posterior of worths and plausibilities; log_worth (chain, draw, candidate) is overwritten, start (item + 1,)."""
     plausibility = plausibilities(log_worth, start)
     with np.errstate(under="ignore"):
@@ -328,3 +277,54 @@ def _posterior_groups(model: pm.Model, log_worth: np.ndarray, start: np.ndarray)
     shape = (*log_worth.shape[:2], *shape_of(model["worth"]))
     arrays = {"worth": worth.reshape(shape), "plausibility": plausibility.reshape(shape)}
     return {"posterior": as_dataset(model, arrays, ("chain", "draw"))}
+
+
+def _read(model: pm.Model) -> WorthLaw:
+    """Read a Plackett-Luce model and its Gamma priors; raise NotConjugate for any other model."""
+    if not model.observed_RVs and "candidate_item" in model.named_vars:
+        refuse_further(model, [rv for rv in model.free_RVs if rv.name == "worth"])
+    likelihood = read_rankings(model)
+    prior = gamma_parameters(likelihood.worth)
+    refuse_further(model, [likelihood.worth], "; use WorthGibbs as a step of pm.sample")
+    return likelihood, prior
+
+
+def _name(model: pm.Model, law: WorthLaw | None) -> str | None:
+    """Return the name of a ranking model: tempered if the reliability scales the worths, not the power of the likelihood."""
+    if law is not None:
+        return PLACKETT_LUCE.name
+    ours = {"reliability", "observed_ranking", "worth", "other_size"} <= set(model.named_vars)
+    if not ours or [rv.name for rv in model.free_RVs] != ["worth"]:
+        return None
+    observed = model["observed_ranking"]
+    log_worth, *_ = observed.owner.op.dist_params(observed.owner)
+    tempered = model["reliability"] in ancestors([log_worth])
+    return (TEMPERED_PLACKETT_LUCE if tempered else PLACKETT_LUCE).name
+
+
+def numbers_of_worths(
+    model: pm.Model, prior: tuple[np.ndarray, np.ndarray]
+) -> dict[str, tuple[str, np.ndarray]]:
+    """Return shapes and rates of the worths, each (candidate,), by candidate, or by item where each has all categories."""
+    by_candidate = "candidate_item" in model.named_vars
+    rows = (-1,) if by_candidate else (len(model.coords["item"] or ()), -1)
+    dim = "candidate" if by_candidate else "item"
+    return {name: (dim, own.reshape(rows)) for name, own in zip(("shape", "rate"), prior, strict=True)}
+
+
+def _numbers_by_item(model: pm.Model) -> dict[str, tuple[str, np.ndarray]]:
+    """Return shape and rate of the worths of each item, and the reliability of its rankings."""
+    likelihood = read_rankings(model)
+    worths = numbers_of_worths(model, gamma_parameters(likelihood.worth))
+    return worths | {"reliability": ("annotation", likelihood.reliability)}
+
+
+SAMPLER = Sampler(
+    law=None,  # the reason why NUTS draws a model of no known law is that of its reader
+    read=_read,
+    begin=begin_gibbs,
+    reason="Gamma worths behind partial rankings with whole reliabilities are conjugate",
+    name=_name,
+    numbers_by_item=_numbers_by_item,
+)
+"""Sampler of partial rankings, and the last to be asked."""

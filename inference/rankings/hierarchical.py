@@ -11,6 +11,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.partial_ranking import PartialRankingRV
 from ...models.distributions.partial_ranking_kernels import rankings_log_p
+from ...models.rankings.hierarchical_plackett_luce import SPEC as HIERARCHICAL_PLACKETT_LUCE
 from ..kernels.random_streams import stream
 from ..runs.model_graph import (
     NotConjugate,
@@ -21,6 +22,7 @@ from ..runs.model_graph import (
     shape_of,
 )
 from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, pilot
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .gibbs import SWEEPS_BEFORE, plausibilities, worth_log_prior
 from .kernels.hierarchical import RaterDraws, RaterRankings, RaterState, sample_raters
@@ -278,3 +280,14 @@ def zero_sum_log_density(deviation: np.ndarray) -> np.ndarray:
     """Log density (...) of ZeroSumNormal(1) deviations (..., rater), of one degree of freedom less than raters."""
     free = deviation.shape[-1] - 1
     return -0.5 * ((deviation**2).sum(axis=-1) + free * LOG_2_PI)
+
+
+SAMPLER = Sampler(
+    law=PartialRankingRV,
+    where=has_rater_reliabilities,
+    read=read_rater_reliabilities,
+    begin=begin_rater_reliabilities,
+    reason="given the races behind the rankings, each log worth has a log-concave density, and reliabilities a slice",
+    name=HIERARCHICAL_PLACKETT_LUCE.name,
+    names_refused=True,
+)

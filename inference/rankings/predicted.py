@@ -6,9 +6,18 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
+from ...models.distributions.partial_ranking import PartialRankingRV
+from ...models.rankings.plackett_luce import SPEC as PLACKETT_LUCE
 from ..kernels.random_streams import stream
 from ..runs.model_graph import NotConjugate, refuse_further, shape_of
-from ..runs.prior_predictions import STRENGTH, affine_in_strength, read_strength, strength_log_prior
+from ..runs.prior_predictions import (
+    SHARED_STRENGTH,
+    STRENGTH,
+    affine_in_strength,
+    has_prediction_strength,
+    read_strength,
+    strength_log_prior,
+)
 from ..runs.run import (
     LARGEST_THINNING,
     ChainPlan,
@@ -19,6 +28,7 @@ from ..runs.run import (
     pilot,
     sweeps_for_each_draw,
 )
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .gibbs import SWEEPS_BEFORE, plausibilities, ranking_log_likelihood, worth_log_prior
 from .kernels.predicted import StrengthDraws, StrengthPrior, StrengthState, sample_strengths
@@ -182,3 +192,14 @@ def predicted_log_prior(law: PredictedWorths, draws: StrengthDraws) -> np.ndarra
         shape = law.prior.base + draws.strength[at] * law.prior.slope
         log_p[at] = worth_log_prior(draws.log_worth[at][None, None], shape, law.rate, 1)[0, 0]
     return log_p
+
+
+SAMPLER = Sampler(
+    law=PartialRankingRV,
+    where=has_prediction_strength,
+    read=read_predicted_worths,
+    begin=begin_predicted_worths,
+    reason="given the strength of the predictions, Gamma worths behind partial rankings are conjugate",
+    name=PLACKETT_LUCE.name,
+    items_share=SHARED_STRENGTH,
+)

@@ -12,6 +12,7 @@ from ...models._hierarchy import random_ancestors
 from ...models._prior_predictions import STRENGTH
 from .model_graph import NotConjugate, constant_value, evaluator
 
+SHARED_STRENGTH = "the strength of the prior predictions"  # by all items
 LOG_2_OVER_PI = np.log(2 / np.pi)
 
 

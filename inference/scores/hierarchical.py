@@ -8,6 +8,7 @@ import pymc as pm
 import xarray as xr
 from scipy.special import gammaln
 
+from ...models.scores.hierarchical import SPEC as HIERARCHICAL_SCORES
 from ..kernels.random_streams import stream
 from ..runs.run import (
     ChainPlan,
@@ -22,6 +23,7 @@ from ..runs.run import (
     pilot,
     streams_of_items,
 )
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .kernels.hierarchical import (
     LOCATION_SPREAD,
@@ -37,7 +39,7 @@ from .kernels.hierarchical import (
 )
 from .normal import SAMPLE, SWEEPS_BEFORE
 from .precision import LARGEST, is_representable
-from .recognition import RaterScoresModel
+from .recognition import RaterScoresModel, read_rater_scores
 
 NUMBERS_AT_ONCE = 2**20  # numbers of the draws that a chain makes at once
 OVERFLOW_MESSAGE = (
@@ -392,3 +394,13 @@ def _groups_of_raters(
         of_groups = {"group_bias": (SAMPLE, prior.pop("group_bias"))} if law.grouped else {}
         groups["log_prior"] = as_dataset(model, prior, SAMPLE).assign(of_groups)
     return groups
+
+
+SAMPLER = Sampler(
+    law=None,
+    where=lambda model: {"rater_bias", "rater_variance"} <= set(model.named_vars),
+    read=read_rater_scores,
+    begin=begin_hierarchical_scores,
+    reason="given the rest, locations, biases and variances of hierarchical scores are conjugate",
+    name=HIERARCHICAL_SCORES.name,
+)

@@ -10,8 +10,10 @@ import xarray as xr
 from pytensor.graph.traversal import ancestors
 
 from ...models.distributions.item_scores import ItemScoresRV
+from ...models.scores.normal import SPEC as NORMAL_SCORES
 from ..runs.model_graph import evaluator
 from ..runs.run import Draws, ItemBlocks, Run, Tuning, in_threads, item_keys, streams_of_items
+from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .kernels.normal import (
     NormalDraws,
@@ -21,8 +23,8 @@ from .kernels.normal import (
     posterior_items,
     score_moments,
 )
-from .precision import storage_of_items
-from .recognition import ItemScoresModel
+from .precision import Storage, storage_of_items
+from .recognition import ItemScoresModel, read_item_scores
 
 BLOCK = 1024  # items in one unit of work, drawn in lockstep
 SAMPLE = ("chain", "draw")
@@ -139,11 +141,38 @@ def _scales(model: pm.Model, law: ItemScoresModel) -> list[str]:
 
 def scores_by_item(model: pm.Model, groups: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     """Name the last dim of a log likelihood by item, which PyMC takes for annotations, in groups of PyMC."""
-    if "log_likelihood" not in groups:
+    if "log_likelihood" not in groups or len(model.observed_RVs) != 1:
         return groups
-    (observed,) = (rv for rv in model.observed_RVs if isinstance(rv.owner.op, ItemScoresRV))
+    (observed,) = model.observed_RVs
     pointwise = groups["log_likelihood"][str(observed.name)].drop_vars("annotation", errors="ignore")
     named = pointwise.rename({pointwise.dims[-1]: "item"})
     if (items := model.coords.get("item")) is not None:
         named = named.assign_coords(item=np.asarray(items))
     return groups | {"log_likelihood": named.to_dataset(name=str(observed.name))}
+
+
+def _numbers_by_item(model: pm.Model) -> dict[str, tuple[str, np.ndarray]]:
+    """Return the parameters of the prior of each item."""
+    prior = read_item_scores(model).prior._asdict()
+    return {name: ("item", array) for name, array in prior.items()}
+
+
+def _storage(model: pm.Model, draws: int, dtype: Storage) -> Storage:
+    """Return `dtype`, or double precision if single would lose digits of the draws."""
+    law = read_item_scores(model)
+    posterior = posterior_items(law.prior, score_moments(law.item, law.score, len(law.prior.mean)))
+    items = np.asarray(model.coords.get("item", range(len(law.prior.mean))))
+    return storage_of_items(posterior, draws, dtype, items)
+
+
+SAMPLER = Sampler(
+    law=ItemScoresRV,
+    read=read_item_scores,
+    begin=begin_scores,
+    reason="normal scores and a normal-inverse-gamma prior are conjugate",
+    method="exact",
+    name=NORMAL_SCORES.name,
+    numbers_by_item=_numbers_by_item,
+    storage=_storage,
+    finish=scores_by_item,
+)

@@ -47,7 +47,7 @@ INFERENCE = {
         f"inference.{family}": {
             "numpy", "scipy", "pymc", "pytensor", "xarray", "arviz_stats", "rich", "threadpoolctl",
             "inference.storage",
-            "inference.diagnostics", *ENGINE, *LAWS, "models.comparisons", "models.labels",
+            "inference.diagnostics", *ENGINE, *LAWS, *(f"models.{family}" for family in FAMILIES),
         }
         for family in FAMILIES
     },

@@ -7,6 +7,7 @@ import pytest
 from raterzoo import inference, models
 from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.rankings import gibbs
+from raterzoo.inference.rankings.independent_worths import draw_prior_log_worths
 from raterzoo.inference.rankings.kernels.gibbs import sweep_items
 from raterzoo.inference.rankings.recognition import distinct_annotations, worth_posterior
 from raterzoo.inference.runs.model_graph import NotConjugate
@@ -168,7 +169,7 @@ def test_draws_from_the_prior_do_not_depend_on_how_items_are_divided(monkeypatch
 
     def drawn():
         streams = streams_of_items(keys, 2, 1)
-        return gibbs.draw_prior_log_worths(law, start, streams, plan), streams
+        return draw_prior_log_worths(law, start, streams, plan), streams
 
     whole, after = drawn()
     monkeypatch.setattr(gibbs, "BLOCK", 2)

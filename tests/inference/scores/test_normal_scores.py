@@ -8,7 +8,7 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.methods import finished_groups
+from raterzoo.inference.nuts.drawing import finished_groups
 from raterzoo.inference.runs.run import Draws
 from raterzoo.inference.scores.empirical_bayes import log_marginal_gradient
 from raterzoo.inference.scores.kernels.normal import (

@@ -8,7 +8,8 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.methods import draw_with_nuts, route_of
+from raterzoo.inference.methods import route_of
+from raterzoo.inference.nuts.drawing import draw_with_nuts
 from raterzoo.inference.runs.run import Draws
 
 from tests.support.label_designs import TINY
