@@ -15,10 +15,9 @@ import pandas as pd
 import pymc as pm
 from raterzoo import inference, models
 from raterzoo.inference.kernels.convergence import mixing_of
-from raterzoo.inference.labels.dawid_skene_em import _pseudo_counts
-from raterzoo.inference.labels.em_data import InMemory
+from raterzoo.inference.labels.dawid_skene_em import ConfusionEm, Objective
+from raterzoo.inference.labels.em_search import EmRun, Rule
 from raterzoo.inference.labels.gibbs import draw_labels_model
-from raterzoo.inference.labels.kernels.em import AnswerPatterns, EmResult, run_em_on_patterns, vote_share
 from raterzoo.inference.labels.recognition import constant_prior, read_labels
 from raterzoo.inference.labels.votes import patterns_of
 from raterzoo.inference.runs.run import ChainPlan
@@ -42,14 +41,21 @@ def timed(run: Callable[[], Any]) -> tuple[Any, float, float]:
     return result, time.process_time() - cpu, time.perf_counter() - wall
 
 
+def confusion_em(labels: models.Labels, iterations: int) -> ConfusionEm:
+    n = len(labels.categories)
+    nothing = np.zeros(n), np.zeros((len(labels.raters) * n, n))
+    return ConfusionEm(
+        patterns_of(labels), Objective(nothing, nothing, True, False, Rule(iterations, -np.inf))
+    )
+
+
 def em(answers: int, raters: int, iterations: int, peer: bool) -> None:
     frame = simulated(answers, raters)
     labels, cpu, wall = timed(lambda: models.Labels.from_table(frame))
     print(f"{answers:,} answers: table to codes        cpu {cpu:7.2f} s   wall {wall:7.2f} s")
-    patterns, pseudo = patterns_of(labels), _pseudo_counts(labels, None)
-    start = vote_share(patterns.answers, len(labels.categories))
-    run_em_on_patterns(patterns, start, pseudo, 1, 0.0)  # compiles
-    run, cpu, wall = timed(lambda: run_em_on_patterns(patterns, start, pseudo, iterations, -np.inf))
+    confusion_em(labels, 1).from_vote()  # compiles
+    model = confusion_em(labels, iterations)
+    run, cpu, wall = timed(model.from_vote)
     print(
         f"{answers:,} answers: {iterations} EM iterations      cpu {cpu:7.3f} s   wall {wall:7.3f} s   "
         f"{1e3 * cpu / iterations:.3f} ms each, log-likelihood {run.log_likelihood:.4f}"
@@ -63,16 +69,16 @@ def em(answers: int, raters: int, iterations: int, peer: bool) -> None:
         print(f"    crowd-kit, the same               cpu {their_cpu:7.3f} s   wall {their_wall:7.3f} s")
         print(f"    ratio {their_cpu / cpu:.0f} in CPU time, {their_wall / wall:.0f} in wall time")
         if answers > 1000:  # smaller data have empty cells, which crowd-kit fills
-            compare(labels, run, patterns, (named, iterations))
+            compare(labels, run, model, (named, iterations))
 
 
-def compare(labels: models.Labels, run: EmResult, patterns: AnswerPatterns, peer: tuple) -> None:
+def compare(labels: models.Labels, run: EmRun, model: ConfusionEm, peer: tuple) -> None:
     """Compare with crowd-kit: its probabilities after as many passes, and the likelihood of the estimate they are from."""
     from crowdkit.aggregation import DawidSkene
 
     named, iterations = peer
     theirs = DawidSkene(n_iter=iterations, tol=-np.inf).fit(named).probas_
-    ours = InMemory(patterns, len(labels.categories)).plausibility(run)
+    ours = model.plausibility(run.parameters)[model.row_of_item]
     apart = np.abs(theirs.loc[labels.items, labels.categories].to_numpy() - ours).max()
     before = DawidSkene(n_iter=iterations - 1, tol=-np.inf).fit(named)
     log_p = named.join(np.log(before.errors_), on=["worker", "label"])

@@ -1,135 +1,150 @@
-"""Search for the optima of Dawid and Skene's model by EM, over labels in memory or in shards; `scale.dawid_skene_em` calls it."""
+"""EM of prevalence and confusion matrices, of which `scale.dawid_skene_em` is the point estimate of Dawid and Skene's model."""
 
-import warnings
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
 from scipy.optimize import linear_sum_assignment
 
-from ..._messages import OUR_FILES
-from ...models.data.features import ItemFeatures
 from ...models.data.labels import Labels
 from ...models.data.prior_arguments import default_confusion
-from ..diagnostics import EstimateWarning
-from .em_data import ConfusionAscents, EmData, InMemory, Problem
-from .em_search import Found, ShardedLabels, distinct_optima, of_many_starts, searched
-from .features_em import RegressionResult, WithFeatures
-from .kernels.em import EmResult
-from .votes import UNIDENTIFIED, estimate_coords, unconverged
+from ...models.distributions.marginal_labels_kernels import answer_sweeps
+from .em_search import (
+    EmModel,
+    EmRun,
+    Optima,
+    Rule,
+    ShardedLabels,
+    Variables,
+    estimate_of_runs,
+    found_runs,
+    warn_estimate,
+)
+from .kernels.em import AnswerPatterns, Counts, e_step, m_step, pattern_plausibility
 
-ROUND_WITH_FEATURES = 5  # random starts
 LEAST_ANSWERS = (
     0.01  # expected answers to items of a category from which maximum likelihood gives a rater's row
 )
 
 
+class Objective(NamedTuple):
+    """Objective of EM, and when a run stops."""
+
+    prior: Counts  # pseudo-counts of prevalence and confusion
+    usual: Counts  # those that keep probabilities of a sample from being zero
+    by_likelihood: bool  # whether there is no prior
+    any_order: bool  # whether neither prior nor gold labels identify the order of the categories
+    rule: Rule
+
+
+class Confusion(NamedTuple):
+    """Parameters: prevalence and confusion matrices."""
+
+    prevalence: np.ndarray  # (category,)
+    table: np.ndarray  # (rater * label, category); rows without answers are zero
+
+
+class ConfusionEm(EmModel[Any, Any]):
+    """EM of prevalence and confusion; of a sample, EM elsewhere starts from what the usual prior makes of it."""
+
+    def __init__(
+        self, patterns: AnswerPatterns | None, objective: Objective, *, of_sample: bool = False
+    ) -> None:
+        super().__init__(patterns, len(objective.prior[0]), objective.rule)
+        self._objective, self._of_sample = objective, of_sample
+
+    def expected_of_vote(self, plausibility: np.ndarray) -> Any:
+        """Return the expected counts given p(true category), shape (pattern, category)."""
+        weight, labels = self.patterns.multiplicity, np.empty(self._objective.prior[1].shape)
+        answer_sweeps(self.n_categories).counts(plausibility, weight, self.patterns.answers, labels)
+        return (weight[:, None] * plausibility).sum(axis=0), labels
+
+    def e_step(self, parameters: Any) -> tuple[Any, float]:
+        """Return the expected counts and the log likelihood."""
+        return e_step(self.patterns, *parameters)
+
+    def m_step(self, expected: Any) -> tuple[Any, float]:
+        """Return prevalence and table, and their log prior."""
+        parameters, log_prior = m_step(self._objective.prior, expected)
+        return Confusion(*parameters), log_prior
+
+    def plausibility(self, parameters: Any) -> Any:
+        """Return p(true category | prevalence and table, answers), shape (pattern, category)."""
+        return pattern_plausibility(self.patterns, *parameters)[0]
+
+    def elsewhere(self, run: EmRun[Any]) -> Any:
+        """Return prevalence and table, from which EM on other items starts."""
+        if not self._of_sample:
+            return run.parameters
+        plausibility = self.plausibility(run.parameters)
+        items, labels = self.patterns.multiplicity @ plausibility, self.expected_of_vote(plausibility)[1]
+        return Confusion(*m_step(self._objective.usual, (items, labels))[0])
+
+    def labels_by_truth(self, parameters: Any) -> np.ndarray:
+        """Return the expected labels by true category, shape (rater * label, category)."""
+        return self.e_step(parameters)[0][1]
+
+    def identified(self, run: EmRun[Any]) -> EmRun[Any]:
+        """Permute the categories so that raters are right as often as possible, if the objective is invariant."""
+        if not self._objective.any_order:
+            return run
+        n = self.n_categories
+        right = self.labels_by_truth(run.parameters).reshape(-1, n, n).sum(axis=0)  # (label, category)
+        _, category = linear_sum_assignment(right, maximize=True)
+        permuted = (np.ascontiguousarray(own[..., category]) for own in run.parameters)
+        return run._replace(parameters=run.parameters._make(permuted))
+
+    def variables(self, run: EmRun[Any]) -> Variables:
+        """Return prevalence and confusion, of which rows with hardly any expected answers are NaN without a prior."""
+        n, parameters = self.n_categories, run.parameters
+        tables = parameters.table.reshape(-1, n, n)
+        if self._objective.by_likelihood:
+            total = self.labels_by_truth(parameters).reshape(-1, n, n).sum(axis=1, keepdims=True)
+            tables = np.where(total < LEAST_ANSWERS, np.nan, tables)
+        return {
+            "prevalence": (("category",), parameters.prevalence),
+            "confusion": (("rater", "category", "answer"), tables.swapaxes(1, 2)),
+            "log_likelihood": ((), np.array(run.log_likelihood)),
+            "objective": ((), np.array(run.trace[-1])),
+        }
+
+
 def estimated(
     labels: Labels | ShardedLabels,
-    em_data: EmData,
-    prior: str | None,
-    restarts: int | None,
+    model_of: Callable[[Objective], ConfusionEm],
+    prior: Literal["diagonal"] | None,
+    restarts: int | Literal["auto"],
     random_seed: int | None,
-    max_iterations: int,
-    tolerance: float,
-) -> tuple[xr.Dataset, list[EmResult]]:
-    """Search for the optima; `restarts` None is "auto". Returns the result, and the runs that came to the optima."""
-    problem = Problem(_pseudo_counts(labels, prior), max_iterations, tolerance)
-    aligned = _aligned if prior is None and not labels.has_gold else _as_they_are
-    ascents, rng = ConfusionAscents(em_data, problem, aligned), np.random.default_rng(random_seed)
-    if restarts is None and isinstance(em_data, WithFeatures):
-        found = of_many_starts(ascents, ascents.from_vote(), rng, ROUND_WITH_FEATURES)
-    elif restarts is None:
-        n, usual = len(labels.categories), _pseudo_counts(labels, "diagonal")
-        found = searched(
-            labels, ascents, lambda few: ConfusionAscents(InMemory(few, n), problem, aligned, usual), rng
-        )
-    else:
-        runs = [aligned(run, em_data) for run in em_data.runs(restarts, random_seed, problem)]
-        found = Found(runs, np.arange(len(runs)))
-    optima, of_run = distinct_optima(found.runs, em_data)
-    answers = None if prior else np.stack([em_data.expected(run)[1] for run, _ in optima])
-    optima = [(run, own if isinstance(own, np.ndarray) else own.collected()) for run, own in optima]
-    ended = of_run[found.run_of_start]
-    result = _dataset(labels, optima, answers)
-    result["optimum_found"] = ("optimum", np.bincount(ended, minlength=len(optima)))
-    result["vote_optimum"] = ended[0]
-    _warn(labels, prior, result, [found.runs[k] for k in found.run_of_start])
-    return result, [run for run, _ in optima]
+    rule: Rule,
+) -> tuple[xr.Dataset, Optima]:
+    """Search for the optima of ``model_of(objective)``; return the result, and the runs that came to the optima."""
+    n, by_likelihood = len(labels.categories), prior is None
+    usual = np.ones(n), default_confusion(labels).reshape(-1, n)  # symmetric in category and label
+    pseudo_counts = (np.zeros(n), np.zeros(usual[1].shape)) if by_likelihood else usual
+    any_order = by_likelihood and not labels.has_gold
+    objective = Objective(pseudo_counts, usual, by_likelihood, any_order, rule)
 
+    def of_sample(few: AnswerPatterns) -> ConfusionEm:
+        return ConfusionEm(few, objective, of_sample=True)
 
-def with_effects(result: xr.Dataset, features: ItemFeatures, effects: list[np.ndarray]) -> xr.Dataset:
-    """Add the effects (feature, category) of all optima, and mean and standard deviation of the raw columns."""
-    dims = ("feature", "category")
-    return result.assign_coords(feature=features.names.astype(str)).assign(
-        feature_effect=(dims, effects[0]),
-        optimum_feature_effect=(("optimum", *dims), np.stack(effects)),
-        feature_mean=("feature", features.mean),
-        feature_sd=("feature", features.scale),
-    )
-
-
-def _pseudo_counts(labels: Labels | ShardedLabels, prior: str | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pseudo-counts: prevalence (category,), confusion (rater * label, category)."""
-    n = len(labels.categories)
-    if prior is None:
-        return np.zeros(n), np.zeros((len(labels.raters) * n, n))
-    return np.ones(n), default_confusion(labels).reshape(-1, n)  # symmetric in category and label
-
-
-def _aligned(run: EmResult, em_data: EmData) -> EmResult:
-    """Permute the categories so that raters are right as often as possible; the likelihood is invariant."""
-    n = len(run.prevalence)
-    right = em_data.expected(run)[1].reshape(-1, n, n).sum(axis=0)  # (label, category)
-    _, category = linear_sum_assignment(right, maximize=True)
-    permuted = run._replace(prevalence=run.prevalence[category], table=run.table[:, category])
-    if isinstance(run, RegressionResult):
-        permuted = cast(Any, permuted)._replace(effect=run.effect[:, category])
-    return permuted
-
-
-def _as_they_are(run: EmResult, em_data: EmData) -> EmResult:
-    """Keep the order of the categories, which the prior or gold labels identify."""
-    return run
-
-
-def _dataset(
-    labels: Labels | ShardedLabels, optima: list[tuple[EmResult, Any]], answers: np.ndarray | None
-) -> xr.Dataset:
-    """Assemble the result from the optima, with their plausibilities unless these are None.
-
-    Rows with hardly any expected answers are NaN, unless these are None.
-
-    Shape: answers, expected labels by true category (optimum, rater * label, category).
-    """
-    n, runs = len(labels.categories), [run for run, _ in optima]
-    tables = np.stack([run.table for run in runs]).reshape(len(runs), -1, n, n)
-    if answers is not None:
-        total = answers.reshape(tables.shape).sum(axis=2, keepdims=True)
-        tables = np.where(total < LEAST_ANSWERS, np.nan, tables)
-    variables: dict[str, Any] = {
-        "prevalence": (("category",), np.stack([run.prevalence for run in runs])),
-        "confusion": (("rater", "category", "answer"), tables.swapaxes(2, 3)),
+    model = model_of(objective)
+    found = found_runs(labels, model, of_sample, restarts, np.random.default_rng(random_seed))
+    result, optima = estimate_of_runs(labels, model, found)
+    result = result.drop_vars("start_objective")
+    result.attrs = {
+        "log_likelihood": float(optima.runs[0].log_likelihood),
+        "converged": result.attrs["converged"],
+        "iterations": result.attrs["iterations"],
     }
-    if held := optima[0][1] is not None:
-        variables["plausibility"] = ("item", "category"), np.stack([own for _, own in optima])
-    variables |= {
-        "log_likelihood": ((), np.array([run.log_likelihood for run in runs])),
-        "objective": ((), np.array([run.trace[-1] for run in runs])),
-    }
-    data = {name: (dims, values[0]) for name, (dims, values) in variables.items()}
-    data |= {f"optimum_{k}": (("optimum", *dims), v) for k, (dims, v) in variables.items()}
-    data["trace"] = (("iteration",), runs[0].trace)
-    attrs = {"log_likelihood": float(runs[0].log_likelihood), "converged": int(runs[0].converged)}
-    return xr.Dataset(data, estimate_coords(labels, held), attrs | {"iterations": len(runs[0].trace)})
+    _warn(labels, by_likelihood, result, optima)
+    return result, optima
 
 
-def _warn(
-    labels: Labels | ShardedLabels, prior: str | None, result: xr.Dataset, runs: list[EmResult]
-) -> None:
-    """Warn of overfitting, unidentified raters, several optima or starts that have not converged."""
-    reasons = [] if labels.identified else [UNIDENTIFIED]
-    if prior is None:
+def _warn(labels: Labels | ShardedLabels, by_likelihood: bool, result: xr.Dataset, optima: Optima) -> None:
+    """Warn of overfitting, several optima and of what `warn_estimate` names."""
+    reasons = []
+    if by_likelihood:
         problem = "maximum likelihood is overconfident and overfits raters with few answers"
         reasons.append(f"{problem}; prior='diagonal' does not")
         unseen = np.argwhere(result["confusion"].isnull().any("answer").to_numpy())
@@ -143,8 +158,6 @@ def _warn(
             )
     if (several := result.sizes["optimum"]) > 1:
         reasons.append(
-            f"{len(runs)} starts ended at {several} distinct optima; see the variables optimum_..."
+            f"{len(optima.ended)} starts ended at {several} distinct optima; see the variables optimum_..."
         )
-    reasons += unconverged([run.converged for run in runs])
-    if reasons:
-        warnings.warn("; ".join(reasons), EstimateWarning, skip_file_prefixes=OUR_FILES)
+    warn_estimate(labels, optima, reasons)

@@ -1,4 +1,4 @@
-"""Search for the optima of EM: short runs of many starts on a sample of the items, long runs of the best on all items.
+"""EM of a model, and the search for its optima: short runs of many starts on a sample of the items, long runs of the best.
 
 Many starts are affordable on a sample, whose optima are near those of all items; what is reported are runs on all
 items until they converge. Few answers are their own sample. A run that has come to a known optimum is not followed.
@@ -10,66 +10,133 @@ multivariate Gaussian mixture models, Computational Statistics & Data Analysis 4
 doi:10.1016/S0167-9473(02)00163-6.
 """
 
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import xarray as xr
 
+from ..._messages import OUR_FILES
 from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers
-from .kernels.em import ASKED_EVERY, AnswerPatterns, answer_patterns, coded_answers
-from .votes import LabelIds, estimate_coords, patterns_of, seeded_generator, warn_estimate
+from ..diagnostics import EstimateWarning
+from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, jittered_vote, vote_share
+from .votes import LabelIds, estimate_coords, patterns_of, seeded_generator
 
-
-class Ascent(Protocol):
-    """Result of a run of EM."""
-
-    @property
-    def trace(self) -> np.ndarray:
-        """Objective of every iterate."""
-        ...
-
-    @property
-    def converged(self) -> bool:
-        """Whether the last gain was below the tolerance."""
-        ...
-
+ASKED_EVERY = 10  # iterations between two questions whether a run has come to a known optimum
 
 Ended = Callable[[Any, float], bool]  # of parameters and objective: whether a run need not be followed
+Variables = dict[str, tuple[tuple[str, ...], Any]]  # name -> dims, values
 
 
-class Ascents[Run: Ascent](Protocol):
-    """EM of a model on some items."""
+class Rule(NamedTuple):
+    """Rule by which a run stops."""
+
+    max_iterations: int
+    tolerance: float  # relative gain of the objective below which a run has converged
+
+
+class EmRun[Parameters](NamedTuple):
+    """Result of a run of EM."""
+
+    parameters: Parameters
+    trace: np.ndarray  # (iteration,); the objective of every iterate
+    log_likelihood: float  # of the parameters
+    converged: bool  # whether the last gain was below the tolerance
+
+
+class EmModel[Parameters, Expected](ABC):
+    """EM of a model on some items: a subclass gives both steps, the start, and the variables of the result."""
+
+    round: int = 20  # random starts, after which those that found other optima ask for more
+    sampled: bool = True  # whether many items are searched on a sample
+    vote_weight: np.ndarray | None = None  # (answer,), of each answer in the vote; None: one
+
+    def __init__(self, patterns: AnswerPatterns | None, n_categories: int, rule: Rule) -> None:
+        self.patterns: Any = patterns  # None: not in the memory of this process
+        self.n_categories, self.rule = n_categories, rule
+
+    @abstractmethod
+    def expected_of_vote(self, plausibility: np.ndarray) -> Expected:
+        """Return the expected counts given p(true category), shape (pattern, category)."""
+
+    @abstractmethod
+    def e_step(self, parameters: Parameters) -> tuple[Expected, float]:
+        """Return the expected counts and the log likelihood."""
+
+    @abstractmethod
+    def m_step(self, expected: Expected) -> tuple[Parameters, float]:
+        """Return the parameters, and what the objective adds to their log likelihood."""
+
+    @abstractmethod
+    def plausibility(self, parameters: Parameters) -> Any:
+        """Return p(true category | parameters, answers), an array (pattern, category) or `RemotePlausibility`."""
+
+    @abstractmethod
+    def variables(self, run: EmRun[Parameters]) -> Variables:
+        """Return the variables of the result of a run but for the plausibility."""
+
+    def elsewhere(self, run: EmRun[Parameters]) -> Parameters:
+        """Return the parameters from which EM on other items of the same raters starts."""
+        return run.parameters
+
+    def identified(self, run: EmRun[Parameters]) -> EmRun[Parameters]:
+        """Permute the categories of a run if the objective leaves their order open."""
+        return run
 
     @property
     def n_answers(self) -> int | None:
         """Number of answers that a pass reads, None if they are not in the memory of this process."""
-        ...
+        return self.patterns and len(self.patterns.answers.code)
 
-    def from_vote(self) -> Run:
-        """Run EM from the vote."""
-        ...
+    @property
+    def row_of_item(self) -> np.ndarray:
+        """Row of each item in the plausibilities, (item,)."""
+        return self.patterns.pattern
 
-    def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> Run:
-        """Run EM from a random start near the vote."""
-        ...
+    def from_vote(self) -> EmRun[Parameters]:
+        """Run EM from the vote shares."""
+        share = vote_share(self.patterns.answers, self.n_categories, self.vote_weight)
+        return self.run(lambda: self.expected_of_vote(share))
 
-    def from_parameters(self, parameters: Any, ended: Ended | None = None) -> Run:
-        """Run EM from the estimate on other items of the same raters, as `elsewhere` gives it."""
-        ...
+    def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> EmRun[Parameters]:
+        """Run EM from a random start near the vote shares."""
+        start = jittered_vote(self.patterns.answers, self.n_categories, rng, self.vote_weight)
+        return self.run(lambda: self.expected_of_vote(start), ended)
 
-    def elsewhere(self, run: Run) -> Any:
-        """Return the parameters from which EM on other items starts."""
-        ...
+    def from_parameters(self, parameters: Parameters, ended: Ended | None = None) -> EmRun[Parameters]:
+        """Run EM from the estimate on other items, as `elsewhere` gives it."""
+        return self.run(lambda: self.e_step(parameters)[0], ended)
 
-    def parameters(self, run: Run) -> Any:
-        """Return the parameters at the end of a run, as `Ended` is asked about them."""
-        ...
+    def run(self, start: Callable[[], Expected], ended: Ended | None = None) -> EmRun[Parameters]:
+        """Run EM from expected counts."""
+        return self.identified(self.iterated(start(), ended))
 
-    def compared(self, parameters: Any) -> np.ndarray:
-        """Return p(true category | parameters, answers), shape (pattern, category)."""
-        ...
+    def iterated(
+        self,
+        expected: Expected,
+        ended: Ended | None = None,
+        begun: Sequence[float] = (),
+        passed: Callable[[Expected, list[float]], None] | None = None,
+    ) -> EmRun[Parameters]:
+        """Repeat both steps until the objective gains less than the tolerance.
+
+        ``ended(parameters, objective)`` is asked after every ten iterations. ``passed(expected, trace)`` is called after
+        every iteration that another one follows; `begun` is such a trace of a run that goes on from its counts.
+        """
+        (most, tolerance), trace = self.rule, [*begun]
+        while True:
+            parameters, log_prior = self.m_step(expected)
+            expected, log_likelihood = self.e_step(parameters)
+            trace.append(log_likelihood + log_prior)
+            converged = len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1)
+            asked = ended and not converged and len(trace) % ASKED_EVERY == 0
+            if converged or len(trace) >= most or (asked and ended and ended(parameters, trace[-1])):
+                return EmRun(parameters, np.array(trace), log_likelihood, bool(converged))
+            if passed:
+                passed(expected, trace)
 
 
 # --- Optima ---
@@ -84,24 +151,20 @@ class RemotePlausibility(Protocol):
         """Largest difference to another one."""
         ...
 
-
-class Plausible[Run](Protocol):
-    """Plausibilities of all items at the end of a run."""
-
-    def plausibility(self, run: Run) -> Any:
-        """Return p(true category | estimate, answers), an array (item, category) or `RemotePlausibility`."""
+    def collected(self) -> np.ndarray | None:
+        """Return the array (item, category), unless workers write it."""
         ...
 
 
-def distinct_optima[Run: Ascent](
-    runs: Sequence[Run], data: Plausible[Run]
-) -> tuple[list[tuple[Run, Any]], np.ndarray]:
+def distinct_optima(
+    runs: Sequence[EmRun[Any]], plausibility: Callable[[Any], Any]
+) -> tuple[list[tuple[EmRun[Any], Any]], np.ndarray]:
     """Return one run and plausibility per distinct optimum, the best first; and the optimum of each run."""
     order = np.argsort([-run.trace[-1] for run in runs], kind="stable")
-    optima: list[tuple[Run, Any]] = []
+    optima: list[tuple[EmRun[Any], Any]] = []
     ended = np.empty(len(runs), int)
     for place in order:
-        run, own = runs[place], data.plausibility(runs[place])
+        run, own = runs[place], plausibility(runs[place].parameters)
         for k, (other, theirs) in enumerate(optima):
             if _near(run.trace[-1], other) and _apart(own, theirs) < SAME_PLAUSIBILITY:
                 ended[place] = k
@@ -117,74 +180,47 @@ def _apart(own: Any, theirs: Any) -> float:
     return np.abs(own - theirs).max() if isinstance(own, np.ndarray) else own.apart(theirs)
 
 
-def _near(objective: float, run: Ascent) -> bool:
+def _near(objective: float, run: EmRun[Any]) -> bool:
     """Whether an objective is that of a run but for rounding and a last gain."""
     return abs(objective - run.trace[-1]) <= SAME_OBJECTIVE * (1 + abs(objective))
 
 
-class _Known[Run: Ascent]:
+class _Known:
     """Optima that runs have come to; plausibilities are compared on the items in memory."""
 
-    def __init__(self, few: Ascents[Run], run: Run, own: Ascents[Run]) -> None:
-        self._few, self._own, self.runs = few, own, [run]
-        self._plausibility = [few.compared(own.parameters(run))]
+    def __init__(self, few: EmModel[Any, Any], run: EmRun[Any]) -> None:
+        self._few, self.runs = few, [run]
+        self._plausibility = [few.plausibility(run.parameters)]
 
     def place(self, parameters: Any, objective: float) -> int | None:
         """Return the number of the optimum at these parameters, None if it is not known."""
         alike = [k for k, run in enumerate(self.runs) if _near(objective, run)]
         if not alike:
             return None
-        own = self._few.compared(parameters)
-        apart = (np.abs(own - self._plausibility[k]).max() for k in alike)
-        return next((k for k, far in zip(alike, apart, strict=True) if far < SAME_PLAUSIBILITY), None)
+        own = self._few.plausibility(parameters)
+        return next((k for k in alike if _apart(own, self._plausibility[k]) < SAME_PLAUSIBILITY), None)
 
     def ended(self, parameters: Any, objective: float) -> bool:
         """Whether a run has come to a known optimum."""
         return self.place(parameters, objective) is not None
 
-    def settled(self, run: Run) -> int:
+    def settled(self, run: EmRun[Any]) -> int:
         """Return the number of the optimum of a run, which is added if it is not known."""
-        parameters = self._own.parameters(run)
-        place = self.place(parameters, run.trace[-1])
+        place = self.place(run.parameters, run.trace[-1])
         if place is None:
             self.runs.append(run)
-            self._plausibility.append(self._few.compared(parameters))
+            self._plausibility.append(self._few.plausibility(run.parameters))
             return len(self.runs) - 1
         if run.converged and run.trace[-1] > self.runs[place].trace[-1]:
             self.runs[place] = run
         return place
 
 
-# --- Iterations ---
-
-
-def ascended(
-    iterate: Callable[[], tuple[float, Any]],
-    max_iterations: int,
-    tolerance: float,
-    ended: Ended | None = None,
-) -> tuple[np.ndarray, bool]:
-    """Repeat an iteration of EM until it gains less than `tolerance`, relative to the objective.
-
-    ``iterate()`` returns the objective and the parameters, about which ``ended(parameters, objective)`` is asked after every
-    ten iterations. Returns the trace of the objective (iteration,), and whether the run has converged.
-    """
-    trace: list[float] = []
-    while len(trace) < max_iterations:
-        objective, parameters = iterate()
-        trace.append(objective)
-        if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
-            return np.array(trace), True
-        if ended and len(trace) % ASKED_EVERY == 0 and ended(parameters, objective):
-            break
-    return np.array(trace), False
-
-
 # --- Search ---
 
 LARGE = 400_000  # answers; fewer are their own sample
 SAMPLE, SAMPLE_OF_RATER = 100_000, 100  # least number of answers of a sample, and of them for each rater
-ROUND, MOST_ROUNDS = 20, 5  # random starts of a round, and rounds
+MOST_ROUNDS = 5  # of random starts
 MOST_PASSES = 2_000_000  # answers times starts, beyond which there is one round
 LONG = 3  # runs on all items from optima of the sample other than that of the vote
 
@@ -211,29 +247,43 @@ class ShardedLabels(LabelIds, Protocol):
         ...
 
 
-class Found[Run: Ascent](NamedTuple):
+class Found(NamedTuple):
     """Result of a search."""
 
-    runs: list[Run]  # one for each optimum, the first from the vote
+    runs: list[EmRun[Any]]  # one for each optimum, the first from the vote
     run_of_start: np.ndarray  # (start,), the run at whose optimum a start ended; the vote is the first
 
 
-def searched[Run: Ascent](
+def found_runs(
     labels: Labels | ShardedLabels,
-    whole: Ascents[Run],
-    of_patterns: Callable[[AnswerPatterns], Ascents[Run]],
+    whole: EmModel[Any, Any],
+    of_patterns: Callable[[AnswerPatterns], EmModel[Any, Any]],
+    restarts: int | Literal["auto"],
     rng: np.random.Generator,
-) -> Found[Run]:
-    """Search for optima of all items; `of_patterns` makes the runs of a sample of them."""
+) -> Found:
+    """Run EM from the vote and from random starts near it, to their end if `restarts` is a number; else search."""
+    if isinstance(restarts, str):
+        return searched(labels, whole, of_patterns, rng)
+    runs = [whole.from_vote(), *(whole.near_vote(rng) for _ in range(restarts))]
+    return Found(runs, np.arange(len(runs)))
+
+
+def searched(
+    labels: Labels | ShardedLabels,
+    whole: EmModel[Any, Any],
+    of_patterns: Callable[[AnswerPatterns], EmModel[Any, Any]],
+    rng: np.random.Generator,
+) -> Found:
+    """Search for optima of all items; `of_patterns` makes the model of a sample of them."""
     vote = whole.from_vote()
     are_few = len(labels) <= max(LARGE, 2 * _size_of_sample(labels))
-    if are_few and whole.n_answers is not None:
+    if not whole.sampled or (are_few and whole.n_answers is not None):
         return of_many_starts(whole, vote, rng)
     few = of_patterns(_all_patterns(labels, rng) if are_few else _sampled_patterns(labels, rng))
     home = few.from_parameters(whole.elsewhere(vote))
     short = of_many_starts(few, home, rng)
-    optima, ended = distinct_optima(short.runs, _OfPatterns(few))
-    known, long = _Known(few, vote, whole), {ended[0]: 0}
+    optima, ended = distinct_optima(short.runs, few.plausibility)
+    known, long = _Known(few, vote), {ended[0]: 0}
     for number in [k for k in range(len(optima)) if k != ended[0]][:LONG]:
         run = whole.from_parameters(few.elsewhere(optima[number][0]), known.ended)
         long[number] = known.settled(run)
@@ -266,81 +316,77 @@ def _sampled_patterns(labels: Labels | ShardedLabels, rng: np.random.Generator) 
     return answer_patterns(coded_answers(item, rater, label, labels.gold[chosen], len(labels.categories)))
 
 
-def of_many_starts[Run: Ascent](
-    few: Ascents[Run], first: Run, rng: np.random.Generator, size: int = ROUND
-) -> Found[Run]:
+def of_many_starts(few: EmModel[Any, Any], first: EmRun[Any], rng: np.random.Generator) -> Found:
     """Run EM from rounds of random starts near the vote, more while they find optima that are not known."""
-    known, ends, found = _Known(few, first, few), [0], 0
-    most = size * MOST_ROUNDS
+    known, ends, found = _Known(few, first), [0], 0
+    most = few.round * MOST_ROUNDS
     if (few.n_answers or 0) * most > MOST_PASSES:
-        most = size
+        most = few.round
     while found < len(known.runs) and len(ends) <= most:
         found = len(known.runs)
-        ends += [known.settled(few.near_vote(rng, known.ended)) for _ in range(size)]
+        ends += [known.settled(few.near_vote(rng, known.ended)) for _ in range(few.round)]
     return Found(known.runs, np.array(ends))
 
 
-class _OfPatterns[Run: Ascent]:
-    """Plausibilities of the distinct patterns of answers at the end of a run."""
+# --- Estimates ---
 
-    def __init__(self, ascents: Ascents[Run]) -> None:
-        self._ascents = ascents
-
-    def plausibility(self, run: Run) -> np.ndarray:
-        """Return p(true category | estimate, answers), shape (pattern, category)."""
-        return self._ascents.compared(self._ascents.parameters(run))
+UNIDENTIFIED = "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"  # fmt: skip
 
 
-# --- Estimators of labels in memory ---
+class Optima(NamedTuple):
+    """Distinct optima, the best first, and the runs of the starts."""
+
+    runs: list[EmRun[Any]]
+    ended: list[EmRun[Any]]  # for each start, the vote first, the run at whose optimum it ended
 
 
-class Optima[Run: Ascent](NamedTuple):
-    """Distinct optima, the best first, and where the starts ended."""
-
-    runs: list[Run]
-    optimum_of_start: np.ndarray  # (start,), the vote first
-    start_objective: np.ndarray  # (start,), of the run at whose optimum a start ended
-
-
-def optima_of[Run: Ascent](
+def estimate_of_labels(
     labels: Labels,
-    of_patterns: Callable[[AnswerPatterns], Ascents[Run]],
+    of_patterns: Callable[[AnswerPatterns], EmModel[Any, Any]],
     restarts: int | Literal["auto"],
     random_seed: int | None,
-) -> tuple[AnswerPatterns, Optima[Run]]:
-    """Find the optima from the vote and from random starts near it, all run to their end if `restarts` is a number; warn."""
-    rng, patterns = seeded_generator(random_seed), patterns_of(labels)
-    ascents = of_patterns(patterns)
-    if isinstance(restarts, str):
-        found = searched(labels, ascents, of_patterns, rng)
-    else:
-        runs = [ascents.from_vote(), *(ascents.near_vote(rng) for _ in range(restarts))]
-        found = Found(runs, np.arange(len(runs)))
-    optima, of_run = distinct_optima(found.runs, _OfPatterns(ascents))
-    ended = [found.runs[k] for k in found.run_of_start]
-    objectives = np.array([run.trace[-1] for run in ended])
-    warn_estimate(labels, objectives, [run.converged for run in ended])
-    return patterns, Optima([run for run, _ in optima], of_run[found.run_of_start], objectives)
+) -> tuple[xr.Dataset, Optima]:
+    """Estimate from labels in memory; warn of lower optima and of what `warn_estimate` names."""
+    rng, model = seeded_generator(random_seed), of_patterns(patterns_of(labels))
+    result, optima = estimate_of_runs(labels, model, found_runs(labels, model, of_patterns, restarts, rng))
+    objective = result["start_objective"].to_numpy()
+    lower = int((objective < objective.max() - SAME_OBJECTIVE * (1 + abs(objective.max()))).sum())
+    ended_lower = f"{lower} of {len(objective)} starts ended at a lower optimum; see start_objective"
+    warn_estimate(labels, optima, [ended_lower] * bool(lower))
+    return result, optima
 
 
-Variables = dict[str, tuple[tuple[str, ...], Any]]  # name -> dims, values
-
-
-def estimate_of_optima[Run: Ascent](
-    labels: Labels, found: Optima[Run], variables: Callable[[Run], Variables]
-) -> xr.Dataset:
+def estimate_of_runs(
+    labels: Labels | ShardedLabels, model: EmModel[Any, Any], found: Found
+) -> tuple[xr.Dataset, Optima]:
     """Assemble an estimate: variables of the best optimum, the same of every `optimum`, and where the starts ended."""
-    of_optima = [variables(run) for run in found.runs]
-    best, run = of_optima[0], found.runs[0]
+    optima, of_run = distinct_optima(found.runs, model.plausibility)
+    optimum_of_start, ended = of_run[found.run_of_start], [found.runs[k] for k in found.run_of_start]
+    of_optima = []
+    for run, own in optima:
+        by_item = own[model.row_of_item] if isinstance(own, np.ndarray) else own.collected()
+        plausibility = {} if by_item is None else {"plausibility": (("item", "category"), by_item)}
+        of_optima.append(model.variables(run) | plausibility)
+    best, run = of_optima[0], optima[0][0]
     data: dict[str, Any] = {**best, "trace": (("iteration",), run.trace)}
     data |= {
         f"optimum_{name}": (("optimum", *dims), np.stack([own[name][1] for own in of_optima]))
         for name, (dims, _) in best.items()
     }
-    data["optimum_objective"] = ("optimum", np.array([own.trace[-1] for own in found.runs]))
-    data["optimum_found"] = ("optimum", np.bincount(found.optimum_of_start, minlength=len(found.runs)))
-    data["vote_optimum"] = ((), found.optimum_of_start[0])
-    data["start_objective"] = ("start", found.start_objective)
+    data["optimum_objective"] = ("optimum", np.array([run.trace[-1] for run, _ in optima]))
+    data["optimum_found"] = ("optimum", np.bincount(optimum_of_start, minlength=len(optima)))
+    data["vote_optimum"] = ((), optimum_of_start[0])
+    data["start_objective"] = ("start", np.array([run.trace[-1] for run in ended]))
     attrs = {"objective": float(run.trace[-1]), "converged": int(run.converged)}
-    attrs |= {"iterations": len(run.trace), "start": int(found.start_objective.argmax())}
-    return xr.Dataset(data, estimate_coords(labels), attrs)
+    attrs |= {"iterations": len(run.trace), "start": int(data["start_objective"][1].argmax())}
+    result = xr.Dataset(data, estimate_coords(labels, "plausibility" in best), attrs)
+    return result, Optima([run for run, _ in optima], ended)
+
+
+def warn_estimate(labels: Labels | ShardedLabels, optima: Optima, reasons: list[str]) -> None:
+    """Warn if no item has two answers, for `reasons`, or if starts have not converged."""
+    stopped = [run.converged for run in optima.ended].count(False)
+    unconverged = f"{stopped} of {len(optima.ended)} starts have not converged; raise max_iterations"
+    said = [UNIDENTIFIED] * (not labels.identified) + reasons + [unconverged] * bool(stopped)
+    if said:
+        warnings.warn("; ".join(said), EstimateWarning, skip_file_prefixes=OUR_FILES)

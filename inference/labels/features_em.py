@@ -1,6 +1,5 @@
 """EM of Dawid-Skene with features of the items: the prevalence is a softmax regression, fitted in every M step."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,24 +9,28 @@ from scipy.special import log_softmax, softmax
 from ...models.data.features import ItemFeatures
 from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps, sweep_by_item
-from .em_data import Counts, Problem
-from .em_search import Ended, ascended
-from .kernels.em import jittered_vote, m_step, vote_share
-from .votes import patterns_of, vote_starts
+from .dawid_skene_em import ConfusionEm, Objective
+from .em_search import EmRun, Variables
+from .kernels.em import m_step
+from .votes import patterns_of
 
 STEPS = 500  # of the minimiser in an M step at most
 GRADIENT = 1e-9  # largest slope of the penalised cross-entropy of an item at which an M step ends
 
 
-class RegressionResult(NamedTuple):
-    """Result of EM with features; the first five as in `EmResult`."""
+class Regressed(NamedTuple):
+    """Parameters: confusion matrices, and the prevalence as a regression."""
 
     prevalence: np.ndarray  # (category,), of an item with the mean features
     table: np.ndarray  # (rater * label, category)
-    trace: np.ndarray  # (iteration,); log likelihood, log prior and penalty of every iterate
-    log_likelihood: float
-    converged: bool
-    effect: np.ndarray  # (feature, category), rows sum to zero
+    coefficients: np.ndarray  # (1 + feature, category), the intercept first; rows sum to zero
+
+
+class Expected(NamedTuple):
+    """True categories after an E-step, and where the next regression starts."""
+
+    plausibility: np.ndarray  # (item, category)
+    coefficients: np.ndarray  # (1 + feature, category)
 
 
 class Regression(NamedTuple):
@@ -71,92 +74,73 @@ class Regression(NamedTuple):
         return best - best.mean(axis=1, keepdims=True)
 
 
-class WithFeatures:
-    """Labels in the memory of this process, with the features of their items."""
+class WithFeatures(ConfusionEm):
+    """EM of prevalence and confusion by features of the items."""
 
-    def __init__(self, labels: Labels, features: ItemFeatures, penalty: float) -> None:
-        patterns = patterns_of(labels)
-        self._vote_of, self._n = patterns, len(labels.categories)
-        self._answers = _by_item(patterns.answers, patterns.pattern)
-        self._values, self._penalty = features.values, penalty
+    round, sampled = 5, False
 
-    def runs(self, restarts: int, random_seed: int | None, problem: Problem) -> Iterator[RegressionResult]:
-        """Yield the EM result from the vote shares, then from `restarts` random starts near them."""
-        rng = np.random.default_rng(random_seed)
-        for by_pattern in vote_starts(self._vote_of, self._n, restarts, rng):
-            yield self._run(by_pattern[self._vote_of.pattern], problem)
+    def __init__(self, labels: Labels, features: ItemFeatures, penalty: float, objective: Objective) -> None:
+        super().__init__(patterns_of(labels), objective)
+        self._answers = _by_item(self.patterns.answers, self.patterns.pattern)
+        self._regression = Regression(features.values, penalty, objective.prior[0])
 
     @property
     def n_answers(self) -> int:
         """Number of answers that a pass reads."""
         return len(self._answers.code)
 
-    def from_vote(self, problem: Problem) -> RegressionResult:
-        """Run EM from the vote shares."""
-        return self._run(vote_share(self._vote_of.answers, self._n)[self._vote_of.pattern], problem)
+    @property
+    def row_of_item(self) -> np.ndarray:
+        """Row of each item in the plausibilities, which are by item."""
+        return np.arange(len(self._regression.values))
 
-    def near_vote(
-        self, rng: np.random.Generator, problem: Problem, ended: Ended | None = None
-    ) -> RegressionResult:
-        """Run EM from a random start near the vote shares."""
-        by_pattern = jittered_vote(self._vote_of.answers, self._n, rng)
-        return self._run(by_pattern[self._vote_of.pattern], problem, ended)
+    def expected_of_vote(self, plausibility: np.ndarray) -> Expected:
+        """Return p(true category) by item, and a regression that knows nothing."""
+        n_features = self._regression.values.shape[1]
+        by_item = plausibility[self.patterns.pattern]
+        return Expected(by_item, np.zeros((1 + n_features, self.n_categories)))
 
-    def parameters(self, run: RegressionResult) -> np.ndarray:
-        """Return the plausibilities, which `ended` compares."""
-        return self.plausibility(run)
+    def e_step(self, parameters: Regressed) -> tuple[Expected, float]:
+        """Return p(true category) by item, and the log likelihood."""
+        log_prior = self._regression.log_odds(parameters.coefficients)
+        plausibility, log_likelihood = self._swept(log_prior, parameters.table)
+        return Expected(plausibility, parameters.coefficients), log_likelihood
 
-    def compared(self, parameters: np.ndarray) -> np.ndarray:
-        """Return p(true category) (item, category)."""
-        return parameters
+    def m_step(self, expected: Expected) -> tuple[Regressed, float]:
+        """Return regression and table, and their log prior."""
+        coefficients = self._regression.fitted(*expected)
+        n, beta = self.n_categories, self._objective.prior[1]
+        counts = np.ones(n), self._labels(expected.plausibility)
+        (_, table), log_prior = m_step((np.zeros(n), beta), counts)
+        log_prior += self._regression.log_prior(coefficients)
+        return Regressed(softmax(coefficients[0]), table, coefficients), log_prior
 
-    def expected(self, run: RegressionResult) -> Counts:
-        """Return the expected numbers of items (category,) and of labels (rater * label, category)."""
-        plausibility = self.plausibility(run)
-        return plausibility.sum(axis=0), self._labels(plausibility, run.table.shape)
+    def plausibility(self, parameters: Regressed) -> np.ndarray:
+        """Return p(true category | parameters, answers, features), shape (item, category)."""
+        effect = self._regression.values @ parameters.coefficients[1:]
+        return self._swept(np.log(parameters.prevalence) + effect, parameters.table)[0]
 
-    def plausibility(self, run: RegressionResult) -> np.ndarray:
-        """Return p(true category | estimate, answers, features), shape (item, category)."""
-        return self._e_step(np.log(run.prevalence) + self._values @ run.effect, run.table)[0]
+    def labels_by_truth(self, parameters: Regressed) -> np.ndarray:
+        """Return the expected labels by true category, shape (rater * label, category)."""
+        return self._labels(self.plausibility(parameters))
 
-    def _e_step(self, log_prior: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, float]:
+    def variables(self, run: EmRun[Regressed]) -> Variables:
+        """Return prevalence, confusion and effects."""
+        effect = run.parameters.coefficients[1:]
+        return super().variables(run) | {"feature_effect": (("feature", "category"), effect)}
+
+    def _swept(self, log_prior: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, float]:
         """Return p(true category) (item, category), and the log likelihood."""
-        log_p, plausibility, gain = (
-            np.empty(len(log_prior)),
-            np.empty(log_prior.shape),
-            np.empty(log_prior.shape),
-        )
-        table = np.ascontiguousarray(table)
-        sweep_by_item(self._n)(log_prior, table, self._answers, log_p, plausibility, gain)
+        log_p, plausibility, gain = (np.empty(shape) for shape in (len(log_prior), *[log_prior.shape] * 2))
+        sweep_by_item(self.n_categories)(log_prior, table, self._answers, log_p, plausibility, gain)
         return plausibility, float(log_p.sum())
 
-    def _labels(self, plausibility: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    def _labels(self, plausibility: np.ndarray) -> np.ndarray:
         """Return the expected labels by true category, shape (rater * label, category)."""
-        counts = np.empty(shape)
-        answer_sweeps(self._n).counts(plausibility, np.ones(len(plausibility)), self._answers, counts)
+        counts = np.empty(self._objective.prior[1].shape)
+        sweep = answer_sweeps(self.n_categories).counts
+        sweep(plausibility, np.ones(len(plausibility)), self._answers, counts)
         return counts
-
-    def _run(
-        self, plausibility: np.ndarray, problem: Problem, ended: Ended | None = None
-    ) -> RegressionResult:
-        """Run EM from p(true category) (item, category)."""
-        (alpha, beta), most, tolerance = problem
-        regression = Regression(self._values, self._penalty, alpha)
-        coefficients = np.zeros((1 + self._values.shape[1], self._n))
-        nothing, table = np.zeros(self._n), np.empty(beta.shape)
-        log_likelihood = -np.inf
-
-        def iterate() -> tuple[float, np.ndarray]:
-            nonlocal plausibility, coefficients, log_likelihood
-            coefficients = regression.fitted(plausibility, coefficients)
-            counts = self._labels(plausibility, beta.shape)
-            log_prior = m_step((nothing, beta), np.ones(self._n), counts, np.empty(self._n), table)
-            plausibility, log_likelihood = self._e_step(regression.log_odds(coefficients), table)
-            return log_likelihood + log_prior + regression.log_prior(coefficients), plausibility
-
-        trace, converged = ascended(iterate, most, tolerance, ended)
-        prevalence = softmax(coefficients[0])
-        return RegressionResult(prevalence, table, trace, log_likelihood, converged, coefficients[1:])
 
 
 def _by_item(answers: Answers, pattern: np.ndarray) -> Answers:

@@ -7,8 +7,8 @@ import xarray as xr
 
 from ...models.data.labels import Labels
 from ...models.data.prior_arguments import log_normal_prior, normal_prior
-from .em_search import Ended, Variables, ascended, estimate_of_optima, optima_of
-from .kernels.em import AnswerPatterns, jittered_vote, vote_share
+from .em_search import EmModel, EmRun, Ended, Rule, Variables, estimate_of_labels
+from .kernels.em import AnswerPatterns
 from .kernels.glad import answers_by_rater, e_step, m_step
 from .votes import check_search, prevalence_concentrations
 
@@ -96,123 +96,84 @@ def glad_em(
     n = len(labels.categories)
     alpha = prevalence_concentrations(prevalence_concentration, n)
     priors = (*normal_prior("ability", ability), *log_normal_prior("easiness", easiness))
-    search = _Search(len(labels.raters), n, alpha, priors, max_iterations, tolerance)
-    patterns, found = optima_of(labels, lambda own: _Ascents(own, search), restarts, random_seed)
-    result = estimate_of_optima(labels, found, lambda run: _variables(patterns, run))
-    return result.assign_attrs(log_likelihood=float(found.runs[0].log_likelihood))
+    settings = _Settings(len(labels.raters), n, alpha, priors, Rule(max_iterations, tolerance))
+    result, optima = estimate_of_labels(labels, lambda own: _Glad(own, settings), restarts, random_seed)
+    return result.assign_attrs(log_likelihood=float(optima.runs[0].log_likelihood))
 
 
-class _Search(NamedTuple):
+class _Settings(NamedTuple):
     """Settings of all starts; `alpha` (category,) is None if the prevalence is fixed."""
 
     n_raters: int
     n_categories: int
     alpha: np.ndarray | None
     priors: tuple[float, float, float, float]  # mean, sd of ability; mean, sd of log easiness
-    max_iterations: int
-    tolerance: float
+    rule: Rule
 
 
-class _Run(NamedTuple):
-    """Result of one start."""
+class _State(NamedTuple):
+    """Parameters, and the expectation that follows from them."""
 
     prevalence: np.ndarray  # (category,)
-    ability: np.ndarray  # (rater,)
-    log_easiness: np.ndarray  # (pattern,)
-    plausibility: np.ndarray  # (pattern, category)
-    log_likelihood: float
-    trace: np.ndarray  # (iteration,)
-    converged: bool
+    ability: np.ndarray  # (rater,), overwritten by the M-step
+    log_easiness: np.ndarray  # (pattern,), overwritten by the M-step
+    plausibility: np.ndarray  # (pattern, category), overwritten by the E-step
 
 
-class _Ascents:
-    """EM on some items."""
+class _Glad(EmModel[_State, _State]):
+    """EM of GLAD on some items."""
 
-    def __init__(self, patterns: AnswerPatterns, search: _Search) -> None:
-        self._patterns, self._search = patterns, search
-        self._by_rater = answers_by_rater(patterns.answers, search.n_categories, search.n_raters)
+    def __init__(self, patterns: AnswerPatterns, settings: _Settings) -> None:
+        super().__init__(patterns, settings.n_categories, settings.rule)
+        self._settings = settings
+        self._by_rater = answers_by_rater(patterns.answers, settings.n_categories, settings.n_raters)
 
-    @property
-    def n_answers(self) -> int:
-        """Number of answers that a pass reads."""
-        return len(self._patterns.answers.code)
+    def expected_of_vote(self, plausibility: np.ndarray) -> _State:
+        """Return p(true category) of the vote, and skills as their prior says."""
+        n, settings = self.n_categories, self._settings
+        ability = np.full(settings.n_raters, settings.priors[0])
+        return _State(np.full(n, 1 / n), ability, self._usual_easiness(), np.array(plausibility))
 
-    def from_vote(self) -> _Run:
-        """Run EM from the vote shares."""
-        return self._from_plausibility(vote_share(self._patterns.answers, self._search.n_categories))
-
-    def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> _Run:
-        """Run EM from a random start near the vote shares."""
-        start = jittered_vote(self._patterns.answers, self._search.n_categories, rng)
-        return self._from_plausibility(start, ended)
-
-    def from_parameters(self, parameters: tuple[np.ndarray, np.ndarray], ended: Ended | None = None) -> _Run:
-        """Run EM from prevalence and abilities; all items are as easy as their prior says."""
-        prevalence, ability = parameters
-        log_easiness = self._usual_easiness()
-        plausibility = np.empty((len(log_easiness), len(prevalence)))
+    def e_step(self, parameters: _State) -> tuple[_State, float]:
+        """Overwrite p(true category); return the log likelihood beside it."""
+        prevalence, ability, log_easiness, plausibility = parameters
         logs = np.log(prevalence), ability, log_easiness
-        e_step(self._patterns.answers, logs, plausibility, self._patterns.multiplicity)
-        return self._run(prevalence, (ability.copy(), log_easiness), plausibility, ended)
+        return parameters, e_step(self.patterns.answers, logs, plausibility, self.patterns.multiplicity)
 
-    def elsewhere(self, run: _Run) -> tuple[np.ndarray, np.ndarray]:
-        """Return prevalence and abilities, from which EM on other items starts."""
-        return run.prevalence, run.ability
+    def m_step(self, expected: _State) -> tuple[_State, float]:
+        """Overwrite ability and easiness; return them with the prevalence, and the log prior."""
+        prevalence, ability, log_easiness, plausibility = expected
+        (answers, weight, _), (mean, sd, easy, spread) = self.patterns, self._settings.priors
+        alpha, log_prior = self._settings.alpha, 0.0
+        skills = ability, log_easiness
+        m_step(answers, self._by_rater, (plausibility, weight), self._settings.priors, skills)
+        if alpha is not None:
+            prevalence = alpha + weight @ plausibility
+            prevalence /= prevalence.sum()
+            log_prior = alpha @ np.log(prevalence)
+        log_prior -= 0.5 * (((ability - mean) / sd) ** 2).sum()
+        log_prior -= 0.5 * weight @ (((log_easiness - easy) / spread) ** 2)
+        return expected._replace(prevalence=prevalence), log_prior
 
-    def parameters(self, run: _Run) -> np.ndarray:
-        """Return p(true category), shape (pattern, category), which the easiness of these items is part of."""
-        return run.plausibility
+    def from_parameters(self, parameters: _State, ended: Ended | None = None) -> EmRun[_State]:
+        """Run EM from prevalence and abilities; all items are as easy as their prior says."""
+        easiness = self._usual_easiness()
+        plausibility = np.empty((len(easiness), self.n_categories))
+        start = _State(parameters.prevalence, parameters.ability.copy(), easiness, plausibility)
+        return super().from_parameters(start, ended)
 
-    def compared(self, parameters: np.ndarray) -> np.ndarray:
-        """Return p(true category), shape (pattern, category)."""
-        return parameters
+    def plausibility(self, parameters: _State) -> np.ndarray:
+        """Return p(true category), which the easiness of these items is part of."""
+        return parameters.plausibility
+
+    def variables(self, run: EmRun[_State]) -> Variables:
+        """Return prevalence, abilities and difficulties."""
+        prevalence, ability, log_easiness, _ = run.parameters
+        return {
+            "prevalence": (("category",), prevalence),
+            "ability": (("rater",), ability),
+            "difficulty": (("item",), np.exp(-log_easiness)[self.patterns.pattern]),
+        }
 
     def _usual_easiness(self) -> np.ndarray:
-        return np.full(len(self._patterns.multiplicity), self._search.priors[2])
-
-    def _from_plausibility(self, plausibility: np.ndarray, ended: Ended | None = None) -> _Run:
-        """Run EM from p(true category), shape (pattern, category), and skills as their prior says."""
-        search = self._search
-        prevalence = np.full(search.n_categories, 1 / search.n_categories)
-        skills = np.full(search.n_raters, search.priors[0]), self._usual_easiness()
-        return self._run(prevalence, skills, np.array(plausibility), ended)
-
-    def _run(
-        self,
-        prevalence: np.ndarray,
-        skills: tuple[np.ndarray, np.ndarray],
-        plausibility: np.ndarray,
-        ended: Ended | None,
-    ) -> _Run:
-        """Run EM; ability (rater,), log easiness (pattern,) and plausibility (pattern, category) are overwritten."""
-        (answers, weight, _), search = self._patterns, self._search
-        (mean, sd, easy, spread), (ability, log_easiness) = search.priors, skills
-        log_likelihood = -np.inf
-
-        def iterate() -> tuple[float, np.ndarray]:
-            nonlocal prevalence, log_likelihood
-            log_prior = 0.0
-            m_step(answers, self._by_rater, (plausibility, weight), search.priors, skills)
-            if search.alpha is not None:
-                prevalence = search.alpha + weight @ plausibility
-                prevalence /= prevalence.sum()
-                log_prior = search.alpha @ np.log(prevalence)
-            log_prior -= 0.5 * (((ability - mean) / sd) ** 2).sum()
-            log_prior -= 0.5 * weight @ (((log_easiness - easy) / spread) ** 2)
-            log_likelihood = e_step(
-                answers, (np.log(prevalence), ability, log_easiness), plausibility, weight
-            )
-            return log_likelihood + log_prior, plausibility
-
-        trace, converged = ascended(iterate, search.max_iterations, search.tolerance, ended)
-        return _Run(prevalence, ability, log_easiness, plausibility, log_likelihood, trace, converged)
-
-
-def _variables(patterns: AnswerPatterns, run: _Run) -> Variables:
-    """Return the variables of the result of a run."""
-    return {
-        "prevalence": (("category",), run.prevalence),
-        "ability": (("rater",), run.ability),
-        "difficulty": (("item",), np.exp(-run.log_easiness)[patterns.pattern]),
-        "plausibility": (("item", "category"), run.plausibility[patterns.pattern]),
-    }
+        return np.full(len(self.patterns.multiplicity), self._settings.priors[2])

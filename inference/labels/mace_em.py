@@ -10,8 +10,8 @@ from scipy.special import digamma, expit, gammaln, logsumexp
 from ...models.data.labels import Labels
 from ...models.data.prior_arguments import positive_array, positive_pair
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps
-from .em_search import Ended, Variables, ascended, estimate_of_optima, optima_of
-from .kernels.em import AnswerPatterns, jittered_vote, vote_share
+from .em_search import EmModel, EmRun, Rule, Variables, estimate_of_labels
+from .kernels.em import AnswerPatterns
 from .votes import check_search, prevalence_concentrations
 
 LEAST_LOG = -690.0  # log weights above this have a normal double as exponential
@@ -116,9 +116,10 @@ def mace_em(
     )
     if variational:
         _check_logs(prior)
-    rule = (variational, max_iterations, tolerance)
-    patterns, found = optima_of(labels, lambda own: _Ascents(own, prior, rule), restarts, random_seed)
-    return estimate_of_optima(labels, found, lambda run: _variables(patterns, run))
+    rule = Rule(max_iterations, tolerance)
+    return estimate_of_labels(
+        labels, lambda own: _Mace(own, prior, variational, rule), restarts, random_seed
+    )[0]
 
 
 class _Counts(NamedTuple):
@@ -145,13 +146,19 @@ class _Weights(NamedTuple):
         return table.reshape(-1, n)
 
 
-class _Run(NamedTuple):
-    """Result of one start."""
+class _Parameters(NamedTuple):
+    """Parameters after an M-step."""
 
     posterior: _Counts
-    weights: _Weights  # of the last E-step
-    trace: np.ndarray  # (iteration,), the objective
-    converged: bool
+    weights: _Weights  # of the next E-step
+
+
+class _Expected(NamedTuple):
+    """Expected counts after an E-step."""
+
+    weights: _Weights  # of this E-step
+    categories: np.ndarray  # (category,), items
+    counts: np.ndarray  # (rater * label, category), labels
 
 
 def _check_logs(prior: _Counts) -> None:
@@ -164,70 +171,51 @@ def _check_logs(prior: _Counts) -> None:
             )
 
 
-class _Ascents:
+class _Mace(EmModel[_Parameters, _Expected]):
     """EM or variational Bayes on some items."""
 
-    def __init__(self, patterns: AnswerPatterns, prior: _Counts, rule: tuple[bool, int, float]) -> None:
-        self._patterns, self._prior, self._rule = patterns, prior, rule
+    def __init__(self, patterns: AnswerPatterns, prior: _Counts, variational: bool, rule: Rule) -> None:
+        super().__init__(patterns, prior.spam.shape[1], rule)
+        self._prior, self._variational = prior, variational
 
-    @property
-    def n_answers(self) -> int:
-        """Number of answers that a pass reads."""
-        return len(self._patterns.answers.code)
+    def expected_of_vote(self, plausibility: np.ndarray) -> _Expected:
+        """Return the counts of the vote, and raters of whom half the answers are spam."""
+        weight, (n_raters, n) = self.patterns.multiplicity, self._prior.spam.shape
+        counts, half = np.empty((n_raters * n, n)), np.full(n_raters, np.log(0.5))
+        answer_sweeps(n).counts(plausibility, weight, self.patterns.answers, counts)
+        weights = _Weights(np.zeros(n), half, np.full((n_raters, n), np.log(0.5 / n)))
+        return _Expected(weights, weight @ plausibility, counts)
 
-    def from_vote(self) -> _Run:
-        """Run EM from the vote shares."""
-        return self._from_plausibility(vote_share(self._patterns.answers, self._prior.spam.shape[1]))
-
-    def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> _Run:
-        """Run EM from a random start near the vote shares."""
-        start = jittered_vote(self._patterns.answers, self._prior.spam.shape[1], rng)
-        return self._from_plausibility(start, ended)
-
-    def from_parameters(self, parameters: _Weights, ended: Ended | None = None) -> _Run:
-        """Run EM from log weights."""
-        n = len(parameters.category)
+    def e_step(self, parameters: _Parameters) -> tuple[_Expected, float]:
+        """Return the expected counts and the log likelihood."""
+        weights, n = parameters.weights, self.n_categories
         expected = np.empty(n), np.empty((self._prior.spam.size, n))
-        _expect(self._patterns, parameters, expected)
-        return self._run(parameters, expected, ended)
+        log_likelihood = _expect(self.patterns, weights, expected)
+        return _Expected(weights, *expected), log_likelihood
 
-    def elsewhere(self, run: _Run) -> _Weights:
-        """Return the log weights, from which EM on other items starts."""
-        return run.weights
+    def m_step(self, expected: _Expected) -> tuple[_Parameters, float]:
+        """Return concentrations and log weights, and the log-prior part of the objective."""
+        posterior = _posterior(self._prior, *expected)
+        weights, log_prior = _maximum(self._prior, posterior, self._variational)
+        return _Parameters(posterior, weights), log_prior
 
-    def parameters(self, run: _Run) -> _Weights:
-        """Return the log weights."""
-        return run.weights
-
-    def compared(self, parameters: _Weights) -> np.ndarray:
+    def plausibility(self, parameters: _Parameters) -> np.ndarray:
         """Return p(true category | log weights, answers), shape (pattern, category)."""
-        return _item_logs(self._patterns.answers, parameters.category, parameters.table)[1]
+        weights = parameters.weights
+        return _item_logs(self.patterns.answers, weights.category, weights.table)[1]
 
-    def _from_plausibility(self, plausibility: np.ndarray, ended: Ended | None = None) -> _Run:
-        """Run EM from p(true category), shape (pattern, category), and raters of whom half the answers are spam."""
-        weight, (n_raters, n) = self._patterns.multiplicity, self._prior.spam.shape
-        expected = weight @ plausibility, np.empty((n_raters * n, n))
-        answer_sweeps(n).counts(plausibility, weight, self._patterns.answers, expected[1])
-        half = np.full(n_raters, np.log(0.5))
-        return self._run(
-            _Weights(np.zeros(n), half, np.full((n_raters, n), np.log(0.5 / n))), expected, ended
-        )
-
-    def _run(
-        self, weights: _Weights, expected: tuple[np.ndarray, np.ndarray], ended: Ended | None = None
-    ) -> _Run:
-        """Run EM from log weights and the expected counts, which are overwritten."""
-        variational, max_iterations, tolerance = self._rule
-        posterior = self._prior
-
-        def iterate() -> tuple[float, _Weights]:
-            nonlocal weights, posterior
-            posterior = _posterior(self._prior, weights, *expected)
-            weights, log_prior = _maximum(self._prior, posterior, variational)
-            return _expect(self._patterns, weights, expected) + log_prior, weights
-
-        trace, converged = ascended(iterate, max_iterations, tolerance, ended)
-        return _Run(posterior, weights, trace, converged)
+    def variables(self, run: EmRun[_Parameters]) -> Variables:
+        """Return prevalence, competence, spam and confusion matrices."""
+        n, after = self.n_categories, run.parameters.posterior
+        prevalence = np.full(n, -np.log(n)) if after.prevalence is None else _logs(after.prevalence)
+        competence, spam = _logs(after.competence), _logs(after.spam)
+        table = _Weights(prevalence, competence[:, 0], competence[:, 1:] + spam).table
+        return {
+            "prevalence": (("category",), np.exp(prevalence)),
+            "competence": (("rater",), np.exp(competence[:, 0])),
+            "spam": (("rater", "answer"), np.exp(spam)),
+            "confusion": (("rater", "category", "answer"), np.exp(table).reshape(-1, n, n).swapaxes(1, 2)),
+        }
 
 
 def _expect(patterns: AnswerPatterns, weights: _Weights, expected: tuple[np.ndarray, np.ndarray]) -> float:
@@ -304,20 +292,3 @@ def _logs(concentration: np.ndarray, transform: Callable[..., np.ndarray] = np.l
 def _log_beta(concentration: np.ndarray) -> np.ndarray:
     """Return the log normalising constant of the Dirichlet law."""
     return gammaln(concentration).sum(axis=-1) - gammaln(concentration.sum(axis=-1))
-
-
-def _variables(patterns: AnswerPatterns, run: _Run) -> Variables:
-    """Return the variables of the result of a run."""
-    n, after = len(run.weights.category), run.posterior
-    prevalence = np.full(n, -np.log(n)) if after.prevalence is None else _logs(after.prevalence)
-    competence, spam = _logs(after.competence), _logs(after.spam)
-    table = _Weights(prevalence, competence[:, 0], competence[:, 1:] + spam).table
-    confusion = np.exp(table).reshape(-1, n, n).swapaxes(1, 2)
-    plausibility = _item_logs(patterns.answers, run.weights.category, run.weights.table)[1]
-    return {
-        "prevalence": (("category",), np.exp(prevalence)),
-        "competence": (("rater",), np.exp(competence[:, 0])),
-        "spam": (("rater", "answer"), np.exp(spam)),
-        "confusion": (("rater", "category", "answer"), confusion),
-        "plausibility": (("item", "category"), plausibility[patterns.pattern]),
-    }

@@ -21,8 +21,8 @@ from ...models.distributions.shared_guesses_kernels import (
     guess_counts,
     guess_log_p,
 )
-from .em_search import Ended, Variables, ascended, estimate_of_optima, optima_of
-from .kernels.em import AnswerPatterns, jittered_vote, vote_share
+from .em_search import EmModel, EmRun, Rule, Variables, estimate_of_labels
+from .kernels.em import AnswerPatterns
 from .recognition import as_table
 from .shared_guess import answers_of_any_origin, group_votes, vote_weights
 from .votes import check_search
@@ -112,12 +112,10 @@ def shared_guess_em(
         sharing.group,
         (prevalence_concentration, confusion_concentration, guess_concentration, shared_concentration),
     )
-    rule = (max_iterations, tolerance)
-    patterns, found = optima_of(
-        labels, lambda own: _Ascents(own, sharing.group, prior, rule), restarts, random_seed
+    rule = Rule(max_iterations, tolerance)
+    result, _ = estimate_of_labels(
+        labels, lambda own: _SharedGuess(own, sharing.group, prior, rule), restarts, random_seed
     )
-    answers = grouped_answers(patterns.answers, sharing.group, len(labels.categories))
-    result = estimate_of_optima(labels, found, lambda run: _variables(answers, patterns, run.parameters))
     return result.assign_coords(
         group_of_raters=sharing.names, copier=labels.raters[sharing.group != NO_GROUP]
     )
@@ -130,14 +128,6 @@ class _Counts(NamedTuple):
     table: np.ndarray  # (rater * label, category), of answers that are not copied
     guess: np.ndarray  # (group, category, answer)
     shared: np.ndarray  # (rater, 2): copied, not copied
-
-
-class _Run(NamedTuple):
-    """Result of one start."""
-
-    parameters: _Counts
-    trace: np.ndarray  # (iteration,), the objective
-    converged: bool
 
 
 def _prior(labels: Labels, group: np.ndarray, concentrations: tuple[Any, ...]) -> _Counts:
@@ -180,7 +170,7 @@ def _vote_counts(
 
 
 def _maximum(prior: _Counts, counts: _Counts) -> tuple[_Counts, float]:
-    """M-step: return the parameters (of `shared`, both shares) and the log-prior part of the objective."""
+    """Return the parameters (of `shared`, both shares) and the log-prior part of the objective."""
     after = _Counts(*(own + n for own, n in zip(prior, counts, strict=True)))
     n = len(after.prevalence)
     rows = after.table.reshape(-1, n, n)
@@ -202,95 +192,50 @@ def _law(parameters: _Counts) -> GuessLaw:
     return GuessLaw(parameters.prevalence, table, parameters.guess, np.ascontiguousarray(shared))
 
 
-class _Ascents:
-    """EM on some items."""
+class _SharedGuess(EmModel[_Counts, _Counts]):
+    """EM of the shared-guess model on some items."""
 
-    def __init__(
-        self, patterns: AnswerPatterns, group: np.ndarray, prior: _Counts, rule: tuple[int, float]
-    ) -> None:
+    def __init__(self, patterns: AnswerPatterns, group: np.ndarray, prior: _Counts, rule: Rule) -> None:
         n = len(prior.prevalence)
-        self._patterns, self._prior, self._rule = patterns, prior, rule
-        self._answers = grouped_answers(patterns.answers, group, n)
+        super().__init__(patterns, n, rule)
+        self._prior, self._answers = prior, grouped_answers(patterns.answers, group, n)
         self._votes = group_votes(self._answers, n, len(prior.guess))
-        self._weight = vote_weights(self._answers, self._votes)
+        self.vote_weight = vote_weights(self._answers, self._votes)
 
-    @property
-    def n_answers(self) -> int:
-        """Number of answers that a pass reads."""
-        return len(self._patterns.answers.code)
+    def expected_of_vote(self, plausibility: np.ndarray) -> _Counts:
+        """Return the counts if half of the answers of groups are copies."""
+        return _vote_counts(self._answers, self.patterns, self._votes, plausibility)
 
-    def from_vote(self) -> _Run:
-        """Run EM from the vote shares."""
-        n = len(self._prior.prevalence)
-        return self._from_plausibility(vote_share(self._patterns.answers, n, self._weight))
-
-    def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> _Run:
-        """Run EM from a random start near the vote shares."""
-        n = len(self._prior.prevalence)
-        return self._from_plausibility(jittered_vote(self._patterns.answers, n, rng, self._weight), ended)
-
-    def from_parameters(self, parameters: _Counts, ended: Ended | None = None) -> _Run:
-        """Run EM from parameters."""
-        return self._run(self._expected(parameters)[0], ended)
-
-    def elsewhere(self, run: _Run) -> _Counts:
-        """Return the parameters, from which EM on other items starts."""
-        return run.parameters
-
-    def parameters(self, run: _Run) -> _Counts:
-        """Return the parameters."""
-        return run.parameters
-
-    def compared(self, parameters: _Counts) -> np.ndarray:
-        """Return p(true category | parameters, answers), shape (pattern, category)."""
-        return _plausibility(self._answers, parameters)
-
-    def _from_plausibility(self, plausibility: np.ndarray, ended: Ended | None = None) -> _Run:
-        """Run EM from p(true category), shape (pattern, category)."""
-        return self._run(_vote_counts(self._answers, self._patterns, self._votes, plausibility), ended)
-
-    def _expected(self, parameters: _Counts) -> tuple[_Counts, float]:
-        """E-step: return the expected counts and the log likelihood."""
-        law, n = _law(parameters), len(parameters.prevalence)
+    def e_step(self, parameters: _Counts) -> tuple[_Counts, float]:
+        """Return the expected counts and the log likelihood."""
+        law, n = _law(parameters), self.n_categories
         expected = tuple(np.empty(x.shape) for x in law)
-        log_likelihood = guess_counts(self._answers, law, self._patterns.multiplicity, expected)
+        log_likelihood = guess_counts(self._answers, law, self.patterns.multiplicity, expected)
         items, own, guesses, copied = expected
         pairs = np.stack([copied, own.reshape(-1, n * n).sum(axis=1)], axis=1)
         counts = _Counts(items, own, guesses, pairs * (self._answers.group >= 0)[:, None])
         return counts, log_likelihood
 
-    def _run(self, counts: _Counts, ended: Ended | None) -> _Run:
-        """Run EM from expected counts."""
-        parameters = self._prior
+    def m_step(self, expected: _Counts) -> tuple[_Counts, float]:
+        """Return the parameters (of `shared`, both shares) and the log-prior part of the objective."""
+        return _maximum(self._prior, expected)
 
-        def iterate() -> tuple[float, _Counts]:
-            nonlocal counts, parameters
-            parameters, log_prior = _maximum(self._prior, counts)
-            counts, log_likelihood = self._expected(parameters)
-            return log_likelihood + log_prior, parameters
+    def plausibility(self, parameters: _Counts) -> np.ndarray:
+        """Return p(true category | parameters, answers), shape (pattern, category)."""
+        log_p = np.empty(len(self._answers.start) - 1)
+        plausibility = np.empty((len(log_p), self.n_categories))
+        guess_log_p(self._answers, _law(parameters), log_p, plausibility)
+        return plausibility
 
-        trace, converged = ascended(iterate, *self._rule, ended)
-        return _Run(parameters, trace, converged)
-
-
-def _plausibility(answers: GroupedAnswers, parameters: _Counts) -> np.ndarray:
-    """Return p(true category | parameters, answers), shape (pattern, category)."""
-    log_p = np.empty(len(answers.start) - 1)
-    plausibility = np.empty((len(log_p), len(parameters.prevalence)))
-    guess_log_p(answers, _law(parameters), log_p, plausibility)
-    return plausibility
-
-
-def _variables(answers: GroupedAnswers, patterns: AnswerPatterns, found: _Counts) -> Variables:
-    """Return the variables of the result, without the coordinates of groups."""
-    n = len(found.prevalence)
-    own, shared = found.table.reshape(-1, n, n).swapaxes(1, 2), found.shared[:, 0]
-    of_rater = ("rater", "category", "answer")
-    return {
-        "prevalence": (("category",), found.prevalence),
-        "own_confusion": (of_rater, own),
-        "guess": (("group_of_raters", "category", "answer"), found.guess),
-        "shared": (("copier",), shared[answers.group != NO_GROUP]),
-        "confusion": (of_rater, answers_of_any_origin(answers.group, own, found.guess, shared)),
-        "plausibility": (("item", "category"), _plausibility(answers, found)[patterns.pattern]),
-    }
+    def variables(self, run: EmRun[_Counts]) -> Variables:
+        """Return prevalence, confusion matrices, guesses and shares, without the coordinates of groups."""
+        n, group, found = self.n_categories, self._answers.group, run.parameters
+        own, shared = found.table.reshape(-1, n, n).swapaxes(1, 2), found.shared[:, 0]
+        of_rater = ("rater", "category", "answer")
+        return {
+            "prevalence": (("category",), found.prevalence),
+            "own_confusion": (of_rater, own),
+            "guess": (("group_of_raters", "category", "answer"), found.guess),
+            "shared": (("copier",), shared[group != NO_GROUP]),
+            "confusion": (of_rater, answers_of_any_origin(group, own, found.guess, shared)),
+        }

@@ -1,19 +1,15 @@
 """Shared parts of EM estimators that start near the vote: argument checks, starts, coordinates, warnings."""
 
-import warnings
-from collections.abc import Iterator
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import xarray as xr
 
-from ..._messages import OUR_FILES
 from ...models.data.container import require_container
 from ...models.data.labels import Labels, expand_answers, require_answers
 from ...models.data.prior_arguments import HasRaters, positive_array
-from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
-from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, jittered_vote, vote_share
+from .kernels.em import AnswerPatterns, answer_patterns, coded_answers
 
 
 def majority_vote(labels: Labels) -> xr.Dataset:
@@ -53,8 +49,6 @@ def majority_vote(labels: Labels) -> xr.Dataset:
 
 
 # --- Shared parts of EM estimators ---
-
-SAME_OBJECTIVE = 1e-6  # relative difference up to which a start has found the best optimum
 
 
 def check_search(
@@ -106,15 +100,6 @@ def patterns_of(labels: Labels) -> AnswerPatterns:
     return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
 
 
-def vote_starts(
-    patterns: AnswerPatterns, n_categories: int, restarts: int, rng: np.random.Generator
-) -> Iterator[np.ndarray]:
-    """Yield starts of p(true category), (pattern, category): the vote shares, then random draws near them."""
-    yield vote_share(patterns.answers, n_categories)
-    for _ in range(restarts):
-        yield jittered_vote(patterns.answers, n_categories, rng)
-
-
 class LabelIds(HasRaters, Protocol):
     """Ids of labels: those of a `Labels`, or of shards that no process holds together."""
 
@@ -128,23 +113,3 @@ def estimate_coords(labels: LabelIds, items: bool = True) -> dict[str, Any]:
     """Return the coordinates of an estimate: ids of items, unless it has none, and raters, categories and answers."""
     coords = {"item": labels.items} if items else {}
     return coords | {"rater": labels.raters} | dict.fromkeys(("category", "answer"), labels.categories)
-
-
-UNIDENTIFIED = "no item has two answers: the raters are not identified, the estimate repeats the vote and the prior"  # fmt: skip
-
-
-def warn_estimate(labels: Labels, objectives: np.ndarray, converged: list[bool]) -> None:
-    """Warn if no item has two answers, or starts ended at lower objectives (start,) or have not converged."""
-    reasons = [] if labels.identified else [UNIDENTIFIED]
-    best = objectives.max()
-    if lower := int((objectives < best - SAME_OBJECTIVE * (1 + abs(best))).sum()):
-        reasons.append(f"{lower} of {len(objectives)} starts ended at a lower optimum; see start_objective")
-    reasons += unconverged(converged)
-    if reasons:
-        warnings.warn("; ".join(reasons), EstimateWarning, skip_file_prefixes=OUR_FILES)
-
-
-def unconverged(converged: list[bool]) -> list[str]:
-    """Return a warning, in a list, if some starts have not converged."""
-    stopped = converged.count(False)
-    return [f"{stopped} of {len(converged)} starts have not converged; raise max_iterations"] * bool(stopped)

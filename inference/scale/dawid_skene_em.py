@@ -1,8 +1,8 @@
 """Point estimate of Dawid and Skene's model by EM: labels in the memory of this process, in shards, or in files."""
 
-from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -10,12 +10,13 @@ import xarray as xr
 from ...models.data.features import ItemFeatures, item_features
 from ...models.data.label_shards import LabelShards, identity
 from ...models.data.labels import Labels
-from ..labels.dawid_skene_em import estimated, with_effects
-from ..labels.em_data import InMemory
+from ..labels.dawid_skene_em import ConfusionEm, estimated
+from ..labels.em_search import Rule
 from ..labels.features_em import WithFeatures
 from ..labels.votes import check_iterations, check_search, patterns_of, seeded_generator
-from .em_of_files import EmFolder, opened_files
-from .sharded_em import labels_in_shards
+from .em_of_files import EmFolder, InFiles, opened_files, write_plausibilities
+from .sharded_answers import label_work
+from .sharded_em import InShards
 from .workers import AnyExecutor
 
 
@@ -146,7 +147,6 @@ def dawid_skene_em(
     if prior not in ("diagonal", None):
         raise ValueError(f"prior={prior!r} is neither 'diagonal' nor None")
     seeded_generator(random_seed)
-    given = None if isinstance(restarts, str) else restarts
     if isinstance(labels, LabelShards):
         if features is not None or shards is not None:
             raise ValueError(
@@ -154,7 +154,7 @@ def dawid_skene_em(
             )
         options = {
             "prior": prior,
-            "restarts": given,
+            "restarts": None if isinstance(restarts, str) else restarts,
             "max_iterations": max_iterations,
             "tolerance": tolerance,
         }
@@ -164,17 +164,16 @@ def dawid_skene_em(
             "out= is for labels in files, models.LabelShards: a Dataset holds the plausibilities of these"
         )
     own = _features(labels, features, feature_penalty, executor, shards)
+    options = (prior, restarts, random_seed, Rule(max_iterations, tolerance))
     if own is not None:
-        opened = nullcontext(cast(Any, WithFeatures(labels, own, float(feature_penalty))))
-    elif executor is None and shards is None:
-        opened = nullcontext(InMemory(patterns_of(labels), len(labels.categories)))
-    else:
-        opened = labels_in_shards(labels, executor, shards, folder)
-    with opened as em_data:
-        result, optima = estimated(labels, em_data, prior, given, random_seed, max_iterations, tolerance)
-    if own is not None:
-        result = with_effects(result, own, [cast(Any, run).effect for run in optima])
-    return result
+        result, _ = estimated(labels, partial(WithFeatures, labels, own, float(feature_penalty)), *options)
+        return result.assign_coords(feature=own.names.astype(str)).assign(
+            feature_mean=("feature", own.mean), feature_sd=("feature", own.scale)
+        )
+    if executor is None and shards is None:
+        return estimated(labels, partial(ConfusionEm, patterns_of(labels)), *options)[0]
+    with label_work(labels, executor, shards, folder) as work:
+        return estimated(labels, partial(InShards, work), *options)[0]
 
 
 def _of_files(
@@ -191,10 +190,13 @@ def _of_files(
         random_seed = own.seed_of_call({"labels": identity(shards), **options}, random_seed)
         if (done := own.finished()) is not None:
             return done
-    with opened_files(shards, executor, folder, own) as (labels, em_data):
-        result, optima = estimated(labels, em_data, random_seed=random_seed, **options)
+    rule = Rule(options["max_iterations"], options["tolerance"])
+    restarts = "auto" if options["restarts"] is None else options["restarts"]
+    with opened_files(shards, executor, folder, own) as work:
+        model_of = partial(InFiles, work, own)
+        result, optima = estimated(work.labels, model_of, options["prior"], restarts, random_seed, rule)
         if own is not None:
-            em_data.write(optima[0], own.path / "plausibility")
+            write_plausibilities(work, optima.runs[0].parameters, own.path / "plausibility")
             own.finish(result)
     return result
 

@@ -22,13 +22,13 @@ import numpy as np
 import xarray as xr
 
 from ...models.data.label_shards import LabelShards
-from ..labels.em_data import Counts, Problem, asked_by_run
-from ..labels.em_search import Ended
-from ..labels.kernels.em import EmResult, run_em
+from ..labels.dawid_skene_em import Confusion, Objective
+from ..labels.em_search import EmRun, Ended
+from ..labels.kernels.em import Counts
 from ..storage.interruptions import Advice, adviser
 from ..storage.journal import read_journal, write_journal
 from ..storage.store import StoreLock
-from .label_files import FileWork, SharedLabels, file_work
+from .label_files import FileWork, file_work
 from .sharded_answers import LabelShard, Parameters, plausibility
 from .sharded_em import InShards, ShardedPlausibility
 from .workers import AnyExecutor
@@ -38,48 +38,47 @@ MOST_NUMBERS = 100_000_000  # plausibilities of an estimate that a Dataset holds
 
 
 class InFiles(InShards):
-    """Labels in files that workers read and process."""
+    """EM over labels in files that workers read and process."""
 
-    def __init__(self, work: FileWork, runs: "KeptRuns | None") -> None:
-        super().__init__(work)
-        self._files, self._kept, self._number = work, runs, 0
+    def __init__(self, work: FileWork, out: "EmFolder | None", objective: Objective) -> None:
+        super().__init__(work, objective)
+        self._kept, self._number = None if out is None else KeptRuns(out.path), 0
 
-    def plausibility(self, run: EmResult) -> ShardedPlausibility:
+    def plausibility(self, parameters: Any) -> ShardedPlausibility:
         """Return p(true category | estimate, answers), which workers write if there is a folder."""
-        return replace(super().plausibility(run), is_returned=self._kept is None)
+        return replace(super().plausibility(parameters), is_returned=self._kept is None)
 
-    def write(self, run: EmResult, folder: Path) -> None:
-        """Have the plausibilities written, a file for each file of labels, which are not written again."""
-        labels = self._files.labels
-        parameters = run.prevalence, np.ascontiguousarray(run.table)
-        names = labels.names
-        if len({*names}) < len(names):
-            names = tuple(f"{number}-{name}" for number, name in enumerate(names))
-        tasks = (
-            (shard, parameters, labels.categories, str(folder / name))
-            for shard, name in zip(self._files.shards, names, strict=True)
-        )
-        for _ in self._files.workers.run(write_plausibility, tasks, self._files.named):
-            pass
-
-    def _run(self, start: Callable[[], Counts], problem: Problem, ended: Ended | None = None) -> EmResult:
+    def run(self, start: Callable[[], Counts], ended: Ended | None = None) -> EmRun[Any]:
         """Run EM, or go on with it, or return what a call before has found."""
         number, kept = self._number, self._kept
         self._number += 1
         if kept is None:
-            return super()._run(start, problem, ended)
+            return super().run(start, ended)
         found = kept.read(number)
-        if isinstance(found, EmResult):
-            return found
+        if isinstance(found, EmRun):
+            return self.identified(found)
         expected, trace = found or (start(), [])
 
-        def keep(trace: list[float]) -> None:
+        def keep(expected: Counts, trace: list[float]) -> None:
             if len(trace) % KEPT_EVERY == 0:
                 kept.write_state(number, expected, trace)
 
-        result = run_em(self._e_step(expected), expected, *problem, asked_by_run(ended), trace, keep)
+        result = self.iterated(expected, ended, trace, keep)
         kept.write_result(number, result)
-        return result
+        return self.identified(result)
+
+
+def write_plausibilities(work: FileWork, parameters: Parameters, folder: Path) -> None:
+    """Have the plausibilities written, a file for each file of labels, which are not written again."""
+    labels, names = work.labels, work.labels.names
+    if len({*names}) < len(names):
+        names = tuple(f"{number}-{name}" for number, name in enumerate(names))
+    tasks = (
+        (shard, tuple(parameters), labels.categories, str(folder / name))
+        for shard, name in zip(work.shards, names, strict=True)
+    )
+    for _ in work.workers.run(write_plausibility, tasks, work.named):
+        pass
 
 
 def write_plausibility(shard: LabelShard, parameters: Parameters, categories: np.ndarray, path: str) -> None:
@@ -102,24 +101,24 @@ class KeptRuns:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read(self, number: int) -> EmResult | tuple[Counts, list[float]] | None:
+    def read(self, number: int) -> EmRun[Confusion] | tuple[Counts, list[float]] | None:
         """Return the result of a run; or, if it was stopped, its counts and trace; or None if it did not begin."""
         if not (file := self._file(number)).exists():
             return None
         note, arrays = read_journal(file)
         if "converged" not in note:
             return (arrays["categories"], arrays["counts"]), arrays["trace"].tolist()
-        parts = arrays["prevalence"], arrays["table"], arrays["trace"]
-        return EmResult(*parts, note["log_likelihood"], note["converged"])
+        parameters = Confusion(arrays["prevalence"], arrays["table"])
+        return EmRun(parameters, arrays["trace"], note["log_likelihood"], note["converged"])
 
     def write_state(self, number: int, counts: Counts, trace: list[float]) -> None:
         """Keep the expected counts after an iteration, from which the next one follows."""
         arrays = {"categories": counts[0], "counts": counts[1], "trace": np.array(trace)}
         write_journal(self._file(number), {}, arrays)
 
-    def write_result(self, number: int, run: EmResult) -> None:
+    def write_result(self, number: int, run: EmRun[Confusion]) -> None:
         """Keep the result of a run."""
-        arrays = {"prevalence": run.prevalence, "table": run.table, "trace": run.trace}
+        arrays = {**run.parameters._asdict(), "trace": run.trace}
         note = {"log_likelihood": float(run.log_likelihood), "converged": run.converged}
         write_journal(self._file(number), note, arrays)
 
@@ -215,8 +214,8 @@ def _brief(value: Any) -> str:
 @contextmanager
 def opened_files(
     shards: LabelShards, executor: AnyExecutor, folder: str | Path | None, out: EmFolder | None
-) -> Iterator[tuple[SharedLabels, InFiles]]:
-    """Context manager: what the files share, and their labels for EM, in `out` if it is given."""
+) -> Iterator[FileWork]:
+    """Context manager: labels in files and their workers, in `out` if it is given."""
     with out.locked() if out else nullcontext():
         with file_work(shards, executor, folder, out.path / "shards" if out else None) as work:
             labels = work.labels
@@ -227,4 +226,4 @@ def opened_files(
                     f"the plausibilities of {labels.n_items:,} items are too many for one Dataset: pass out=, a folder to which "
                     "workers write them"
                 )
-            yield labels, InFiles(work, KeptRuns(out.path) if out else None)
+            yield work

@@ -1,17 +1,15 @@
 """EM of prevalence and confusion over labels in shards: workers expect, the driver maximises."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ...models.data.labels import Labels
-from ..labels.em_data import Counts, Problem, asked_by_run
-from ..labels.em_search import Ended
-from ..labels.kernels.em import EmResult, pattern_plausibility, run_em
+from ..labels.dawid_skene_em import ConfusionEm, Objective
+from ..labels.em_search import EmRun, Ended
+from ..labels.kernels.em import Counts, pattern_plausibility
 from .sharded_answers import (
     LabelShard,
     LabelWork,
@@ -19,78 +17,45 @@ from .sharded_answers import (
     Sweep,
     counts_near_vote,
     expected_counts,
-    label_work,
     plausibility,
     total,
     vote_counts,
 )
-from .workers import AnyExecutor
 
 
-class InShards:
-    """Labels in shards that workers process."""
+class InShards(ConfusionEm):
+    """EM of prevalence and confusion over labels in shards."""
 
-    n_answers = None  # in the memory of this process
+    def __init__(self, work: LabelWork, objective: Objective) -> None:
+        super().__init__(None, objective)
+        self._work, self._starts = work, 0
 
-    def __init__(self, work: LabelWork) -> None:
-        self._work = work
-
-    def runs(self, restarts: int, random_seed: int | None, problem: Problem) -> Iterator[EmResult]:
-        """Yield the EM result of every start; the starts do not depend on the division into shards."""
-        yield self.from_vote(problem)
-        work, seed = self._work, int(np.random.SeedSequence(random_seed).generate_state(1)[0])
-        for number in range(1, restarts + 1):
-            sweep = Sweep(seed, number, 0)
-            near = partial(work.map, counts_near_vote, work.shape, sweep, False)
-            yield self._run(lambda near=near: total(near()), problem)
-
-    def from_vote(self, problem: Problem) -> EmResult:
+    def from_vote(self) -> EmRun[Any]:
         """Run EM from the vote shares."""
-        work = self._work
-        return self._run(lambda: total(work.map(vote_counts, work.shape)), problem)
+        return self.run(lambda: total(self._work.map(vote_counts, self._work.shape)))
 
-    def from_parameters(self, parameters: Counts, problem: Problem, ended: Ended | None = None) -> EmResult:
-        """Run EM from prevalence and table."""
-        return self._run(lambda: self._expected(*parameters)[0], problem, ended)
+    def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> EmRun[Any]:
+        """Run EM from the next random start of a seed; the starts do not depend on the division into shards."""
+        seed, self._starts = int(rng.bit_generator.seed_seq.generate_state(1)[0]), self._starts + 1  # type: ignore[attr-defined]
+        near = partial(
+            self._work.map, counts_near_vote, self._work.shape, Sweep(seed, self._starts, 0), False
+        )
+        return self.run(lambda: total(near()), ended)
 
-    def expected(self, run: EmResult) -> Counts:
-        """Return the expected numbers of items (category,) and of labels (rater * label, category)."""
-        return self._expected(run.prevalence, run.table)[0]
-
-    def plausibility(self, run: EmResult) -> "ShardedPlausibility":
-        """Return p(true category | estimate, answers), computed by workers where it is asked for."""
-        return ShardedPlausibility(self._work, (run.prevalence, np.ascontiguousarray(run.table)))
-
-    def parameters(self, run: EmResult) -> Counts:
-        """Return prevalence and table."""
-        return run.prevalence, run.table
-
-    def _run(self, start: Callable[[], Counts], problem: Problem, ended: Ended | None = None) -> EmResult:
-        """Run EM from the expected counts of a start."""
-        expected = start()
-        return run_em(self._e_step(expected), expected, *problem, asked_by_run(ended))
-
-    def _e_step(self, expected: Counts) -> Callable[[np.ndarray, np.ndarray], float]:
-        """Return the E-step as a function of (prevalence, table), which overwrites the expected counts."""
-
-        def expect(prevalence: np.ndarray, table: np.ndarray) -> float:
-            counts, log_likelihood = self._expected(prevalence, table)
-            for whole, summed in zip(expected, counts, strict=True):
-                whole[...] = summed
-            return log_likelihood
-
-        return expect
-
-    def _expected(self, prevalence: np.ndarray, table: np.ndarray) -> tuple[Counts, float]:
+    def e_step(self, parameters: Any) -> tuple[Any, float]:
         """Return expected counts and log likelihood, summed over the shards."""
-        parameters, log_p = (prevalence, np.ascontiguousarray(table)), []
+        log_p = []
 
         def counts() -> Iterator[Counts]:
-            for part, log_likelihood in self._work.map(expected_counts, parameters):
+            for part, log_likelihood in self._work.map(expected_counts, tuple(parameters)):
                 log_p.append(log_likelihood)
                 yield part
 
         return total(counts()), sum(log_p)
+
+    def plausibility(self, parameters: Any) -> "ShardedPlausibility":
+        """Return p(true category | estimate, answers), computed by workers where it is asked for."""
+        return ShardedPlausibility(self._work, tuple(parameters))
 
 
 def largest_difference(shard: LabelShard, one: Parameters, other: Parameters) -> float:
@@ -117,12 +82,3 @@ class ShardedPlausibility:
         if not self.is_returned:
             return None
         return np.concatenate([part for part, _ in self.work.map(plausibility, self.parameters)])
-
-
-@contextmanager
-def labels_in_shards(
-    labels: Labels, executor: AnyExecutor, shards: int | None, folder: str | Path | None
-) -> Iterator[InShards]:
-    """Context manager: labels in shards, for EM."""
-    with label_work(labels, executor, shards, folder) as work:
-        yield InShards(work)

@@ -14,10 +14,8 @@ Dawid and Skene (1979), equations 2.3 to 2.5, doi:10.2307/2346806.
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -142,123 +140,46 @@ def _votes(answers: Answers, n_categories: int, weight: np.ndarray) -> np.ndarra
     return votes
 
 
-# --- EM iterations ---
+# --- Both steps ---
+
+Counts = tuple[np.ndarray, np.ndarray]  # of items (category,) and of labels (rater * label, category)
 
 LEAST_PART = 400_000  # answers; smaller parts are not worth a thread
-ASKED_EVERY = 10  # iterations between two questions whether a run has come to a known optimum
 MOST_PARTS = 4  # the parts, hence the rounding of sums, do not depend on the number of threads
 
 
-class EmResult(NamedTuple):
-    """Result of EM."""
-
-    prevalence: np.ndarray  # (category,)
-    table: np.ndarray  # (rater * label, category); rows without answers are zero
-    trace: np.ndarray  # (iteration,); log likelihood plus log prior of every iterate
-    log_likelihood: float  # at the estimate
-    converged: bool  # whether the last gain was below the tolerance
-
-
-def run_em_on_patterns(
-    patterns: AnswerPatterns,
-    plausibility: np.ndarray,
-    prior: tuple[np.ndarray, np.ndarray],
-    max_iterations: int,
-    tolerance: float,
-    ended: Callable[[np.ndarray, np.ndarray, float], bool] | None = None,
-) -> EmResult:
-    """Run EM from initial plausibilities.
-
-    Shapes: plausibility (pattern, category), p(true category); prior: pseudo-counts alpha (category,) and beta
-    (rater * label, category), from 0. `tolerance` is the relative gain of the objective at which to stop;
-    `ended` as in `run_em`.
-    """
+def e_step(patterns: AnswerPatterns, prevalence: np.ndarray, table: np.ndarray) -> tuple[Counts, float]:
+    """Return expected counts and log likelihood, on threads if they pay."""
     answers, weight, _ = patterns
-    alpha, beta = prior
-    categories, counts = (weight[:, None] * plausibility).sum(axis=0), np.empty(beta.shape)
-    answer_sweeps(len(alpha)).counts(plausibility, weight, answers, counts)
-    with expectation(answers, weight, (categories, counts)) as expect:
-        return run_em(expect, (categories, counts), prior, max_iterations, tolerance, ended)
+    sweep = answer_sweeps(len(prevalence)).log_p_and_counts
 
+    def part(own: Answers, weight: np.ndarray) -> tuple[Counts, float]:
+        counts = np.empty_like(prevalence), np.empty_like(table)
+        return counts, sweep(prevalence, table, own, weight, counts)
 
-def run_em(
-    expect: Callable[[np.ndarray, np.ndarray], float],
-    expected: tuple[np.ndarray, np.ndarray],
-    prior: tuple[np.ndarray, np.ndarray],
-    max_iterations: int,
-    tolerance: float,
-    ended: Callable[[np.ndarray, np.ndarray, float], bool] | None = None,
-    begun: Sequence[float] = (),
-    passed: Callable[[list[float]], None] | None = None,
-) -> EmResult:
-    """Run EM with a given E-step, such as one over shards of the answers.
-
-    ``expect(prevalence, table)`` overwrites `expected`, the counts of items (category,) and of labels
-    (rater * label, category), and returns the log likelihood. ``ended(prevalence, table, objective)``, asked after
-    every ten iterations, stops the run where it says so. ``passed(trace)`` is called after every iteration that another one
-    follows; `begun` is such a trace of a run that goes on from its counts. The other arguments are as in `run_em_on_patterns`.
-    """
-    categories, counts = expected
-    prevalence, table = np.empty(len(categories)), np.empty(counts.shape)
-    trace, log_likelihood, converged = [*begun], -np.inf, False
-    while len(trace) < max_iterations:
-        log_prior = m_step(prior, categories, counts, prevalence, table)
-        log_likelihood = expect(prevalence, table)
-        trace.append(log_likelihood + log_prior)
-        if len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1):
-            converged = True
-            break
-        if ended and len(trace) % ASKED_EVERY == 0 and ended(prevalence, table, trace[-1]):
-            break
-        if passed and len(trace) < max_iterations:
-            passed(trace)
-    return EmResult(prevalence, table, np.array(trace), log_likelihood, converged)
-
-
-@contextmanager
-def expectation(
-    answers: Answers, weight: np.ndarray, expected: tuple[np.ndarray, np.ndarray]
-) -> Iterator[Callable[[np.ndarray, np.ndarray], float]]:
-    """Context manager: the E-step as a function of (prevalence, table), on threads if they pay."""
-    categories, counts = expected
-    sweep = answer_sweeps(len(categories)).log_p_and_counts
     n_parts = min(MOST_PARTS, len(answers.code) // LEAST_PART)
     if n_parts < 2:
-        yield lambda prevalence, table: sweep(prevalence, table, answers, weight, expected)
-        return
+        return part(answers, weight)
     edges = np.searchsorted(answers.start, np.linspace(0, len(answers.code), n_parts + 1))
     edges[0], edges[-1] = 0, len(weight)
-    of_part = [(np.empty_like(categories), np.empty_like(counts)) for _ in range(n_parts)]
-
-    def run(prevalence: np.ndarray, table: np.ndarray, part: int) -> float:
-        first, last = edges[part], edges[part + 1]
-        own = Answers(answers.start[first : last + 1], answers.code, answers.gold_category[first:last])
-        return sweep(prevalence, table, own, weight[first:last], of_part[part])
-
-    def expect(prevalence: np.ndarray, table: np.ndarray) -> float:
-        total = sum(pool.map(partial(run, prevalence, table), range(n_parts)))
-        for whole, parts in zip(expected, zip(*of_part, strict=True), strict=True):
-            np.sum(parts, axis=0, out=whole)
-        return total
-
+    owns = [
+        Answers(answers.start[first : last + 1], answers.code, answers.gold_category[first:last])
+        for first, last in pairwise(edges)
+    ]
     with ThreadPoolExecutor(min(n_parts, os.cpu_count() or 1)) as pool:
-        yield expect
+        parts = list(pool.map(part, owns, (weight[first:last] for first, last in pairwise(edges))))
+    categories, counts = (np.sum(own, axis=0) for own in zip(*(own for own, _ in parts), strict=True))
+    return (categories, counts), sum(log_p for _, log_p in parts)
 
 
 @cached_njit(error_model="numpy")
-def m_step(
-    prior: tuple[np.ndarray, np.ndarray],
-    categories: np.ndarray,
-    counts: np.ndarray,
-    prevalence: np.ndarray,
-    table: np.ndarray,
-) -> float:
-    """Overwrite prevalence and table with the M-step; return the log prior, sum of pseudo-counts times log p.
+def m_step(prior: Counts, expected: Counts) -> tuple[Counts, float]:
+    """Return prevalence and table, and the log prior, sum of pseudo-counts times log p.
 
-    Shapes: categories, prevalence (category,); counts, table (rater * label, category); prior: alpha and beta
-    likewise.
+    Shapes: prior (alpha and beta), expected, result: (category,) and (rater * label, category).
     """
-    alpha, beta = prior
+    (alpha, beta), (categories, counts) = prior, expected
+    prevalence, table = np.empty(categories.shape), np.empty(counts.shape)
     n = len(alpha)
     log_prior, total = 0.0, (alpha + categories).sum()
     for j in range(n):
@@ -275,4 +196,4 @@ def m_step(
                 table[row, j] = 0.0 if total == 0.0 else (beta[row, j] + counts[row, j]) / total
                 if beta[row, j] > 0.0:
                     log_prior += beta[row, j] * math.log(table[row, j])
-    return log_prior
+    return (prevalence, table), log_prior

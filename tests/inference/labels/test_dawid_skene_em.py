@@ -106,9 +106,7 @@ def test_parts_are_passed_over_by_as_many_threads_as_there_are(monkeypatch):
     monkeypatch.setattr(label_ascent, "LEAST_PART", 8)
     item, rater = np.repeat(np.arange(8), 3), np.tile(np.arange(3), 8)
     patterns = answer_patterns(coded_answers(item, rater, item >> rater & 1, np.full(8, -1), 2))
-    expected = np.empty(2), np.empty((6, 2))
-    with label_ascent.expectation(patterns.answers, patterns.multiplicity, expected):
-        pass
+    label_ascent.e_step(patterns, np.full(2, 0.5), np.full((6, 2), 0.5))
     assert asked == [2]
 
 
@@ -117,8 +115,7 @@ def test_log_prior_is_the_sum_over_pseudo_counts():
     rng = np.random.default_rng(1)
     alpha, beta, categories, counts = (rng.random(shape) for shape in (2, (4, 2), 2, (4, 2)))
     beta[3, 1] = 0
-    prevalence, table = np.empty(2), np.empty((4, 2))
-    found = label_ascent.m_step((alpha, beta), categories, counts, prevalence, table)
+    (prevalence, table), found = label_ascent.m_step((alpha, beta), (categories, counts))
     np.testing.assert_allclose(prevalence, (alpha + categories) / (alpha + categories).sum(), rtol=1e-12)
     rows = (beta + counts).reshape(2, 2, 2)
     np.testing.assert_allclose(table, (rows / rows.sum(axis=1, keepdims=True)).reshape(4, 2), rtol=1e-12)
@@ -127,9 +124,9 @@ def test_log_prior_is_the_sum_over_pseudo_counts():
 
 
 def test_objectives_are_the_same_optimum_by_their_relative_difference():
-    runs = [SimpleNamespace(trace=[objective]) for objective in (-1e6, -1e6 - 0.5, -1e6 - 2)]
-    data = SimpleNamespace(plausibility=lambda run: np.array([[0.3, 0.7]]))
-    optima, ended = distinct_optima(runs, data)
+    objectives = (-1e6, -1e6 - 0.5, -1e6 - 2)
+    runs = [SimpleNamespace(trace=[objective], parameters=None) for objective in objectives]
+    optima, ended = distinct_optima(runs, lambda parameters: np.array([[0.3, 0.7]]))
     assert [run.trace for run, _ in optima] == [[-1e6], [-1e6 - 2]] and ended.tolist() == [0, 0, 1]
 
 
@@ -318,9 +315,9 @@ def test_votes():
 
 
 def test_a_row_without_answers_and_prior_has_no_probabilities():
-    prevalence, table, zeros = np.empty(2), np.empty((4, 2)), np.zeros((4, 2))
+    nothing = np.zeros(2), np.zeros((4, 2))
     counts = np.array([[3.0, 0.0], [1.0, 0.0], [0.0, 2.0], [0.0, 2.0]])  # (rater * label, category)
-    log_prior = label_ascent.m_step((np.zeros(2), zeros), np.array([3.0, 1.0]), counts, prevalence, table)
+    (prevalence, table), log_prior = label_ascent.m_step(nothing, (np.array([3.0, 1.0]), counts))
     np.testing.assert_array_equal(prevalence, [0.75, 0.25])
     np.testing.assert_array_equal(table, [[0.75, 0.0], [0.25, 0.0], [0.0, 0.5], [0.0, 0.5]])
     assert log_prior == 0

@@ -311,14 +311,14 @@ import sys, time, warnings
 from raterzoo import inference, models
 from raterzoo.inference.scale import em_of_files, sharded_em
 warnings.simplefilter("ignore")
-plain = sharded_em.InShards._expected
+plain = sharded_em.InShards.e_step
 
 def slow(self, *parameters):
     time.sleep(.03)
     return plain(self, *parameters)
 
 if __name__ == "__main__":
-    sharded_em.InShards._expected = slow
+    sharded_em.InShards.e_step = slow
     shards = models.LabelShards.from_parquet(sys.argv[1])
     inference.dawid_skene_em(shards, restarts=3, random_seed=3, out=sys.argv[2], executor=int(sys.argv[3]) or None)
 """
