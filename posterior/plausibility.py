@@ -6,7 +6,7 @@ bounded and a posterior on disk is never loaded as a whole.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +25,10 @@ from .summaries import refuse_without_draws
 
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # items, categories, start, code
 REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
+OBSERVED: dict[tuple[Hashable, ...], str] = {
+    ("annotation",): "category",
+    ("item", "category"): "distribution",
+}  # truth by the dims of the observed labels
 SAY_TRUTH: dict[type, str] = {
     xr.DataTree: 'inference.label(tree, data, truth="category")',
     xr.Dataset: 'dataset["plausibility"].attrs["truth"] = "category"',
@@ -56,13 +60,15 @@ def plausibility_of(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArr
 def truth_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, array: xr.DataArray) -> str:
     """Return "category" or "distribution", what the plausibility of a draw is; raise if nothing says it.
 
-    Without the attribute point estimates, candidates, and plausibilities of rankings are distributions.
+    Without the attribute point estimates and candidates are distributions, and observations of models of this package say it.
     """
     given = array.attrs.get("truth")
     if given is None:
-        tree_of_rankings = isinstance(tree, xr.DataTree) and of_rankings(tree)
+        known = truth_by_model(tree, array) if isinstance(tree, xr.DataTree) else None
+        if known is not None:
+            return known
         drawn = isinstance(tree, xr.DataTree) or not {*array.dims} <= {"item", "category"}
-        if not drawn or tree_of_rankings or "candidate" in array.dims:
+        if not drawn or "candidate" in array.dims:
             return "distribution"
         say = next(remedy for kind, remedy in SAY_TRUTH.items() if isinstance(tree, kind))
         raise UnknownTruth(f'{ASK_TRUTH}. Say it: {say}, or "distribution"')
@@ -71,6 +77,15 @@ def truth_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, array: xr.DataArray)
             f"the attribute truth of plausibility is {short_repr(given)}; it must be 'category' or 'distribution'"
         )
     return TRUTHS[given]
+
+
+def truth_by_model(tree: xr.DataTree, plausibility: xr.DataArray) -> str | None:
+    """Return what a plausibility is, if the tree is of a model of this package; None for any other."""
+    observed = tree["observed_data"].to_dataset() if "observed_data" in tree.children else xr.Dataset()
+    if "observed_label" in observed and observed["observed_label"].dims in OBSERVED:
+        return OBSERVED[observed["observed_label"].dims]
+    ranked = "candidate" in plausibility.dims or "observed_ranking" in observed
+    return "distribution" if ranked else None
 
 
 def of_rankings(tree: xr.DataTree) -> bool:
@@ -260,6 +275,21 @@ class Plausibility:
                 f"{added[-1]!r} is none of them, or another is not; check the spelling"
             )
         return view
+
+    def of_items(self, chosen: np.ndarray) -> "Plausibility":
+        """Return the posterior of chosen items (item,), positions in `items`, in this order."""
+        count = np.diff(self.start)[chosen]
+        start = np.r_[0, count.cumsum()]
+        cells = np.repeat(self.start[chosen] - start[:-1], count) + np.arange(start[-1])
+        part = {"candidate": cells} if "candidate" in self.array.dims else {"item": chosen}
+        return replace(
+            self,
+            array=self.array.isel(part),
+            items=self.items[chosen],
+            start=start,
+            code=self.code[cells],
+            other_size=None if self.other_size is None else self.other_size[chosen],
+        )
 
     def map_blocks[Result](
         self,

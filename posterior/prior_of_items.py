@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
-from scipy.special import softmax
+from scipy.special import log_softmax
 
 from .errors import EvaluationError
 
@@ -27,7 +27,7 @@ def given_features(prevalence: np.ndarray, features: np.ndarray, effect: np.ndar
     """
     with np.errstate(divide="ignore"):  # a category of prevalence zero stays impossible
         intercept = np.log(prevalence.astype(float))
-    return softmax(intercept[..., None, :] + features @ effect.astype(float), axis=-1)
+    return np.exp(log_softmax(intercept[..., None, :] + features @ effect.astype(float), axis=-1))
 
 
 def effect_on_categories(tree: xr.DataTree) -> xr.DataArray | None:

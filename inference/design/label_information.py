@@ -27,16 +27,17 @@ Lindley (1956), On a measure of the information provided by an experiment, Annal
 preference learning, arXiv:1112.5745.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 from scipy.special import xlogy
 
-from ...posterior.schema import OTHER
-from ..runs.trees import plausibility_truth, with_current_dims
+from ...posterior.drawn_truth import item_cells
+from ...posterior.plausibility import Block, Plausibility
+from ...posterior.top_labels import treatment_of_other
+from ..runs.trees import with_current_dims
 
 
 def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:
@@ -123,74 +124,8 @@ def leaders(p: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
 
 AboutLabels = Literal["truth", "plausibility"]
 ANYONE = "anyone"
-REMEDY = "inference.label(tree, data) adds what is missing to any tree"
-BLOCK_SIZE = 5_000_000  # numbers in one block, to bound memory
+MOST_ANSWERS = 20_000_000  # probabilities of answers at once, to bound memory
 SHARES = 10_000  # draws of the largest member of OTHER, for each number of members
-
-
-@dataclass(frozen=True)
-class _ItemBlocks:
-    """Plausibilities in blocks of items; the labels of item i are positions ``start[i]:start[i + 1]``."""
-
-    array: xr.DataArray
-    samples: tuple[str, ...]
-    items: np.ndarray
-    start: np.ndarray
-
-    @classmethod
-    def of(cls, array: xr.DataArray) -> "_ItemBlocks":
-        """Blocks of the variable ``plausibility``, flat or dense; raise if dims or coordinates do not fit."""
-        flat = "candidate" in array.dims
-        if not flat and not {"item", "category"} <= set(array.dims):
-            raise ValueError(
-                f"plausibility has the dims {array.dims}; expected candidate, or item and category"
-            )
-        if "item" not in array.coords or "category" not in array.coords:
-            raise ValueError(f"plausibility has no coords item and category; {REMEDY}")
-        samples = tuple(str(d) for d in array.dims if d not in ("candidate", "item", "category"))
-        item = array["item"].to_numpy()
-        if not flat:
-            return cls(array, samples, item, np.arange(len(item) + 1) * array.sizes["category"])
-        start = np.flatnonzero(np.r_[True, item[1:] != item[:-1]])
-        if len(np.unique(item)) < len(start):
-            raise ValueError(f"the candidates of an item must be contiguous; {REMEDY}")
-        return cls(array, samples, item[start], np.r_[start, len(item)])
-
-    @property
-    def n_draws(self) -> int:
-        """Number of draws."""
-        return int(np.prod([self.array.sizes[d] for d in self.samples], dtype=int))
-
-    @property
-    def has_other(self) -> np.ndarray:
-        """Mask of items whose last label is OTHER, shape (item,)."""
-        if "candidate" not in self.array.dims:
-            return np.zeros(len(self.items), bool)
-        return self.array["category"].to_numpy().astype(str)[self.start[1:] - 1] == OTHER
-
-    def read(self, chosen: np.ndarray, width: int = 0) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield slices of chosen items, of `width` or more numbers per draw, that fit into memory, and their rows."""
-        count = np.maximum(np.diff(self.start)[chosen], width)
-        number = np.cumsum(count) * self.n_draws // BLOCK_SIZE
-        for run in np.split(np.arange(len(chosen)), np.flatnonzero(np.diff(number)) + 1):
-            if len(run):
-                yield slice(int(run[0]), int(run[-1]) + 1), self._of_items(chosen[run])
-
-    def _of_items(self, items: np.ndarray) -> np.ndarray:
-        """Plausibilities (label, draw) of items, item after item; raise if any is NaN."""
-        if "candidate" in self.array.dims:
-            count = np.diff(self.start)[items]
-            first = np.repeat(self.start[items] - np.cumsum(count) + count, count)
-            part = self.array.isel(candidate=first + np.arange(len(first)))
-        else:
-            part = self.array.isel(item=items)
-        part = part.transpose("candidate", "item", "category", *self.samples, missing_dims="ignore")
-        p = np.ascontiguousarray(part.to_numpy().reshape(-1, self.n_draws), float)
-        if (bad := np.isnan(p).any(axis=1)).any():
-            end = np.cumsum(np.diff(self.start)[items])
-            item = self.items[items[np.searchsorted(end, np.argmax(bad), "right")]]
-            raise ValueError(f"plausibility of item {item!s} is NaN: a draw failed; sample again")
-        return p
 
 
 def next_label_to_ask(
@@ -201,21 +136,20 @@ def next_label_to_ask(
     random_seed: int | np.random.Generator | None,
 ) -> xr.Dataset:
     """Rank questions, each to one rater about one item; see `next_to_ask`."""
-    blocks = _ItemBlocks.of(tree["posterior"].to_dataset()["plausibility"])
-    chosen = np.arange(len(blocks.items))
+    view = Plausibility.of(tree)
     if items is not None:
-        chosen = positions_of("items", blocks.items, np.atleast_1d(items))
-    if plausibility_truth(tree) == "category":
+        view = view.of_items(positions_of("items", view.items, np.atleast_1d(items)))
+    if view.is_of_category:
         if about != "truth":
             raise ValueError(
                 f"about={about!r}: the truth of this model is one category, not the plausibilities; use about='truth'"
             )
-        ids, gain = _of_raters(tree, blocks, chosen, raters)
+        ids, gain = _of_raters(tree, view, raters)
     else:
         if raters is not None and not _is_anyone(raters):
             raise ValueError(f"raters={raters!r}: this model does not tell raters apart; leave raters out")
-        ids, gain = np.array([ANYONE]), _of_anyone(tree, blocks, chosen, about, random_seed)
-    return most_informative_first(gain, {"item": blocks.items[chosen]}, ids, about)
+        ids, gain = np.array([ANYONE]), _of_anyone(tree, view, about, random_seed)
+    return most_informative_first(gain, {"item": view.items}, ids, about)
 
 
 def _is_anyone(raters: Any) -> bool:
@@ -223,31 +157,31 @@ def _is_anyone(raters: Any) -> bool:
     return isinstance(raters, str) and raters == ANYONE
 
 
-def _of_raters(
-    tree: xr.DataTree, blocks: _ItemBlocks, chosen: np.ndarray, raters: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def _of_raters(tree: xr.DataTree, view: Plausibility, raters: Any) -> tuple[np.ndarray, np.ndarray]:
     """Ids of the raters, and the information in their answers about the true category (item, rater)."""
-    if "candidate" in blocks.array.dims:
+    if "candidate" in view.array.dims:
         raise ValueError(
             "the truth of this model is one category, but its plausibility is along candidate; expected item and category"
         )
-    ids, confusion = _confusion(tree, blocks, raters)
+    ids, confusion = _confusion(tree, view, raters)
     n_categories, n_draws, _, n_labels = confusion.shape
-    gain = np.empty((len(chosen), len(ids)))
-    step = max(4 * BLOCK_SIZE // (n_categories * n_draws * n_labels), 1)
+    gain = np.empty((len(view.items), len(ids)))
+    step = max(MOST_ANSWERS // (n_categories * n_draws * n_labels), 1)
     for first in range(0, len(ids), step):
-        some = slice(first, first + step)
-        answers = np.ascontiguousarray(confusion[:, :, some], float)
+        answers = np.ascontiguousarray(confusion[:, :, first : first + step], float)
+
+        def of_block(block: Block, rng: np.random.Generator, answers: np.ndarray = answers) -> np.ndarray:
+            return category_information(block.draws.astype(float).reshape(-1, n_categories, n_draws), answers)
+
         width = max(n_categories, answers[:, 0].size // n_draws)  # of the joint distribution
-        for run, p in blocks.read(chosen, width):
-            gain[run, some] = category_information(p.reshape(-1, n_categories, n_draws), answers)
+        gain[:, first : first + step] = np.concatenate(view.map_blocks(of_block, width=width))
     return ids, gain
 
 
-def _confusion(tree: xr.DataTree, blocks: _ItemBlocks, raters: Any) -> tuple[np.ndarray, np.ndarray]:
+def _confusion(tree: xr.DataTree, view: Plausibility, raters: Any) -> tuple[np.ndarray, np.ndarray]:
     """Ids of the raters to ask, and their confusion matrices (category, draw, rater, label)."""
     posterior = with_current_dims(tree)["posterior"].to_dataset()
-    needed = {*blocks.samples, "category", "answer"}
+    needed = {*view.sample_dims, "category", "answer"}
     if "confusion" not in posterior or not needed <= set(posterior["confusion"].dims):
         raise ValueError(
             "the posterior has no confusion matrices (category, answer), which say what a rater answers; keep the variable "
@@ -265,29 +199,30 @@ def _confusion(tree: xr.DataTree, blocks: _ItemBlocks, raters: Any) -> tuple[np.
         confusion = confusion.isel(rater=codes)
     if confusion.isnull().any():
         raise ValueError("confusion is NaN: a draw failed; sample again")
-    values = confusion.transpose("category", *blocks.samples, "rater", "answer").to_numpy()
-    shape = (len(values), blocks.n_draws, *values.shape[-2:])
+    values = confusion.transpose("category", *view.sample_dims, "rater", "answer").to_numpy()
+    shape = (len(values), view.n_samples, *values.shape[-2:])
     return confusion["rater"].to_numpy(), values.reshape(shape)
 
 
-def _of_anyone(
-    tree: xr.DataTree, blocks: _ItemBlocks, chosen: np.ndarray, about: str, random_seed: Any
-) -> np.ndarray:
+def _of_anyone(tree: xr.DataTree, view: Plausibility, about: str, random_seed: Any) -> np.ndarray:
     """Information in a label drawn from the plausibilities (item, 1)."""
     effects = _reliability_effects(tree)
-    shares = _shares(tree, blocks, chosen, random_seed) if about == "truth" else {}
-    gain = np.zeros((len(chosen), 1))
-    for run, block in blocks.read(chosen):
-        end = np.cumsum(np.diff(blocks.start)[chosen[run]])
-        for i, p in enumerate(np.split(block, end[:-1]), run.start):
-            leads = leaders(p, shares.get(int(chosen[i]))) if about == "truth" else None
+    shares = _shares(view, random_seed) if about == "truth" else {}
+
+    def of_block(block: Block, rng: np.random.Generator) -> np.ndarray:
+        gain = np.zeros((block.items.stop - block.items.start, 1))
+        for i, cells in item_cells(view, block):
+            p = block.draws[cells].astype(float)
+            leads = leaders(p, shares.get(block.items.start + i)) if about == "truth" else None
             for share, sharpness, counted in effects:
                 answers = _sharpened(p, sharpness)
                 if leads is None:
                     gain[i] += share * plausibility_information(answers, counted)
                 else:
                     gain[i] += share * leader_information(leads, answers, counted)
-    return gain
+        return gain
+
+    return np.concatenate(view.map_blocks(of_block))
 
 
 def _reliability_effects(tree: xr.DataTree) -> list[tuple[float, float, float]]:
@@ -320,27 +255,15 @@ def _sharpened(p: np.ndarray, sharpness: float) -> np.ndarray:
     return raised / raised.sum(axis=0)
 
 
-def _shares(
-    tree: xr.DataTree, blocks: _ItemBlocks, chosen: np.ndarray, random_seed: Any
-) -> dict[int, np.ndarray]:
-    """Draws of the largest share of OTHER by item code, for chosen items with OTHER; empty if it is not split."""
-    with_other = chosen[blocks.has_other[chosen]]
-    if not len(with_other):
-        return {}
-    constant = _group(tree, "constant_data")
-    if not {"other_size", "other_concentration"} <= set(constant):
-        raise ValueError(
-            f"the tree has candidates {OTHER} but no constant_data other_size and other_concentration; {REMEDY}"
-        )
-    concentration = float(constant["other_concentration"])
-    if np.isnan(concentration):
-        return dict.fromkeys(with_other.tolist(), np.empty(0))
-    size = constant["other_size"]
-    if "item" in size.coords:
-        size = size.sel(item=blocks.items)
-    sizes, rng = size.to_numpy(), np.random.default_rng(random_seed)
-    drawn = {n: largest_shares(n, concentration, SHARES, rng) for n in np.unique(sizes[with_other]).tolist()}
-    return {i: drawn[int(sizes[i])] for i in with_other.tolist()}
+def _shares(view: Plausibility, random_seed: Any) -> dict[int, np.ndarray]:
+    """Draws of the largest share of OTHER by item, for items with OTHER; none of them if it is not split."""
+    with_other = np.flatnonzero(view.has_other).tolist()
+    if treatment_of_other(view, None) != "split":
+        return dict.fromkeys(with_other, np.empty(0))
+    size, a, rng = view.other_size, view.other_concentration, np.random.default_rng(random_seed)
+    assert size is not None and a is not None
+    drawn = {n: largest_shares(n, a, SHARES, rng) for n in np.unique(size[with_other]).tolist()}
+    return {i: drawn[int(size[i])] for i in with_other}
 
 
 # --- Ranking of questions by information, also for comparisons ---

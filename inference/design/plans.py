@@ -36,13 +36,13 @@ from ...models._catalog import catalog
 from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.labels.dawid_skene import dawid_skene
+from ...posterior.prior_of_items import shares_of_categories
 from ...posterior.raters import classifiers_of, posterior_with_attributes
 from ...posterior.schema import CLASSIFIER
 from ..labels.gibbs import draw_labels_model
 from ..labels.kernels.gibbs import ConfusionPrior
 from ..labels.recognition import constant_prior, read_labels
 from ..runs.model_graph import NotConjugate
-from ..runs.new_items import shares_of_categories
 from ..runs.run import ChainPlan, check_whole
 from ..runs.trees import with_current_dims
 
@@ -396,7 +396,9 @@ class _Skills:
             check_whole("pool", pool)
         drawn = posterior["confusion"].transpose("chain", "draw", "rater", "category", "answer").to_numpy()
         drawn = drawn.reshape(-1, *drawn.shape[2:])[:, [*people, *map(names.index, own)]].astype(float)
-        share = shares_of_categories(tree).to_numpy()
+        share = shares_of_categories(
+            tree, posterior["prevalence"].transpose("chain", "draw", "category")
+        ).to_numpy()
         share = share.reshape(-1, share.shape[-1]).astype(float)
         return cls(
             share / share.sum(axis=-1, keepdims=True),

@@ -10,17 +10,16 @@ Scores:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.special import log_softmax
 
 from ...models.data.features import ItemFeatures
+from ...posterior.prior_of_items import EFFECT, given_features
 from ...posterior.schema import SAMPLE
 
-EFFECT = "feature_effect"
 CONSTANTS = ("features", "feature_mean", "feature_sd")
 BLOCK_SIZE = 5_000_000  # numbers of the draws of a block of items
 
@@ -60,13 +59,11 @@ class NewItems:
 
     def _plausibility(self, posterior: xr.Dataset) -> xr.DataArray:
         """Return p(true category) given the features (chain, draw, item, category)."""
-        prevalence = posterior["prevalence"].transpose(*SAMPLE, "category")
-        with np.errstate(divide="ignore"):  # a category of prevalence zero stays impossible
-            intercept = np.log(prevalence.to_numpy().astype(np.float64))[:, :, None]
+        prevalence = posterior["prevalence"].transpose(*SAMPLE, "category").to_numpy()
         effect = posterior[EFFECT].transpose(*SAMPLE, "feature", "category").to_numpy()
 
         def of_rows(values: np.ndarray) -> np.ndarray:
-            return np.exp(log_softmax(intercept + values @ effect, axis=-1))
+            return given_features(prevalence, values, effect)
 
         draws = self._by_rows(of_rows, effect.shape[:2], effect.shape[-1:], self._precision(posterior))
         coords = {**self._coords(posterior), "category": posterior["category"]}
@@ -123,24 +120,6 @@ class NewItems:
             ("item", "feature"),
         )
         return own.assign(features=values)
-
-
-MOST_ITEMS = 2_000  # of which shares are means, evenly spaced
-
-
-def shares_of_categories(tree: xr.DataTree) -> xr.DataArray:
-    """Return the share of each category among the items, before any answer (chain, draw, category).
-
-    Without features it is the prevalence, and with them the mean prior of the items.
-    """
-    posterior = tree["posterior"].to_dataset()
-    if "category" not in posterior.get(EFFECT, xr.DataArray()).dims:
-        return posterior["prevalence"].transpose(*SAMPLE, "category")
-    fitted = fitted_features(tree)
-    kept = np.unique(np.linspace(0, len(fitted) - 1, MOST_ITEMS).astype(np.int64))
-    some = replace(fitted, values=fitted.values[kept], items=fitted.items[kept])
-    prior = NewItems(tree, some).predicted(0)["posterior"]["plausibility"]
-    return prior.mean("item", dtype=float).transpose(*SAMPLE, "category")
 
 
 def without_items(group: xr.Dataset) -> xr.Dataset:

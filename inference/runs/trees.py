@@ -1,7 +1,7 @@
 """Groups of a posterior tree that follow from the model: constants, observations, ids and deterministics."""
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
@@ -12,24 +12,19 @@ from pymc.backends.arviz import find_constants, find_observations
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 
+from ...posterior.plausibility import truth_by_model
 from ...posterior.raters import PREFIX
 from ...posterior.schema import (
-    ASK_TRUTH,
     OF_ITEMS,
     OTHER,
     SAMPLE,
     SCHEMA_VERSION,
     SEEN_IN_PRIOR,
     SUMMARISED,
-    TRUTHS,
     versions_of_now,
 )
 from .model_graph import graph_lock
 
-OBSERVED: Mapping[tuple[Hashable, ...], str] = {
-    ("annotation",): "category",
-    ("item", "category"): "distribution",
-}  # truth by the dims of the observed labels
 REMEDY = "label a tree with the data its model was built from"
 
 
@@ -113,7 +108,7 @@ def label(
         labelled["posterior"]["plausibility"] = own.assign_attrs(truth=meant)
     if SUMMARISED in labelled and "plausibility" in labelled[SUMMARISED]:
         own = labelled[SUMMARISED]["plausibility"]
-        if (of_model := _truth_by_model(tree) or truth) is not None:
+        if (of_model := truth_by_model(tree, own) or truth) is not None:
             labelled[SUMMARISED]["plausibility"] = own.assign_attrs(truth=of_model)
     if "posterior" in labelled and (seen := classifier_in_prior(tree)) is not None:
         labelled["posterior"] = labelled["posterior"].assign_attrs({SEEN_IN_PRIOR: seen})
@@ -131,29 +126,6 @@ def classifier_in_prior(tree: xr.DataTree) -> str | None:
     return str(tree["constant_data"]["classifier"].to_numpy()[0])
 
 
-def plausibility_truth(tree: xr.DataTree) -> str:
-    """Return "category" or "distribution", what the plausibility of a draw is; raise ValueError if the tree does not say it."""
-    found = TRUTHS.get(str(tree["posterior"]["plausibility"].attrs.get("truth"))) or _truth_by_model(tree)
-    if found is None:
-        raise ValueError(
-            f'{ASK_TRUTH}. Say it: inference.label(tree, data, truth="category"), or "distribution"'
-        )
-    return found
-
-
-def _truth_by_model(tree: xr.DataTree) -> str | None:
-    """Return what the plausibility is, if the tree is of a model of this package; None for any other."""
-    labels = _observed_labels(tree)
-    if labels is not None and labels.dims in OBSERVED:
-        return OBSERVED[labels.dims]
-    observed = tree["observed_data"] if "observed_data" in tree.children else {}
-    drawn = tree.children.get("posterior") or tree[SUMMARISED]
-    if "plausibility" not in drawn:
-        drawn = tree[SUMMARISED]
-    ranked = "candidate" in drawn["plausibility"].dims or "observed_ranking" in observed
-    return "distribution" if ranked else None
-
-
 def _truth_to_write(tree: xr.DataTree, truth: str | None) -> str | None:
     """Return the attribute of the plausibility, if there is one and its meaning is known, or raise ValueError."""
     if "posterior" not in tree.children or "plausibility" not in tree["posterior"]:
@@ -164,7 +136,7 @@ def _truth_to_write(tree: xr.DataTree, truth: str | None) -> str | None:
         return None
     if truth not in (None, "category", "distribution"):
         raise ValueError(f"truth={truth!r} is not 'category' or 'distribution'")
-    known = _truth_by_model(tree)
+    known = truth_by_model(tree, tree["posterior"]["plausibility"])
     if truth is not None and known not in (None, truth):
         raise ValueError(f"truth={truth!r}, but by the model of the tree it is {known!r}; leave truth out")
     return truth or known

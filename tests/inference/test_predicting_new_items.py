@@ -6,9 +6,8 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.inference.design import plans
-from raterzoo.inference.runs import new_items
-from raterzoo.inference.runs.new_items import shares_of_categories
 from raterzoo.models.data.features import item_features
+from raterzoo.posterior import prior_of_items
 from scipy.special import softmax
 
 CHAINS, DRAWS, FEATURES = 2, 40, 3
@@ -114,20 +113,24 @@ def test_predictions_are_taken_by_evaluation_and_by_the_choice_of_the_next_item(
     xr.testing.assert_identical(again["posterior"].to_dataset(), old["posterior"].to_dataset())
 
 
+def shares_of(tree):
+    return prior_of_items.shares_of_categories(tree, tree["posterior"]["prevalence"])
+
+
 def test_studies_like_a_pilot_have_the_shares_of_its_items(of_labels, monkeypatch):
-    found = shares_of_categories(of_labels)
+    found = shares_of(of_labels)
     prior = inference.predict(of_labels, features_of(RAW, FITTED))["posterior"]["plausibility"]
     np.testing.assert_allclose(found, prior.mean("item"), rtol=1e-5)
     assert (
         np.abs(found - of_labels["posterior"]["prevalence"]).max() > 0.1
     )  # of an item with the mean features
-    monkeypatch.setattr(new_items, "MOST_ITEMS", 2)
-    np.testing.assert_allclose(shares_of_categories(of_labels), prior[:, :, [0, 5]].mean("item"), rtol=1e-5)
+    monkeypatch.setattr(prior_of_items, "MOST_PROBABILITIES", 2 * of_labels["posterior"]["prevalence"].size)
+    np.testing.assert_allclose(shares_of(of_labels), prior[:, :, [0, 5]].mean("item"), rtol=1e-5)
     skills = plans._Skills.of(of_labels, ["s"], None)
-    np.testing.assert_allclose(skills.prevalence, shares_of_categories(of_labels).to_numpy().reshape(-1, 3))
+    np.testing.assert_allclose(skills.prevalence, shares_of(of_labels).to_numpy().reshape(-1, 3))
     without = of_labels.copy()
     without["posterior"] = of_labels["posterior"].to_dataset().drop_vars("feature_effect")
-    xr.testing.assert_identical(shares_of_categories(without), of_labels["posterior"]["prevalence"])
+    xr.testing.assert_identical(shares_of(without), of_labels["posterior"]["prevalence"])
 
 
 def test_draws_are_thinned_evenly(of_labels):

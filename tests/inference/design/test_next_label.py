@@ -127,7 +127,8 @@ def test_blocks_and_order_change_nothing(make, monkeypatch):
     tree = make(random_case(np.random.default_rng(4)))
     whole = next_to_ask(tree, random_seed=1)
     ids = np.unique(whole["item"]).tolist()[::-1]
-    monkeypatch.setattr(next_label, "BLOCK_SIZE", 1)
+    monkeypatch.setattr("raterzoo.posterior.plausibility.BLOCK_SIZE", 1)
+    monkeypatch.setattr(next_label, "MOST_ANSWERS", 1)
     assert as_table(next_to_ask(tree, items=ids, random_seed=1)) == pytest.approx(as_table(whole), abs=1e-12)
 
 
@@ -225,7 +226,7 @@ DENSE, FLAT = (make(random_case(np.random.default_rng(6))) for make in (as_dense
         (spoiled(category_tree(), "confusion"), {}, "confusion is NaN"),
         (DENSE, {"raters": ["r"]}, "does not tell raters apart; leave raters out"),
         (spoiled(DENSE, "plausibility"), {}, "plausibility of item case 1 is NaN"),
-        (without(DENSE, "category"), {}, "no coords item and category; inference.label"),
+        (without(DENSE, "category"), {}, "dim category of plausibility has no labels"),
         (without(FLAT), {}, "constant_data other_size"),
         (as_category(FLAT), {}, "along candidate; expected item and category"),
         (xr.DataTree.from_dict({"posterior": FLAT["posterior"].to_dataset().isel(candidate=[0, -1, 1])}),
