@@ -15,7 +15,7 @@ import pandas as pd
 import pymc as pm
 from raterzoo import inference, models
 from raterzoo.inference.kernels.convergence import mixing_of
-from raterzoo.inference.labels.dawid_skene_em import ConfusionEm, Objective
+from raterzoo.inference.labels.confusion_em import ConfusionEm, Objective
 from raterzoo.inference.labels.em_search import EmRun, Rule
 from raterzoo.inference.labels.gibbs import draw_labels_model
 from raterzoo.inference.labels.recognition import constant_prior, read_labels

@@ -132,8 +132,10 @@ class EmModel[Parameters, Expected](ABC):
             expected, log_likelihood = self.e_step(parameters)
             trace.append(log_likelihood + log_prior)
             converged = len(trace) > 1 and trace[-1] - trace[-2] <= tolerance * (abs(trace[-1]) + 1)
-            asked = ended and not converged and len(trace) % ASKED_EVERY == 0
-            if converged or len(trace) >= most or (asked and ended and ended(parameters, trace[-1])):
+            is_over = converged or len(trace) >= most
+            if not is_over and ended and len(trace) % ASKED_EVERY == 0:
+                is_over = ended(parameters, trace[-1])
+            if is_over:
                 return EmRun(parameters, np.array(trace), log_likelihood, bool(converged))
             if passed:
                 passed(expected, trace)

@@ -1,4 +1,4 @@
-"""Shared parts of EM estimators that start near the vote: argument checks, starts, coordinates, warnings."""
+"""Majority vote; argument checks, answer patterns and coordinates of estimates that start near it."""
 
 from typing import Any, Literal, Protocol
 

@@ -10,9 +10,8 @@ import xarray as xr
 from ...models.data.features import ItemFeatures, item_features
 from ...models.data.label_shards import LabelShards, identity
 from ...models.data.labels import Labels
-from ..labels.dawid_skene_em import ConfusionEm, estimated
+from ..labels.confusion_em import ConfusionEm, WithFeatures, estimated
 from ..labels.em_search import Rule
-from ..labels.features_em import WithFeatures
 from ..labels.votes import check_iterations, check_search, patterns_of, seeded_generator
 from .em_of_files import EmFolder, InFiles, opened_files, write_plausibilities
 from .sharded_answers import label_work

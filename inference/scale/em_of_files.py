@@ -22,7 +22,7 @@ import numpy as np
 import xarray as xr
 
 from ...models.data.label_shards import LabelShards
-from ..labels.dawid_skene_em import Confusion, Objective
+from ..labels.confusion_em import Confusion, Objective
 from ..labels.em_search import EmRun, Ended
 from ..labels.kernels.em import Counts
 from ..storage.interruptions import Advice, adviser

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..labels.dawid_skene_em import ConfusionEm, Objective
+from ..labels.confusion_em import ConfusionEm, Objective
 from ..labels.em_search import EmRun, Ended
 from ..labels.kernels.em import Counts, pattern_plausibility
 from .sharded_answers import (
