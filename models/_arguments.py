@@ -26,6 +26,21 @@ classifier : str, optional
 prediction_scale : float or random variable, default 10
     Scale s of the half-normal prior of the strength."""
 
+LABEL_MODEL = """Returns
+-------
+pymc.Model
+    Variables of the table; the log likelihood of ``observed_label`` is pointwise by item.
+
+Raises
+------
+ValueError
+    If the raters are anonymous, or a concentration is not positive.
+
+Warns
+-----
+DataWarning
+    If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior."""
+
 VOTES = """Parameters
 ----------
 pairs : Comparisons

@@ -3,16 +3,14 @@
 The step and the compiled loop of `inference.sample` share the kernels of `kernels.hmc`.
 """
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pymc as pm
-from pymc.model import modelcontext
-from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
 
 from ..kernels.random_streams import stream
-from ..runs.model_graph import GibbsStep, NotConjugate, compiled_values
+from ..runs.model_graph import GibbsStep, compiled_values
 from ..runs.run import check_whole
 from .kernels.centre import fit_laplace
 from .kernels.hmc import MOST_WARM_UP_FACTOR, WARM_UP_FACTOR, HmcSchedule, sample_pairs
@@ -78,27 +76,24 @@ class LaplaceHMC(GibbsStep):
         compile_kwargs: dict[str, Any] | None = None,
         blocked: bool = True,
     ) -> None:
-        model = cast(pm.Model, modelcontext(model))
         check_whole("steps", steps)
+        self._steps = int(steps)
+        super().__init__(vars, model=model, rng=rng, compile_kwargs=compile_kwargs, blocked=blocked)
+
+    def _read(self, model: pm.Model) -> list[Any]:
         structure = read_comparisons(model)
         self._answers, self._prior = structure.cells, structure.prior
-        self._roles, own = list(structure.variables), list(structure.variables.values())
-        self.vars = get_value_vars_from_user_vars(vars or own, model)
-        values = [model.rvs_to_values[rv] for rv in own]
-        if set(self.vars) != set(values):
-            moved = ", ".join(repr(rv.name) for rv in own)
-            raise NotConjugate(f"LaplaceHMC moves {moved} together, not {self.vars}")
-        self._names = [str(v.name) for v in values]
-        options = compile_kwargs or {}
+        self._roles = list(structure.variables)
+        return list(structure.variables.values())
+
+    def _compile(self, model: pm.Model, own: list[Any], options: dict[str, Any]) -> None:
         drawn = model.replace_rvs_by_values(own)
         self._state = model.compile_fn(drawn, on_unused_input="ignore", **options)
         self._values = compiled_values(model, own, options)
         centre = fit_laplace(self._answers, self._prior)
         self._laplace = centre.laplace
-        self._schedule = HmcSchedule(0, int(steps), centre.open_scales, centre.second_mode is not None)
+        self._schedule = HmcSchedule(0, self._steps, centre.open_scales, centre.second_mode is not None)
         self._finer = WARM_UP_FACTOR
-        self.blocked, self.tune = blocked, True
-        self.rng = get_random_generator(rng)
 
     def step(self, point: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[dict]]:
         """Run one transition; return the new point and its statistics."""

@@ -1,15 +1,13 @@
 """ConfusionGibbs and GuessGibbs: the Gibbs sweeps that `inference.sample` loops over, as PyMC steps."""
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pymc as pm
-from pymc.model import modelcontext
-from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
 
 from ..kernels.random_streams import stream
-from ..runs.model_graph import GibbsStep, NotConjugate, compiled_values
+from ..runs.model_graph import GibbsStep, compiled_values
 from .kernels.gibbs import sweep_labels
 from .kernels.shared_guess import GuessParameters, sweep_guesses
 from .recognition import LabelStructure, as_table, read_labels
@@ -25,46 +23,23 @@ class ParameterGibbs(GibbsStep):
     stats_dtypes_shapes = {"tune": (bool, [])}  # noqa: RUF012
     _structure: Any  # has `free`, the variables that the step moves, and `concentrations`, the parameters of their priors
 
-    def _read(self, model: pm.Model) -> list[Variable]:
-        """Read the structure of the law; return the variables that a sweep begins from, or raise NotConjugate."""
-        raise NotImplementedError
+    _begun_from: list[Variable]  # the variables that a sweep begins from
 
     def _sweep(self, values: list[np.ndarray], concentrations: list[np.ndarray]) -> tuple[np.ndarray, ...]:
         """Run one sweep from the values of these variables; return those of the free variables."""
         raise NotImplementedError
 
-    def __init__(
-        self,
-        vars: list[Variable] | None = None,
-        *,
-        model: pm.Model | None = None,
-        rng: np.random.Generator | int | None = None,
-        initial_point: dict[str, np.ndarray] | None = None,
-        compile_kwargs: dict[str, Any] | None = None,
-        blocked: bool = True,
-    ) -> None:
-        model = cast(pm.Model, modelcontext(model))
-        begun_from = self._read(model)
-        own = list(self._structure.free)
-        self.vars = get_value_vars_from_user_vars(vars or own, model)
-        values = [model.rvs_to_values[rv] for rv in own]
-        if set(self.vars) != set(values):
-            moved, names = " and ".join(repr(rv.name) for rv in own), ", ".join(map(str, self.vars))
-            raise NotConjugate(f"{type(self).__name__} moves {moved} together, not {names}")
-        self._names = [str(v.name) for v in values]
-        options = compile_kwargs or {}
-        self._read_values = len(begun_from)
-        begun: list[Any] = [*begun_from, *self._structure.concentrations]
+    def _compile(self, model: pm.Model, own: list[Any], options: dict[str, Any]) -> None:
+        begun: list[Any] = [*self._begun_from, *self._structure.concentrations]
         drawn = model.replace_rvs_by_values(begun)
         self._state = model.compile_fn(drawn, on_unused_input="ignore", **options)
         self._values = compiled_values(model, own, options)
-        self.blocked, self.tune = blocked, True
-        self.rng = get_random_generator(rng)
 
     def step(self, point: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[dict]]:
         """Run one sweep; return the new point and its statistics."""
         state = self._state(point)
-        moved = self._sweep(state[: self._read_values], state[self._read_values :])
+        first = len(self._begun_from)
+        moved = self._sweep(state[:first], state[first:])
         values = self._values(*(np.clip(p, SMALLEST, NEARLY_ONE) for p in moved))
         return point | dict(zip(self._names, values, strict=True)), [{"tune": self.tune}]
 
@@ -114,10 +89,11 @@ class ConfusionGibbs(ParameterGibbs):
     name = "confusion_gibbs"
     _structure: LabelStructure
 
-    def _read(self, model: pm.Model) -> list[Variable]:
+    def _read(self, model: pm.Model) -> list[Any]:
         self._structure = read_labels(model)
         self._category = np.zeros(len(self._structure.answers.gold_category), np.int64)
-        return [self._structure.prevalence, self._structure.confusion]
+        self._begun_from = [self._structure.prevalence, self._structure.confusion]
+        return list(self._structure.free)
 
     def _sweep(self, values: list[np.ndarray], concentrations: list[np.ndarray]) -> tuple[np.ndarray, ...]:
         prevalence, table = np.array(values[0]), as_table(values[1])
@@ -170,10 +146,10 @@ class GuessGibbs(ParameterGibbs):
     name = "guess_gibbs"
     _structure: GuessStructure
 
-    def _read(self, model: pm.Model) -> list[Variable]:
+    def _read(self, model: pm.Model) -> list[Any]:
         self._structure = read_shared_guess(model)
-        self._answers = self._structure.grouped
-        return list(self._structure.law)
+        self._answers, self._begun_from = self._structure.grouped, list(self._structure.law)
+        return list(self._structure.free)
 
     def _sweep(self, values: list[np.ndarray], concentrations: list[np.ndarray]) -> tuple[np.ndarray, ...]:
         prevalence, own, guess, shared = values

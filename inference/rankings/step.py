@@ -1,13 +1,11 @@
 """WorthGibbs: the Gibbs sweep of `kernels.gibbs`, which `inference.sample` loops over, as a PyMC step."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pymc as pm
 from pymc.distributions.transforms import LogTransform
-from pymc.model import modelcontext
-from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
@@ -58,42 +56,30 @@ class WorthGibbs(GibbsStep):
     name = "worth_gibbs"
     stats_dtypes_shapes = {"tune": (bool, []), "log_total": (np.float64, [])}  # noqa: RUF012
 
-    def __init__(
-        self,
-        vars: list[Variable] | None = None,
-        *,
-        model: pm.Model | None = None,
-        rng: np.random.Generator | int | None = None,
-        initial_point: dict[str, np.ndarray] | None = None,
-        compile_kwargs: dict[str, Any] | None = None,
-        blocked: bool = True,
-    ) -> None:
-        model = cast(pm.Model, modelcontext(model))
-        likelihood = read_rankings(model)
-        self.vars = get_value_vars_from_user_vars(vars or [likelihood.worth], model)
-        self._value = str(self.vars[0].name)
-        if self.vars != [model.rvs_to_values[likelihood.worth]]:
-            names = ", ".join(str(v) for v in self.vars)
-            raise NotConjugate(f"WorthGibbs moves {likelihood.worth.name!r} alone, not {names}")
+    def _read(self, model: pm.Model) -> list[Any]:
+        self._likelihood = read_rankings(model)
+        return [self._likelihood.worth]
+
+    def _compile(self, model: pm.Model, own: list[Any], options: dict[str, Any]) -> None:
+        likelihood = self._likelihood
         self._in_logs = _is_in_logs(model, likelihood.worth)
-        self._prior = _prior_parameters(model, likelihood.worth, compile_kwargs or {})
+        self._prior = _prior_parameters(model, likelihood.worth, options)
         n_candidates = int(np.prod(shape_of(likelihood.worth)))
         self._annotations = distinct_annotations(
             likelihood.block, likelihood.candidate, likelihood.reliability, n_candidates
         )
-        self.blocked, self.tune = blocked, True
-        self.rng = get_random_generator(rng)
 
     def step(self, point: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[dict]]:
         """Run one sweep; return the new point and its statistics."""
-        value = point[self._value]
+        (name,) = self._names
+        value = point[name]
         log_worth = np.array(value if self._in_logs else np.log(value)).ravel()
         shape, rate = (np.broadcast_to(p, value.shape).ravel() for p in self._prior(point))
         posterior = worth_posterior(self._annotations, shape, rate)
         sweep_items(stream(self.rng), posterior, log_worth)
         moved = (log_worth if self._in_logs else np.exp(log_worth)).reshape(value.shape)
         log_total = float(np.logaddexp.reduce(log_worth))
-        return point | {self._value: moved}, [{"tune": self.tune, "log_total": log_total}]
+        return point | {name: moved}, [{"tune": self.tune, "log_total": log_total}]
 
 
 def _is_in_logs(model: pm.Model, worth: Variable) -> bool:

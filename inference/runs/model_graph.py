@@ -7,8 +7,10 @@ from typing import Any, cast
 import numpy as np
 import pymc as pm
 from pymc.distributions.distribution import SymbolicRandomVariable
+from pymc.model import modelcontext
 from pymc.step_methods.compound import BlockedStep, StepMethodState
 from pymc.step_methods.state import dataclass_state
+from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor import function  # pyright: ignore[reportPrivateImportUsage]
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import ancestors
@@ -32,6 +34,36 @@ class GibbsStep(BlockedStep):
     default_tune_steps = 200
     _state_class = GibbsState
     tune: bool
+
+    def __init__(
+        self,
+        vars: list[Variable] | None = None,
+        *,
+        model: pm.Model | None = None,
+        rng: np.random.Generator | int | None = None,
+        initial_point: dict[str, np.ndarray] | None = None,
+        compile_kwargs: dict[str, Any] | None = None,
+        blocked: bool = True,
+    ) -> None:
+        model = cast(pm.Model, modelcontext(model))
+        own = self._read(model)
+        self.vars = get_value_vars_from_user_vars(vars or own, model)
+        if set(self.vars) != {model.rvs_to_values[rv] for rv in own}:
+            moved, names = " and ".join(repr(rv.name) for rv in own), ", ".join(map(str, self.vars))
+            together = "together" if len(own) > 1 else "alone"
+            raise NotConjugate(f"{type(self).__name__} moves {moved} {together}, not {names}")
+        self._names = [str(model.rvs_to_values[rv].name) for rv in own]
+        self._compile(model, own, compile_kwargs or {})
+        self.blocked, self.tune = blocked, True
+        self.rng = get_random_generator(rng)
+
+    def _read(self, model: pm.Model) -> list[Any]:
+        """Read the structure of the law; return the variables that the step moves, or raise NotConjugate."""
+        raise NotImplementedError
+
+    def _compile(self, model: pm.Model, own: list[Any], options: dict[str, Any]) -> None:
+        """Compile what a step computes from a point, with `options` of `pytensorf.compile`."""
+        raise NotImplementedError
 
     def setup_chain(self, rng: np.random.Generator, tune: int, draws: int) -> None:
         """Start a chain with its generator."""

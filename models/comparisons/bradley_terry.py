@@ -7,10 +7,10 @@ import pymc as pm
 
 from .._arguments import VOTES, documented
 from .._catalog import Spec, recorded
-from .._hierarchy import Number, annotation_model
+from .._hierarchy import Number
 from ..data.comparisons import Comparisons
 from ..data.sharing_groups import Groups
-from .observed import LeftSide, coords_of, observe_winners, require_votes, side_effect, ties_are_modelled
+from .observed import LeftSide, require_votes, side_effect, ties_are_modelled, votes_model
 from .priors import Reliability, strength_prior
 from .taste import taste_prior
 from .votes import vote_covariates as read_vote_covariates
@@ -106,16 +106,12 @@ def bradley_terry(
     ``reliability_range=(1, 20)``).
     """
     tied = ties_are_modelled(require_votes(pairs), ties, "davidson")
-    scales = (quality_scale, reliability_scale)
     side = side_effect(pairs, left_side, left_bias)
     taste = taste_prior(pairs, groups, independent, taste_scale, reliability_range)
+    scales = (quality_scale, reliability_scale)
     prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
     votes = read_vote_covariates(vote_covariates, pairs)
-    of_votes = {} if votes is None else votes.coords
-    with annotation_model(coords_of(pairs, tied, taste) | prior.coords | of_votes) as model:
-        strength = prior.register(pairs)
-        observe_winners(pairs, strength, "bradley_terry", ties=tied, left_side=side, taste=taste, votes=votes)
-    return model
+    return votes_model(pairs, prior, "bradley_terry", ties=tied, left_side=side, taste=taste, votes=votes)
 
 
 SPEC = Spec(

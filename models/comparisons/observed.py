@@ -8,6 +8,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
+from .._hierarchy import annotation_model
 from ..data.coded_rows import ANONYMOUS
 from ..data.comparisons import Comparisons
 from ..data.connectivity import components_in_words, connected_components
@@ -16,7 +17,7 @@ from ..data.errors import BUILDERS, DataWarning
 from ..data.reading.comparison_tables import OUTCOMES, TIE
 from ..distributions.paired_comparisons import PairedComparisons
 from ..distributions.paired_comparisons_kernels import Link
-from .priors import Strength
+from .priors import StrengthPrior
 from .taste import Taste
 from .votes import VoteCovariates
 
@@ -117,38 +118,46 @@ def coords_of(pairs: Comparisons, ties: bool, taste: Taste | None) -> dict[str, 
     )
 
 
-def observe_winners(
+def votes_model(
     pairs: Comparisons,
-    strength: Strength,
+    prior: StrengthPrior,
     link: Link,
     *,
     ties: bool,
     left_side: LeftSide | None,
     taste: Taste | None,
-    votes: VoteCovariates | None = None,
-) -> None:
-    """Register ``observed_winner``, pointwise by annotation, and, if asked, tastes, ``tie``, ``left_bias``, ``vote_effect``."""
+    votes: VoteCovariates | None,
+) -> pm.Model:
+    """Return the model whose ``observed_winner``, pointwise by annotation, follows the law `link` of the strength of items.
+
+    If asked, it has tastes, ``tie``, ``left_bias`` and ``vote_effect``.
+    """
     left, right, rater, counts = pair_counts(pairs, ties)
+    of_votes = {}
     if votes is not None:
         left, right, rater, counts = votes.left, votes.right, votes.rater, votes.counts(ties)
-    for name, codes in (("left", left), ("right", right), ("rater", rater)):
-        pm.Data(f"annotation_{name}", codes.astype(np.int32), dims="annotation")
-    who = np.where(rater == ANONYMOUS, 0, rater)
-    if taste is not None:
-        first = taste.first_of(who, len(pairs.items))
-        left, right = left + first, right + first
-        strength = strength._replace(quality=taste.register(strength.quality))
-    codes, bias = (left, right, who), _left_bias(left_side)
-    if votes is not None:  # each vote has a side of its own, as if a rater had given no other
-        of_side = bias[who] if left_side == "rater" else bias
-        bias = pt.add(of_side, votes.register())
-        strength = strength._replace(reliability=cast(TensorVariable, strength.reliability[who]))
-        codes = (left, right, np.arange(len(who)))
-    laws = {"left_bias": bias, "tie": pm.LogNormal("tie", 0.0, 1.0) if ties else None, "link": link}
-    dims = ("annotation", "outcome")
-    PairedComparisons(
-        "observed_winner", *strength, codes, counts.sum(axis=1), **laws, observed=counts, dims=dims
-    )
+        of_votes = votes.coords
+    with annotation_model(coords_of(pairs, ties, taste) | prior.coords | of_votes) as model:
+        strength = prior.register(pairs)
+        for name, codes in (("left", left), ("right", right), ("rater", rater)):
+            pm.Data(f"annotation_{name}", codes.astype(np.int32), dims="annotation")
+        who = np.where(rater == ANONYMOUS, 0, rater)
+        if taste is not None:
+            first = taste.first_of(who, len(pairs.items))
+            left, right = left + first, right + first
+            strength = strength._replace(quality=taste.register(strength.quality))
+        codes, bias = (left, right, who), _left_bias(left_side)
+        if votes is not None:  # each vote has a side of its own, as if a rater had given no other
+            of_side = bias[who] if left_side == "rater" else bias
+            bias = pt.add(of_side, votes.register())
+            strength = strength._replace(reliability=cast(TensorVariable, strength.reliability[who]))
+            codes = (left, right, np.arange(len(who)))
+        laws = {"left_bias": bias, "tie": pm.LogNormal("tie", 0.0, 1.0) if ties else None, "link": link}
+        dims = ("annotation", "outcome")
+        PairedComparisons(
+            "observed_winner", *strength, codes, counts.sum(axis=1), **laws, observed=counts, dims=dims
+        )
+    return model
 
 
 def _left_bias(left_side: LeftSide | None) -> Any:

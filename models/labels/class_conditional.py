@@ -4,6 +4,7 @@ from typing import Any
 
 import pymc as pm
 
+from .._arguments import LABEL_MODEL, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair
 from ..data.labels import Labels
@@ -20,6 +21,7 @@ __all__ = ["class_conditional"]
 
 
 @recorded
+@documented(returns=LABEL_MODEL)
 def class_conditional(
     labels: Labels,
     *,
@@ -55,20 +57,7 @@ def class_conditional(
     ability_concentration : pair of float or random variable, default (4, 2)
         Beta prior (a, b) of the abilities, as counts of right and of wrong answers.
 
-    Returns
-    -------
-    pymc.Model
-        Variables of the table; the log likelihood of ``observed_label`` is pointwise by item.
-
-    Raises
-    ------
-    ValueError
-        If the raters are anonymous, or a concentration is not positive.
-
-    Warns
-    -----
-    DataWarning
-        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
+    {returns}
 
     Examples
     --------

@@ -4,7 +4,7 @@ from typing import Any
 
 import pymc as pm
 
-from .._arguments import FEATURES, documented
+from .._arguments import FEATURES, LABEL_MODEL, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import annotation_model
 from .._item_features import feature_coords
@@ -22,7 +22,7 @@ __all__ = ["dawid_skene"]
 
 
 @recorded
-@documented(features=FEATURES)
+@documented(features=FEATURES, returns=LABEL_MODEL)
 def dawid_skene(
     labels: Labels,
     *,
@@ -62,20 +62,7 @@ def dawid_skene(
         flat prior does not identify the categories: its posterior has a mode for every permutation of them.
     {features}
 
-    Returns
-    -------
-    pymc.Model
-        Variables of the table; the log likelihood of ``observed_label`` is pointwise by item.
-
-    Raises
-    ------
-    ValueError
-        If the raters are anonymous, or a concentration is not positive.
-
-    Warns
-    -----
-    DataWarning
-        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
+    {returns}
 
     Examples
     --------

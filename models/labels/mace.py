@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
-from .._arguments import FEATURES, documented
+from .._arguments import FEATURES, LABEL_MODEL, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from .._item_features import feature_coords
@@ -19,7 +19,7 @@ __all__ = ["mace"]
 
 
 @recorded
-@documented(features=FEATURES)
+@documented(features=FEATURES, returns=LABEL_MODEL)
 def mace(
     labels: Labels,
     *,
@@ -67,20 +67,7 @@ def mace(
         Dirichlet concentration c of the answers of spammers: a number, or array (answer) or (rater, answer).
     {features}
 
-    Returns
-    -------
-    pymc.Model
-        Variables of the table; the log likelihood of ``observed_label`` is pointwise by item.
-
-    Raises
-    ------
-    ValueError
-        If the raters are anonymous, or a concentration is not positive.
-
-    Warns
-    -----
-    DataWarning
-        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
+    {returns}
 
     Examples
     --------

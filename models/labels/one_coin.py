@@ -4,7 +4,7 @@ from typing import Any
 
 import pymc as pm
 
-from .._arguments import FEATURES, documented
+from .._arguments import FEATURES, LABEL_MODEL, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair
 from .._item_features import feature_coords
@@ -23,7 +23,7 @@ __all__ = ["one_coin"]
 
 
 @recorded
-@documented(features=FEATURES)
+@documented(features=FEATURES, returns=LABEL_MODEL)
 def one_coin(
     labels: Labels,
     *,
@@ -61,20 +61,7 @@ def one_coin(
         Beta prior (a, b) of the abilities, as counts of right and of wrong answers.
     {features}
 
-    Returns
-    -------
-    pymc.Model
-        Variables of the table; the log likelihood of ``observed_label`` is pointwise by item.
-
-    Raises
-    ------
-    ValueError
-        If the raters are anonymous, or a concentration is not positive.
-
-    Warns
-    -----
-    DataWarning
-        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
+    {returns}
 
     Examples
     --------

@@ -197,7 +197,7 @@ class TestStep:
 
     def test_it_refuses_a_part_of_the_model(self):
         model = built("ties")
-        with model, pytest.raises(NotConjugate, match=r"moves 'quality', .* together"):
+        with model, pytest.raises(NotConjugate, match=r"moves 'quality' and .* together"):
             inference.LaplaceHMC([model["quality"]])
 
     def test_it_refuses_what_is_no_number_of_steps(self):
