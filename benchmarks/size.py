@@ -12,7 +12,6 @@ import re
 import resource
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -24,9 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.size_rows import Row, further_rows
+from benchmarks.size_rows import EACH, RATERS, Row, answers, cpu, further_rows, peak
 
-RATERS, EACH = 1000, 10
 SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 30_000_000, 100_000_000)  # of the figure
 DOCS = Path(__file__).parents[1] / "docs"
 FIGURE, SCALE_PAGE = DOCS / "linear_cost.svg", DOCS / "scale.md"
@@ -42,24 +40,6 @@ FRAMES = [
 ]
 
 
-def answers(n: int, kind: str, order: str) -> dict[str, np.ndarray]:
-    """Simulate columns item, rater and label of raters who err by their own rates."""
-    rng = np.random.default_rng(1)
-    items = n // EACH
-    truth, right = rng.random(items) < 0.4, rng.beta(6, 2, (RATERS, 2))
-    item = np.repeat(np.arange(items), EACH)
-    first, step = rng.integers(0, RATERS, items), 1 + rng.integers(0, RATERS // EACH, items)
-    rater = ((first[:, None] + step[:, None] * np.arange(EACH)) % RATERS).ravel()
-    label = (truth[item] ^ (rng.random(len(item)) > right[rater, truth[item].astype(int)])).astype(np.int64)
-    columns = {"item": item, "rater": rater, "label": label}
-    if order == "shuffled":
-        rows = rng.permutation(len(item))
-        columns = {name: column[rows] for name, column in columns.items()}
-    if kind == "text":
-        columns = {name: np.char.add(name[0], column.astype("U7")) for name, column in columns.items()}
-    return columns
-
-
 def frame_of(library: str, columns: dict[str, np.ndarray]) -> Any:
     """Make a frame of a library, which alone is imported."""
     if library == "pandas":
@@ -73,12 +53,6 @@ def frame_of(library: str, columns: dict[str, np.ndarray]) -> Any:
     import pyarrow
 
     return pyarrow.table(columns)
-
-
-def cpu(run: Callable[[], Any]) -> tuple[Any, float]:
-    """Return a result and its CPU seconds."""
-    start = time.process_time()
-    return run(), time.process_time() - start
 
 
 def reading(n: int, library: str, kind: str, order: str) -> str:
@@ -126,12 +100,7 @@ def peer(n: int) -> str:
     frame = frame_of("pandas", answers(n, "integers", "sorted"))
     named = frame.rename(columns={"item": "task", "rater": "worker"})
     _, seconds = cpu(lambda: DawidSkene().fit(named))
-    return f"{seconds:.2f} CPU s, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB"
-
-
-def peak() -> float:
-    """Return the peak memory of this process, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    return f"{seconds:.2f} CPU s, {peak():.2f} GB"
 
 
 def gibbs(n: int) -> tuple[float, Any, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+RATERS, EACH = 1000, 10
 QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False}
 
 
@@ -26,6 +27,24 @@ def cpu(run: Callable[[], Any]) -> tuple[Any, float]:
 def peak() -> float:
     """Return the peak memory of this process, in GB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def answers(n: int, kind: str, order: str) -> dict[str, np.ndarray]:
+    """Simulate columns item, rater and label of raters who err by their own rates."""
+    rng = np.random.default_rng(1)
+    items = n // EACH
+    truth, right = rng.random(items) < 0.4, rng.beta(6, 2, (RATERS, 2))
+    item = np.repeat(np.arange(items), EACH)
+    first, step = rng.integers(0, RATERS, items), 1 + rng.integers(0, RATERS // EACH, items)
+    rater = ((first[:, None] + step[:, None] * np.arange(EACH)) % RATERS).ravel()
+    label = (truth[item] ^ (rng.random(len(item)) > right[rater, truth[item].astype(int)])).astype(np.int64)
+    columns = {"item": item, "rater": rater, "label": label}
+    if order == "shuffled":
+        rows = rng.permutation(len(item))
+        columns = {name: column[rows] for name, column in columns.items()}
+    if kind == "text":
+        columns = {name: np.char.add(name[0], column.astype("U7")) for name, column in columns.items()}
+    return columns
 
 
 def votes(n: int, items: int = 130) -> dict[str, np.ndarray]:
@@ -186,8 +205,6 @@ def searches(estimator: str, n: int) -> str:
     """Time the search for optima of binary answers by defaults, beside 20 random starts that are all run to their end."""
     import pandas as pd
     from raterzoo import inference, models
-
-    from benchmarks.size import answers
 
     warnings.simplefilter("ignore", inference.EstimateWarning)
     labels = models.Labels.from_table(pd.DataFrame(answers(n, "integers", "sorted")))
