@@ -11,6 +11,7 @@ import pymc as pm
 from raterzoo.inference.nuts.drawing import nuts_options
 
 from tests.support.monte_carlo import seed_of
+from tests.support.source_twins import in_place_of, rebuilt
 
 from .calibration import calibration_ranks, deviation, equals_end_to_end
 from .chains import Chains
@@ -22,7 +23,6 @@ from .prior_scores import PriorScores
 from .rater_chains import sampler_of
 from .stationarity import Moved, invariance_z, joint_z, moved, scores_z, threshold_of
 from .studies import FEW_DATA, STUDIES, Study, methods_of
-from .twin_sources import in_place_of, rebuilt
 from .twins import REPEATED, TWINS, Kind, Twin
 
 __all__ = ["Outcome", "Task", "all_tasks", "kinds_of", "quick_tasks", "settled"]

@@ -15,11 +15,15 @@ from pymc.distributions.transforms import LogTransform
 from raterzoo import models
 from raterzoo.models.labels.features_of_items import FeatureDirections
 
+from tests.support.source_twins import in_place_of, rebuilt
+
 from . import designs, studies
-from .twin_sources import Link, in_place_of, rebuilt
+from .studies import FEW_DATA, WEAK, WEAK_ROWS
 
 __all__ = ["DOSE", "REPEATED", "TWINS", "Kind", "Twin"]
 
+Link = tuple[Any, ...]
+"""Name of a function of the package, and pairs of texts to replace in its source."""
 Kind = Literal["calibration", "invariance", "joint", "few data", "closed form", "power"]
 
 
@@ -152,13 +156,22 @@ def _normal(bug: str, link: Link) -> Twin:
     return Twin(bug, "normal_scores", "exact", "closed form", (link,))
 
 
-def _dosed(function: str, line: str, dose: float) -> Link:
-    """Return the change of a function by which `line` has a dose added; there the dose is written as ``{}``."""
-    return function, (line.format(""), line.format(f" + {dose}"))
+def _dosed(what: str, study: str, function: str, line: str) -> Twin:
+    """Return the twin by a function in which `line` has a dose added; there the dose is written as ``{}``."""
+    change = (line.format(""), line.format(f" + {DOSE}"))
+    return Twin(f"{what} + {DOSE}", study, "gibbs", "few data", ((function, change),))
 
 
-def _graded(what: str, study: str, function: str, line: str) -> Twin:
-    return Twin(f"{what} + {DOSE}", study, "gibbs", "few data", (_dosed(function, line, DOSE),))
+def _graded(what: str, study: str, **priors: Any) -> Twin:
+    """Return the twin that is told other priors of the model of few data."""
+    few = FEW_DATA[study]
+    return Twin(
+        f"{what} + {DOSE}",
+        study,
+        "gibbs",
+        "few data",
+        told=lambda: getattr(models, study)(few.data(), **priors),
+    )
 
 
 def _placebo(what: str, study: str, method: str, kind: Kind, link: Link) -> Twin:
@@ -207,7 +220,7 @@ OF_LABELS = (
     Twin("items go on from the stream of the first", "dirichlet", "exact", "closed form",
          (("draw_dirichlet_items", ("load_stream(streams, i, rng)", "load_stream(streams, 0, rng)")),)),
     Twin("concentrations + .1", "dirichlet", "exact", "closed form",
-         (("draw_dirichlet_items", ("(rng, items.concentration[i, k])", "(rng, items.concentration[i, k] + 0.1)")),)),
+         told=lambda: models.dirichlet(designs.many_labels(5), concentration=0.8)),
     Twin("another reliability", "dirichlet", "exact", "calibration",
          told=lambda: models.dirichlet(designs.many_labels(1000), concentration=0.7, reliability=2.0)),
     Twin("multiplicities of the patterns are forgotten", "item_states", "gibbs", "invariance",
@@ -280,7 +293,7 @@ OF_SCORES = (
 
 OF_RANKINGS = (
     Twin("shape + .3", "plackett_luce", "gibbs", "calibration",
-         (("update_worth", ("float(shape[first + k] + wins[first + k])", "float(shape[first + k] + wins[first + k] + 0.3)")),)),
+         told=lambda: models.plackett_luce(designs.rankings(), concentration=0.8, candidates="all")),
     Twin("the full race of all in place of the ranked", "plackett_luce", "gibbs", "invariance",
          (("_race", ("            exposure[member[q]] += elapsed\n",
                      "            exposure[member[q]] += elapsed + standard_gamma(rng, 1.0) / worth[member[q]]\n")),)),
@@ -362,8 +375,6 @@ OF_COMPARISONS = (
     Twin("NUTS is told the first winners exchanged", "bradley_terry", "nuts", "calibration", spoil=_turned),
 )  # fmt: skip
 
-ROWS = ("_draw_row", "concentration[row, j] + counts[row, j]{}")
-SHAPE = ("update_worth", "float(shape[first + k] + wins[first + k]{})")
 REPEATED: dict[str, tuple[str, Callable[[float], pm.Model]]] = {
     "dawid_skene": (
         "concentration of confusion",
@@ -380,27 +391,31 @@ REPEATED: dict[str, tuple[str, Callable[[float], pm.Model]]] = {
 }
 """Parameters, and models of few data by the dose of the parameter: repeated at the dose that should be caught so often."""
 
+ROWS = np.add(WEAK_ROWS, DOSE)  # larger by a dose, as all priors below
+COPIERS = {"groups": "kind", "independent": "person", "confusion_concentration": WEAK_ROWS, **WEAK}
+VARIANCES = ("draw_raters", "_gamma(rng, nu + 0.5 * count[k]{})")
+
 GRADED = (
-    _graded("rows", "dawid_skene", *ROWS),
-    _graded("prevalence", "dawid_skene", "draw_prevalence", "prior.prevalence[j] + categories[j]{}"),
-    _graded("rows", "correlated_votes", *ROWS),
+    _graded("rows", "dawid_skene", confusion_concentration=ROWS, **WEAK),
+    _graded("prevalence", "dawid_skene", confusion_concentration=WEAK_ROWS, prevalence_concentration=0.9),
+    _graded("rows", "correlated_votes", confusion_concentration=ROWS, vote_correlation=(1.2, 0.8), **WEAK),
     Twin("told that the correlation has concentration + 0.1", "correlated_votes", "gibbs", "few data",
          told=lambda: models.correlated_votes(
              designs.labels(2, 5), prevalence_concentration=0.8, confusion_concentration=[[1.2, 0.6], [0.6, 1.2]],
              vote_correlation=(1.3, 0.8))),
-    _graded("weights of subtypes", "ebcc", "_draw_parameters", "prior.weight[j, m] + items[j, m]{}"),
-    _graded("right answers", "one_coin", "_draw_ability", "prior.confusion[first, category] + right{}"),
-    _graded("wrong answers", "class_conditional", "_draw_ability", "prior.confusion[first + 1, category] + wrong{}"),
-    _graded("competence", "mace", "exchange_spam", "concentration[first, 1] - 1.0{}"),
-    _graded("copies", "shared_guess", "draw_shares", "prior.shared[k, 0] + copied{}"),
-    _graded("guesses", "shared_guess", "draw_guess_rows", "prior.guess[g, j, h] + counts.guesses[g, j, h]{}"),
-    _graded("spam", "mace", "exchange_spam", "concentration[first + label, 0] - 1.0 + wrong[label]{}"),
+    _graded("weights of subtypes", "ebcc", subtypes=2, subtype_concentration=0.8, confusion_concentration=WEAK_ROWS, **WEAK),
+    _graded("right answers", "one_coin", ability_concentration=(1.3, 0.6), **WEAK),
+    _graded("wrong answers", "class_conditional", ability_concentration=(1.2, 0.7), **WEAK),
+    _graded("competence", "mace", competence_concentration=(1.2, 0.7), spam_concentration=0.8, **WEAK),
+    _graded("copies", "shared_guess", shared_concentration=(1.3, 0.8), guess_concentration=WEAK_ROWS, **COPIERS),
+    _graded("guesses", "shared_guess", shared_concentration=(1.2, 0.8), guess_concentration=ROWS, **COPIERS),
+    _graded("spam", "mace", competence_concentration=(1.2, 0.6), spam_concentration=0.9, **WEAK),
     Twin("told that rows have concentration + 0.1", "multinomial", "gibbs", "few data",
          told=lambda: models.multinomial(designs.labels(3, 5), prevalence_concentration=0.8, confusion_concentration=0.7)),
-    _graded("weights and probabilities", "item_states", "_draw_log_dirichlet", "prior[k] + counts[k]{}"),
-    _graded("shape of the variances", "hierarchical_scores", "draw_raters", "_gamma(rng, nu + 0.5 * count[k]{})"),
-    _graded("shape of the variances", "hierarchical_scores_with_features", "draw_raters", "_gamma(rng, nu + 0.5 * count[k]{})"),
-    _graded("shape", "plackett_luce", *SHAPE),
+    _graded("weights and probabilities", "item_states", states=2, weight_concentration=0.9, probability_concentration=0.7),
+    _dosed("shape of the variances", "hierarchical_scores", *VARIANCES),
+    _dosed("shape of the variances", "hierarchical_scores_with_features", *VARIANCES),
+    _graded("shape", "plackett_luce", concentration=0.6, candidates="all"),
     Twin("told that the shape is 0.1 larger", "plackett_luce_with_predictions", "gibbs", "few data",
          told=lambda: studies.predicted_rankings(designs.rankings(2), 0.6)),
     Twin("told that concentrations are 0.1 larger", "dirichlet_with_predictions", "gibbs", "few data",

@@ -10,8 +10,8 @@ from evidence.exact_draws import EXACT
 from evidence.predicted_chains import CHAINS
 from evidence.studies import FEW_DATA, STUDIES, methods_of, model_of
 from evidence.tasks import QUICK, all_tasks, kinds_of, quick_tasks
-from evidence.twin_sources import in_place_of, rebuilt
 from evidence.twins import DOSE, GRADED, PLACEBOS, REPEATED, TWINS
+from tests.support.source_twins import in_place_of, rebuilt
 
 
 def test_every_model_and_method_has_all_its_kinds():
