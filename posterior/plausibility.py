@@ -6,7 +6,7 @@ bounded and a posterior on disk is never loaded as a whole.
 """
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,16 +19,12 @@ import xarray as xr
 from .._messages import short_repr
 from .errors import EvaluationError
 from .matching import ids_of
-from .schema import ASK_TRUTH, OTHER, TRUTHS
+from .schema import ASK_TRUTH, OTHER, TRUTHS, truth_by_model
 from .seeds import Seed, default_seed, generator_of
 from .summaries import refuse_without_draws
 
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # items, categories, start, code
 REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
-OBSERVED: dict[tuple[Hashable, ...], str] = {
-    ("annotation",): "category",
-    ("item", "category"): "distribution",
-}  # truth by the dims of the observed labels
 SAY_TRUTH: dict[type, str] = {
     xr.DataTree: 'inference.label(tree, data, truth="category")',
     xr.Dataset: 'dataset["plausibility"].attrs["truth"] = "category"',
@@ -77,15 +73,6 @@ def truth_of(tree: xr.DataTree | xr.Dataset | xr.DataArray, array: xr.DataArray)
             f"the attribute truth of plausibility is {short_repr(given)}; it must be 'category' or 'distribution'"
         )
     return TRUTHS[given]
-
-
-def truth_by_model(tree: xr.DataTree, plausibility: xr.DataArray) -> str | None:
-    """Return what a plausibility is, if the tree is of a model of this package; None for any other."""
-    observed = tree["observed_data"].to_dataset() if "observed_data" in tree.children else xr.Dataset()
-    if "observed_label" in observed and observed["observed_label"].dims in OBSERVED:
-        return OBSERVED[observed["observed_label"].dims]
-    ranked = "candidate" in plausibility.dims or "observed_ranking" in observed
-    return "distribution" if ranked else None
 
 
 def of_rankings(tree: xr.DataTree) -> bool:

@@ -2,11 +2,14 @@
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 SAMPLE = ("chain", "draw")
 SUMMARISED = "item_summary"  # group of summaries of the items, where their draws are not all kept
@@ -16,8 +19,13 @@ OTHER = "OTHER"  # pool of the categories that no rater of an item ranked
 CLASSIFIER = "classifier"  # value of the attribute of raters whose answers are predictions
 # constant data of a posterior whose prior has seen the probabilities of a classifier, and attribute with the name of that
 SEEN_IN_PRIOR = "prior_predictions"
+ALONE = "predictions"  # name of predictions without one, as Labels.with_predictions calls it
 # what the plausibility of a draw may be, by the attribute ``truth`` of the variable; of trees of 0.1 the last
 TRUTHS = {"category": "category", "distribution": "distribution", "plausibility": "distribution"}
+OBSERVED: dict[tuple[Hashable, ...], str] = {
+    ("annotation",): "category",
+    ("item", "category"): "distribution",
+}  # truth by the dims of the observed labels of a model of this package
 DRAWS_NOT_KEPT = (
     "the posterior keeps a summary of the {} of each item and no draws of it, which this needs; fit again with "
     'keep="thinned", which keeps hundreds of draws, or keep="all" (--keep on the command line)'
@@ -27,6 +35,25 @@ ASK_TRUTH = (
     'true one, given the parameters of the draw, as in Dawid-Skene. "distribution": the distribution of the labels that raters '
     "give, itself unknown, as in a Dirichlet model"
 )
+
+
+def truth_by_model(tree: "xr.DataTree", plausibility: "xr.DataArray") -> str | None:
+    """Return what a plausibility is, if the tree is of a model of this package; None for any other."""
+    observed = tree["observed_data"] if "observed_data" in tree.children else {}
+    if "observed_label" in observed and observed["observed_label"].dims in OBSERVED:
+        return OBSERVED[observed["observed_label"].dims]
+    ranked = "candidate" in plausibility.dims or "observed_ranking" in observed
+    return "distribution" if ranked else None
+
+
+def classifier_in_prior(tree: "xr.DataTree") -> str | None:
+    """Return the name of the classifier whose probabilities are in the prior of a posterior, None if there is none."""
+    name = tree["posterior"].attrs.get(SEEN_IN_PRIOR) if "posterior" in tree.children else None
+    if name is None and "constant_data" in tree.children and SEEN_IN_PRIOR in tree["constant_data"]:
+        coords = tree["constant_data"][SEEN_IN_PRIOR].coords
+        name = coords["classifier"].to_numpy()[0] if "classifier" in coords else ALONE
+    return None if name is None else str(name)
+
 
 SCHEMA_VERSION = 2  # attribute `schema_version`; 1 named the dim `answer` `label`
 PACKAGES = ("raterzoo", "pymc", "pytensor", "arviz", "numba", "numpy", "xarray")

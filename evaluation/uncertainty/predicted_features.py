@@ -23,8 +23,8 @@ import xarray as xr
 
 from ..._messages import short_repr
 from ...posterior.errors import EvaluationError
+from ...posterior.schema import ALONE
 
-ALONE = "predictions"  # name of predictions without one, as Labels.with_predictions calls it
 MOST_OFF = 0.01  # of a sum of probabilities from one: they may be rounded
 LOG = ": log "  # between the name of a classifier and its categories in that of a feature
 CLOSE = 1e-6  # log ratios that differ less are equal: they were standardised and stored

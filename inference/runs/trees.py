@@ -12,7 +12,6 @@ from pymc.backends.arviz import find_constants, find_observations
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 
-from ...posterior.plausibility import truth_by_model
 from ...posterior.raters import PREFIX
 from ...posterior.schema import (
     OF_ITEMS,
@@ -21,6 +20,8 @@ from ...posterior.schema import (
     SCHEMA_VERSION,
     SEEN_IN_PRIOR,
     SUMMARISED,
+    classifier_in_prior,
+    truth_by_model,
     versions_of_now,
 )
 from .model_graph import graph_lock
@@ -119,13 +120,6 @@ def label(
     return result
 
 
-def classifier_in_prior(tree: xr.DataTree) -> str | None:
-    """Return the name of the classifier whose probabilities are in the prior of a tree, None if there is none."""
-    if "constant_data" not in tree.children or SEEN_IN_PRIOR not in tree["constant_data"]:
-        return None
-    return str(tree["constant_data"]["classifier"].to_numpy()[0])
-
-
 def _truth_to_write(tree: xr.DataTree, truth: str | None) -> str | None:
     """Return the attribute of the plausibility, if there is one and its meaning is known, or raise ValueError."""
     if "posterior" not in tree.children or "plausibility" not in tree["posterior"]:
@@ -136,7 +130,7 @@ def _truth_to_write(tree: xr.DataTree, truth: str | None) -> str | None:
         return None
     if truth not in (None, "category", "distribution"):
         raise ValueError(f"truth={truth!r} is not 'category' or 'distribution'")
-    known = truth_by_model(tree, tree["posterior"]["plausibility"])
+    known = truth_by_model(tree, tree["posterior"].to_dataset()["plausibility"])
     if truth is not None and known not in (None, truth):
         raise ValueError(f"truth={truth!r}, but by the model of the tree it is {known!r}; leave truth out")
     return truth or known

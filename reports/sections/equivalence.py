@@ -13,11 +13,11 @@ from ..._messages import escaped
 from ...evaluation import EvaluationError, plots, survey_equivalence, survey_summary
 from ...evaluation.surveys.results import equivalence_in_words
 from ...models import Labels
+from ...posterior.schema import ALONE
 from ...posterior.table_text import integer_id
 from ..page import Row, Section, table_rows
 from ..study import Study
 from ..wording import ADDITIVE, first_names, interval, percent, with_interval
-from .metrics import ALONE
 
 MOST_SHOWN = 12  # points of a curve that a reader sees
 ABOVE = "probability_above_"  # a column of each classifier

@@ -9,8 +9,8 @@ import xarray as xr
 
 from ... import inference, models
 from ..._messages import short_repr
-from ...evaluation.uncertainty.questions import classifier_in_prior
 from ...models._prior_predictions import STRENGTH
+from ...posterior.schema import classifier_in_prior
 from ..page import Section, mean_with_ends, table_rows
 from ..study import Settings
 from ..wording import with_interval

@@ -13,6 +13,7 @@ from ... import evaluation
 from ...evaluation import plots
 from ...evaluation.uncertainty.questions import COMMANDS, OPEN
 from ...posterior.plausibility import Plausibility, of_rankings
+from ...posterior.schema import ALONE
 from ..metric_names import MetricError, metric_named
 from ..page import Row, Section, table_rows
 from ..study import Study
@@ -205,9 +206,6 @@ def _optimism_section(rows: list[dict[str, Any]], headline: str) -> Section:
     )
     title, key = "Optimism of point estimates", "comparison.optimism"
     return Section(title, text, (), rows, "optimism", key, shown=shown, part=True)
-
-
-ALONE = "predictions"  # default name of a single classifier
 
 
 def metric_rows(found: Mapping[str, xr.Dataset]) -> list[dict[str, Any]]:
