@@ -12,8 +12,7 @@ from .. import evaluation, inference
 from .._messages import short_repr
 from ..evaluation.uncertainty.questions import COMMANDS, OPEN, is_of_raters, is_of_truth, question_of
 from ..inference.storage.posterior_files import has_checksums, read_posterior
-from ..models.data.reading.columns import Missing
-from ..models.data.reading.matching import nearest
+from ..models.data.reading.columns import Missing, nearest
 from ..posterior.matching import with_complement
 from ..posterior.plausibility import Plausibility, UnknownTruth, of_rankings, plausibility_of, truth_of
 from ..posterior.schema import ASK_TRUTH, OTHER

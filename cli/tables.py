@@ -22,8 +22,14 @@ from ..models.data.look_alikes import alike_in_words, look_alikes
 from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_blank, is_empty
 from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
-from ..models.data.reading.frames import MAX_CHARACTERS, named_columns
-from ..models.data.reading.names import KINDS, Wording, missing_columns, resolved_names
+from ..models.data.reading.frames import (
+    KINDS,
+    MAX_CHARACTERS,
+    Wording,
+    missing_columns,
+    named_columns,
+    resolved_names,
+)
 from ..models.data.reading.numbers import decimal_points, is_number, number_of
 from ..posterior.table_text import columns_alike, folded, renamed_in_words
 from ..reports.settings import Groups, Settings

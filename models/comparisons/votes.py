@@ -11,10 +11,9 @@ from pytensor.tensor.variable import TensorVariable
 from ..._messages import short_repr
 from ..data.comparisons import Comparisons, code_outcomes
 from ..data.errors import DataError
-from ..data.reading.columns import annotation_columns, code_ids
+from ..data.reading.columns import annotation_columns, code_ids, match_ids
 from ..data.reading.comparison_tables import code_items
 from ..data.reading.frames import column_names, named_columns
-from ..data.reading.matching import match_ids
 from .priors import finite_numbers
 
 WHERE = "argument vote_covariates"

@@ -12,10 +12,17 @@ from .connectivity import components_in_words, connected_components
 from .container import Container, range_of
 from .errors import DataError
 from .raters import read_attributes
-from .reading.columns import Missing, annotation_columns, code_ids, first_place, kinds_of, refused_cell
+from .reading.columns import (
+    Missing,
+    annotation_columns,
+    code_ids,
+    first_place,
+    kinds_of,
+    match_ids,
+    refused_cell,
+)
 from .reading.comparison_tables import LEFT, OUTCOMES, RIGHT, TIE, code_items, item_set, outcome_words
 from .reading.frames import Column, is_listed
-from .reading.matching import match_ids
 from .reading.numbers import read_counts, split_counts
 
 EVALICA = {"X": "left", "Y": "right", "Draw": "tie"}

@@ -12,7 +12,7 @@ from ..._messages import short_repr
 from .coded_rows import NO_RATERS, CodedRows
 from .errors import DataError
 from .look_alikes import groups_in_words, look_alikes
-from .reading.matching import chosen_items
+from .reading.columns import chosen_items
 
 MISSING_WORDS = {"nan", "na", "n/a", "#n/a", "none", "null", "nil", "-", "?", ".", "missing", "unknown"}
 AnonymisedIds = Literal["raters", "all"]  # ids to replace: those of the raters, or those of the items as well

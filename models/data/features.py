@@ -31,9 +31,8 @@ import numpy as np
 from ..._messages import first_reprs, short_repr
 from ...posterior.table_text import columns_alike
 from .errors import BUILDERS, DataError, DataWarning
-from .reading.columns import code_ids, first_repeat, is_empty
+from .reading.columns import code_ids, first_repeat, is_empty, match_ids, nearest
 from .reading.frames import Column, Columns, column_names, is_listed, named_columns
-from .reading.matching import match_ids, nearest
 from .reading.numbers import MAX_SCORE, number_of
 
 ITEM = "item"

@@ -12,11 +12,9 @@ import numpy as np
 from ..._messages import short_repr
 from .errors import DataError
 from .labels import Labels
-from .reading.columns import Missing, check_missing, is_blank, tell_synonyms
+from .reading.columns import Missing, check_missing, code_categories, is_blank, tell_synonyms
 from .reading.files import opened_parquet, validate_arrow
-from .reading.frames import Column
-from .reading.matching import code_categories
-from .reading.names import resolved_names
+from .reading.frames import Column, resolved_names
 
 MAX_SHARD_ROWS = 50_000_000
 _IDS = ("item", "rater", "label")  # roles whose cells are all text or all integers

@@ -12,7 +12,7 @@ from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
 from .errors import DataError
 from .raters import attributes_with_classifiers, read_attributes
-from .reading.columns import Missing, annotation_columns, code_ids
+from .reading.columns import Missing, annotation_columns, code_categories, code_ids, nearest
 from .reading.label_tables import (
     UNKNOWN,
     at_wide_cells,
@@ -21,7 +21,6 @@ from .reading.label_tables import (
     read_gold,
     wide_columns,
 )
-from .reading.matching import code_categories, nearest
 from .reading.numbers import read_counts, split_counts
 from .reading.predicted_labels import PredictedLabels, joined_ids, read_predicted_labels, refused_predictions
 

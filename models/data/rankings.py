@@ -10,9 +10,8 @@ from ..._messages import short_repr
 from .coded_rows import CodedRows
 from .container import Container, range_of
 from .errors import DataError
-from .reading.columns import Missing, annotation_columns, code_ids
+from .reading.columns import Missing, annotation_columns, code_categories, code_ids, distinct_ids, nearest
 from .reading.frames import Column, nested_columns
-from .reading.matching import code_categories, distinct_ids, nearest
 from .reading.numbers import read_ranks
 from .reading.predicted_labels import joined_ids, read_predicted_rankings, refused_predictions
 

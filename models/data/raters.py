@@ -7,9 +7,8 @@ import numpy as np
 
 from ..._messages import short_repr
 from .errors import DataError
-from .reading.columns import ATTRIBUTE, code_ids
+from .reading.columns import ATTRIBUTE, code_ids, nearest
 from .reading.frames import Column
-from .reading.matching import nearest
 
 
 def read_attributes(

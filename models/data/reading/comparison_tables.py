@@ -8,9 +8,8 @@ import numpy as np
 from ...._messages import short_repr
 from ....posterior.table_text import folded
 from ..errors import DataError
-from .columns import code_ids, refused_cell, refused_value
+from .columns import code_ids, distinct_ids, match_ids, nearest, refused_cell, refused_value
 from .frames import Column
-from .matching import distinct_ids, match_ids, nearest
 
 OUTCOMES = ("left", "right", "tie")  # outcomes of a comparison; their codes are their places
 LEFT, RIGHT, TIE = range(len(OUTCOMES))

@@ -9,9 +9,17 @@ import numpy as np
 from ...._messages import short_repr
 from ..errors import DataError
 from .coded_cells import CodedCells
-from .columns import cells_that, code_ids, is_empty, whole_cells
+from .columns import (
+    cells_that,
+    code_ids,
+    distinct_ids,
+    distinct_item_ids,
+    is_empty,
+    match_ids,
+    nearest,
+    whole_cells,
+)
 from .frames import Column, column_names, named_columns
-from .matching import distinct_ids, distinct_item_ids, match_ids, nearest
 from .numbers import read_counts
 
 MAX_ITEMS = 10_000_000

@@ -9,9 +9,8 @@ import numpy as np
 from ...._messages import short_repr
 from ....posterior.table_text import integer_id
 from ..errors import DataError
-from .columns import code_ids, first_repeat, text_or_integer
+from .columns import code_ids, first_repeat, match_ids, nearest, text_or_integer
 from .frames import Column
-from .matching import match_ids, nearest
 
 NAME = "predictions"  # of a classifier without a name
 NONE = -1  # code of an item without a prediction

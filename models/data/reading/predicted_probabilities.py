@@ -10,9 +10,8 @@ import numpy as np
 
 from ...._messages import short_repr
 from ..errors import BUILDERS, DataError, DataWarning
-from .columns import code_ids, first_repeat
+from .columns import code_ids, first_repeat, match_ids, nearest
 from .frames import Column, column_names, named_columns
-from .matching import match_ids, nearest
 from .predicted_labels import category_codes
 
 NAME, WHERE = "prior_predictions", "argument prior_predictions"

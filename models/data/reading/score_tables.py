@@ -8,9 +8,8 @@ import numpy as np
 from ...._messages import short_repr
 from ..coded_rows import ANONYMOUS
 from ..errors import DataError
-from .columns import first_repeat
+from .columns import distinct_item_ids, first_repeat
 from .frames import Column, column_names, named_columns
-from .matching import distinct_item_ids
 from .numbers import Bounds, read_counts, read_scores
 
 
