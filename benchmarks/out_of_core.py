@@ -145,7 +145,6 @@ def on(executor: Any, folder: Path) -> tuple[Any, float]:
 def workers(answers: int) -> None:
     """Compare the bits of an estimate by different workers."""
     from distributed import Client, LocalCluster
-    from raterzoo.inference.scale.processes import Processes
 
     with tempfile.TemporaryDirectory(prefix="raterzoo-files-") as name:
         folder = Path(name, "files")
@@ -153,8 +152,7 @@ def workers(answers: int) -> None:
         with ThreadPoolExecutor(2) as pool:
             first, seconds = on(pool, folder)
         print(f"{answers:,} answers by two threads: {seconds:.1f} CPU s")
-        with Processes(2) as pool:
-            found, seconds = on(pool, folder)
+        found, seconds = on(2, folder)
         print(f"two processes, the driver: {seconds:.1f} CPU s, same bits: {found.identical(first)}")
         own = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
         with LocalCluster(**own) as cluster, Client(cluster) as client:

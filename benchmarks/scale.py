@@ -11,12 +11,16 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from raterzoo import inference, models
-from raterzoo.inference.scale.processes import Processes
+from raterzoo.inference.scale.workers import initialise_worker
 
 WORKERS = (1, 2, 4)
 BUILD = functools.partial(models.plackett_luce, reliability=1)
@@ -29,15 +33,30 @@ def usage() -> tuple[float, float]:
     return own.ru_utime + own.ru_stime, own.ru_maxrss / 1e6
 
 
-def usages(workers: Processes) -> list[tuple[float, float]]:
-    return [pool.submit(usage).result() for pool in workers._pools if pool]
+@contextmanager
+def pool_of(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Context manager: processes as `executor=count` makes them."""
+    with tempfile.TemporaryDirectory() as folder:
+        with ProcessPoolExecutor(count, get_context("spawn"), initialise_worker, (folder,)) as pool:
+            yield pool
+
+
+def usages(pool: ProcessPoolExecutor) -> list[tuple[float, float]]:
+    """CPU seconds of each process, and its peak memory in GB (Linux)."""
+    return [usage_of(Path("/proc", str(pid))) for pid in pool._processes]
+
+
+def usage_of(process: Path) -> tuple[float, float]:
+    ticks = (process / "stat").read_text().rpartition(")")[2].split()[11:13]
+    (peak,) = (row for row in (process / "status").read_text().splitlines() if row.startswith("VmHWM"))
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"), int(peak.split()[1]) / 1e6
 
 
 def bytes_in(folder: Path) -> int:
     return sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
 
 
-def measured(workers: Processes, run: Any) -> tuple[Any, float, float, float, float, float]:
+def measured(workers: ProcessPoolExecutor, run: Any) -> tuple[Any, float, float, float, float, float]:
     """Result, wall, CPU of the driver, CPU of the workers, peak of the driver, largest peak of a worker."""
     before, own = sum(cpu for cpu, _ in usages(workers)), usage()[0]
     start = time.perf_counter()
@@ -63,7 +82,7 @@ def items(count: int) -> None:
     few = data.select(items=data.items[:64])
     warnings.simplefilter("ignore", inference.ConvergenceWarning)
     for workers in WORKERS:
-        with Processes(workers) as pool, tempfile.TemporaryDirectory() as folder:
+        with pool_of(workers) as pool, tempfile.TemporaryDirectory() as folder:
             store = Path(folder)
             small = functools.partial(inference.scatter, BUILD, few, pool, shard=64 // workers // 2)
             small(store=store / "few.zarr", **DRAWS)  # starts the workers
@@ -90,7 +109,7 @@ def labels(count: int) -> None:
     options = {"restarts": 0, "max_iterations": 30}
     tables = {}
     for workers in WORKERS[::-1]:
-        with Processes(workers) as pool:
+        with pool_of(workers) as pool:
             run = functools.partial(inference.dawid_skene_em, data, executor=pool, **options)
             few = data.select(items=data.items[:1000])
             inference.dawid_skene_em(few, executor=pool, shards=workers * 2, restarts=0)
@@ -115,7 +134,7 @@ def sweeps(count: int) -> None:
     options = {"draws": 10, "tune": 10, "chains": 1, "random_seed": 1, "progressbar": False}
     sums = set()
     for workers in WORKERS:
-        with Processes(workers) as pool, tempfile.TemporaryDirectory() as folder:
+        with pool_of(workers) as pool, tempfile.TemporaryDirectory() as folder:
             store = Path(folder) / "all.zarr"
             run = functools.partial(inference.dawid_skene_gibbs, data, executor=pool, store=store, **options)
             few = data.select(items=data.items[:1000])

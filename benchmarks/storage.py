@@ -24,6 +24,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import active_children
 from pathlib import Path
 
 import numpy as np
@@ -161,17 +162,21 @@ def killing(pids: Callable[[], list[int]], store: Path, most: int) -> Iterator[l
 
 
 def kill_pool(data: models.PartialRankings, store: Path, kills: int) -> tuple[xr.DataTree, int]:
-    from raterzoo.inference.scale.processes import Processes
-
-    with Processes(2) as workers, killing(lambda: workers.pids, store, kills) as killed:
-        tree = scattered(data, workers, store)
-    return tree, len(killed)
+    killed = 0
+    while True:  # a killed process ends the call, which is made again
+        with killing(lambda: [p.pid for p in active_children() if p.pid], store, kills - killed) as done:
+            try:
+                return scattered(data, 2, store), killed + len(done)
+            except RuntimeError:
+                killed += len(done)
 
 
 def kill_dask(data: models.PartialRankings, store: Path, kills: int) -> tuple[xr.DataTree, int]:
+    import dask
     from distributed import Client, LocalCluster
 
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    dask.config.set({"distributed.scheduler.allowed-failures": kills})  # of workers with one task
     with LocalCluster(**options, silence_logs=50) as cluster, Client(cluster) as client:
         cluster.adapt(minimum=2, maximum=2, interval="1s")  # in place of one that did not start again
 

@@ -25,7 +25,7 @@ from ..scores.precision import Storage, storage_of_items
 from ..scores.recognition import read_item_scores
 from ..storage.resumable_calls import digest_of
 from ..storage.store import allocated
-from .item_slices import PicklableContainer
+from .item_slices import Annotations
 
 # numbers and draws per stored chunk: some metrics read item by item, some draw by draw
 CHUNK, CHUNK_DRAWS = 200_000, 250
@@ -189,7 +189,7 @@ def reason_not_divisible(route: Route) -> str | None:
 class ItemShard(NamedTuple):
     """Task: some items of a model."""
 
-    data: PicklableContainer
+    data: Annotations
     name: str  # of the model
     prior: str  # digest of their prior and reliabilities, by the model of all items (`ItemPrior`)
     kept: Kept = ALL
@@ -206,7 +206,7 @@ class ItemDraws(NamedTuple):
 
 def sample_shard(shard: ItemShard, build: Callable[[Any], pm.Model], options: Mapping[str, Any]) -> ItemDraws:
     """Sample some items with the options of `sample`; ValueError if their posterior depends on the other items."""
-    data = shard.data.unpack()
+    data = shard.data
     with graph_lock:
         model = build(data)
         route = route_of(model)

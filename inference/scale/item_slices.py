@@ -1,36 +1,14 @@
-"""Consecutive items of a container: slicing, and a picklable form."""
+"""Slices of consecutive items of a container."""
 
-from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
-from ...models.data.container import Container
 from ...models.data.labels import Labels
 from ...models.data.rankings import PartialRankings
 from ...models.data.scores import Scores
 
 Annotations = PartialRankings | Labels | Scores
-
-
-class PicklableContainer(NamedTuple):
-    """Container as plain arrays: its read-only mappings cannot be pickled."""
-
-    kind: type[Container]
-    values: dict[str, Any]  # its fields
-
-    def unpack(self) -> Any:
-        """Return the container."""
-        return self.kind(**self.values)
-
-
-def picklable(data: Container) -> PicklableContainer:
-    """Return a container in a picklable form."""
-    names = [field.name for field in fields(data)]  # type: ignore[arg-type]
-    values = {name: getattr(data, name) for name in names}
-    if "rater_attributes" in values:
-        values["rater_attributes"] = dict(values["rater_attributes"])
-    return PicklableContainer(type(data), values)
 
 
 def items_between[Data: Annotations](data: Data, first: int, end: int) -> Data:

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -192,27 +192,12 @@ def file_work(
     The shards are in `kept`, where they stay, or in a temporary folder in `folder`, which is removed at the end and at
     SIGTERM. Without an executor the workers are threads of this process, one for each core.
     """
-    temporary = TemporaryDirectory(prefix="raterzoo-labels-", dir=folder) if kept is None else _staying(kept)
-    with cleaned_up(), temporary as own, _workers(executor) as workers:
+    if kept is not None:
+        kept.mkdir(exist_ok=True)
+    place = TemporaryDirectory(prefix="raterzoo-labels-", dir=folder) if kept is None else nullcontext(kept)
+    pool = ThreadPoolExecutor(os.cpu_count() or 1) if executor is None else nullcontext(executor)
+    with cleaned_up(), place as own, pool as used, workers_of(used) as workers:
         yield _coded(shards, workers, Path(own))
-
-
-@contextmanager
-def _staying(folder: Path) -> Iterator[str]:
-    """Context manager: a folder that stays."""
-    folder.mkdir(exist_ok=True)
-    yield str(folder)
-
-
-@contextmanager
-def _workers(executor: AnyExecutor) -> Iterator[Workers]:
-    """Context manager: workers of an executor; threads, one for each core, without one."""
-    if executor is not None:
-        with workers_of(executor) as workers:
-            yield workers
-        return
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool, workers_of(pool) as workers:
-        yield workers
 
 
 def _coded(shards: LabelShards, workers: Workers, folder: Path) -> FileWork:

@@ -20,6 +20,7 @@ import pymc as pm
 import xarray as xr
 
 from ..._messages import OUR_FILES, step
+from ...models.data.container import values_of
 from ..diagnostics import ConvergenceWarning
 from ..kept_draws import ALL, LARGE_STORE, Keep, Kept, Numbered, check_keep, item_blocks, kept_by_size
 from ..methods import Route, route_of
@@ -43,7 +44,7 @@ from .item_shards import (
     sample_shard,
     storage_of,
 )
-from .item_slices import Annotations, items_between, picklable
+from .item_slices import Annotations, items_between
 from .workers import AnyExecutor, is_of_processes, workers_of
 
 SHARD_BYTES = 48 * 2**20  # of the draws of one shard
@@ -89,7 +90,7 @@ class ScatteredModel:
     def arguments(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return all that the draws depend on, except the seed, to be recorded in the store."""
         digests = {
-            "data": digest_of(picklable(self.data).values),
+            "data": digest_of(values_of(self.data)),
             "prior": self.prior.digest(0, len(self.data.items)),
         }
         return {"call": "scatter", "model": self.route.name, **options, **digests}
@@ -117,7 +118,7 @@ class ScatteredModel:
 
     def shard(self, first: int, end: int) -> ItemShard:
         """Return the task of items first ... end - 1."""
-        data = picklable(items_between(self.data, first, end))
+        data = items_between(self.data, first, end)
         return ItemShard(
             data, self.route.name, self.prior.digest(first, end), self.kept, self._blocks(first, end)
         )
@@ -284,8 +285,8 @@ def scatter(
     ValueError
         If items are not independent, the builder cannot be pickled, or the store holds another run or is damaged.
     RuntimeError
-        If the workers of a shard die in every attempt (the message names the items, as errors of a worker do), or
-        a script starts processes at import, not below ``if __name__ == "__main__":``.
+        If a process dies: too little memory, or a script that starts processes at import, not below
+        ``if __name__ == "__main__":``. The same call goes on. Workers of dask that die are replaced.
 
     Warns
     -----

@@ -20,6 +20,7 @@ import xarray as xr
 from scipy.special import gammaln, xlogy
 
 from ..._messages import step
+from ...models.data.container import values_of
 from ...models.data.label_shards import LabelShards, identity
 from ...models.data.labels import Labels, expand_answers
 from ...models.data.prior_arguments import positive_array
@@ -41,7 +42,6 @@ from ..storage.resumable_calls import (
 )
 from ..storage.store import DrawStore, allocated, read_draws, store_attrs
 from ..storage.untrusted_files import WRITTEN
-from .item_slices import picklable
 from .label_files import SharedLabels, file_work
 from .sharded_answers import (
     LabelShard,
@@ -332,7 +332,7 @@ def dawid_skene_gibbs(
     if not isinstance(labels, LabelShards):
         require_identified_raters(labels, "dawid_skene_gibbs")
         groups = PosteriorLayout(labels, _prior(labels, *priors), **numbers)
-        digests = {"labels": digest_of(picklable(labels).values), "prior": digest_of(groups.prior._asdict())}
+        digests = {"labels": digest_of(values_of(labels)), "prior": digest_of(groups.prior._asdict())}
         record = record_of_call(path, _run_arguments(numbers, tune, digests), random_seed)
         _fill(path, record, groups, label_work(labels, executor, shards, folder), tune, bar, started)
         return read_draws(store)

@@ -1,20 +1,32 @@
-"""Task runner on any executor: a bounded number of tasks in flight, repeated if a worker dies."""
+"""Tasks on any executor, a bounded number of them in flight; a number of processes is an executor made for the call."""
 
 import os
+import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
 from queue import Queue
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
+from uuid import uuid4
 
-from .processes import Processes
+from threadpoolctl import threadpool_limits
+
+from ..storage.interruptions import exit_with_driver
 
 TASKS_PER_WORKER = 2  # tasks submitted per worker: the running one and the next
-MOST_TRIES = 20  # a worker may be killed for reasons unrelated to its task
-DASK_LOST_WORKER = {"KilledWorker", "FutureCancelledError", "CancelledError"}  # dask errors of a lost worker
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+WORKER_DIED = (
+    "a worker process died, and its pool with it. If memory was short, use smaller shards or fewer workers. If it could not "
+    "start: processes import the main script, so put its code below `if __name__ == '__main__':`. A call that writes to a folder "
+    "goes on when it is repeated; workers of dask (pass a dask.distributed.Client) are replaced when they die"
+)
 
 
 class Submits(Protocol):
@@ -28,19 +40,13 @@ class Submits(Protocol):
 AnyExecutor = Submits | int | None
 
 
-class WorkersLost(RuntimeError):
-    """Error: the worker of one task died in every try."""
-
-
-@dataclass
+@dataclass(frozen=True)
 class Workers:
     """Executor with the number of its workers."""
 
-    executor: Submits
+    submit: Callable[..., Any]
     count: int  # tasks that run at a time
-    of_dask: bool = False
-    most_tries: int = MOST_TRIES  # per task, if its worker dies
-    deaths: int = field(default=0, init=False)  # of workers, so far
+    load: Callable[[Any], Any] = lambda result: result
 
     def run(
         self,
@@ -50,46 +56,32 @@ class Workers:
     ) -> Iterator[tuple[int, Any]]:
         """Run tasks and yield (number, result) in the order of completion.
 
-        `function` must return the same result when it is repeated, as happens if its worker dies. `tasks` holds
-        the arguments; they are consumed only when a worker is about to be free, and waiting results are bounded
+        `tasks` holds the arguments; they are consumed only when a worker is about to be free, and waiting results are bounded
         by the tasks in flight, so memory does not grow with the number of tasks. `named` names a task for errors.
-        Raises `WorkersLost` if every try of a task fails.
+        Raises RuntimeError if a process of a pool dies.
         """
         done: Queue[tuple[int, Any]] = Queue()
-        left = enumerate(tasks)
-        at_work: dict[int, tuple] = {}
-        tries: dict[int, int] = {}
-
-        def start(number: int, arguments: tuple) -> None:
-            at_work[number] = arguments
-            tries[number] = tries.get(number, 0) + 1
-            options = {"pure": False} if self.of_dask else {}
-            future = self.executor.submit(function, *arguments, **options)
-            future.add_done_callback(lambda future: done.put((number, future)))
-
-        for number, arguments in islice(left, TASKS_PER_WORKER * self.count):
-            start(number, arguments)
-        while at_work:
-            number, future = done.get()
-            arguments = at_work.pop(number)
-            error = None if future.cancelled() else future.exception()
-            lost = self.of_dask and type(error).__name__ in DASK_LOST_WORKER
-            if lost or future.cancelled() or isinstance(error, BrokenProcessPool):
-                self.deaths += 1
-                if tries[number] >= self.most_tries or not self._survives():
-                    raise WorkersLost(self._lost(named(number), tries[number])) from error
-                start(number, arguments)
-                continue
-            if error is not None:
-                error.add_note(f"while working on {named(number)}")
-                raise error
-            del tries[number], arguments
-            result = future.result()
-            del future  # dask keeps a result as long as its future is referenced
-            yield number, result
-            del result
-            for further, arguments in islice(left, 1):
-                start(further, arguments)
+        left, at_work = enumerate(tasks), 0
+        try:
+            while True:
+                for number, arguments in islice(left, TASKS_PER_WORKER * self.count - at_work):
+                    future = self.submit(function, *arguments)
+                    future.add_done_callback(lambda future, number=number: done.put((number, future)))
+                    at_work += 1
+                if not at_work:
+                    return
+                number, future = done.get()
+                at_work -= 1
+                try:
+                    result = self.load(future.result())
+                except Exception as error:
+                    error.add_note(f"while working on {named(number)}")
+                    raise
+                del future  # dask keeps a result as long as its future is referenced
+                yield number, result
+                del result
+        except BrokenProcessPool as error:
+            raise RuntimeError(WORKER_DIED) from error
 
     def ordered(
         self,
@@ -107,22 +99,6 @@ class Workers:
                 yield early.pop(awaited)
                 awaited += 1
 
-    def _survives(self) -> bool:
-        """Return whether the executor survives a death, as our processes and dask do."""
-        return self.of_dask or isinstance(self.executor, Processes)
-
-    def _lost(self, name: str, tries: int) -> str:
-        """Return the error message of a lost task, with the remedy."""
-        if not self._survives():
-            return (
-                f"{name}: a process of the pool died, and a {type(self.executor).__name__} does not go on after that; "
-                "pass a number of processes, which are replaced when they die"
-            )
-        return (
-            f"{name}: the worker died {tries} times; there may be too little memory for so much at a time: use smaller shards "
-            "or fewer workers"
-        )
-
 
 @contextmanager
 def workers_of(executor: AnyExecutor) -> Iterator[Workers]:
@@ -131,11 +107,8 @@ def workers_of(executor: AnyExecutor) -> Iterator[Workers]:
         count = os.cpu_count() or 1 if executor is None else executor
         if count < 1:
             raise ValueError(f"executor={executor!r}: a number of processes is at least one")
-        own = Processes(count)
-        try:
-            yield Workers(own, count)
-        finally:
-            own.shutdown(cancel_futures=True)
+        with _processes(count) as workers:
+            yield workers
         return
     if isinstance(executor, bool) or not callable(getattr(executor, "submit", None)):
         raise ValueError(
@@ -146,13 +119,55 @@ def workers_of(executor: AnyExecutor) -> Iterator[Workers]:
     if callable(threads_of_dask):
         counts = threads_of_dask()
         threads = sum(counts.values()) if isinstance(counts, dict) else 1
-        yield Workers(executor, max(threads, 1), of_dask=True)
+        yield Workers(partial(executor.submit, pure=False), max(threads, 1))
     else:
         count = getattr(executor, "count", None) or getattr(executor, "_max_workers", None)
-        yield Workers(executor, count or os.cpu_count() or 1)
+        yield Workers(executor.submit, count or os.cpu_count() or 1)
 
 
 def is_of_processes(executor: AnyExecutor) -> bool:
     """Return whether functions are pickled by reference; dask pickles by value, threads not at all."""
-    ours = executor is None or isinstance(executor, int | Processes)
-    return ours or isinstance(executor, ProcessPoolExecutor)
+    return executor is None or isinstance(executor, int | ProcessPoolExecutor)
+
+
+# --- Processes of one call ---
+
+
+@contextmanager
+def _processes(count: int) -> Iterator[Workers]:
+    """Context manager: processes of one thread each, killed if the block raises."""
+    with TemporaryDirectory(prefix="raterzoo-", ignore_cleanup_errors=True) as folder:
+        pool = ProcessPoolExecutor(count, get_context("spawn"), initialise_worker, (folder,))
+        try:
+            yield Workers(partial(pool.submit, call_to_file, folder), count, load_result)
+        except BaseException:
+            for process in list((pool._processes or {}).values()):
+                process.kill()  # its result is not needed, and an interrupted driver has little time
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def call_to_file(folder: str, function: Callable, *arguments: Any) -> str:
+    """Write the result to a file: a process killed while it sends a large one through a pipe leaves the driver waiting."""
+    path = Path(folder, uuid4().hex)
+    with path.open("xb") as file:
+        pickle.dump(function(*arguments), file, protocol=5)
+    return str(path)
+
+
+def load_result(path: str) -> Any:
+    """Read a result of `call_to_file` and remove its file."""
+    with open(path, "rb") as file:
+        result = pickle.load(file)
+    os.unlink(path)
+    return result
+
+
+def initialise_worker(folder: str) -> None:
+    """Initialise a process: one thread, its own folder for code compiled by PyTensor, and exit when the driver exits."""
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    threadpool_limits(1)  # for libraries that are already loaded
+    flags = filter(None, (os.environ.get("PYTENSOR_FLAGS"), f"base_compiledir={folder}/{os.getpid()}"))
+    os.environ["PYTENSOR_FLAGS"] = ",".join(flags)
+    exit_with_driver()

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self, cast, get_args
 
@@ -62,6 +63,9 @@ class Container(ABC):
             return NotImplemented
         compared = [field.name for field in fields(self) if field.compare]  # type: ignore[arg-type]
         return all(_equal(getattr(self, name), getattr(other, name)) for name in compared)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **values_of(self)), ()  # read-only mappings cannot be pickled
 
     def __len__(self) -> int:
         return int(self._rows()["count"].sum())
@@ -402,6 +406,12 @@ def require_container(data: object, kind: type[Container]) -> None:
             allowed=f"raterzoo.models.{name}",
             remedy=f"read it by {name}.from_table",
         )
+
+
+def values_of(data: Container) -> dict[str, Any]:
+    """Return the fields of a container by name, mappings as dicts."""
+    values = {field.name: getattr(data, field.name) for field in fields(data)}  # type: ignore[arg-type]
+    return {name: dict(own) if isinstance(own, Mapping) else own for name, own in values.items()}
 
 
 def _read_only(value: Any) -> Any:

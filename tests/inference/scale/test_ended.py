@@ -38,7 +38,7 @@ def test_a_driver_that_is_terminated_cleans_up(tmp_path, temporary):
     driver = subprocess.Popen([sys.executable, str(script)], env=environment, stdout=subprocess.PIPE)  # fmt: skip
     assert driver.stdout is not None and driver.stdout.readline()
     kinds = {path.name.rstrip("0123456789").rsplit("-", 1)[0] for path in temporary.iterdir()}
-    assert kinds >= {"raterzoo-labels", "raterzoo", "pymp"}
+    assert kinds >= {"raterzoo-labels", "raterzoo"}
     driver.send_signal(signal.SIGTERM)
     assert driver.wait(20) == 128 + signal.SIGTERM
     driver.stdout.close()

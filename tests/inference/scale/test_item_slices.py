@@ -1,12 +1,13 @@
-"""Consecutive items of a container: as `select` gives them, but for the raters, who keep their codes."""
+"""Slices of consecutive items: as `select` gives them, but for the raters, who keep their codes; containers can be pickled."""
 
 import pickle
 
 import numpy as np
 import pytest
 from raterzoo import models
-from raterzoo.inference.scale.item_slices import items_between, picklable
+from raterzoo.inference.scale.item_slices import items_between
 from raterzoo.inference.storage.resumable_calls import digest_of
+from raterzoo.models.data.container import values_of
 
 TABLE = {
     "item": ["a", "a", "b", "c", "c", "d"],
@@ -28,7 +29,7 @@ def test_a_slice_is_a_selection_with_all_raters(kind, first, end):
     assert np.array_equal(own.raters, data.raters)
     chosen = data.items[first:end]
     assert own.select(items=chosen) == data.select(items=chosen)
-    assert pickle.loads(pickle.dumps(picklable(own))).unpack() == own
+    assert pickle.loads(pickle.dumps(own)) == own
 
 
 def test_all_items_are_the_whole():
@@ -37,7 +38,7 @@ def test_all_items_are_the_whole():
 
 
 def test_digests_tell_values_apart():
-    values = picklable(CONTAINERS["labels"]).values
+    values = values_of(CONTAINERS["labels"])
     wide = values | {"items": values["items"].astype("<U9")}
     assert digest_of(wide) == digest_of(values)
     for name in ("label_code", "rater_attributes", "gold"):

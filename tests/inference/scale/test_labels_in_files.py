@@ -346,31 +346,6 @@ def test_a_killed_driver_goes_on_to_the_same_bits(files, tmp_path, executor):
 
 
 @pytest.mark.slow
-def test_killed_workers_are_replaced(files, tmp_path):
-    from raterzoo.inference.scale.processes import Processes
-
-    shards, kills = LabelShards.from_parquet(files[0]), 0
-    whole = em(shards, restarts=3)
-    xr.testing.assert_identical(whole, em(shards, restarts=3, executor=2))
-    with Processes(2) as pool:
-        submit = pool.submit
-
-        def killing(*task):
-            nonlocal kills
-            future = submit(*task)
-            if killing.calls in (7, 40, 90):
-                os.kill(pool.pids[0], signal.SIGKILL)
-                kills += 1
-            killing.calls += 1
-            return future
-
-        killing.calls = 0
-        pool.submit = killing
-        xr.testing.assert_identical(whole, em(shards, restarts=3, executor=pool))
-    assert kills == 3
-
-
-@pytest.mark.slow
 def test_workers_of_dask_by_the_same_call(files, tmp_path):
     from distributed import Client, LocalCluster
 

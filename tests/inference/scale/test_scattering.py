@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,6 @@ import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.inference.scale import scatter
 from raterzoo.inference.scale.item_shards import sample_shard
-from raterzoo.inference.scale.processes import Processes
 from raterzoo.posterior import plausibility
 
 from tests.support.executors import Stopped, Stops
@@ -104,25 +103,28 @@ def test_the_same_is_kept_as_by_sample(keep, tmp_path, monkeypatch):
     )
 
 
-def test_processes_that_are_killed_lose_nothing(tmp_path):
+def killing(submit, pids, at):
+    """Return `submit`, which kills one of the processes `pids()` at some of its calls."""
+    calls = iter(range(10**6))
+
+    def submitting(*task, **options):
+        future = submit(*task, **options)
+        if next(calls) in at:
+            os.kill(next(iter(pids())), signal.SIGKILL)
+        return future
+
+    return submitting
+
+
+def test_a_killed_process_stops_a_call_that_goes_on(tmp_path, monkeypatch):
     build, data = CASES["plackett_luce"][0], ddx()
-    whole = quietly(inference.sample, build(data), **FEW)
-    killed = []
-
-    def kill(workers):
-        while not (pids := workers.pids):
-            pass
-        os.kill(pids[0], signal.SIGKILL)
-        killed.append(pids[0])
-
-    with Processes(2) as workers:
-        killer = threading.Thread(target=kill, args=(workers,))
-        killer.start()
-        store = tmp_path / "draws.zarr"
-        tree = quietly(inference.scatter, build, data, workers, store=store, shard=2, **FEW)
-        killer.join()
-    assert killed
-    assert_same_bits(tree, whole)
+    scattered = partial(
+        quietly, inference.scatter, build, data, store=tmp_path / "draws.zarr", shard=1, **FEW
+    )
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool, pytest.raises(RuntimeError, match="dask"):
+        monkeypatch.setattr(pool, "submit", killing(pool.submit, lambda: pool._processes, [4]))
+        scattered(pool)
+    assert_same_bits(scattered(1), quietly(inference.sample, build(data), **FEW))
 
 
 def test_an_interrupted_call_goes_on_with_what_is_missing(tmp_path):
@@ -183,16 +185,16 @@ def test_a_driver_that_is_killed_leaves_a_store_to_go_on_with(tmp_path):
     assert_same_bits(tree, quietly(inference.sample, build(data), **FEW))
 
 
-def test_dask(tmp_path):
+def test_workers_of_dask_that_are_killed_lose_nothing(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     build, data = CASES["dirichlet"][0], votes()
-    options = {"processes": False, "dashboard_address": ":0", "n_workers": 1}
-    with (
-        distributed.LocalCluster(threads_per_worker=1, **options) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        pids = [*client.run(os.getpid).values()]
+        monkeypatch.setattr(client, "submit", killing(client.submit, lambda: [pids.pop()], [2, 9]))
         store = tmp_path / "draws.zarr"
-        tree = inference.scatter(lambda d: build(d), data, client, store=store, shard=5, **FEW)
+        tree = inference.scatter(lambda d: build(d), data, client, store=store, shard=1, **FEW)
+    assert not pids
     assert_same_bits(tree, inference.sample(build(data), **FEW))
 
 
@@ -247,7 +249,7 @@ def test_wrong_twin_a_seed_by_shard_is_noticed(tmp_path, monkeypatch):
     """Draws whose seed depends on the shard differ from those of all items."""
 
     def seeded_by_shard(shard, build, options):
-        first = len(shard.data.values["items"][0]) + len(shard.data.values["annotation_item"])
+        first = len(shard.data.items[0]) + len(shard.data.annotation_item)
         return sample_shard(shard, build, options | {"random_seed": options["random_seed"] + first})
 
     monkeypatch.setattr("raterzoo.inference.scale.scatter.sample_shard", seeded_by_shard)

@@ -1,54 +1,44 @@
-"""Tasks on workers that die, fail and are slow: bounded, repeated, and named."""
+"""Tasks on workers that fail, die and are slow: bounded, ordered, and named."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
+import numpy as np
 import pytest
-from raterzoo.inference.scale.workers import Workers, WorkersLost, workers_of
+import xarray as xr
+from raterzoo.inference.scale.workers import call_to_file, load_result, workers_of
 
 
-class KilledWorker(Exception):
-    """As dask says it."""
+def large(n=2**20):
+    """Return arrays of many kinds."""
+    numbers = np.arange(n, dtype=np.float32)
+    group = xr.Dataset({"x": ("draw", numbers), "y": ("draw", numbers > 3)}, attrs={"seed": 1})
+    return {"group": group, "text": np.array(["a", None], object), "none": numbers[:0]}
 
 
-class Dying:
-    """Does tasks at once; the worker of some of them dies a few times."""
-
-    def __init__(self, deaths):
-        self.deaths, self.begun = dict(deaths), []
-
-    def submit(self, function, number, pure):
-        assert not pure
-        self.begun.append(number)
-        future = Future()
-        if self.deaths.get(number, 0):
-            self.deaths[number] -= 1
-            future.set_exception(KilledWorker())
-        else:
-            future.set_result(function(number))
-        return future
+def assert_same(found, made):
+    xr.testing.assert_identical(found["group"], made["group"])
+    assert found["text"].tolist() == made["text"].tolist()
+    assert found["none"].shape == (0,) and found["none"].dtype == np.float32
 
 
-def squares(workers, numbers):
-    return list(workers.ordered(lambda n: n * n, ((n,) for n in numbers)))
+def test_a_result_passes_through_a_file(tmp_path):
+    path = call_to_file(str(tmp_path), large, 9)
+    assert [Path(path)] == list(tmp_path.iterdir())
+    assert_same(load_result(path), large(9))
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_task_whose_worker_dies_is_done_again():
-    executor = Dying({2: 3, 4: 1})
-    workers = Workers(executor, 2, of_dask=True)
-    assert squares(workers, range(6)) == [0, 1, 4, 9, 16, 25]
-    assert workers.deaths == 4
-    assert sorted(executor.begun) == sorted([*range(6), 2, 2, 2, 4])
-
-
-def test_a_task_that_kills_every_worker_is_given_up_by_name():
-    workers = Workers(Dying({2: 99}), 1, of_dask=True, most_tries=3)
-    with pytest.raises(WorkersLost, match="task 2: the worker died 3 times"):
-        squares(workers, range(6))
+def test_processes_return_large_results_in_the_order_of_tasks():
+    with workers_of(2) as workers:
+        for found in workers.ordered(large, ((2**20,) for _ in range(5))):
+            assert_same(found, large())
 
 
 def test_an_error_is_raised_with_the_name_of_its_task():
@@ -71,19 +61,42 @@ def test_tasks_are_taken_as_workers_are_free():
             assert len(taken) <= done + 4  # two workers, each with a task ahead
 
 
-def test_a_broken_pool_of_somebody_else_is_said_to_be_broken():
-    with ProcessPoolExecutor(1, get_context("forkserver")) as pool, workers_of(pool) as workers:
-        with pytest.raises(WorkersLost, match="pass a number of processes"):
-            list(workers.run(exec, [("import os, signal; os.kill(os.getpid(), signal.SIGKILL)",)]))
+KILL = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_killed_process_is_an_error_with_the_remedies(own):
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool, workers_of(2 if own else pool) as workers:
+        with pytest.raises(RuntimeError, match="dask") as raised:
+            list(workers.run(exec, [(KILL,)] * 3))
+    assert "memory" in str(raised.value)
+
+
+def ones(number):
+    """Return a result that a pipe would take some time for."""
+    return np.full(2**22, number, np.uint8)
+
+
+def kill_a_process(workers):
+    """Kill one of the processes at a random time, while they send."""
+    time.sleep(np.random.default_rng().exponential(0.05))
+    os.kill(next(iter(workers.submit.func.__self__._processes)), signal.SIGKILL)
+
+
+def test_a_process_killed_while_it_sends_keeps_nobody_waiting():
+    with ThreadPoolExecutor(1) as thread, pytest.raises(RuntimeError), workers_of(2) as workers:
+        for number, _ in enumerate(workers.run(ones, ((k % 200,) for k in range(100_000)))):
+            if number == 4:
+                thread.submit(kill_a_process, workers)
 
 
 DRIVER = """
 import os, time
-from raterzoo.inference.scale.processes import Processes
+from raterzoo.inference.scale.workers import workers_of
 if __name__ == "__main__":
-    workers = Processes(1)
-    print(workers.submit(os.getpid).result(), flush=True)
-    time.sleep(60)
+    with workers_of(1) as workers:
+        print(next(workers.ordered(os.getpid, [()])), flush=True)
+        time.sleep(60)
 """
 
 
@@ -107,27 +120,18 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path):
 
 
 UNGUARDED = """
-import sys
-from multiprocessing import spawn
-prepared = spawn.get_preparation_data
-def loads_the_script(name):  # in the process that forks the others, as later versions of Python do
-    data = prepared(name)
-    return data | {"main_path": data["init_main_from_path"]} if name == "ignore" else data
-if sys.argv[1:] == ["early"]:
-    spawn.get_preparation_data = loads_the_script
 from raterzoo.inference.scale.workers import workers_of
 with workers_of(1) as workers:
     print(list(workers.run(abs, [(-1,), (-2,), (-3,)])))
 """
 
 
-@pytest.mark.parametrize("when", ["early", "late"])
-def test_a_script_without_a_guard_is_told_of_it(when, tmp_path):
+def test_a_script_without_a_guard_is_told_of_it(tmp_path):
     script = tmp_path / "unguarded.py"
     script.write_text(UNGUARDED)
-    ended = subprocess.run([sys.executable, str(script), when], capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
     assert ended.returncode == 1 and not ended.stdout
-    assert "below `if __name__ == '__main__':`" in ended.stderr.splitlines()[-1]
+    assert "`if __name__ == '__main__':`" in ended.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("executor", [0, True, object()])
