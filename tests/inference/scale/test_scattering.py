@@ -185,6 +185,20 @@ def test_a_driver_that_is_killed_leaves_a_store_to_go_on_with(tmp_path):
     assert_same_bits(tree, quietly(inference.sample, build(data), **FEW))
 
 
+def test_dask(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    build, data = CASES["dirichlet"][0], votes()
+    options = {"processes": False, "dashboard_address": ":0", "n_workers": 1}
+    with (
+        distributed.LocalCluster(threads_per_worker=1, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        store = tmp_path / "draws.zarr"
+        tree = inference.scatter(lambda d: build(d), data, client, store=store, shard=5, **FEW)
+    assert_same_bits(tree, inference.sample(build(data), **FEW))
+
+
+@pytest.mark.slow
 def test_workers_of_dask_that_are_killed_lose_nothing(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     build, data = CASES["dirichlet"][0], votes()
