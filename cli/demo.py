@@ -1,15 +1,16 @@
 """Demo: the seven published differential diagnoses, and the twelve accuracies printed in the paper."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import arviz_stats  # noqa: F401 (first: its search for absent packages walks through all that is imported)
 import xarray as xr
 
 from .. import evaluation, inference, models
 from ..evaluation.uncertainty.questions import OPEN
+from ..models._catalog import annotation_kinds
+from ..models.data.published import PUBLISHED_ARGUMENTS
 from ..reports import Section, write_report
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.certainty import BestGuesses, certainty_section, strips_section
@@ -18,19 +19,7 @@ from ..reports.sections.lookup import truth_items
 from ..reports.study import point_estimates
 from .terminal import print_table, print_text
 
-if TYPE_CHECKING:
-    import pymc as pm
-
-
-# The paper's settings: Plackett-Luce with one pseudo-category of shape 1 for all unranked categories and three repetitions;
-# PrIRN at gamma 30 with the undivided weights of tied categories of the authors' code.
-PAPER: dict[str, Callable[[models.PartialRankings], "pm.Model"]] = {
-    "plackett_luce": lambda cases: models.plackett_luce(
-        cases, concentration=1.0, unranked="single", reliability=3
-    ),
-    "prirn": lambda cases: models.prirn(cases, reliability=30, tie_weight="full"),
-}
-
+MODEL = annotation_kinds["rankings"].default_model
 PRINTED_DRAWS = 1000
 DRAWS = 50_000
 SETTINGS = 'plackett_luce with concentration=1, unranked="single", reliability=3; prirn with reliability=30, tie_weight="full"'
@@ -46,7 +35,7 @@ def demonstrate(out: Path, seed: int, keep: str | None = None) -> None:
     print_text(QUESTION)
     print_text(z_in_words(rows))
     print_text(f"settings of the paper: {SETTINGS}")
-    tree = inference.sample(models.plackett_luce(cases, reliability=3), random_seed=seed)
+    tree = inference.sample(getattr(models, MODEL)(cases, reliability=3), random_seed=seed)
     print_text(inference.diagnose(tree).attrs["verdict"])
     worst = max(abs(float(str(row["difference"]))) for row in rows)
     text = (
@@ -66,7 +55,7 @@ def demonstrate(out: Path, seed: int, keep: str | None = None) -> None:
         *certainty,
         strips_section(best, cases, point_estimates(cases)),
         Section("Posterior", kept.in_words(kept.name)),
-        citation_section("plackett_luce"),
+        citation_section(MODEL),
     ]
     summary = "Plackett-Luce with ties, reliability 3, the default prior; but the paper's figures with the paper's settings."
     facts = {"kind": "rankings", "versions": versions_of(tree)}
@@ -93,8 +82,9 @@ def compare_with_paper(seed: int) -> list[dict[str, object]]:
     )
     judged = cases.select(items=predictions["item"].to_numpy())
     drawn = {}
-    for name, build in PAPER.items():
-        tree = inference.sample(build(judged), draws=DRAWS, random_seed=seed, log_likelihood=False)
+    for name, arguments in PUBLISHED_ARGUMENTS.items():
+        model = getattr(models, name)(judged, **arguments)
+        tree = inference.sample(model, draws=DRAWS, random_seed=seed, log_likelihood=False)
         drawn[name] = evaluation.uncertainty_adjusted(
             evaluation.top_k_accuracy(3), tree, predictions, reduce=None, random_seed=seed
         )

@@ -8,6 +8,7 @@ import typer
 
 from .._messages import step
 from ..inference.storage.permissions import private_files
+from ..models._catalog import annotation_kinds
 from ..posterior.table_text import decimal_number
 from ..reports.wording import ADDITIVE, OF_POSTERIOR
 from .options import (
@@ -42,7 +43,7 @@ COMBINERS = ("abc", "plurality", "frequency", "mean")
 ONE_LABEL = ("precision", "recall", "f1", "auc")  # scorers of one category against the rest
 CORRELATIONS = ("pearson", "spearman")
 SCORERS = (*ADDITIVE, *ONE_LABEL, "mcc", "dmi", "soft-dmi", *CORRELATIONS)
-MODEL = "item_states"
+MODEL = annotation_kinds["labels"].power_curve_model
 LEAST_CALIBRATED = 10  # items
 HEADING = "Survey equivalence of classifiers"
 TITLES = ("scores", "k raters; P(a classifier is better)", "the better classifier first")

@@ -12,6 +12,7 @@ from .. import evaluation, inference
 from .._messages import short_repr
 from ..evaluation.uncertainty.questions import COMMANDS, OPEN, is_of_raters, is_of_truth, question_of
 from ..inference.storage.posterior_files import has_checksums, read_posterior
+from ..models._catalog import annotation_kinds
 from ..models.data.reading.columns import Missing, nearest
 from ..posterior.matching import with_complement
 from ..posterior.plausibility import Plausibility, UnknownTruth, of_rankings, plausibility_of, truth_of
@@ -131,7 +132,7 @@ def _check_against(against: str | None, question: str, predictions: Path, kind: 
                 "--against truth: classifiers are raters of labels and rankings, not of scores, so that no posterior of scores "
                 f"has seen their predictions; the metrics are {OPEN}"
             )
-        model = "hierarchical_plackett_luce" if kind == "rankings" else "dawid_skene"
+        model = annotation_kinds[kind].rater_model
         raise ValueError(
             f"--against truth: by this posterior the metrics are {asked}. Fit one that has seen the "
             f"predictions: raterzoo fit ANNOTATIONS --kind {kind} --model {model} --predictions {predictions} -o joint.nc"

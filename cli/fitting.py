@@ -33,12 +33,6 @@ from .prior_predictions import PRIOR, prior_tables, read_prior_predictions
 from .tables import classifiers_of, read_annotations, read_predictions, read_votes
 from .terminal import print_note, print_text
 
-# by kind, the model that ``--workers`` suggests, and what it believes
-DIVIDED = {
-    "labels": ("dawid_skene", "believes that raters err independently"),
-    "scores": ("normal_scores", "takes raters as alike"),
-}
-
 
 def build(
     data: Any, settings: Settings, reliability: float, tables: Mapping[str, Any] | None = None
@@ -284,8 +278,10 @@ def fit_divided(
     if settings.kind == "comparisons":
         raise ValueError("--workers: comparisons join all items, and are drawn by one process")
     entry = models.catalog[settings.model]
-    if settings.kind in DIVIDED and not (entry.independent_items or entry.distributed_sampler):
-        divided, belief = DIVIDED[settings.kind]
+    divided = annotation_kinds[settings.kind].divided_model
+    if divided and not (entry.independent_items or entry.distributed_sampler):
+        alike = models.catalog[divided].raters_alike
+        belief = "takes raters as alike" if alike else "believes that raters err independently"
         raise ValueError(
             f"--workers: {settings.model} is drawn by one process; --model {divided} is divided, but {belief}"
         )
@@ -305,9 +301,9 @@ def fit_divided(
             ".to_table(anonymize='raters'), and fit that"
         )
     data, _ = _read(tables, columns, settings)
-    if settings.model == "normal_scores" and data.bounds is None:
+    if settings.kind == "scores" and data.bounds is None:
         raise ValueError(
-            "--workers: without bounds the prior of normal_scores depends on all scores; give --bounds, such as 1,10"
+            f"--workers: without bounds the prior of {settings.model} depends on all scores; give --bounds, such as 1,10"
         )
     output.parent.mkdir(parents=True, exist_ok=True)
     options: dict[str, Any] = {

@@ -19,6 +19,7 @@ from ..evaluation.uncertainty.questions import ALONE
 from ..evaluation.uncertainty.rectified import check_sample
 from ..inference.storage.permissions import private_files
 from ..models import Labels
+from ..models._catalog import annotation_kinds
 from ..models.data.prior_arguments import default_confusion
 from ..posterior.matching import with_complement
 from ..reports.page import Section, write_report
@@ -33,7 +34,8 @@ from .tables import read_annotations, read_predictions, read_sample
 from .terminal import print_table, print_text
 
 HEADING = "How good are the classifiers and the judges?"
-SHARED = "shared_guess"
+SHARED = annotation_kinds["labels"].sharing_model
+PLAIN = annotation_kinds["labels"].rater_model
 SENSITIVITY = "--sensitivity"
 PRIOR = "confusion_concentration"
 MACHINES = ("machine", "other")  # group of judges and classifiers: the first that is not the value for people
@@ -245,7 +247,7 @@ def _of_part(panel: Panel, settings: Settings, *roles: str) -> xr.DataTree:
             own = {**(settings.priors or {}), "independent": apart}
             settings = replace(settings, priors=own)
         else:
-            settings = replace(settings, model="dawid_skene", priors=priors)
+            settings = replace(settings, model=PLAIN, priors=priors)
     return _fitted(labels, settings, panel)
 
 
@@ -263,7 +265,7 @@ def _sensitivity(
     joint: xr.DataTree, panel: Panel, settings: Settings, shared: Settings
 ) -> tuple[Section, list[str]]:
     """Return the section on errors that judges and classifiers share, and a sentence if a fit of it has not converged."""
-    plain = replace(settings, model="dawid_skene", priors={})
+    plain = replace(settings, model=PLAIN, priors={})
     trees = {"independent": joint if settings.model == plain.model else _fitted(panel.labels, plain, panel)}
     if settings.model not in (plain.model, SHARED):
         trees["chosen"] = joint

@@ -652,8 +652,9 @@ def settings_of(
     priors = {name: value for name, value in given.items() if name in arguments}
     is_effective = given.get("reliability") == EFFECTIVE
     if is_effective:
-        if model != "plackett_luce":
-            raise ValueError(f"--reliability {EFFECTIVE}: an option of plackett_luce, not of {model}")
+        if not entry.effective_reliability:
+            takers = ", ".join(name for name, own in catalog.items() if own.effective_reliability)
+            raise ValueError(f"--reliability {EFFECTIVE}: an option of {takers}, not of {model}")
         priors["reliability"] = given.pop("reliability")
     if "raters" in given:
         priors["reliability"] = given["raters"].replace("-", " ")
@@ -698,5 +699,5 @@ def settings_of(
 
 def alike_in_words(model: str) -> str:
     """Return why classifiers cannot be raters of a model to which all raters are alike."""
-    other = "hierarchical_plackett_luce" if catalog[model].data == "rankings" else "dawid_skene"
+    other = annotation_kinds[catalog[model].data].rater_model
     return f"to {model} all raters are alike, and a classifier would be one more person; say --model {other}"

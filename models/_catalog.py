@@ -26,18 +26,33 @@ class AnnotationKind:
     default_with_features: str | None = (
         None  # default where items have features, if the other default takes none
     )
+    # other models in a role, where there are such
+    rater_model: str = ""  # raters differ, and err independently of each other
+    divided_model: str = ""  # drawn by several workers
+    sharing_model: str = ""  # raters of a group share errors
+    power_curve_model: str = ""  # the law behind a survey power curve
 
 
 _LAW_OF_VOTES = ("ties", "left_side", "left_bias", "signed", "groups", "independent")
 _OF_ALL = ("anonymize", "drop_duplicates", "merge_look_alikes")
 _KINDS = (
-    AnnotationKind("rankings", "PartialRankings", "plackett_luce", ("categories", *_OF_ALL)),
+    AnnotationKind(
+        "rankings",
+        "PartialRankings",
+        "plackett_luce",
+        ("categories", *_OF_ALL),
+        rater_model="hierarchical_plackett_luce",
+    ),
     AnnotationKind(
         "labels",
         "Labels",
         "correlated_votes",
         ("categories", "rater_attribute", *_OF_ALL),
         default_with_features="dawid_skene",
+        rater_model="dawid_skene",
+        divided_model="dawid_skene",
+        sharing_model="shared_guess",
+        power_curve_model="item_states",
     ),
     AnnotationKind(
         "comparisons",
@@ -52,9 +67,14 @@ _KINDS = (
         "hierarchical_scores",
         ("bounds", "threshold", "rater_attribute", *_OF_ALL),
         default_of_anonymous="normal_scores",
+        rater_model="hierarchical_scores",
+        divided_model="normal_scores",
     ),
 )
 annotation_kinds: Mapping[str, AnnotationKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+
+# values of `Spec.shared_errors` by which confusion matrices are averages over items of unequal difficulty
+SHARED_ON_ITEMS = ("items", "kinds")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +120,8 @@ class Spec:
         Whether the posterior is a product over items: the first method can draw shards of items separately.
     distributed_sampler : str or None
         Function of `raterzoo.inference` that divides one posterior of all items among workers.
+    effective_reliability : bool
+        Whether ``reliability="effective"`` counts the rankings of an item by their effective number.
     raters_alike : bool
         Whether raters share one law, so that the posterior does not tell one from another.
     shared_errors : {"independent", "average", "groups", "kinds", "items"}, optional
@@ -137,13 +159,9 @@ class Spec:
     marks: tuple[str, ...] = ()
     independent_items: bool = False
     distributed_sampler: str | None = None
+    effective_reliability: bool = False
     raters_alike: bool = False
     shared_errors: Literal["independent", "average", "groups", "kinds", "items"] | None = None
-
-    @property
-    def averages_hard_items(self) -> bool:
-        """Whether the confusion matrices are averages over items of unequal difficulty."""
-        return self.shared_errors in ("kinds", "items")
 
 
 def spec_of(file: Path) -> Spec | None:
@@ -201,3 +219,9 @@ def entry_of(model: Any) -> Spec | None:
     if recipe is None or recipe.variables != tuple(model.named_vars):
         return None
     return catalog.get(recipe.builder)
+
+
+def shared_errors_of(tree: Any) -> str | None:
+    """Return the errors that raters share by the model of a posterior, `Spec.shared_errors`; None outside the catalog."""
+    spec = catalog.get(str(tree.attrs.get("model")))
+    return None if spec is None else spec.shared_errors

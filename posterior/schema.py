@@ -20,6 +20,14 @@ CLASSIFIER = "classifier"  # value of the attribute of raters whose answers are 
 # constant data of a posterior whose prior has seen the probabilities of a classifier, and attribute with the name of that
 SEEN_IN_PRIOR = "prior_predictions"
 ALONE = "predictions"  # name of predictions without one, as Labels.with_predictions calls it
+# what the reliability in the constant data is, by the attribute `model` of the tree: the power of the likelihood of an
+# annotation, the exponent of the worths, or the narrowness of a prior without likelihood
+RELIABILITY = {
+    "plackett_luce": "power",
+    "dirichlet": "power",
+    "tempered_plackett_luce": "exponent",
+    "prirn": "narrowness",
+}
 # what the plausibility of a draw may be, by the attribute ``truth`` of the variable; of trees of 0.1 the last
 TRUTHS = {"category": "category", "distribution": "distribution", "plausibility": "distribution"}
 OBSERVED: dict[tuple[Hashable, ...], str] = {
@@ -80,3 +88,8 @@ def check_schema(path: object, attrs: Mapping[str, Any]) -> None:
             f"{path} has schema_version {str(version)[:20]}; this version of raterzoo reads {SCHEMA_VERSION}: "
             "install the newer one that wrote the file"
         )
+
+
+def reliability_is(attrs: Mapping[str, Any]) -> str | None:
+    """Role of the reliability in a tree with these root `attrs`, a value of `RELIABILITY`; None if unknown."""
+    return RELIABILITY.get(str(attrs.get("model")))

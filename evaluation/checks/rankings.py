@@ -16,6 +16,7 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from ...posterior.errors import EvaluationError
+from ...posterior.schema import reliability_is
 from .discrepancies import Check, Family, judged
 from .replicates import Annotations, annotations_of, ratio, tables_of
 from .scores import shared_checks, stacked
@@ -100,7 +101,7 @@ def _own_tables(
     is_other = (constants["candidate_category"].to_numpy() < 0)[candidate] & (block >= 0)
     a = float(constants["other_concentration"]) if "other_concentration" in constants else np.nan
     learnt = tree["posterior"].to_dataset().get("reliability")  # of each rater
-    tempered = learnt is not None or tree.attrs.get("model") == "tempered_plackett_luce"
+    tempered = learnt is not None or reliability_is(tree.attrs) == "exponent"
     sharpness = np.ones((len(block), 1))
     if learnt is None and tempered and "reliability" in constants:
         power = constants["reliability"].to_numpy()

@@ -23,7 +23,7 @@ time-domain templates, Classical and Quantum Gravity 27, equation 7, doi:10.1088
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import xarray as xr
@@ -33,10 +33,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_ndtr
 
 from ...posterior.errors import EvaluationError
+from ...posterior.links import LINKS, LOGISTIC, Link
 
 TAPER = 0.2  # z on [0, 1]
 NODES = 60  # quadrature nodes of a panel; twice as many change the twelfth digit
-Link = Literal["bradley_terry", "thurstone"]
 MOST_ITEMS = 10_000  # the covariance is a dense matrix
 
 
@@ -117,7 +117,7 @@ def bayesian_cramer_rao_bound(
     answers: float | np.ndarray | None = None,
     answers_of_rater: float | np.ndarray | None = None,
     n_items: int | None = None,
-    link: Link = "bradley_terry",
+    link: Link = LOGISTIC,
     quality_range: tuple[float, float] = (0.0, 1.0),
     reliability_range: tuple[float, float] = (1.0, 20.0),
     taper: bool = True,
@@ -170,7 +170,7 @@ def bayesian_cramer_rao_bound(
     ----------
     Nordio, Tarable and Leonardi (2023), eq. 11-17.
     """
-    if link not in ("bradley_terry", "thurstone"):
+    if link not in LINKS:
         raise EvaluationError(f"link={link!r}: expected 'bradley_terry' or 'thurstone'")
     width = _width("quality_range", quality_range)
     reach = _width("reliability_range", reliability_range)
@@ -216,7 +216,7 @@ def _halving_edges(scale: float, above: Sequence[float]) -> np.ndarray:
 
 def _fisher(x: np.ndarray, link: Link) -> np.ndarray:
     """Fisher information F'^2 / (F (1 - F)) of one answer at x."""
-    if link == "bradley_terry":
+    if link == LOGISTIC:
         return expit(x) * expit(-x)
     return np.exp(-(x**2) - np.log(2 * np.pi) - log_ndtr(x) - log_ndtr(-x))
 

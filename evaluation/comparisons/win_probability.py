@@ -21,10 +21,9 @@ import xarray as xr
 from scipy.special import expit, ndtr
 
 from ...posterior.errors import EvaluationError
+from ...posterior.links import LINKS, LOGISTIC, PROBIT, Link
 from .qualities import qualities_of, sample_matrix
 
-Link = Literal["bradley_terry", "thurstone"]
-LINKS = ("bradley_terry", "thurstone")
 MOST_ITEMS = 2_000  # an exponential for every draw and pair
 
 
@@ -97,10 +96,10 @@ def _choices(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
     """Mean over draws (sample, other) of the probabilities of first, second and a tie."""
     if tie is None:
-        law = expit if link == "bradley_terry" else ndtr
+        law = expit if link == LOGISTIC else ndtr
         return law(x).mean(axis=0), law(-x).mean(axis=0), 0.0
     tie = tie[:, None]
-    if link == "thurstone":
+    if link == PROBIT:
         first, second = ndtr(x - tie).mean(axis=0), ndtr(-x - tie).mean(axis=0)
         return first, second, 1 - first - second
     # Davidson's weights, divided by that of the likelier winner so that none overflows

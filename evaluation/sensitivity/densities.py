@@ -21,6 +21,7 @@ import xarray as xr
 
 from ...posterior.errors import EvaluationError
 from ...posterior.plausibility import Plausibility
+from ...posterior.schema import reliability_is
 
 SMALLEST_WORTH = 1e-30
 MOST_CHECKED = 64  # largest number of draws at which a prior is compared with the Gamma law
@@ -203,8 +204,8 @@ def _constants(tree: xr.DataTree) -> xr.Dataset:
 def _densities(tree: xr.DataTree, group: str) -> list[xr.DataArray]:
     """Return the arrays of a group of log densities, or raise if there are none."""
     if group not in tree.children or not tree[group].data_vars:
-        if tree.attrs.get("model") == "prirn":
-            raise EvaluationError(f"prirn has no likelihood, hence no {group}: draw it anew")
+        if reliability_is(tree.attrs) == "narrowness":
+            raise EvaluationError(f"{tree.attrs['model']} has no likelihood, hence no {group}: draw it anew")
         raise EvaluationError(f"the tree has no {group}; {WITHOUT_DENSITIES}")
     return list(tree[group].to_dataset().data_vars.values())
 

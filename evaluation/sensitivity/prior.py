@@ -9,6 +9,7 @@ from arviz_stats.base.array import array_stats
 
 from ...posterior.errors import EvaluationError
 from ...posterior.plausibility import Block, Plausibility
+from ...posterior.schema import reliability_is
 from ...posterior.top_labels import OtherAs, TopLabels, treatment_of_other
 from .densities import ItemDensities, reliability_of
 from .reweighting import pareto_smoothed, relative_tail_ess
@@ -127,7 +128,7 @@ def sensitivity_of(
     view = densities.view
     prior, of_plausibility = densities.prior
     power = reliability_of(tree)
-    tempered = tree.attrs.get("model") == "tempered_plackett_luce"  # the power is inside the law
+    tempered = reliability_is(tree.attrs) == "exponent"  # the power is inside the law
     likelihood = densities.likelihood_at(1.0 if power is None or tempered else power)
     name, values = _quantity(view, quantity, other, random_seed)
     if distance is None:

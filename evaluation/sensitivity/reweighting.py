@@ -26,12 +26,13 @@ from arviz_stats.base.array import array_stats
 from ..._messages import OUR_FILES
 from ...posterior.errors import EvaluationError
 from ...posterior.plausibility import Block, Plausibility
+from ...posterior.schema import RELIABILITY, reliability_is
 from .densities import ItemDensities, owner_of_places, reliability_of
 
 MAX_PARETO_K = 0.7  # largest Pareto k of reliable weights
 FEWEST_DRAWS = 25  # a fifth of them is the shortest tail for a Pareto fit
 ROUNDING = 1e-12  # range of log weights below which a tail has no shape
-MODELS = ("plackett_luce", "dirichlet")
+MODELS = tuple(name for name, role in RELIABILITY.items() if role == "power")
 BY_DRAW = ("posterior", "log_likelihood", "log_prior")
 # ArviZ's ESS ignores warnings for a moment: two threads that did so at once could leave all later warnings ignored
 ONE_AT_A_TIME = Lock()
@@ -190,9 +191,9 @@ def _check_number(reliability: float) -> None:
 def _added_power(tree: xr.DataTree, reliability: float) -> np.ndarray:
     """Return r' - r, () or (annotation,); raise unless the reliability is the power of a likelihood."""
     model = tree.attrs.get("model")
-    if model == "prirn":
+    if reliability_is(tree.attrs) == "narrowness":
         raise EvaluationError(
-            "prirn has no likelihood for importance weights; it is drawn exactly, so draw it again at the other reliability"
+            f"{model} has no likelihood for importance weights; it is drawn exactly, so draw it again at the other reliability"
         )
     if model not in MODELS:
         raise EvaluationError(

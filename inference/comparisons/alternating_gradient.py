@@ -1,7 +1,7 @@
 """Alternating gradient: maximum likelihood of qualities and reliabilities by steps of fixed length."""
 
 import warnings
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -9,9 +9,9 @@ import xarray as xr
 from ..._messages import OUR_FILES
 from ...models.data.comparisons import Comparisons, require_connected
 from ...models.data.container import require_container
+from ...posterior.links import LINKS, LOGISTIC, PROBIT, Link
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
-from .averaged_link import Link
 from .kernels.likelihood import joint_gradient
 from .pair_graph import PairGraph, PairTable, pair_table
 from .vote_modes import by_pair
@@ -30,7 +30,7 @@ class _Estimate(NamedTuple):
 def alternating_gradient(
     pairs: Comparisons,
     *,
-    link: Link = "bradley_terry",
+    link: Link = LOGISTIC,
     step: float | None = None,
     max_iterations: int = 1000,
     tolerance: float = 1e-5,
@@ -89,8 +89,8 @@ def alternating_gradient(
     doi:10.1609/aaai.v34i04.5860. Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, eq. 20-23.
     """
     require_container(pairs, Comparisons)
-    if link not in get_args(Link):
-        raise ValueError(f"link={link!r} is not one of {', '.join(map(repr, get_args(Link)))}")
+    if link not in LINKS:
+        raise ValueError(f"link={link!r} is not one of {', '.join(map(repr, LINKS))}")
     require_connected(pairs, "alternating_gradient")
     table = pair_table(pairs)
     length = table.n_items / 50 if step is None else step
@@ -131,7 +131,7 @@ def _gradient_steps(
     quality = quality - quality.mean()
     changes: list[float] = []
     for _ in range(most):
-        slopes = joint_gradient(link == "thurstone", votes, graph.differences(quality), reliability)
+        slopes = joint_gradient(link == PROBIT, votes, graph.differences(quality), reliability)
         with np.errstate(over="ignore", invalid="ignore"):
             next_quality = quality + length * graph.sums(slopes[0])
             next_quality -= next_quality.mean()

@@ -8,12 +8,13 @@ References
 Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, eq. 24-27.
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, ndtr
 
-Link = Literal["bradley_terry", "thurstone"]
+from ...posterior.links import LOGISTIC, Link
+
 GRID = 4001
 NODES, PANEL = 40, 10.0  # quadrature nodes per panel; its width in x = rho d at the largest distance
 NEWTON_STEPS = 4  # from a table accurate to 1e-6 to full precision
@@ -30,12 +31,12 @@ class AveragedLink(NamedTuple):
     def probability(self, distance: np.ndarray) -> np.ndarray:
         """Return G, elementwise."""
         x = np.multiply.outer(distance, self.node)
-        return (expit(x) if self.link == "bradley_terry" else ndtr(x)) @ self.weight
+        return (expit(x) if self.link == LOGISTIC else ndtr(x)) @ self.weight
 
     def slope(self, distance: np.ndarray) -> np.ndarray:
         """Return the derivative G', elementwise."""
         x = np.multiply.outer(distance, self.node)
-        logistic = self.link == "bradley_terry"
+        logistic = self.link == LOGISTIC
         density = expit(x) * expit(-x) if logistic else np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
         return density @ (self.node * self.weight)
 

@@ -9,9 +9,10 @@ import xarray as xr
 from ..._messages import OUR_FILES
 from ...models.data.comparisons import Comparisons, require_connected
 from ...models.data.container import require_container
+from ...posterior.links import LOGISTIC, Link
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
-from .averaged_link import Link, averaged_link
+from .averaged_link import averaged_link
 from .kernels.modes import Prior
 from .pair_graph import PairGraph, PairTable, pair_table
 from .vote_modes import CompleteVotes, Modes, SparseVotes, by_pair, vote_modes
@@ -125,7 +126,7 @@ PriorReading = Literal["predicted", "frozen", "printed"]
 def quite(
     pairs: Comparisons,
     *,
-    link: Link = "bradley_terry",
+    link: Link = LOGISTIC,
     variance: Variance = "fisher",
     prior: PriorReading = "predicted",
     reliability_range: tuple[float, float] = (1.0, 20.0),

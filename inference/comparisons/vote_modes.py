@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .averaged_link import Link
+from ...posterior.links import LOGISTIC, PROBIT, Link
 from .kernels.modes import (
     GroupedVotes,
     Prior,
@@ -86,10 +86,10 @@ def vote_modes(table: PairTable, link: Link) -> SparseVotes | CompleteVotes:
     votes = by_pair(table)
     n_pairs, total = len(table.first), votes.wins + votes.losses
     complete = len(table.rater) == n_pairs * table.n_raters and (total == total[0]).all()
-    if link == "bradley_terry" and complete:
+    if link == LOGISTIC and complete:
         half_margin = 0.5 * (votes.wins - votes.losses).reshape(n_pairs, table.n_raters)
         return CompleteVotes(half_margin, float(total[0]))
-    return SparseVotes(link == "thurstone", votes, by_rater(votes, table.n_raters))
+    return SparseVotes(link == PROBIT, votes, by_rater(votes, table.n_raters))
 
 
 def _flat(n: int) -> Prior:

@@ -36,6 +36,7 @@ from scipy.special import xlogy
 
 from ...posterior.drawn_truth import item_cells
 from ...posterior.plausibility import Block, Plausibility
+from ...posterior.schema import reliability_is
 from ...posterior.top_labels import treatment_of_other
 from ..runs.trees import with_current_dims
 
@@ -235,7 +236,7 @@ def _reliability_effects(tree: xr.DataTree) -> list[tuple[float, float, float]]:
     if "reliability" not in constant.data_vars or not {"observed_label", "observed_ranking"} & set(observed):
         return [(1.0, 1.0, 1.0)]
     powers, times = np.unique(constant["reliability"].to_numpy(), return_counts=True)
-    tempered = tree.attrs.get("model") == "tempered_plackett_luce"
+    tempered = reliability_is(tree.attrs) == "exponent"
     return [
         (share, power, 1.0) if tempered else (share, 1.0, power)
         for share, power in zip((times / times.sum()).tolist(), powers.tolist(), strict=True)

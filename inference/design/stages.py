@@ -5,9 +5,10 @@ import xarray as xr
 from scipy.special import expit, log_ndtr
 
 from ...models.simulators.paired_comparisons import regular_graph as regular_graph
+from ...posterior.links import LOGISTIC, PROBIT
 
 # reliability times distance at which the Fisher information of an answer about the distance is largest
-BEST_PRODUCT = {"bradley_terry": 2.3993572805154675, "thurstone": 1.5750362625874819}
+BEST_PRODUCT = {LOGISTIC: 2.3993572805154675, PROBIT: 1.5750362625874819}
 
 
 def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | None = None) -> xr.Dataset:
@@ -96,7 +97,7 @@ def fisher_information(
 ) -> np.ndarray:
     """Fisher information rho^2 I(rho d) about the distance d in one answer; the shapes of d and rho broadcast."""
     x = np.multiply(reliability, distance)
-    if link == "bradley_terry":
+    if link == LOGISTIC:
         return np.square(reliability) * expit(x) * expit(-x)
     log_density = -np.square(x) - np.log(2 * np.pi)
     return np.square(reliability) * np.exp(log_density - log_ndtr(x) - log_ndtr(-x))

@@ -13,16 +13,12 @@ from ...models._catalog import catalog
 from ...posterior.schema import SUMMARISED
 from ..diagnostics import DIAGNOSIS, diagnose, verdict
 from ..kept_draws import ALL, Kept, Numbered
-from ..labels.recognition import read_counted_labels
 from ..methods import Route, route_of
-from ..rankings.recognition import gamma_parameters, read_rankings
 from ..runs.model_graph import graph_lock
 from ..runs.run import Draws
 from ..runs.trees import CodeNames, attributes, constant_groups, label
 from ..sampling import draw_compiled
-from ..scores.kernels.normal import posterior_items, score_moments
-from ..scores.precision import Storage, storage_of_items
-from ..scores.recognition import read_item_scores
+from ..scores.precision import Storage
 from ..storage.resumable_calls import digest_of
 from ..storage.store import allocated
 from .item_slices import Annotations
@@ -126,39 +122,22 @@ class ItemPrior:
         return digest_of(own)
 
 
-def item_prior(model: pm.Model, name: str) -> ItemPrior:
-    """Read the prior of every item and the reliabilities of its annotations; `name` is a key of `BY_ITEM`."""
+def item_prior(model: pm.Model, route: Route) -> ItemPrior:
+    """Read the prior of every item and the reliabilities of its annotations, of a model that is drawn item by item."""
     n_items = len(model.coords["item"] or ())
     each = np.arange(n_items + 1)
     starts = {"item": each}
     for dim in ("candidate", "annotation"):
         if f"{dim}_item" in model.named_vars:
             starts[dim] = np.searchsorted(model[f"{dim}_item"].get_value(), each)
-    if name == "dirichlet":
-        _, alpha, _, power = read_counted_labels(model)
-        return ItemPrior(starts, {"concentration": ("item", alpha), "reliability": ("item", power)})
-    if name == "normal_scores":
-        prior = read_item_scores(model).prior._asdict()
-        return ItemPrior(starts, {name: ("item", array) for name, array in prior.items()})
-    rankings = None if name == "prirn" else read_rankings(model)
-    shape, rate = gamma_parameters(model["worth"] if rankings is None else rankings.worth)
-    dim = "candidate" if "candidate" in starts else "item"
-    if dim == "item":  # every category of every item has a worth
-        shape, rate = (array.reshape(n_items, -1) for array in (shape, rate))
-    arrays = {"shape": (dim, shape), "rate": (dim, rate)}
-    if rankings is not None:
-        arrays["reliability"] = ("annotation", rankings.reliability)
-    return ItemPrior(starts, arrays)
+    assert route.sampler is not None and route.sampler.numbers_by_item is not None
+    return ItemPrior(starts, route.sampler.numbers_by_item(model))
 
 
-def storage_of(model: pm.Model, name: str, draws: int, dtype: Storage) -> Storage:
-    """Return `dtype`, or double precision if single would lose digits of the draws of scores."""
-    if name != "normal_scores":
-        return dtype
-    law = read_item_scores(model)
-    posterior = posterior_items(law.prior, score_moments(law.item, law.score, len(law.prior.mean)))
-    items = np.asarray(model.coords.get("item", range(len(law.prior.mean))))
-    return storage_of_items(posterior, draws, dtype, items)
+def storage_of(model: pm.Model, route: Route, draws: int, dtype: Storage) -> Storage:
+    """Return `dtype`, or double precision if single would lose digits of the draws."""
+    of_law = None if route.sampler is None else route.sampler.storage
+    return dtype if of_law is None else of_law(model, draws, dtype)
 
 
 def reason_not_divisible(route: Route) -> str | None:
@@ -214,7 +193,7 @@ def sample_shard(shard: ItemShard, build: Callable[[Any], pm.Model], options: Ma
             raise ValueError(
                 f"the builder returns {route.name} for some items, but {shard.name} for all of them"
             )
-        prior = item_prior(model, route.name)
+        prior = item_prior(model, route)
     if prior.digest(0, len(data.items)) != shard.prior:
         raise ValueError(
             "the prior of these items alone differs from their prior among all items: the builder computes numbers from the data "

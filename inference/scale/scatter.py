@@ -82,10 +82,10 @@ class ScatteredModel:
             route = route_of(model)
             if why := reason_not_divisible(route):
                 raise ValueError(why)
-            prior = item_prior(model, route.name)
+            prior = item_prior(model, route)
             kept = kept_by_size(keep, model, plan, LARGE_STORE)
             blocks = None if kept == ALL else item_blocks(model, draws, prior.starts)
-            return cls(data, model, route, prior, storage_of(model, route.name, draws, dtype), kept, blocks)
+            return cls(data, model, route, prior, storage_of(model, route, draws, dtype), kept, blocks)
 
     def arguments(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return all that the draws depend on, except the seed, to be recorded in the store."""

@@ -24,8 +24,10 @@ from ...models.data.container import values_of
 from ...models.data.label_shards import LabelShards, identity
 from ...models.data.labels import Labels, expand_answers
 from ...models.data.prior_arguments import positive_array
+from ...models.labels.dawid_skene import SPEC as DAWID_SKENE
 from ...models.labels.observed import concentration_of_confusion, require_identified_raters
 from ..kernels.random_streams import stream
+from ..labels.gibbs import SAMPLER
 from ..labels.kernels.gibbs import FREE_ROWS, ConfusionPrior
 from ..labels.kernels.sharded import draw_parameters
 from ..labels.recognition import as_table
@@ -359,8 +361,8 @@ def _fill(
     started: float,
 ) -> None:
     """Draw into a store, which is made if it is missing, until it is finished."""
-    reason = "given the true categories, prevalence and confusion are conjugate"
-    attrs = attributes("dawid_skene", "gibbs", reason, record.seed) | {ARGUMENTS: record.text}
+    attrs = attributes(DAWID_SKENE.name, SAMPLER.method, SAMPLER.reason, record.seed)
+    attrs |= {ARGUMENTS: record.text}
     with open_or_create_store(path, attrs, groups.allocated, groups.chunks) as kept:
         if kept is None:
             return

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import pymc as pm
 
+from ...posterior.links import LOGISTIC
 from .._arguments import VOTES, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number
@@ -111,7 +112,7 @@ def bradley_terry(
     scales = (quality_scale, reliability_scale)
     prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
     votes = read_vote_covariates(vote_covariates, pairs)
-    return votes_model(pairs, prior, "bradley_terry", ties=tied, left_side=side, taste=taste, votes=votes)
+    return votes_model(pairs, prior, LOGISTIC, ties=tied, left_side=side, taste=taste, votes=votes)
 
 
 SPEC = Spec(

@@ -8,6 +8,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
+from ...posterior.links import Link
 from .._hierarchy import annotation_model
 from ..data.coded_rows import ANONYMOUS
 from ..data.comparisons import Comparisons
@@ -16,7 +17,6 @@ from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
 from ..data.reading.comparison_tables import OUTCOMES, TIE
 from ..distributions.paired_comparisons import PairedComparisons
-from ..distributions.paired_comparisons_kernels import Link
 from .priors import StrengthPrior
 from .taste import Taste
 from .votes import VoteCovariates

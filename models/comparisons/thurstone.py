@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import pymc as pm
 
+from ...posterior.links import PROBIT
 from .._arguments import VOTES, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number
@@ -111,7 +112,7 @@ def thurstone(
     scales = (quality_scale, reliability_scale)
     prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
     votes = read_vote_covariates(vote_covariates, pairs)
-    return votes_model(pairs, prior, "thurstone", ties=tied, left_side=side, taste=taste, votes=votes)
+    return votes_model(pairs, prior, PROBIT, ties=tied, left_side=side, taste=taste, votes=votes)
 
 
 SPEC = Spec(

@@ -1,6 +1,8 @@
 """Embedded data: differential diagnoses printed in Stutz et al. (2025), and results on three of them."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -90,3 +92,11 @@ def _columns(what: str) -> dict[str, np.ndarray]:
     """Columns of one of the CSV files beside this module."""
     columns = read_file(Path(__file__).with_name(f"published_ddx_{what}.csv")).columns
     return {name: np.array(cells) for name, cells in columns.items()}
+
+
+# Arguments of the builders by which the paper printed its accuracies: Plackett-Luce with one pseudo-category of shape 1 for all
+# unranked categories and three repetitions; PrIRN at gamma 30 with the undivided weights of tied categories of the authors' code.
+PUBLISHED_ARGUMENTS: Mapping[str, Mapping[str, Any]] = {
+    "plackett_luce": {"concentration": 1.0, "unranked": "single", "reliability": 3},
+    "prirn": {"reliability": 30, "tie_weight": "full"},
+}

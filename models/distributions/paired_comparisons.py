@@ -17,9 +17,10 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
+from ...posterior.links import LINKS, LOGISTIC, Link
 from .compiling import source_digest
 from .jax_dispatch import register_in_jax
-from .paired_comparisons_kernels import LINKS, Link, PairCodes, Strengths, pair_sweeps
+from .paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
 
 
 class _PairOp(Op):
@@ -279,7 +280,7 @@ class PairedComparisons(pm.Discrete):
 
     @classmethod
     def dist(
-        cls, quality, reliability, codes, total, *, left_bias=0.0, tie=None, link="bradley_terry", **kwargs
+        cls, quality, reliability, codes, total, *, left_bias=0.0, tie=None, link=LOGISTIC, **kwargs
     ) -> TensorVariable:
         """Return the distribution as a tensor variable outside a model."""
         if link not in LINKS:

@@ -11,6 +11,8 @@ import numpy as np
 from jax.scipy.special import erf, log_ndtr
 from pytensor.graph.basic import Constant
 
+from ...posterior.links import PROBIT
+
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
 SERIES = 12  # terms of the far tail; JAX's default of three has an error of 4e-9 at 20 sigma
 NARROW = 0.5  # bound on 2 |x| t below which a difference of tails cancels
@@ -44,7 +46,7 @@ def _log_tie(x, t):
 
 def _log_p(op, x, tie, counts):
     """Return the log likelihood of the counts; outcomes with count zero add nothing."""
-    if op.link == "thurstone":
+    if op.link == PROBIT:
         shift = tie if op.n_outcomes == 3 else 0.0
         terms = [_log_cdf(x - shift), _log_cdf(-x - shift)]
         if op.n_outcomes == 3:

@@ -25,11 +25,12 @@ sums them by item and rater. References: see `PairedComparisons`.
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba.extending import overload
 
+from ...posterior.links import LINKS, LOGISTIC, PROBIT
 from .compiling import cached_njit, inner_njit
 from .vector_math import EXACT, erfcx, exp, log
 
@@ -245,13 +246,13 @@ BRADLEY_TERRY, THURSTONE, DAVIDSON, THRESHOLD = range(4)
 
 def law_code(link: str, ties: bool) -> int:
     """Return the constant of this module for a link (logistic or normal), with or without ties."""
-    if link not in ("bradley_terry", "thurstone"):
+    if link not in LINKS:
         raise ValueError(f"link={link!r} is not one of 'bradley_terry', 'thurstone'")
     return {
-        ("bradley_terry", False): BRADLEY_TERRY,
-        ("bradley_terry", True): DAVIDSON,
-        ("thurstone", False): THURSTONE,
-        ("thurstone", True): THRESHOLD,
+        (LOGISTIC, False): BRADLEY_TERRY,
+        (LOGISTIC, True): DAVIDSON,
+        (PROBIT, False): THURSTONE,
+        (PROBIT, True): THRESHOLD,
     }[link, ties]
 
 
@@ -320,10 +321,6 @@ def _compiled_information(law, x, tie):
 
 
 # --- One pass over all comparisons: log likelihood of every annotation and its slopes ---
-
-Link = Literal["bradley_terry", "thurstone"]
-
-LINKS = ("bradley_terry", "thurstone")
 
 
 class Strengths(NamedTuple):

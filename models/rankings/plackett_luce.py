@@ -155,6 +155,7 @@ SPEC = Spec(
     options=("reliability", "concentration", "unranked", "prior_predictions", "classifier"),
     default_reliability=3,
     independent_items=True,
+    effective_reliability=True,
     raters_alike=True,
     studies={"differential diagnoses, or any lists of categories, with or without ties": ""},
     assumes=(

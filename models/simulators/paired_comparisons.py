@@ -1,9 +1,10 @@
 """Simulator of paired comparisons by unequal raters on a random regular graph."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from ...posterior.links import LOGISTIC, PROBIT, Link
 from ..data.coded_rows import CodedRows
 from ..data.comparisons import Comparisons
 from ..data.reading.comparison_tables import LEFT, RIGHT, TIE
@@ -97,16 +98,13 @@ def allot_raters(n_pairs: int, raters: int, per_pair: int, rng: np.random.Genera
     return allotted
 
 
-Link = Literal["bradley_terry", "thurstone"]
-
-
 def comparisons(
     *,
     items: int = 40,
     raters: int = 40,
     degree: int = 20,
     alpha: float = 0.5,
-    link: Link = "bradley_terry",
+    link: Link = LOGISTIC,
     tie: float | None = None,
     left_bias: float = 0.0,
     signed: float = 0.0,
@@ -213,7 +211,7 @@ def comparisons(
 
 def _outcomes(rng: np.random.Generator, link: Link, x: np.ndarray, tie: float) -> np.ndarray:
     """Draw the outcome of each vote by noise on the log odds, so that no small probability underflows."""
-    if link == "thurstone":
+    if link == PROBIT:
         seen = x + rng.standard_normal(len(x))
         return np.select([seen > tie, seen < -tie], [LEFT, RIGHT], TIE)
     speaks = [x / 2, -x / 2] + ([np.full(len(x), np.log(tie))] if tie else [])

@@ -10,7 +10,7 @@ import xarray as xr
 
 from ... import evaluation
 from ...evaluation.uncertainty.questions import OPEN
-from ...models import catalog
+from ...models._catalog import SHARED_ON_ITEMS, shared_errors_of
 from ...posterior.plausibility import of_rankings
 from ..page import Row, Section
 from ..wording import with_interval
@@ -129,12 +129,12 @@ def _figure(row: Row) -> str:
 
 def _belief(tree: xr.DataTree) -> str:
     """Return what the model of a posterior believes of the errors of classifiers and people."""
-    name = str(tree.attrs.get("model"))
-    if name == "correlated_votes":
+    errors = shared_errors_of(tree)
+    if errors == "average":
         return "share errors with people as much as people do with each other"
-    if name == "shared_guess":
+    if errors == "groups":
         return "and people err independently, but for the groups that share a guess"
-    if name in catalog and catalog[name].averages_hard_items:
+    if errors in SHARED_ON_ITEMS:
         return "err independently of people, except that some items are hard for all"
     return "err independently of people"
 

@@ -15,6 +15,7 @@ from ..._messages import escaped
 from ...evaluation import plots
 from ...models import Comparisons
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
+from ...posterior.links import LOGISTIC
 from ...posterior.raters import posterior_with_attributes
 from ..metric_names import CONCORDANCE
 from ..page import Row, Section, table_rows
@@ -171,7 +172,7 @@ def votes_between_equals(tree: xr.DataTree, prob: float) -> dict[str, tuple[floa
     tie, bias = (posterior[name].to_numpy() if name in posterior else 0.0 for name in ("tie", "left_bias"))
     if sides_by_rater(tree):
         tie, bias = np.asarray(tie)[..., None], posterior["left_bias"].transpose(*SAMPLE, "rater").to_numpy()
-    if tree.attrs["model"] == "bradley_terry":
+    if tree.attrs["model"] == LOGISTIC:
         shares = {"tie": tie / (2 * np.cosh(bias / 2) + tie), "left": expit(bias)}
     else:
         won, lost = ndtr(bias - tie), ndtr(-bias - tie)
@@ -200,7 +201,7 @@ def equals_in_words(tree: xr.DataTree, prob: float) -> str:
 def scale_in_words(tree: xr.DataTree) -> str:
     """Return a sentence on the scale of the qualities."""
     posterior = tree["posterior"]
-    if tree.attrs["model"] == "bradley_terry":
+    if tree.attrs["model"] == LOGISTIC:
         means = "one more is odds of e to 1 to win"
     else:
         means = "one more is one standard deviation of what a comparison shows"

@@ -13,6 +13,7 @@ from ..._messages import escaped
 from ...evaluation import EvaluationError, plots, survey_equivalence, survey_summary
 from ...evaluation.surveys.results import equivalence_in_words
 from ...models import Labels
+from ...models._catalog import annotation_kinds
 from ...posterior.schema import ALONE
 from ...posterior.table_text import integer_id
 from ..page import Row, Section, table_rows
@@ -273,7 +274,7 @@ def posterior_equivalence(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
         tree = inference.sample(
-            models.item_states(data, plausibility=False),
+            getattr(models, annotation_kinds["labels"].power_curve_model)(data, plausibility=False),
             draws=sampler[0], chains=sampler[1], random_seed=rules["random_seed"], progressbar=False,
         )  # fmt: skip
     longest = LONGEST if rules["max_raters"] is None else rules["max_raters"]

@@ -17,6 +17,7 @@ from scipy.stats import norm
 from ... import evaluation
 from ...evaluation.checks.labels import SHARE
 from ...models import Labels
+from ...models._catalog import shared_errors_of
 from ..page import Section, interval_columns
 from ..wording import first_names, interval, with_interval
 from .labels import worth_figures, worth_rows
@@ -125,7 +126,7 @@ def quality_section(tree: xr.DataTree, panel: Panel, *, doubtful: bool = False) 
         "matrix, which few answers leave near its prior. Intervals hold 90 %; all by one posterior of people, judges and "
         "classifiers."
     )
-    if tree.attrs.get("model") == "correlated_votes":
+    if shared_errors_of(tree) == "average":
         text += " Worths take raters to err independently."
     if doubtful:
         text = f"Do not rely on these figures: a check of the model fails, see below. {text}"
@@ -165,19 +166,19 @@ def checks_section(tree: xr.DataTree, panel: Panel, seed: int) -> Section:
     if fits:
         text += f" That is no proof that nobody shares errors: {WEAK}."
     else:
-        text += f" {remedy_in_words(panel, model, shared=facts['shares_errors'])}"
+        text += f" {remedy_in_words(panel, shared_errors_of(tree), shared=facts['shares_errors'])}"
     return Section("Who shares errors with whom", text, key="shared_errors", facts=facts, alarm=not fits)
 
 
-def remedy_in_words(panel: Panel, model: str, *, shared: bool) -> str:
-    """Return what to do where a check fails, in the words of the command line."""
+def remedy_in_words(panel: Panel, errors: str | None, *, shared: bool) -> str:
+    """Return what to do where a check of a model with such `Spec.shared_errors` fails, in the words of the command line."""
     if not shared:
         return "Look at the raters and labels that are named; --model takes another model, see `raterzoo models`."
     machines = [*panel.names(JUDGE), *panel.names(CLASSIFIER)]
     by_items = "ebcc looks for kinds of items on which raters err together: --model ebcc."
-    if model == "ebcc":
+    if errors == "kinds":
         return "Even subtypes of items do not explain it: look at the raters that are named."
-    if model == "shared_guess" or len(machines) < 2:
+    if errors == "groups" or len(machines) < 2:
         return f"Perhaps these raters find the same items hard: {by_items}"
     return (
         f"If it is judges and classifiers ({first_names(machines)}) who copy or learnt from the same texts, take them as one "

@@ -12,7 +12,8 @@ from ... import evaluation
 from ...evaluation import plots
 from ...evaluation.plots.raters import MOST_TEXTS
 from ...evaluation.truth.gold import contradicts_answers, gold_in_words
-from ...models import Labels, catalog
+from ...models import Labels
+from ...models._catalog import SHARED_ON_ITEMS, shared_errors_of
 from ...posterior.prior_of_items import effect_on_categories, shares_of_categories
 from ...posterior.raters import posterior_with_attributes
 from ..page import Section, interval_columns, table_rows
@@ -42,7 +43,7 @@ def _worth_section(tree: xr.DataTree, replicated: xr.DataTree, group: str | None
         f"that contradict each other the second changes none. The largest panel has "
         f"{found.sizes['answers'] - 1} raters. Intervals hold 90 %."
     )
-    if (model := str(tree.attrs.get("model"))) in catalog and catalog[model].averages_hard_items:
+    if shared_errors_of(tree) in SHARED_ON_ITEMS:
         text += (
             " The matrices of this model are averages over the items, and leave out that raters err together on hard items: "
             "panels look better, and the worth of a rater smaller, than they are."
@@ -281,7 +282,7 @@ def _raters_sections(tree: xr.DataTree) -> list[Section]:
         f"{of_right}Information is how many bits one more label of the rater would say about the truth; accuracy how often it "
         "would be the truth. A rater who always confuses two categories has no accuracy, but all information."
     )
-    if tree.attrs.get("model") == "correlated_votes":
+    if shared_errors_of(tree) == "average":
         text += " Both take raters to err independently."
     figures = [plots.rater_forest(quality["information"], label="information in bits")]
     ranked = quality["rater"].to_numpy()[np.argsort(-columns["information (bits)"], kind="stable")].tolist()

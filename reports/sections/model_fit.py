@@ -9,13 +9,15 @@ import xarray as xr
 from ... import evaluation, inference, models
 from ...evaluation import plots
 from ...evaluation.checks.labels import FEATURES, SHARE, TOGETHER
-from ...models import Labels, catalog
+from ...models import Labels
+from ...models._catalog import annotation_kinds, shared_errors_of
 from ..page import Section, table_rows
 from ..wording import PEOPLE, first_names, percent, with_interval
 from .certainty import best_guess_scores
 from .metrics import metric_rows
 
 TITLE, KEY = "Does the model fit?", "fit"
+SHARING = annotation_kinds["labels"].sharing_model
 FEW_ANSWERS = 500
 FEWER = 0.9  # share of its raters up to which a group counts as fewer
 SAMPLE = ("chain", "draw")
@@ -39,13 +41,13 @@ def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None =
         verdict, refit = _what_fails(found, tree, data, seed, by)
         facts |= refit
     facts["verdict"] = verdict
-    alarm = not fits and not (allows_for_shared_errors(tree, found) and "shared_guess" not in facts)
+    alarm = not fits and not (allows_for_shared_errors(tree, found) and SHARING not in facts)
     return checked_sections(found, verdict, facts, alarm=alarm)
 
 
 def allows_for_shared_errors(tree: xr.DataTree, found: xr.Dataset) -> bool:
     """Whether the failed checks are of errors that raters share, for which the certainties of correlated_votes allow."""
-    return tree.attrs.get("model") == "correlated_votes" and _share_errors(_failed(found))
+    return shared_errors_of(tree) == "average" and _share_errors(_failed(found))
 
 
 def _failed(found: xr.Dataset) -> np.ndarray:
@@ -92,36 +94,35 @@ def _what_fails(
         return f"The model does not fit the answers. {sentence}", {"features_fit": False}
     if not _share_errors(failed):
         return f"The model does not fit the answers. {found.attrs['sentences'][0]}", {}
-    name = str(tree.attrs.get("model"))
-    believes = name in catalog and catalog[name].shared_errors == "independent"
+    errors = shared_errors_of(tree)
     below = "The certainties below assume that raters err independently"
-    if name == "correlated_votes":
+    if errors == "average":
         below = "The certainties below allow for errors that all raters share alike, not for raters who copy each other"
-    elif not believes:
+    elif errors != "independent":
         below = "The certainties below are those of a model that does not explain it"
     by = by or _attribute_with_groups(data)
-    if by is None or name == "shared_guess":
+    if by is None or errors == "groups":
         return (
-            f"These raters share errors: {_correlation_in_words(found, failed)}. {below}. {_remedy_without_groups(name)}"
+            f"These raters share errors: {_correlation_in_words(found, failed)}. {below}. {_remedy_without_groups(errors)}"
         ), {"shares_errors": True}
     words, facts = _refit(tree, data, seed, by)
     return f"These raters share errors: {words[0]} {below}; {words[1]}", {
         "shares_errors": True,
-        "shared_guess": facts,
+        SHARING: facts,
     }
 
 
-def _remedy_without_groups(model: str) -> str:
-    """Return what to do where raters share errors, and no groups are known or those that are known do not explain it."""
+def _remedy_without_groups(errors: str | None) -> str:
+    """Advice when shared errors are not explained by known groups, nor by a model with such `Spec.shared_errors`."""
     copies = (
         "If some of them copy each other, as language models do, the most probable label itself can be wrong: name their "
         "groups, in a column such as kind (--rater-attribute kind)."
     )
     kinds = "If all find the same items hard, ebcc looks for kinds of items on which they err together (--model ebcc)"
-    allowed = "" if model == "correlated_votes" else ", and correlated_votes allows for it on average"
-    if model == "shared_guess":
+    allowed = "" if errors == "average" else ", and correlated_votes allows for it on average"
+    if errors == "groups":
         return f"{kinds}{allowed}."
-    if model == "ebcc":
+    if errors == "kinds":
         return f"{copies} correlated_votes allows on average for errors that all raters share."
     return f"{copies} {kinds}{allowed}."
 
@@ -153,7 +154,7 @@ def _refit(tree: xr.DataTree, data: Labels, seed: int, by: str) -> tuple[tuple[s
     sizes = tree["posterior"].sizes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of convergence, which is said below, and of small groups
-        model = models.shared_guess(data, by, apart if len(apart) < len(groups) else ())
+        model = getattr(models, SHARING)(data, by, apart if len(apart) < len(groups) else ())
         shared = inference.sample(
             model, draws=sizes["draw"], chains=sizes["chain"], random_seed=seed, progressbar=False
         )

@@ -14,6 +14,7 @@ from ...evaluation.checks.populations import DESIGN
 from ...evaluation.checks.rankings import AGREEMENT
 from ...evaluation.checks.scores import REPEATS as REPEATED_SCORES
 from ...evaluation.checks.scores import SLOPES, SPREAD
+from ...models import catalog
 from ..page import Section
 from .comparisons import sides_by_rater
 from .model_fit import checked_sections, unchecked_section
@@ -90,11 +91,9 @@ def _remedies(predicted: xr.DataTree, attributes: Mapping[str, np.ndarray], chec
             "raters who prefer what others like least."
         )
     found += [text for name, text in TO_DO.items() if name in failed]
-    if SPREAD in failed and predicted.attrs.get("model") == "normal_scores":
-        found.append(
-            "normal_scores learns the spread of an item from its own scores, so that few scores leave much of it to the prior "
-            "(rate=); hierarchical_scores learns the spread from all scores."
-        )
+    spec = catalog.get(str(predicted.attrs.get("model")))
+    if SPREAD in failed and spec is not None and spec.remedy:
+        found.append(spec.remedy)
     if LEFT_WINS in failed and "left_bias" not in predicted["posterior"]:
         found.append(
             'left_side="shared" or --left-side shared gives the model an advantage of the left side.'

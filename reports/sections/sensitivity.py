@@ -21,7 +21,7 @@ from ...evaluation.sensitivity.reweighting import (
     ReweightingWarning,
     reweighted,
 )
-from ...models import PartialRankings
+from ...models import PartialRankings, catalog
 from ...models._prior_predictions import STRENGTH
 from ...models.data.effective_votes import PUBLIC_MEAN, effective_power
 from ..metric_names import metric_named
@@ -232,7 +232,7 @@ def sensitivity_sections(study: Study, found: dict[str, xr.Dataset], best: BestG
 
 def effective_in_words(study: Study) -> tuple[str, dict[str, Any]]:
     """Return sentences on the reliability of correlated rankings of an item, and its numbers; ("", {}) for other models."""
-    if not isinstance(study.data, PartialRankings) or study.settings.model != "plackett_luce":
+    if not isinstance(study.data, PartialRankings) or not catalog[study.settings.model].effective_reliability:
         return "", {}
     constants = study.tree["constant_data"].to_dataset()
     is_fitted = CORRELATION in constants

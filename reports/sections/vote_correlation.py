@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ...models import Labels, catalog
+from ...models import Labels
+from ...models._catalog import annotation_kinds, shared_errors_of
 from ...models.data.sharing_groups import GUESSES
 from ...models.labels.vote_correlation import INDEPENDENT
 from ..page import mean_with_ends
@@ -17,7 +18,6 @@ CORRELATION = "vote_correlation"
 # by dawid_skene, of 14 public studies with known truth: mean certainty, and share of the items that was right
 STUDIES, CLAIMED, RIGHT = 14, 0.96, 0.87
 ENOUGH_GOLD = 50  # gold items with which the mean of |claimed - right| of public studies is .02
-OF_KINDS = "ebcc"  # its raters are independent given the kind of an item; on public sets it is as sure as dawid_skene
 MAY_BE_INDEPENDENT = 0.15  # probability of independent raters from which it is said
 WITHIN_90 = 1.645  # standard deviations of a normal law on each side
 EXPECTED = (
@@ -38,11 +38,11 @@ def independence_in_words(tree: xr.DataTree, data: Labels, seed: int) -> tuple[s
         return f"{_words(facts)}{groups}", {"correlation": facts}
     if alike := _all_alike_in_words(tree, data):
         return alike, {}
-    model = str(tree.attrs["model"])
-    if catalog[model].shared_errors not in ("independent", "kinds"):
+    errors = shared_errors_of(tree)
+    if errors not in ("independent", "kinds"):  # on public sets a model of kinds of items is as sure
         return "", {}
     outside = {"studies": STUDIES, "claimed": CLAIMED, "right": RIGHT}
-    return f"{outside_view(model)}{groups}", {"public_studies": outside}
+    return f"{_outside_view(str(tree.attrs['model']), errors)}{groups}", {"public_studies": outside}
 
 
 def groups_in_words(data: Labels) -> str:
@@ -71,12 +71,13 @@ def _all_alike_in_words(tree: xr.DataTree, data: Labels) -> str:
     return f"All raters are of the group {groups[0]}: {GUESSES.all_alike}."
 
 
-def outside_view(model: str) -> str:
+def _outside_view(model: str, errors: str) -> str:
     """Return a sentence on how far the claims of models of independent raters were true on public studies."""
-    which = "this model" if model == "dawid_skene" else "dawid_skene, which believes the same,"
-    if model == OF_KINDS:
-        which = "dawid_skene, whose claims are as high,"
-    given = "given the kind of the item" if model == OF_KINDS else "of each other"
+    reference = annotation_kinds["labels"].rater_model
+    which = "this model" if model == reference else f"{reference}, which believes the same,"
+    if errors == "kinds":
+        which = f"{reference}, whose claims are as high,"
+    given = "given the kind of the item" if errors == "kinds" else "of each other"
     return (
         f"The model believes that raters err independently {given}: on {STUDIES} public studies with known truth {which} "
         f"claimed {CLAIMED:.2f} and was right in {RIGHT:.2f}. correlated_votes, the default, allows for it."

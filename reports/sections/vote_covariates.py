@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import expit, ndtr
 
+from ...posterior.links import LOGISTIC
 from ..page import Row, Section
 from ..wording import percent_with_interval
 
@@ -61,7 +62,7 @@ def effect_rows(tree: xr.DataTree, prob: float) -> list[Row]:
 
 def _share_won(tree: xr.DataTree, x: np.ndarray) -> np.ndarray:
     """Return the share of decided votes that one side wins at x (chain, draw, covariate), without an advantage of a side."""
-    if tree.attrs["model"] == "bradley_terry":
+    if tree.attrs["model"] == LOGISTIC:
         return expit(x)  # Davidson's ties leave the odds as they are
     tie = 0.0
     if "tie" in tree["posterior"]:
@@ -107,7 +108,7 @@ def covariate_sections(tree: xr.DataTree, prob: float) -> list[Section]:
         return []
     unit = (
         "changes of the log odds"
-        if tree.attrs["model"] == "bradley_terry"
+        if tree.attrs["model"] == LOGISTIC
         else "in standard deviations of what a comparison shows"
     )
     rows = effect_rows(tree, prob)

@@ -8,43 +8,62 @@ from inspect import signature
 import pytest
 from raterzoo import models
 from raterzoo.models._catalog import annotation_kinds, spec_of
+from raterzoo.posterior.schema import RELIABILITY
 
 from tests.house.test_imports import ROOT, SOURCES
 
-ABOVE_MODELS = [p for p in SOURCES if p.relative_to(ROOT).parts[0] != "models"]
-LINKS = {"bradley_terry", "thurstone"}  # also the names of the two links, which are not a list of models
+ABOVE_MODELS = [p for p in SOURCES if p.relative_to(ROOT).parts[0] not in ("posterior", "models")]
 TEXTS = ("reference", "studies", "assumes", "needs", "fails")
-MAY_LIST = {
-    "cli/demo.py",  # the two models of the demonstration
-    "evaluation/sensitivity/reweighting.py",  # evaluation gets trees, and may not import the models
-}
 
 
-def names_listed(tree):
-    """Return the sets of names of models in the dicts, sets, lists and tuples of a module."""
-    for node in ast.walk(tree):
-        parts = [*node.keys, *node.values] if isinstance(node, ast.Dict) else []
-        if isinstance(node, ast.Set | ast.List | ast.Tuple):
-            parts = node.elts
-        yield {part.value for part in parts if isinstance(part, ast.Constant)} & set(models.catalog)
-
-
-def lists_models(text):
-    return any(len(names - LINKS) + bool(names & LINKS) > 1 for names in names_listed(ast.parse(text)))
+def names_in(text):
+    """Return the constants of a module that equal the name of a model, and its attributes `models.<name>`."""
+    nodes = list(ast.walk(ast.parse(text)))
+    constants = {
+        node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    attributes = {
+        node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "models"
+    }
+    return (constants | attributes) & set(models.catalog)
 
 
 @pytest.mark.parametrize("path", ABOVE_MODELS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_only_the_catalog_lists_models(path):
-    if str(path.relative_to(ROOT)) not in MAY_LIST:
-        assert not lists_models(path.read_text())
+def test_no_module_above_models_names_one(path):
+    assert not names_in(path.read_text())
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["x = {'glad': 1, 'mace': 2}", "x = {1: 'glad', 2: 'mace'}", "x = ('glad', 'thurstone')", "x in {'glad', 'mace'}"],
-)  # fmt: skip
-def test_a_list_of_models_is_found(text):
-    assert lists_models(text)
+    ("text", "named"),
+    [
+        ("x = name == 'glad'", {"glad"}),
+        ("x = {1: ('mace', 2)}", {"mace"}),
+        ("def f(link='thurstone'): ...", {"thurstone"}),
+        ("x = models.ebcc(data)", {"ebcc"}),
+        ("x = 'glad or mace', other.ebcc, ebcc", set()),
+    ],
+)
+def test_a_name_of_a_model_is_found(text, named):
+    assert names_in(text) == named
+
+
+def test_role_of_the_reliability_is_known_of_every_model_that_has_one():
+    assert set(RELIABILITY) == {
+        name for name, entry in models.catalog.items() if "reliability" in entry.options
+    }
+
+
+def test_models_in_a_role_are_of_their_kind():
+    for kind in annotation_kinds.values():
+        named = {
+            name
+            for field, name in vars(kind).items()
+            if name and field.endswith(("model", "anonymous", "features"))
+        }
+        assert named and all(models.catalog[name].data == kind.name for name in named)
+        if kind.sharing_model:
+            assert models.catalog[kind.sharing_model].shared_errors == "groups"
+        assert not kind.rater_model or not models.catalog[kind.rater_model].raters_alike
 
 
 @pytest.mark.parametrize("name", models.catalog)

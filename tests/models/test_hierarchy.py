@@ -1,6 +1,7 @@
 """Priors that are random variables, and models inside an outer model."""
 
 import warnings
+from inspect import signature
 
 import arviz as az
 import numpy as np
@@ -24,7 +25,7 @@ LABELS = DATA["labels"]
 PREVALENCE = {"prevalence_concentration": lambda a: a * np.ones(3)}
 SPREADS = PREVALENCE | {"diagonal": lambda a: a, "spread": lambda a: 2.0 * a}
 ABILITY = PREVALENCE | {"ability_concentration": lambda a: (1.0 + a, 2.0)}
-PRIORS = {  # argument -> expression of one number
+PRIORS = {  # argument -> expression of one number; of other models all priors that are one number
     "bradley_terry": {"quality_scale": lambda a: a, "reliability_scale": lambda a: a**2},
     "class_conditional": ABILITY,
     "correlated_votes": PREVALENCE | {"vote_correlation": lambda a: (a, 2.0)},
@@ -64,8 +65,16 @@ AT = 1.3
 
 
 def built(name, a):
-    arguments = {argument: of(a) for argument, of in PRIORS[name].items()}
-    return getattr(models, name)(DATA[models.catalog[name].data], **arguments)
+    build = getattr(models, name)
+    arguments = {argument: of(a) for argument, of in (PRIORS.get(name) or positive_priors(build)).items()}
+    return build(DATA[models.catalog[name].data], **arguments)
+
+
+def positive_priors(build):
+    """Return the priors of a builder that are one positive number by default, each as one."""
+    parameters = signature(build).parameters.values()
+    own = [p.name for p in parameters if isinstance(p.default, float) and p.name != "reliability"]
+    return dict.fromkeys(own, lambda a: a)
 
 
 def log_density(model, point):
