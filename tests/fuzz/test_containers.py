@@ -1,7 +1,6 @@
 """What holds of every container, however strange its ids: invariants, the round trip, and leaving the names out."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from raterzoo.models import DataError, Labels, PartialRankings
 
@@ -105,10 +104,10 @@ def test_gold_stays_with_its_item():
         assert dict(zip(table["label"], table["gold"], strict=True)) == {"x": "y", "y": "", "z": "x"}
 
 
-def test_whose_names_is_one_of_two_words():
-    with pytest.raises(DataError, match=r"'items' is not a choice of ids to replace.*allowed: 'raters'"):
+def test_whose_names_is_one_of_two_words(golden):
+    with golden.raises(DataError):
         Labels.from_table(TABLE).to_table(anonymize="items")
-    with pytest.raises(DataError, match=r"^argument whose: 'items' is not a choice"):
+    with golden.raises(DataError):
         Labels.from_table(TABLE).anonymized(whose="items")
     ranked = {"item": [1, 1], "rater": ["me", "me"], "category": ["a", "b"], "rank": [1, 2]}
     table = PartialRankings.from_table(ranked).to_table(anonymize="raters")

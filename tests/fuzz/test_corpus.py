@@ -171,11 +171,11 @@ def of_file(tmp_path, kind, suffix, content):
     return judged(FILE_DOORS[kind], path)
 
 
-def test_messages_are_short_and_steer_no_terminal(tmp_path):
+def test_messages_are_short_and_steer_no_terminal(tmp_path, golden):
     for name in ("\x1b[31mred", "\u202egnp", "\x1a", "x" * 9_000):
         table = dict(zip((name, "group"), TABLES["groups"].values(), strict=False))
         assert "columns are" in of_file(tmp_path, "groups", ".csv", as_csv(table))
-        assert "columns that are there: '" in of_file(tmp_path, "sides", ".csv", as_csv(table))
+        golden.says(of_file(tmp_path, "sides", ".csv", as_csv(table)), "columns that")
     assert "'\\x1b" in refused(TABLE_DOORS["ranked"], {"\x1b": [1]})
     table = {str(n): [1] for n in range(3_000)}
     for kind in ("groups", "sides"):
@@ -208,16 +208,16 @@ def test_numbers_of_predictions_beyond_floats_and_ids_beyond_integers():
     assert found.sel(item=1, category="a") == 2.0**70
 
 
-def test_times_are_no_ids_of_predictions():
+def test_times_are_no_ids_of_predictions(golden):
     for times in (np.array(["2020", "2021"], "M8[ns]"), pd.to_datetime(["2020", "2021"])):
         table = {"item": times, "category": ["a", "b"], "score": [0.5, 0.5]}
-        with pytest.raises(ValueError, match=r"row 1, column 'item'.*is no text id"):
+        with golden.raises(ValueError):
             predictions_from_table(table, score="score")
 
 
-def test_ids_of_predictions_do_not_end_at_a_NUL():
+def test_ids_of_predictions_do_not_end_at_a_NUL(golden):
     table = {"item": ["a", "a\0"], "category": ["x", "x"], "score": [0.5, 0.5]}
-    with pytest.raises(ValueError, match="row 2, column 'item'"):
+    with golden.raises(ValueError):
         predictions_from_table(table, score="score")
 
 
@@ -244,7 +244,7 @@ def test_sums_of_counts_that_no_cell_may_hold_are_several_rows():
     assert read["count"].tolist() == [most, 2, 1]
 
 
-def test_sizes_are_checked_before_anything_is_allocated():
+def test_sizes_are_checked_before_anything_is_allocated(golden):
     """A hundred thousand items, each with a category of its own, fill 80 GB as a table of items and categories."""
     many = np.arange(100_000)
     labels = Labels.from_table({"item": many, "rater": many % 2, "label": many})
@@ -253,13 +253,11 @@ def test_sizes_are_checked_before_anything_is_allocated():
         (labels, lambda labels: labels.counts),
         ({"item": many, "category": many, "score": many}, lambda t: predictions_from_table(t, score="score")),
     ):
-        assert "items x 100,000 categories are" in refused(door, given)
+        golden.says(refused(door, given))
     for argument in ("categories", "raters"):
         huge = {argument: range(10**9)}
         read = Labels.from_wide if argument == "raters" else Labels.from_table
-        assert "1,000,000,000 ids are listed" in refused(
-            lambda own, read=read: read(TABLES["labels"], **own), huge
-        )
+        golden.says(refused(lambda own, read=read: read(TABLES["labels"], **own), huge))
 
 
 def test_cells_that_cannot_be_compared_with_text():

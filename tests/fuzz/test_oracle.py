@@ -44,8 +44,8 @@ def test_doors_that_are_condemned(door, monkeypatch):
         judged(door, None)
 
 
-def test_an_error_of_a_door_is_not(monkeypatch):
-    assert "there is no column" in judged(talk, None)
+def test_an_error_of_a_door_is_not(monkeypatch, golden):
+    golden.says(judged(talk, None), "is no column")
     monkeypatch.setattr(DataError, "__str__", lambda error: error.problem + "\x1b")
     with pytest.raises(Finding, match="printable"):
         judged(talk, None)
@@ -61,25 +61,25 @@ TABLE = {"item": [1, 1, 2], "rater": [1, 2, 1], "label": ["a", "b", "a"]}
 
 
 @pytest.mark.parametrize(
-    "name, value, words",
+    "name,value",
     [
-        ("label_code", np.array([0, 2, 0], np.int32), "codes are in range"),
-        ("label_code", np.array([0, 1, 0]), "codes are int32"),
-        ("annotation_item", np.array([1, 0, 0], np.int32), "sorted"),
-        ("count", np.array([1, 0, 1]), "counts are positive"),
-        ("categories", np.array(["a", "a"]), "ids are distinct"),
-        ("items", np.array([1, 2], object), "ids are text or int64"),
+        ("label_code", np.array([0, 2, 0], np.int32)),
+        ("label_code", np.array([0, 1, 0])),
+        ("annotation_item", np.array([1, 0, 0], np.int32)),
+        ("count", np.array([1, 0, 1])),
+        ("categories", np.array(["a", "a"])),
+        ("items", np.array([1, 2], object)),
     ],
 )
-def test_labels_that_are_condemned(name, value, words):
+def test_labels_that_are_condemned(name, value, golden):
     labels = Labels.from_table(TABLE)
     check_labels(labels)
     object.__setattr__(labels, name, value)
-    with pytest.raises(Finding, match=words):
+    with golden.raises(Finding):
         check_labels(labels)
 
 
-def test_other_containers_that_are_condemned():
+def test_other_containers_that_are_condemned(golden):
     ranked = {"item": [1, 1], "rater": [1, 1], "category": ["a", "b"], "rank": [1, 2]}
     rankings = PartialRankings.from_table(ranked)
     check_rankings(rankings)
@@ -89,5 +89,5 @@ def test_other_containers_that_are_condemned():
     scores = Scores.from_table({"item": [1], "rater": [1], "score": [2.0]})
     check_scores(scores)
     object.__setattr__(scores, "score", np.array([-0.0]))
-    with pytest.raises(Finding, match="zero has no sign"):
+    with golden.raises(Finding):
         check_scores(scores)

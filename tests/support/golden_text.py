@@ -41,6 +41,8 @@ VARYING = {  # what differs from run to run, and from version to version of what
     rf"{TEMPORARY}\d+/(?:popen-gw\d+/)?[\w-]+": "<tmp>",
     rf"{TEMPORARY}[^\s']*\.\.\.[^\s']*": "<tmp>...",
     r"\b0x[0-9a-f]{6,}\b": "<address>",
+    r"Usage: .*?\s+Error: ": "Error: ",
+    r"[\d.,]+ GB are available": "<memory> are available",
     r"(that can be read|be split into cells) \(.*?\)(?=; remedy)": r"\1 (<quoted>)",
 }
 
@@ -76,7 +78,7 @@ def normalised(text):
     """Return a text without what differs from run to run: temporary folders, addresses, quoted errors."""
     text = str(text).replace(str(TESTS.parent), "<repository>")
     for pattern, words in VARYING.items():
-        text = re.sub(pattern, words, text)
+        text = re.sub(pattern, words, text, flags=re.DOTALL)
     return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
 
 

@@ -111,28 +111,28 @@ def test_integer_categories_and_ids():
 
 
 @pytest.mark.parametrize(
-    ("truth", "message"),
+    "truth",
     [
-        ({}, "no item has a true category"),
-        ({"a": None}, "no item has a true category"),
-        ({"z": "ham"}, "the truth: item z not in the posterior"),
-        ({1: "ham"}, "items of the truth are integers"),
-        ({"a": "eggs"}, "'eggs' is not a category of the posterior, which are 'ham', 'spam'"),
-        (["ham"], "expected a mapping of item to category"),
-        (pd.Series(["ham", "ham"], ["a", "a"]), "an item stands twice"),
+        {},
+        {"a": None},
+        {"z": "ham"},
+        {1: "ham"},
+        {"a": "eggs"},
+        ["ham"],
+        pd.Series(["ham", "ham"], ["a", "a"]),
     ],
 )
-def test_refusals(truth, message):
-    with pytest.raises(EvaluationError, match=message):
+def test_refusals(truth, golden):
+    with golden.raises(EvaluationError):
         evaluation.log_score(TREE, truth)
 
 
-def test_options_out_of_range_are_refused():
+def test_options_out_of_range_are_refused(golden):
     for options in ({"bins": 0}, {"probability": 1.0}, {"category": "eggs"}):
         with pytest.raises(EvaluationError, match="|".join(options) + "|eggs"):
             evaluation.calibration_curve(TREE, {"a": "ham"}, **options)
     flat = TREE.stack(candidate=("item", "category"))
-    with pytest.raises(EvaluationError, match="expected item and category"):
+    with golden.raises(EvaluationError):
         evaluation.log_score(flat, {"a": "ham"})
 
 

@@ -62,17 +62,17 @@ def test_expected_value(case):
     )
 
 
-def test_mappings_must_be_complete(case):
+def test_mappings_must_be_complete(case, golden):
     first = case.named[0][0]
     without = {label: 1 for label in VALUE if label != f"label {first}"}
-    with pytest.raises(evaluation.EvaluationError, match=f"values= lacks category 'label {first}'"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.expected_value(as_flat(case), without)
     more = {**RISK, "typo": "low"}
-    with pytest.raises(evaluation.EvaluationError, match="7 categories are named but 6"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.coarsen(as_flat(case), more)
     flat = as_flat(random_case(np.random.default_rng(0), 1))
     ranked = [c for c in flat["posterior"]["category"].to_numpy().tolist() if c != "OTHER"]
-    with pytest.raises(evaluation.EvaluationError, match="of 6 declared categories"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.coarsen(flat, dict.fromkeys(ranked, "all"))
     with pytest.raises(evaluation.EvaluationError, match="no constant_data other_size"):
         evaluation.coarsen(flat["posterior"]["plausibility"], RISK)

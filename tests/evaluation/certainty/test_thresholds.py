@@ -161,26 +161,26 @@ SCORES = np.array([-2.0, 0.0, 1.5])
 
 
 @pytest.mark.parametrize(
-    ("threshold", "more", "message"),
+    ("threshold", "more"),
     [
-        (np.nan, {}, "threshold=nan must be a finite number"),
-        (np.inf, {}, "threshold=inf must be a finite number"),
-        ("0", {}, "threshold='0' must be a finite number"),
-        (True, {}, "threshold=True must be a finite number"),
-        (None, {}, "threshold=None must be a finite number"),
-        pytest.param(10**400, {}, "threshold=10+ must be a finite number", id="10**400"),
-        (2, {"observed": SCORES}, "threshold=2 lies outside the observed scores, -2 to 1.5"),
-        (-2.1, {"observed": SCORES}, "outside the observed scores"),
-        (11, {"observed": SCORES, "bounds": [1, 10]}, "outside the bounds of the scores, 1 to 10"),
-        (10, {"observed": SCORES, "bounds": [1, 10]}, "outside the bounds of the scores, 1 to 10"),
+        (np.nan, {}),
+        (np.inf, {}),
+        ("0", {}),
+        (True, {}),
+        (None, {}),
+        pytest.param(10**400, {}, id="10**400"),
+        (2, {"observed": SCORES}),
+        (-2.1, {"observed": SCORES}),
+        (11, {"observed": SCORES, "bounds": [1, 10]}),
+        (10, {"observed": SCORES, "bounds": [1, 10]}),
     ],
 )  # fmt: skip
-def test_thresholds_that_cut_nothing_are_refused(threshold, more, message):
+def test_thresholds_that_cut_nothing_are_refused(threshold, more, golden):
     tree = of_items(**more)
     for function in (
         evaluation.thresholded, evaluation.threshold_certainty, evaluation.threshold_probability,
     ):  # fmt: skip
-        with pytest.raises(EvaluationError, match=message):
+        with golden.raises(EvaluationError):
             function(tree, threshold)
 
 
@@ -191,23 +191,23 @@ def test_thresholds_within_the_bounds_may_be_beyond_the_scores():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"of": "scores"}, "of='scores' is not one of 'score', 'location'"),
-        ({"names": "toxic"}, "two different texts"),
-        ({"names": ("toxic", "toxic")}, "two different texts"),
-        ({"names": ["fine", "bad", "bad"]}, "two different texts"),
-        ({"names": {"fine", "toxic"}}, "names={.*} must be a list of two different texts"),
-        ({"names": np.array("fine")}, "must be a list of two different texts"),
-        ({"names": np.array([["fine", "toxic"]])}, "must be a list of two different texts"),
-        ({"names": ["fine", ["toxic"]]}, "must be a list of two different texts"),
-        ({"names": 5}, "names=5 must be a list"),
-        ({"names": iter(["fine", "toxic"])}, "must be a list of two different texts"),
-        ({"names": [1, 2]}, "must be a list of two different texts"),
+        {"of": "scores"},
+        {"names": "toxic"},
+        {"names": ("toxic", "toxic")},
+        {"names": ["fine", "bad", "bad"]},
+        {"names": {"fine", "toxic"}},
+        {"names": np.array("fine")},
+        {"names": np.array([["fine", "toxic"]])},
+        {"names": ["fine", ["toxic"]]},
+        {"names": 5},
+        {"names": iter(["fine", "toxic"])},
+        {"names": [1, 2]},
     ],
 )
-def test_wrong_arguments_are_named(options, message):
-    with pytest.raises(EvaluationError, match=message):
+def test_wrong_arguments_are_named(options, golden):
+    with golden.raises(EvaluationError):
         evaluation.thresholded(of_items(), 0, **options)
 
 
@@ -219,17 +219,17 @@ def changed(tree, **values):
 
 
 @pytest.mark.parametrize(
-    ("tree", "message"),
+    "tree",
     [
-        (changed(of_items(), location=np.nan), "location of item 'b' is not finite"),
-        (changed(of_items(), scale=0), "scale of item 'b' is not finite and positive"),
-        (changed(of_raters(), rater_bias=np.inf), "rater_bias is not finite"),
-        (changed(of_raters(), rater_scale=-1), "rater_scale not positive"),
-        (xr.DataTree(), "no location of items; it holds nothing"),
-        (tree_of({"location": np.zeros((1, 2, 3))}), "neither a scale of items"),
-        (xr.DataArray(0), "expected a DataTree, found DataArray"),
+        changed(of_items(), location=np.nan),
+        changed(of_items(), scale=0),
+        changed(of_raters(), rater_bias=np.inf),
+        changed(of_raters(), rater_scale=-1),
+        xr.DataTree(),
+        tree_of({"location": np.zeros((1, 2, 3))}),
+        xr.DataArray(0),
     ],
 )  # fmt: skip
-def test_other_trees_are_refused(tree, message):
-    with pytest.raises(EvaluationError, match=message):
+def test_other_trees_are_refused(tree, golden):
+    with golden.raises(EvaluationError):
         evaluation.threshold_probability(tree, 0.0)

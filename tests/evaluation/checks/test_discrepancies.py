@@ -38,14 +38,14 @@ def test_checks_that_are_not_judged_together_have_too_many_false_alarms():
     assert share_failed(1, adjusted=False) > 0.12
 
 
-def test_the_table_says_what_fails_and_by_how_much():
+def test_the_table_says_what_fails_and_by_how_much(golden):
     table = judged(*study(np.random.default_rng(5), shift=20.0), {"answers": 12})
     assert table["fails"].values.tolist() == [True] + [False] * 5
     assert (
         table.attrs["fits"] == 0 and table.attrs["replicates"] == REPLICATES and table.attrs["answers"] == 12
     )
     (sentence,) = table.attrs["sentences"]
-    assert sentence.startswith("Too high: check 0 ") and "where the model expects" in sentence
+    golden.says(sentence, "high: check", "model expects")
     first = table.isel(check=0)
     assert first["observed"] > first["upper"] and first["effect"] == pytest.approx(20.0, abs=9.0)
     assert table["rater_adjusted"].dims == ("rater",) and table.sizes["rater"] == 6

@@ -283,10 +283,10 @@ def test_answers_that_copy_a_guess_fit_by_the_law_of_the_guess():
     assert by_residuals["effective"].sel(group_of_raters="llm") < 4
 
 
-def test_given_replicates_gold_and_samples_of_items_are_used(monkeypatch):
+def test_given_replicates_gold_and_samples_of_items_are_used(monkeypatch, golden):
     tree = tree_of(5, gold=40)
     found = checked(tree)
-    assert "share of gold items right, less that claimed," in found["check"]
+    golden.says(found["check"], "that claimed,")
     observed = tree["observed_data"]["observed_label"].to_numpy()
     same = xr.Dataset({"observed_label": (("chain", "draw", "annotation"), np.tile(observed, (1, DRAWS, 1)))})
     groups = {k: v.to_dataset() for k, v in tree.children.items()}
@@ -294,19 +294,17 @@ def test_given_replicates_gold_and_samples_of_items_are_used(monkeypatch):
     row = equal.sel(check="distinct answers by item")
     assert row["lower"] == row["observed"] == row["upper"]
     few = same.isel(draw=slice(20))  # of which a check can never fail
-    with pytest.raises(evaluation.EvaluationError, match="the tree has 20 replicates; 99 are the fewest"):
+    with golden.raises(evaluation.EvaluationError):
         checked(xr.DataTree.from_dict(groups | {"posterior_predictive": few}))
     monkeypatch.setattr(label_checks, "MOST_ANSWERS", 200)
     assert 200 <= checked(tree).attrs["answers"] <= 200 + RATERS
 
 
-def test_what_cannot_be_checked_is_refused():
+def test_what_cannot_be_checked_is_refused(golden):
     tree = tree_of(1)
-    with pytest.raises(
-        evaluation.EvaluationError, match="by='vendor' is no coordinate along rater; there are: 'kind'"
-    ):
+    with golden.raises(evaluation.EvaluationError):
         checked(tree, by="vendor")
-    with pytest.raises(evaluation.EvaluationError, match="replicates=5: expected a whole number from 99"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.model_checks(tree, replicates=5)
     posterior = tree["posterior"].to_dataset()
     posterior["expected_effect"] = ("item", np.zeros(ITEMS))

@@ -165,12 +165,12 @@ class Votes:
     count = np.array([2, 1, 1, 3])
 
 
-def test_votes_are_the_design():
+def test_votes_are_the_design(golden):
     found = evaluation.bayesian_cramer_rao_bound(Votes())
     expected = bound(TRIANGLE, answers=np.array([3, 3, 1]), answers_of_rater=np.array([3, 4]))
     assert found["reliability"]["rater"].to_numpy().tolist() == ["p", "q"]
     xr.testing.assert_allclose(found.drop_vars("rater"), expected)
-    with pytest.raises(evaluation.EvaluationError, match="those of the comparisons"):
+    with golden.raises(evaluation.EvaluationError):
         bound(Votes())
 
 
@@ -209,34 +209,34 @@ def test_extreme_arguments_are_finite():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"link": "logit"}, "link='logit'"),
-        ({"quality_range": (1, 0)}, "quality_range=.*the smaller first"),
-        ({"reliability_range": (-1, 2)}, "must not be negative"),
-        ({"reliability_range": (1, np.inf)}, "two finite numbers"),
-        ({"answers": None}, "needs the number of answers"),
-        ({"answers": -1}, "answers=.*0 or more"),
-        ({"answers": np.array([1, 2])}, r"answers: \(2,\) for 3 pairs"),
-        ({"answers_of_rater": np.nan}, "answers_of_rater"),
-        ({"n_items": 2}, r"row 1 is \[1, 2\]"),
-        ({"n_items": 10**6}, "allowed are 1 to 10000"),
-        ({"pairs": np.array([[1, 1]])}, "two different codes"),
-        ({"pairs": np.array([0.5])}, r"integer array \(pair, 2\)"),
+        {"link": "logit"},
+        {"quality_range": (1, 0)},
+        {"reliability_range": (-1, 2)},
+        {"reliability_range": (1, np.inf)},
+        {"answers": None},
+        {"answers": -1},
+        {"answers": np.array([1, 2])},
+        {"answers_of_rater": np.nan},
+        {"n_items": 2},
+        {"n_items": 10**6},
+        {"pairs": np.array([[1, 1]])},
+        {"pairs": np.array([0.5])},
     ],
 )
-def test_refused(change, message):
-    with pytest.raises(evaluation.EvaluationError, match=message):
+def test_refused(change, golden):
+    with golden.raises(evaluation.EvaluationError):
         bound(**change)
 
 
-def test_as_many_items_as_allowed_are_accepted(monkeypatch):
+def test_as_many_items_as_allowed_are_accepted(monkeypatch, golden):
     monkeypatch.setattr("raterzoo.evaluation.comparisons.bounds.MOST_ITEMS", 3)
     found = bound(np.empty((0, 2), int), n_items=3, answers=0)
     assert np.isfinite(found["quality"]) and bound()["quality"] < found["quality"]
-    with pytest.raises(evaluation.EvaluationError, match="n_items=4: allowed are 1 to 3"):
+    with golden.raises(evaluation.EvaluationError):
         bound(n_items=4)
-    with pytest.raises(evaluation.EvaluationError, match="n_items=0: allowed are 1 to 3"):
+    with golden.raises(evaluation.EvaluationError):
         bound(n_items=0)
     votes = [("r", "a", "b", "left"), ("r", "b", "c", "left")]
 
@@ -246,5 +246,5 @@ def test_as_many_items_as_allowed_are_accepted(monkeypatch):
         return bound(models.Comparisons.from_table(table), answers=None)
 
     assert of(votes)["quality"] < found["quality"]
-    with pytest.raises(evaluation.EvaluationError, match="pairs: 4 items; the bound inverts"):
+    with golden.raises(evaluation.EvaluationError):
         of([*votes, ("r", "c", "d", "left")])

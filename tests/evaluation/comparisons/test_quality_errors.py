@@ -174,32 +174,32 @@ def test_one_item_and_equal_items():
 
 
 @pytest.mark.parametrize(
-    ("estimate", "message"),
+    "estimate",
     [
-        (quality([1, 2]), "estimate: no quality of item 'item 2', which the truth has"),
-        (quality([1, 2, 3, 4, 5]), "truth: no quality of item 'item 3' and 1 more"),
-        (quality([1, np.nan, 2]), "estimate: quality of item 'item 1' is NaN"),
-        (quality([1, 2, 3], ["item 0", "item 0", "item 2"]), "'item 0' is duplicated"),
-        (quality([1, 2, 3], [0, 1, 2]), "no quality of item 'item 0'"),
-        (xr.DataArray([1.0, 2, 3], dims="item"), "the labels of the items as its coordinate"),
-        (xr.DataArray(["a"], {"item": ["b"]}, ("item",)), "expected numbers"),
-        (xr.Dataset({"worth": ("item", [1.0])}), "no variable 'quality', but worth"),
-        (xr.DataTree(), "no variable 'quality', but nothing"),
-        (np.zeros(3), "found ndarray"),
-        (quality(np.zeros((0, 3)), dims=("draw",)), "no qualities"),
+        quality([1, 2]),
+        quality([1, 2, 3, 4, 5]),
+        quality([1, np.nan, 2]),
+        quality([1, 2, 3], ["item 0", "item 0", "item 2"]),
+        quality([1, 2, 3], [0, 1, 2]),
+        xr.DataArray([1.0, 2, 3], dims="item"),
+        xr.DataArray(["a"], {"item": ["b"]}, ("item",)),
+        xr.Dataset({"worth": ("item", [1.0])}),
+        xr.DataTree(),
+        np.zeros(3),
+        quality(np.zeros((0, 3)), dims=("draw",)),
     ],
 )
-def test_refused_qualities(estimate, message):
+def test_refused_qualities(estimate, golden):
     for metric in (
         evaluation.mean_squared_error,
         evaluation.quality_concordance,
         lambda e, t: evaluation.epsilon_quality(e, t, 0),
     ):
-        with pytest.raises(evaluation.EvaluationError, match=message):
+        with golden.raises(evaluation.EvaluationError):
             metric(estimate, quality([1, 2, 3]))
 
 
-def test_refused_arguments():
+def test_refused_arguments(golden):
     same = quality([1, 2, 3])
     with pytest.raises(evaluation.EvaluationError, match="form='ref'"):
         evaluation.mean_squared_error(same, same, form="ref")
@@ -208,9 +208,9 @@ def test_refused_arguments():
     for epsilon in (-0.1, [0.1, np.nan], [[0.1]]):
         with pytest.raises(evaluation.EvaluationError, match="epsilon="):
             evaluation.epsilon_quality(same, same, epsilon)
-    with pytest.raises(evaluation.EvaluationError, match="one item has no order"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.quality_concordance(same[:1], same[:1])
-    with pytest.raises(evaluation.EvaluationError, match="expected bool with dims run"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.error_rate(same > 1)
     with pytest.raises(evaluation.EvaluationError, match="no repetitions"):
         evaluation.error_rate(xr.DataArray(np.zeros(0, bool), dims="run"))

@@ -216,7 +216,7 @@ def test_votes_are_the_mean_of_the_law(link, with_ties, reliability):
     xr.testing.assert_allclose(found["points"], found["win"] + found["tie"] / 2)
 
 
-def test_votes_take_the_link_of_the_tree_and_stay_finite():
+def test_votes_take_the_link_of_the_tree_and_stay_finite(golden):
     far = tree([[[0.0, 1e4]]], tie=[[0.5]])
     far.attrs["model"] = "bradley_terry"
     found = evaluation.win_probability(far)
@@ -226,16 +226,16 @@ def test_votes_take_the_link_of_the_tree_and_stay_finite():
     shared.attrs["model"] = "bradley_terry"
     assert float(evaluation.win_probability(shared)["win"][1, 0]) == pytest.approx(expit(2.0))
     shared.attrs["model"] = "plackett_luce"
-    with pytest.raises(evaluation.EvaluationError, match="attribute model of the tree='plackett_luce'"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.win_probability(shared)
     with pytest.raises(evaluation.EvaluationError, match="link='probit'"):
         evaluation.win_probability(shared, link="probit")
     for reliability in ("ideal", np.inf, None):
-        with pytest.raises(evaluation.EvaluationError, match="expected 'mean' or a finite"):
+        with golden.raises(evaluation.EvaluationError):
             evaluation.win_probability(shared, link="thurstone", reliability=reliability)
 
 
-def test_large_leaderboards_are_fast_and_matrices_refused():
+def test_large_leaderboards_are_fast_and_matrices_refused(golden):
     rng = np.random.default_rng(8)
     large = tree(np.sort(rng.normal(size=6_000)) + 0.1 * rng.normal(size=(1, 200, 6_000)))
     start = time.process_time()
@@ -244,9 +244,9 @@ def test_large_leaderboards_are_fast_and_matrices_refused():
     assert time.process_time() - start < 20
     assert table["mean_rank"].mean() == pytest.approx(3000.5)
     for function in (evaluation.preference_probability, evaluation.rank_distribution):
-        with pytest.raises(evaluation.EvaluationError, match="6000 items make a matrix"):
+        with golden.raises(evaluation.EvaluationError):
             function(large)
-    with pytest.raises(evaluation.EvaluationError, match="allowed are 2,000 items"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.win_probability(large, link="thurstone")
 
 
@@ -257,7 +257,7 @@ def test_array_dataset_and_tree_are_the_same():
         xr.testing.assert_equal(evaluation.rank_intervals(source), evaluation.rank_intervals(whole))
 
 
-def test_refused():
+def test_refused(golden):
     bad = distinct((1, 4, 3))
     bad[0, 2, 1] = np.nan
     for function in (
@@ -267,14 +267,14 @@ def test_refused():
         evaluation.tied_groups,
         lambda t: evaluation.win_probability(t, link="thurstone"),
     ):
-        with pytest.raises(evaluation.EvaluationError, match="item 'item 1' is NaN"):
+        with golden.raises(evaluation.EvaluationError):
             function(tree(bad))
         with pytest.raises(evaluation.EvaluationError, match="no variable 'quality'"):
             function(xr.DataTree.from_dict({"posterior": xr.Dataset()}))
     for function in (evaluation.rank_intervals, evaluation.tied_groups):
         for prob in (0, 1, 90):
-            with pytest.raises(evaluation.EvaluationError, match=f"prob={prob}: expected a number between"):
+            with golden.raises(evaluation.EvaluationError):
                 function(tree(distinct()), prob)
-    with pytest.raises(evaluation.EvaluationError, match="reliability: a draw is NaN"):
+    with golden.raises(evaluation.EvaluationError):
         broken = tree(distinct((1, 2, 3)), reliability=np.array([[[np.nan], [1.0]]]))
         evaluation.win_probability(broken, link="thurstone")

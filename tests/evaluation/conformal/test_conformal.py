@@ -315,50 +315,50 @@ def vote(label):
 
 TREE, SCORES = good()["tree"], good()["scores"]
 WRONG = [
-    ({"calibration": []}, "calibration: expected ids of items, at least one"),
-    ({"calibration": None}, "calibration: expected ids of items; found None"),
-    ({"calibration": [True, False]}, r"found bool of shape \(2,\)"),
-    ({"calibration": ["case 0", "x", "y"]}, "calibration: item x and 1 more not in scores"),
-    ({"calibration": ["case 0", "case 0"]}, "calibration: item case 0 is duplicated"),
-    ({"calibration": [0, 1]}, r"calibration are integers \(0\), of scores text \('case 0'\)"),
-    ({"tree": TREE.isel(item=[1, 2])}, "calibration: item case 0 not in the posterior"),
-    ({"tree": TREE.assign_coords(item=range(4))}, "the posterior integers"),
-    ({"coverage": 1.0}, "coverage=1.0"),
-    ({"coverage": 0}, "coverage=0"),
-    ({"coverage": "90 %"}, "coverage='90 %'"),
-    ({"samples": 0}, "samples=0"),
-    ({"correction": "bonferroni"}, "correction='bonferroni'"),
-    ({"truth": "vote"}, "truth='vote'"),
-    ({"scores": SCORES.to_numpy()}, "expected a DataArray .* found ndarray"),
-    ({"scores": SCORES.rename(category="label")}, r"found \('item', 'label'\)"),
-    ({"scores": SCORES.drop_vars("item")}, "dim item has no coordinate"),
-    ({"scores": SCORES > 0.2}, "dtype bool"),
-    ({"scores": SCORES.isel(item=[])}, "scores: 0 of dtype float64"),
-    ({"scores": with_nan(SCORES, 3, 1)}, "item case 3, category label 1 is NaN"),
-    ({"scores": 3 * SCORES.isel(category=[0])}, "with numbers that are no probabilities"),
-    ({"scores": SCORES.assign_coords(category=["label 0", "lable 1"])}, "'lable 1' is not among"),
-    ({"scores": SCORES.isel(category=[0, 1, 1])}, "category label 1 is duplicated"),
-    ({"tree": dense(np.full((1, 2, 4, 3), 1 / 3))}, "scores lack category 'label 2' of the posterior"),
-    ({"scores": SCORES.isel(item=[0, 1, 1])}, "scores: item case 1 is duplicated"),
-    ({"tree": with_nan(TREE, 0, 1, 2, 0)}, "plausibility of item case 2 is NaN"),
-    ({"tree": TREE * 0.8}, "item case 0 do not sum to 1"),
-    ({"voted": ["label 0"]}, "voted: expected a DataArray"),
-    ({"voted": vote("label 7")}, "label 'label 7' of item case 1"),
-    ({"voted": vote("label 1"), "truth": "voted"}, "calibration item case 0 has no voted"),
+    {"calibration": []},
+    {"calibration": None},
+    {"calibration": [True, False]},
+    {"calibration": ["case 0", "x", "y"]},
+    {"calibration": ["case 0", "case 0"]},
+    {"calibration": [0, 1]},
+    {"tree": TREE.isel(item=[1, 2])},
+    {"tree": TREE.assign_coords(item=range(4))},
+    {"coverage": 1.0},
+    {"coverage": 0},
+    {"coverage": "90 %"},
+    {"samples": 0},
+    {"correction": "bonferroni"},
+    {"truth": "vote"},
+    {"scores": SCORES.to_numpy()},
+    {"scores": SCORES.rename(category="label")},
+    {"scores": SCORES.drop_vars("item")},
+    {"scores": SCORES > 0.2},
+    {"scores": SCORES.isel(item=[])},
+    {"scores": with_nan(SCORES, 3, 1)},
+    {"scores": 3 * SCORES.isel(category=[0])},
+    {"scores": SCORES.assign_coords(category=["label 0", "lable 1"])},
+    {"scores": SCORES.isel(category=[0, 1, 1])},
+    {"tree": dense(np.full((1, 2, 4, 3), 1 / 3))},
+    {"scores": SCORES.isel(item=[0, 1, 1])},
+    {"tree": with_nan(TREE, 0, 1, 2, 0)},
+    {"tree": TREE * 0.8},
+    {"voted": ["label 0"]},
+    {"voted": vote("label 7")},
+    {"voted": vote("label 1"), "truth": "voted"},
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "message"), WRONG)
-def test_wrong_input_is_named(change, message):
-    with pytest.raises(EvaluationError, match=message):
+@pytest.mark.parametrize("change", WRONG)
+def test_wrong_input_is_named(change, golden):
+    with golden.raises(EvaluationError):
         conformal_sets(**good() | change)
 
 
-def test_wrong_categories_of_flat_posteriors_are_named():
+def test_wrong_categories_of_flat_posteriors_are_named(golden):
     case = random_case(np.random.default_rng(5), 5, 6)
     given = scores_of(np.ones((5, 6)), as_dense(case)["posterior"]["plausibility"])
     flat = as_flat(case)
-    with pytest.raises(EvaluationError, match="5 of 6 declared categories"):
+    with golden.raises(EvaluationError):
         unnamed = next(c for c in range(6) if all(c not in named for named in case.named[:1]))
         keep = [c for c in range(6) if c != unnamed]
         one = as_flat(type(case)(case.named[:1], case.draws[:1], 6, 0.5))
@@ -366,10 +366,10 @@ def test_wrong_categories_of_flat_posteriors_are_named():
     renamed = given.assign_coords(category=[*case.categories[:5], "OTHER"])
     with pytest.raises(EvaluationError, match="scores name OTHER"):
         conformal_sets(flat, renamed, case.items[:3])
-    with pytest.raises(EvaluationError, match="OTHER is not a category"):
+    with golden.raises(EvaluationError):
         conformal_sets(flat, given, case.items[:3], other="label")
     for draws in case.draws:
         draws[0, 3] = 0
         draws[0, 3, -1] = 1
-    with pytest.raises(EvaluationError, match="item case 0 has no label but OTHER in a draw"):
+    with golden.raises(EvaluationError):
         conformal_sets(as_flat(case), given, case.items[:3], other="exclude")

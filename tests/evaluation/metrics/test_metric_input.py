@@ -149,14 +149,14 @@ def test_shorter_lists_are_shorter_lists():
             assert float(found[0, 0]) == pytest.approx(expected, rel=1e-6), metric.name
 
 
-def test_only_metrics_and_functions_are_metrics(given):
+def test_only_metrics_and_functions_are_metrics(given, golden):
     tree, predictions = given
-    with pytest.raises(EvaluationError, match="expected a Metric, or a function"):
+    with golden.raises(EvaluationError):
         uncertainty_adjusted("accuracy", tree, predictions)
     for metric in (evaluation.f1(), evaluation.kendall_tau()):
-        with pytest.raises(EvaluationError, match="only callables take this argument"):
+        with golden.raises(EvaluationError):
             uncertainty_adjusted(metric, tree, predictions, average="macro")
-    with pytest.raises(EvaluationError, match="truth='top': expected one of"):
+    with golden.raises(EvaluationError):
         uncertainty_adjusted(metrics.accuracy_score, tree, predictions, truth="top")
 
 

@@ -61,20 +61,15 @@ def test_unranked_labels_weigh_less_the_more_there_are():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([["x"], ["x"]], [["y"]], 1), "label 'x' is ranked twice"),
-        (([["x", "x"]], [["y"]], 1), "label 'x' is ranked twice"),
-        (([["x"]], [["y"]], 0), "depth=0"),
-    ],
+    "arguments", [([["x"], ["x"]], [["y"]], 1), ([["x", "x"]], [["y"]], 1), ([["x"]], [["y"]], 0)]
 )
-def test_refused(arguments, message):
-    with pytest.raises(EvaluationError, match=message):
+def test_refused(arguments, golden):
+    with golden.raises(EvaluationError):
         partial_average_overlap(*arguments)
 
 
-def test_fewer_categories_than_labels():
-    with pytest.raises(EvaluationError, match="categories=1, but 2 labels"):
+def test_fewer_categories_than_labels(golden):
+    with golden.raises(EvaluationError):
         partial_average_overlap([["x"]], [["y"]], 1, categories=1)
 
 

@@ -308,25 +308,25 @@ def test_intervals_of_every_one(case, probabilities):
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    "make",
     [
-        (lambda: evaluation.cross_entropy(1), "base=1: expected a positive number other than 1"),
-        (lambda: evaluation.cross_entropy(-2), "base=-2"),
-        (lambda: evaluation.roc_auc("micro"), "average='micro'.*'macro', 'weighted'"),
-        (lambda: evaluation.calibration_error(0), "bins=0"),
-        (lambda: evaluation.calibration_error(True), "bins=True"),
-        (lambda: evaluation.calibration_error(norm="l3"), "norm='l3'.*'l1', 'l2', 'max'"),
+        lambda: evaluation.cross_entropy(1),
+        lambda: evaluation.cross_entropy(-2),
+        lambda: evaluation.roc_auc("micro"),
+        lambda: evaluation.calibration_error(0),
+        lambda: evaluation.calibration_error(True),
+        lambda: evaluation.calibration_error(norm="l3"),
     ],
 )
-def test_refused(make, message):
-    with pytest.raises(evaluation.EvaluationError, match=message):
+def test_refused(make, golden):
+    with golden.raises(evaluation.EvaluationError):
         make()
 
 
-def test_other_is_no_category(case, probabilities):
+def test_other_is_no_category(case, probabilities, golden):
     tree = as_flat(case)
     for metric in (evaluation.cross_entropy(), evaluation.roc_auc()):
-        with pytest.raises(evaluation.EvaluationError, match=r'other="label".*OTHER is not one'):
+        with golden.raises(evaluation.EvaluationError):
             evaluation.uncertainty_adjusted(metric, tree, probabilities, other="label")
     single = tree_of(tree["posterior"].to_dataset())
     evaluation.uncertainty_adjusted(evaluation.cross_entropy(), single, probabilities, other="exclude")

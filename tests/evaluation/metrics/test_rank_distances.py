@@ -309,17 +309,17 @@ def test_shorter_lists_share_nothing_where_they_are_empty():
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    "make",
     [
-        (lambda: evaluation.kendall_tau(0), "k=0: expected a whole number from 1"),
-        (lambda: evaluation.ndcg(2.5), "k=2.5"),
-        (lambda: evaluation.spearman_footrule(True), "k=True"),
-        (lambda: evaluation.rank_biased_overlap(1.0), "p=1.0: expected a persistence"),
-        (lambda: evaluation.rank_biased_overlap(depth=0), "depth=0"),
+        lambda: evaluation.kendall_tau(0),
+        lambda: evaluation.ndcg(2.5),
+        lambda: evaluation.spearman_footrule(True),
+        lambda: evaluation.rank_biased_overlap(1.0),
+        lambda: evaluation.rank_biased_overlap(depth=0),
     ],
 )
-def test_refused(make, message):
-    with pytest.raises(evaluation.EvaluationError, match=message):
+def test_refused(make, golden):
+    with golden.raises(evaluation.EvaluationError):
         make()
 
 

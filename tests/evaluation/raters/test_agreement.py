@@ -167,8 +167,8 @@ def test_anonymous_counts_are_raters_with_one_answer_each():
     assert np.isnan(found[:2]).all()
 
 
-def test_agreement_is_of_rankings_or_labels():
-    with pytest.raises(evaluation.EvaluationError, match="a dict is neither rankings nor labels"):
+def test_agreement_is_of_rankings_or_labels(golden):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.annotator_agreement({"item": [1]})
 
 
@@ -216,15 +216,9 @@ def test_what_does_not_vary_has_no_correlation():
 
 
 @pytest.mark.parametrize(
-    ("items", "options", "message"),
-    [
-        (7, {"at_least": 1}, "at_least=1: expected a whole number from 2: one rater"),
-        (7, {"tie_weight": "none"}, "tie_weight='none'"),
-        (8, {}, "no annotation for item 7"),
-        (6, {}, "annotations name item 6, not in the posterior"),
-    ],
+    ("items", "options"), [(7, {"at_least": 1}), (7, {"tie_weight": "none"}), (8, {}), (6, {})]
 )
-def test_certainty_and_agreement_are_of_the_same_items(items, options, message):
+def test_certainty_and_agreement_are_of_the_same_items(items, options, golden):
     tree = certain([0.5] * items, np.arange(items))
-    with pytest.raises(evaluation.EvaluationError, match=message):
+    with golden.raises(evaluation.EvaluationError):
         certainty_and_agreement(tree, labels_of(ANSWERS), **options)

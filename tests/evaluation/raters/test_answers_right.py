@@ -94,16 +94,16 @@ def test_intervals_cover_the_simulated_shares():
     assert_rejects_twin(check, covered["of the most plausible truths"])
 
 
-def test_what_has_no_answers_of_named_raters_is_refused():
+def test_what_has_no_answers_of_named_raters_is_refused(golden):
     drawn = tree(np.full((1, 2, 3, 2), 0.5))
     nameless = xr.DataTree.from_dict({"posterior": drawn["posterior"].to_dataset()})
     for without in (nameless, drawn["posterior"]["plausibility"]):
-        with pytest.raises(EvaluationError, match="named rater of every answer"):
+        with golden.raises(EvaluationError):
             evaluation.answers_right(without)
     for kept in ({"item": [0, 1]}, {"rater": [0]}):
         few = drawn.copy()
         few["posterior"] = drawn["posterior"].to_dataset().isel(kept)
-        with pytest.raises(EvaluationError, match="as it was sampled"):
+        with golden.raises(EvaluationError):
             evaluation.answers_right(few)
     drawn["posterior"]["plausibility"].attrs["truth"] = "distribution"
     with pytest.raises(EvaluationError, match="one true category"):

@@ -191,31 +191,31 @@ def test_largest_panels():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"by": "knid"}, "by='knid' is no coordinate along rater; the nearest is 'kind'"),
-        ({"by": "kind", "reference": "persn"}, "none of the groups; the nearest is 'person'"),
-        ({"reference": "v"}, "reference='v' is none of the raters; there are 'r', 's'"),
-        ({"largest": 0}, "largest=0: expected a whole number"),
-        ({"largest": True}, "largest=True: expected a whole number"),
-        ({"largest": 10_000}, "smaller panel"),
+        {"by": "knid"},
+        {"by": "kind", "reference": "persn"},
+        {"reference": "v"},
+        {"largest": 0},
+        {"largest": True},
+        {"largest": 10_000},
     ],
 )  # fmt: skip
-def test_wrong_arguments_are_named(options, message):
-    with pytest.raises(EvaluationError, match=message):
+def test_wrong_arguments_are_named(options, golden):
+    with golden.raises(EvaluationError):
         evaluation.rater_worth(tree_of(), **options)
 
 
-def test_failed_draws_and_other_trees_are_named():
+def test_failed_draws_and_other_trees_are_named(golden):
     prevalence, confusion = drawn(3, "failed")
     confusion[1, 2, 3] = np.nan
-    with pytest.raises(EvaluationError, match="confusion of rater 'u' is NaN"):
+    with golden.raises(EvaluationError):
         evaluation.rater_worth(posterior(prevalence, confusion, rater=RATERS))
     node = tree_of()["posterior"].to_dataset()
     node["confusion"] = node["confusion"].expand_dims(node=2)
-    with pytest.raises(EvaluationError, match="no 'prevalence' with dims node, chain, draw, category"):
+    with golden.raises(EvaluationError):
         evaluation.rater_worth(xr.DataTree.from_dict({"posterior": node}))
-    with pytest.raises(EvaluationError, match="no 'confusion' with dims rater, category, answer"):
+    with golden.raises(EvaluationError):
         evaluation.rater_worth(xr.DataTree.from_dict({"posterior": xr.Dataset({"x": 1})}))
 
 

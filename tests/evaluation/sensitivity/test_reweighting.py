@@ -135,7 +135,7 @@ def test_densities_by_annotation_need_the_items_of_the_annotations():
         item_densities.owner_of_places(tree, array, Plausibility.of(law))
 
 
-def test_items_are_reliable_up_to_the_published_pareto_k():
+def test_items_are_reliable_up_to_the_published_pareto_k(golden):
     """Vehtari et al. (2024): k above .7 is not reliable; below half the power no item is."""
     law = xr.DataArray(np.full((1, 1, 2, 2), 0.5), {"item": ["a", "b"], "category": ["x", "y"]},
                        ("chain", "draw", "item", "category"), attrs={"truth": "distribution"})  # fmt: skip
@@ -143,9 +143,9 @@ def test_items_are_reliable_up_to_the_published_pareto_k():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         _warn_unreliable(view, np.array([0.7, 0.1]), 1.0, 2.0)
-    with pytest.warns(ReweightingWarning, match=r"1 of 2 items have Pareto k above 0.7 .*\(first: b\)"):
+    with golden.warns(ReweightingWarning):
         _warn_unreliable(view, np.array([0.7, 0.71]), 1.0, 2.0)
-    with pytest.warns(ReweightingWarning, match="too far down for any item"):
+    with golden.warns(ReweightingWarning):
         _warn_unreliable(view, np.array([0.1, 0.1]), 0.99, 2.0)
 
 
@@ -179,10 +179,10 @@ def test_items_stay_independent():
     assert_rejects_twin(check, IN_STEP)
 
 
-def test_trees_go_on_but_not_to_a_third_reliability():
+def test_trees_go_on_but_not_to_a_third_reliability(golden):
     there = reweight(dirichlet_tree(2, 9, draws=200), 3, random_seed=1)
     assert evaluation.annotation_certainty(there).sizes == {"item": len(COUNTS)}
-    with pytest.raises(evaluation.EvaluationError, match=r"reweighted already, from 2.0 to 3.0"):
+    with golden.raises(evaluation.EvaluationError):
         reweight(there, 4)
 
 
@@ -225,8 +225,8 @@ def test_certainty_is_that_of_a_refit(refits, start, end):
         assert_rejects_twin(check, POWERED)
 
 
-def test_a_step_too_far_says_so(refits):
-    with pytest.warns(ReweightingWarning, match=r"from reliability 3 to 1 is too far down"):
+def test_a_step_too_far_says_so(refits, golden):
+    with golden.warns(ReweightingWarning):
         found = reweight(refits[3], 1, random_seed=1)
     stats = found["sample_stats"]
     assert (stats["pareto_k"] > MAX_PARETO_K).mean() > 0.5
@@ -261,33 +261,33 @@ def test_powers_by_rater(cases):
         assert reweight(tree, 2, random_seed=1).attrs["reweighted_from"] == "by annotation"
 
 
-def test_refused():
+def test_refused(golden):
     tree = dirichlet_tree(2, 1, draws=100)
     for wrong in (0, -1, np.inf, np.nan, True, "3"):
         with pytest.raises(evaluation.EvaluationError, match=r"reliability=.*positive finite"):
             reweight(tree, wrong)
     with pytest.raises(evaluation.EvaluationError, match=r"log_likelihood=True"):
         reweight(dirichlet_tree(2, 1, draws=50, log_likelihood=False), 3)
-    with pytest.raises(evaluation.EvaluationError, match="12 draws are too few"):
+    with golden.raises(evaluation.EvaluationError):
         reweight(dirichlet_tree(2, 1, draws=3), 3)
     with pytest.raises(evaluation.EvaluationError, match="pass the tree"):
         reweight(tree["posterior"]["plausibility"], 3)
     for model in ("tempered_plackett_luce", None, "pm.Model"):
         other = tree.copy()
         other.attrs = {"model": model}
-        with pytest.raises(evaluation.EvaluationError, match="not known to be the power"):
+        with golden.raises(evaluation.EvaluationError):
             reweight(other, 3)
     other.attrs = {"model": "prirn"}
-    with pytest.raises(evaluation.EvaluationError, match="prirn has no likelihood"):
+    with golden.raises(evaluation.EvaluationError):
         reweight(other, 3)
     shared = tree.copy()
     prevalence = xr.DataArray(np.ones((4, 100, 3)), dims=("chain", "draw", "category"))
     shared["posterior"] = tree["posterior"].to_dataset().assign(prevalence=prevalence)
-    with pytest.raises(evaluation.EvaluationError, match=r"prevalence .* is shared by the items"):
+    with golden.raises(evaluation.EvaluationError):
         reweight(shared, 3)
     unknown = as_dense(random_case(np.random.default_rng(1)))
     unknown.attrs["model"] = "dirichlet"
-    with pytest.raises(evaluation.EvaluationError, match="constant_data has no reliability"):
+    with golden.raises(evaluation.EvaluationError):
         reweight(unknown, 3)
 
 

@@ -287,20 +287,20 @@ def test_score_of_a_metric_on_rankings():
     assert set(found["total_gradient"].dims) == {"component"}
 
 
-def test_refused(tree):
+def test_refused(tree, golden):
     quantity = tree["posterior"]["plausibility"].sel(category="x", drop=True)
     by_classifier = quantity.expand_dims(classifier=["A", "B"])
-    wrong = {
-        r"\.sel\(classifier=\)": by_classifier,
-        r"expected a DataArray of .* reduce=None": quantity.mean("item"),
-        r"has draws .* the posterior": quantity.isel(draw=slice(10)),
-        r"quantity has 59 items, the posterior 60: 'case 0' must be in both": quantity[..., 1:],
-        r"quantity has 59 items without names": quantity[..., 1:].drop_vars("item"),
-        r"quantity of item case 7 is not finite": quantity.where(quantity["item"] != "case 7"),
-        r"expected a DataArray": quantity.to_numpy(),
-    }
-    for message, value in wrong.items():
-        with pytest.raises(evaluation.EvaluationError, match=message):
+    wrong = [
+        by_classifier,
+        quantity.mean("item"),
+        quantity.isel(draw=slice(10)),
+        quantity[..., 1:],
+        quantity[..., 1:].drop_vars("item"),
+        quantity.where(quantity["item"] != "case 7"),
+        quantity.to_numpy(),
+    ]
+    for value in wrong:
+        with golden.raises(evaluation.EvaluationError):
             prior_sensitivity(tree, value)
     with pytest.raises(evaluation.EvaluationError, match="distance='tv'"):
         prior_sensitivity(tree, distance="tv")
@@ -310,21 +310,21 @@ def test_refused(tree):
         less = xr.DataTree.from_dict(
             {name: tree[name].to_dataset() for name in tree.children if name != group}
         )
-        with pytest.raises(evaluation.EvaluationError, match=f"the tree has no {group}; .*=True"):
+        with golden.raises(evaluation.EvaluationError):
             prior_sensitivity(less)
     less.attrs["model"] = "prirn"
-    with pytest.raises(evaluation.EvaluationError, match="prirn has no likelihood"):
+    with golden.raises(evaluation.EvaluationError):
         prior_sensitivity(less)
 
 
-def test_a_quantity_has_the_items_of_the_posterior_each_once():
+def test_a_quantity_has_the_items_of_the_posterior_each_once(golden):
     law = xr.DataArray(np.full((1, 2, 2, 2), 0.5), {"item": ["a", "b"], "category": ["x", "y"]},
                        ("chain", "draw", "item", "category"))  # fmt: skip
     view, quantity = Plausibility.of(law), law.isel(category=0, drop=True)
     _check_quantity(view, quantity)
-    for items, wrong in ((["a", "c"], "'b'"), (["a", "a"], "'b'"), (["a", "b", "b"], "'b'")):
+    for items in (["a", "c"], ["a", "a"], ["a", "b", "b"]):
         other = xr.DataArray(np.ones((1, 2, len(items))), {"item": items}, ("chain", "draw", "item"))
-        with pytest.raises(evaluation.EvaluationError, match=f"{wrong} must be in both exactly once"):
+        with golden.raises(evaluation.EvaluationError):
             _check_quantity(view, other)
 
 

@@ -68,14 +68,14 @@ def test_mean_equals_enumeration(scorer):
         assert_rejects_twin(np.testing.assert_allclose, found, twin)
 
 
-def test_values_order_means():
+def test_values_order_means(golden):
     items = items_of("values", 3)
     values = {"0": 5.0, "1": -1.0, "2": 2.0}
     found = curve_of(counts_of(items, 3), "mean", "auc", positive="0", values=values)
     how = {"positive": 0, "values": np.array([5.0, -1.0, 2.0])}
     expected = brute_curve(items, 3, "mean", "auc", largest=4, **how)
     np.testing.assert_allclose(found, expected, atol=1e-12, rtol=0)
-    with pytest.raises(EvaluationError, match="'0' has the largest"):
+    with golden.raises(EvaluationError):
         curve_of(counts_of(items, 3), "mean", "auc", positive="2", values=values)
 
 

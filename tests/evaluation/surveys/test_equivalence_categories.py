@@ -103,8 +103,8 @@ class TestOnlyInOthers:
 
     @pytest.mark.parametrize("against", [raters_of(experts), counts_of(experts, 3)])
     @pytest.mark.parametrize("counts", [raters_of(amateurs), counts_of(amateurs, 2)])
-    def test_predictions_must_have_it(self, counts, against):
-        with pytest.raises(EvaluationError, match="no category '2', which raters can give; add it"):
+    def test_predictions_must_have_it(self, counts, against, golden):
+        with golden.raises(EvaluationError):
             survey_equivalence(counts, array(np.full((4, 2), 0.5)), against=against)
 
     @pytest.mark.parametrize("counts", [raters_of(amateurs), counts_of(amateurs, 2)])
@@ -116,9 +116,9 @@ class TestOnlyInOthers:
         curve = survey_power_curve(counts, "plurality", "agreement", **how)
         xr.testing.assert_identical(found["power_curve"], curve["power_curve"])
 
-    def test_predictions_with_one_that_nobody_has(self):
+    def test_predictions_with_one_that_nobody_has(self, golden):
         law = array(np.full((4, 4), 1 / 4), ("0", "1", "2", "3"))
-        with pytest.raises(EvaluationError, match="category '3' is not in counts"):
+        with golden.raises(EvaluationError):
             survey_equivalence(counts_of(self.amateurs, 2), law, against=counts_of(self.experts, 3))
         found = survey_equivalence(
             raters_of(self.amateurs), law, "plurality", "agreement", against=raters_of(self.experts)
@@ -127,7 +127,7 @@ class TestOnlyInOthers:
         assert float(found["baseline"]) == pytest.approx(1 / 3)
 
 
-def test_groups_tell_the_items_that_are_not_used():
+def test_groups_tell_the_items_that_are_not_used(golden):
     experts = [[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0], []]
     amateurs = [[0, 0], [1, 1], [1], [0, 1], [0, 0], [1, 1]]
     given = counts_of(amateurs, 2), counts_of(experts, 2)
@@ -136,17 +136,17 @@ def test_groups_tell_the_items_that_are_not_used():
     assert found["items"].to_numpy().tolist() == [3, 3, 3]
     assert found.attrs["left_out"] == 3
     assert found.attrs["left_out_without_label"] == found.attrs["left_out_with_one_label"] == 1
-    with pytest.raises(EvaluationError, match="max_experts=3: no item has labels for more than 2"):
+    with golden.raises(EvaluationError):
         rater_equivalence(*given, max_experts=3)
-    with pytest.raises(EvaluationError, match="max_amateurs=9: no item has labels for more than 2"):
+    with golden.raises(EvaluationError):
         rater_equivalence(*given, max_amateurs=9)
-    with pytest.raises(EvaluationError, match="experts: no item has 2 labels"):
+    with golden.raises(EvaluationError):
         rater_equivalence(given[0], given[0] // 2)
-    with pytest.raises(EvaluationError, match="1 amateurs and 4 experts; pass smaller"):
+    with golden.raises(EvaluationError):
         experts = counts_of([[0, 1], [0, 1, 1, 1]], 2)
         most = {"max_experts": 2, "max_amateurs": 1, "reference": 2}
         rater_equivalence(counts_of([[1], []], 2), experts, **most)
-    with pytest.raises(EvaluationError, match="foo=2: no such option; expected base, clip"):
+    with golden.raises(EvaluationError):
         rater_equivalence(*given, foo=2)
     every = rater_equivalence(given[0][:2], given[1][:2], bootstrap=0)
     assert every.attrs["left_out"] == 0
@@ -157,9 +157,9 @@ class TestWithoutValue:
 
     @pytest.mark.parametrize("number", [0, 0.0, -3, 1e300])
     @pytest.mark.parametrize("pair", [("mean", "pearson"), ("frequency", "spearman"), ("mean", "auc")])  # fmt: skip
-    def test_values_that_are_all_the_same_are_refused(self, pair, number):
+    def test_values_that_are_all_the_same_are_refused(self, pair, number, golden):
         values = {"0": number, "1": number}
-        with pytest.raises(EvaluationError, match="for every category; nothing can be correlated"):
+        with golden.raises(EvaluationError):
             survey_power_curve(self.counts, *pair, values=values)
 
     @pytest.mark.parametrize("scorer", ["pearson", "spearman", "auc"])
@@ -203,15 +203,15 @@ class TestWithoutValue:
             survey_power_curve(self.counts, "frequency", lambda p, label: np.full(len(p), value))
 
     @pytest.mark.parametrize("names", [("1", "2", "inf"), ("1", "2", "nan"), ("1", "-inf", "3")])
-    def test_categories_are_finite_numbers_or_none(self, names):
+    def test_categories_are_finite_numbers_or_none(self, names, golden):
         counts = array([[2, 1, 1], [1, 0, 2], [0, 2, 2]], names)
-        with pytest.raises(EvaluationError, match="needs a number for each of"):
+        with golden.raises(EvaluationError):
             survey_power_curve(counts, "mean", "pearson")
 
-    def test_label_that_only_predictions_name_is_not_offered_as_positive(self):
+    def test_label_that_only_predictions_name_is_not_offered_as_positive(self, golden):
         law = array(np.full((3, 3), 1 / 3), ("0", "1", "2"))
         given = raters_of([[0, 1, 1], [1, 1, 0], [0, 0, 1]]), law, "mean", "auc"
-        with pytest.raises(EvaluationError, match="'2' has the largest; pass other values, or"):
+        with golden.raises(EvaluationError):
             survey_equivalence(*given, positive="1")
-        with pytest.raises(EvaluationError, match="'1' has the largest; pass that label, other"):
+        with golden.raises(EvaluationError):
             survey_equivalence(*given, positive="0", values={"0": 0, "1": 2, "2": 1})

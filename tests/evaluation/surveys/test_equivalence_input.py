@@ -92,15 +92,15 @@ class TestTooFew:
         np.testing.assert_array_equal(found["power_curve"], kept["power_curve"])
         assert float(found["score"]) == float(kept["score"])
 
-    def test_no_item_has_labels_enough(self):
-        with pytest.raises(EvaluationError, match="no item has 2 labels"):
+    def test_no_item_has_labels_enough(self, golden):
+        with golden.raises(EvaluationError):
             worth(array([[0, 0], [1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]))
-        with pytest.raises(EvaluationError, match="no item has 6 labels"):
+        with golden.raises(EvaluationError):
             worth(array(ROWS), reference=5)
 
-    def test_unanimous_items_are_told(self):
+    def test_unanimous_items_are_told(self, golden):
         found = worth(array([[3, 0], [0, 3], [3, 0], [0, 3], [0, 3], [3, 0]]), None, "frequency")
-        assert "all labels of every item are the same" in found.attrs["note"]
+        golden.says(found.attrs["note"], "all labels")
         np.testing.assert_allclose(found["power_curve"][1:], found["power_curve"][1], atol=1e-15, rtol=0)
         assert worth(array(ROWS)).attrs["note"] == ""
 
@@ -113,8 +113,8 @@ class TestTooFew:
         found = worth(array(rows))
         assert found.sizes["k"] == 3 and found["items"].to_numpy().tolist() == [6, 6, 5]
 
-    def test_k_beyond_the_labels(self):
-        with pytest.raises(EvaluationError, match="max_raters=4: no item has labels for more than 3"):
+    def test_k_beyond_the_labels(self, golden):
+        with golden.raises(EvaluationError):
             worth(array(ROWS), max_raters=4)
 
     def test_classifier_below_the_baseline(self):
@@ -130,98 +130,95 @@ def nan_at(place):
 
 
 BAD_COUNTS = {
-    "negative": (array([[3, -1], *ROWS[1:]]), "item i0, category yes: -1; expected a whole number"),
-    "fractional": (array([[3, 0.5], *ROWS[1:]]), "0.5; expected a whole number"),
-    "nan": (array([[3, np.nan], *ROWS[1:]]), "nan; expected a whole number"),
-    "text": (array([["a", "b"]] * 6), "expected whole numbers"),
-    "items": (array(ROWS, items=["i0", "i0", "i2", "i3", "i4", "i5"]), "item i0 is duplicated"),
-    "categories": (array(ROWS, categories=("a", "a")), "category a is duplicated"),
-    "no coordinate": (xr.DataArray(ROWS, dims=("item", "category")), "no coordinate"),
-    "dims": (xr.DataArray(ROWS, dims=("item", "label")), "expected a DataArray"),
-    "type": (np.array(ROWS), "found ndarray"),
-    "empty": (array(np.empty((0, 2), int)), "no item"),
-    "tree": (xr.DataTree(), "the tree lacks"),
-    "blank": (xr.DataArray([["", ""]], {"item": ["i0"]}, ("item", "rater")), "every cell is blank"),
-    "half": (
-        xr.DataArray([[1.5, 2.0]], {"item": ["i0"]}, ("item", "rater")),
-        "item i0, rater 0: 1.5 is no label",
-    ),
+    "negative": array([[3, -1], *ROWS[1:]]),
+    "fractional": array([[3, 0.5], *ROWS[1:]]),
+    "nan": array([[3, np.nan], *ROWS[1:]]),
+    "text": array([["a", "b"]] * 6),
+    "items": array(ROWS, items=["i0", "i0", "i2", "i3", "i4", "i5"]),
+    "categories": array(ROWS, categories=("a", "a")),
+    "no coordinate": xr.DataArray(ROWS, dims=("item", "category")),
+    "dims": xr.DataArray(ROWS, dims=("item", "label")),
+    "type": np.array(ROWS),
+    "empty": array(np.empty((0, 2), int)),
+    "tree": xr.DataTree(),
+    "blank": xr.DataArray([["", ""]], {"item": ["i0"]}, ("item", "rater")),
+    "half": xr.DataArray([[1.5, 2.0]], {"item": ["i0"]}, ("item", "rater")),
 }
 BAD_PREDICTIONS = {
-    "more categories": (array(np.full((6, 3), 1 / 3), categories=("no", "yes", "maybe")), "'maybe' is not in counts"),
-    "fewer categories": (array(np.ones((6, 1)), categories=("no",)), "no category 'yes'"),
-    "sum": (laws() * 0.9, "sum to 0.9, expected 1"),
-    "scores": (laws() * 10, "is no probability"),
-    "negative": (array([[1.2, -0.2]] * 6), "is no probability"),
-    "nan": (nan_at((2, 1)), "item i2, category yes is NaN"),
-    "missing item": (laws()[1:], "item i0 not in predictions"),
-    "kind of items": (laws().assign_coords(item=np.arange(6)), "convert one"),
-    "duplicate": (laws().assign_coords(item=["i0"] * 6), "item i0 is duplicated"),
-    "dims": (laws().rename(category="label"), r"expected dims \(item, category\)"),
-    "type": (laws().to_numpy(), "found ndarray"),
-    "text": (laws().astype(str), "expected probabilities"),
-    "names": (xr.concat([laws(), laws()], "classifier").assign_coords(classifier=["a", "a"]), "classifier a is duplicated"),
+    "more categories": array(np.full((6, 3), 1 / 3), categories=("no", "yes", "maybe")),
+    "fewer categories": array(np.ones((6, 1)), categories=("no",)),
+    "sum": laws() * 0.9,
+    "scores": laws() * 10,
+    "negative": array([[1.2, -0.2]] * 6),
+    "nan": nan_at((2, 1)),
+    "missing item": laws()[1:],
+    "kind of items": laws().assign_coords(item=np.arange(6)),
+    "duplicate": laws().assign_coords(item=["i0"] * 6),
+    "dims": laws().rename(category="label"),
+    "type": laws().to_numpy(),
+    "text": laws().astype(str),
+    "names": xr.concat([laws(), laws()], "classifier").assign_coords(classifier=["a", "a"]),
 }  # fmt: skip
 BAD_ARGUMENTS = [
-    ({"combiner": "vote"}, "combiner='vote'"),
-    ({"scorer": "accuracy"}, "scorer='accuracy'"),
-    ({"items": "all"}, "items='all'"),
-    ({"estimand": "median"}, "estimand="),
-    ({"learn": "others"}, "learn='others'"),
-    ({"learn": 1}, "learn=1"),
-    ({"learn": True}, "learn=True"),
-    ({"learn": 7}, "learn=7: more folds than the 6 items"),
-    ({"learn": 10**9}, "learn=1000000000: more folds"),
-    ({"base": 1}, "base=1"),
-    ({"base": -2}, "base=-2"),
-    ({"clip": 0.5}, "clip=0.5"),
-    ({"clip": "none"}, "clip='none': expected a number"),
-    ({"base": "e"}, "base='e': expected a number"),
-    ({"probability": "high"}, "probability='high'"),
-    ({"combiner": "mean", "scorer": "pearson", "values": [0, 1]}, "values: list; pass a mapping"),
-    ({"combiner": "mean", "scorer": "pearson", "values": {"no": "a", "yes": 1}}, "category 'no'"),
-    ({"combiner": "mean", "scorer": "auc", "positive": "no"}, "positive='no': combiner=\"mean\""),
-    ({"clip": -0.1}, "clip=-0.1"),
-    ({"clip": np.nan}, "clip=nan"),
-    ({"reference": 0}, "reference=0"),
-    ({"max_raters": 0}, "max_raters=0"),
-    ({"bootstrap": -1}, "bootstrap=-1"),
-    ({"bootstrap": 2.5}, "bootstrap=2.5"),
-    ({"bootstrap": 1}, "one resample has no interval"),
-    ({"random_seed": None}, "random_seed=None"),
-    ({"probability": 1}, "probability=1"),
-    ({"samples": 1}, "samples=1"),
-    ({"no_labels": "none"}, "no_labels="),
-    ({"raters": "known"}, "raters="),
-    ({"combiner": "mean"}, 'combiner="mean" gives a number'),
-    ({"combiner": "mean", "scorer": len}, 'combiner="mean" gives a number'),
-    ({"combiner": "frequency", "scorer": "f1", "positive": "maybe"}, "positive='maybe'"),
-    ({"combiner": "frequency", "scorer": "pearson", "values": {"no": 1}}, "category 'yes'"),
-    ({"combiner": "frequency", "scorer": "pearson", "values": {"no": 1, "yes": np.nan}}, "category 'yes'"),
-    ({"combiner": lambda drawn: drawn[:, :1]}, "combiner: it returned shape"),
-    ({"combiner": lambda drawn: drawn + 1.0}, "expected probabilities"),
-    ({"combiner": "frequency", "scorer": lambda p, label: 1.0}, "scorer: it returned shape"),
-    ({"against": array(ROWS[:3])}, "not in against"),
+    {"combiner": "vote"},
+    {"scorer": "accuracy"},
+    {"items": "all"},
+    {"estimand": "median"},
+    {"learn": "others"},
+    {"learn": 1},
+    {"learn": True},
+    {"learn": 7},
+    {"learn": 10**9},
+    {"base": 1},
+    {"base": -2},
+    {"clip": 0.5},
+    {"clip": "none"},
+    {"base": "e"},
+    {"probability": "high"},
+    {"combiner": "mean", "scorer": "pearson", "values": [0, 1]},
+    {"combiner": "mean", "scorer": "pearson", "values": {"no": "a", "yes": 1}},
+    {"combiner": "mean", "scorer": "auc", "positive": "no"},
+    {"clip": -0.1},
+    {"clip": np.nan},
+    {"reference": 0},
+    {"max_raters": 0},
+    {"bootstrap": -1},
+    {"bootstrap": 2.5},
+    {"bootstrap": 1},
+    {"random_seed": None},
+    {"probability": 1},
+    {"samples": 1},
+    {"no_labels": "none"},
+    {"raters": "known"},
+    {"combiner": "mean"},
+    {"combiner": "mean", "scorer": len},
+    {"combiner": "frequency", "scorer": "f1", "positive": "maybe"},
+    {"combiner": "frequency", "scorer": "pearson", "values": {"no": 1}},
+    {"combiner": "frequency", "scorer": "pearson", "values": {"no": 1, "yes": np.nan}},
+    {"combiner": lambda drawn: drawn[:, :1]},
+    {"combiner": lambda drawn: drawn + 1.0},
+    {"combiner": "frequency", "scorer": lambda p, label: 1.0},
+    {"against": array(ROWS[:3])},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BAD_COUNTS)
-def test_bad_counts(name):
-    counts, message = BAD_COUNTS[name]
-    with pytest.raises(EvaluationError, match=message):
+def test_bad_counts(name, golden):
+    counts = BAD_COUNTS[name]
+    with golden.raises(EvaluationError):
         worth(counts)
 
 
 @pytest.mark.parametrize("name", BAD_PREDICTIONS)
-def test_bad_predictions(name):
-    predictions, message = BAD_PREDICTIONS[name]
-    with pytest.raises(EvaluationError, match=message):
+def test_bad_predictions(name, golden):
+    predictions = BAD_PREDICTIONS[name]
+    with golden.raises(EvaluationError):
         worth(array(ROWS), predictions)
 
 
-@pytest.mark.parametrize(("how", "message"), BAD_ARGUMENTS)
-def test_bad_arguments(how, message):
-    with pytest.raises(EvaluationError, match=message):
+@pytest.mark.parametrize("how", BAD_ARGUMENTS)
+def test_bad_arguments(how, golden):
+    with golden.raises(EvaluationError):
         worth(array(ROWS), **how)
 
 
@@ -229,19 +226,19 @@ def test_two_samples_are_the_fewest():
     assert SurveyOptions(samples=2).samples == 2
 
 
-def test_several_categories_need_a_positive_one_and_numbers():
+def test_several_categories_need_a_positive_one_and_numbers(golden):
     counts = array([[1, 2, 1], [0, 3, 1]], categories=("low", "middle", "high"))
     with pytest.raises(EvaluationError, match="positive=None"):
         survey_power_curve(counts, "frequency", "f1")
-    with pytest.raises(EvaluationError, match="needs a number for each of low, middle, high"):
+    with golden.raises(EvaluationError):
         survey_power_curve(counts, "mean", "pearson")
     values = {"low": 0, "middle": 1, "high": 2}
     assert survey_power_curve(counts, "mean", "pearson", values=values, bootstrap=0).sizes["k"] == 4
 
 
-def test_too_many_ways_to_answer_are_refused():
+def test_too_many_ways_to_answer_are_refused(golden):
     counts = array(np.full((40, 8), 12), categories=list("abcdefgh"))
-    with pytest.raises(EvaluationError, match="pass 13 at the most"):
+    with golden.raises(EvaluationError):
         survey_power_curve(counts + np.arange(40)[:, None], max_raters=30)
 
 
@@ -254,7 +251,7 @@ def test_blank_cells_are_no_labels():
     )
 
 
-def test_ways_to_answer_are_counted():
+def test_ways_to_answer_are_counted(golden):
     counts = np.array([[3, 2, 0], [1, 1, 4], [0, 0, 5]])
     patterns = Patterns.of(counts)
     entries = [len(subsets_of(patterns, k, 1).pattern) for k in range(5)]
@@ -262,12 +259,12 @@ def test_ways_to_answer_are_counted():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subsets, "MOST", sum(entries[:4]))
         subsets.check_number(patterns.counts, 3)
-        with pytest.raises(EvaluationError, match="pass 3 at the most"):
+        with golden.raises(EvaluationError):
             subsets.check_number(patterns.counts, 4)
 
 
-def test_probabilities_printed_with_few_digits_are_taken():
+def test_probabilities_printed_with_few_digits_are_taken(golden):
     thirds = array(np.full((6, 3), 0.33333), categories=("no", "yes", "maybe"))
     assert Classifiers.of(thirds)[0].probability == pytest.approx(1 / 3)
-    with pytest.raises(EvaluationError, match=r"sum to 0\.999, expected 1"):
+    with golden.raises(EvaluationError):
         Classifiers.of(array(np.full((6, 3), 0.333), categories=("no", "yes", "maybe")))

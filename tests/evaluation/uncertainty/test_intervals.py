@@ -55,8 +55,8 @@ def test_a_callable_is_weighted_by_its_sample_weight(case, scores):
     np.testing.assert_allclose(apart, abs(ours["both"] - ours["raters"]).mean(("chain", "draw")), rtol=0.2)
 
 
-def test_a_callable_without_weights_says_so(case, scores):
-    with pytest.raises(evaluation.EvaluationError, match="<lambda> takes no sample_weight"):
+def test_a_callable_without_weights_says_so(case, scores, golden):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.metric_draws(lambda a, b: 0.0, as_dense(case), scores)
 
 
@@ -340,32 +340,25 @@ ITEMS = [f"case {i}" for i in range(12)]
 
 
 @pytest.mark.parametrize(
-    ("by", "message"),
+    "by",
     [
-        ("risk", "expected {label: group}, or a DataArray"),
-        ({"label 0": "a"}, "label 1"),
-        (xr.DataArray(np.zeros(12), dims="item"), "dim item has no coordinate"),
-        (xr.DataArray(np.zeros(12), dims="case"), r"found \('case',\)"),
-        (xr.DataArray(np.zeros(2), {"item": ["case 0", "case 1"]}), "no group for item 'case 2' and 9 more"),
-        (xr.DataArray(np.full(12, np.nan), {"item": ITEMS}), "NaN"),
-        (xr.DataArray(np.zeros((12, 3, 2)), {"item": ITEMS}, ("item", "chain", "draw")), "3 values of chain, the posterior 2"),
+        "risk",
+        {"label 0": "a"},
+        xr.DataArray(np.zeros(12), dims="item"),
+        xr.DataArray(np.zeros(12), dims="case"),
+        xr.DataArray(np.zeros(2), {"item": ["case 0", "case 1"]}),
+        xr.DataArray(np.full(12, np.nan), {"item": ITEMS}),
+        xr.DataArray(np.zeros((12, 3, 2)), {"item": ITEMS}, ("item", "chain", "draw")),
     ],
 )  # fmt: skip
-def test_wrong_groups_are_named(case, scores, by, message):
-    with pytest.raises(evaluation.EvaluationError, match=message):
+def test_wrong_groups_are_named(case, scores, by, golden):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.metric_draws(evaluation.top_k_accuracy(1), as_dense(case), scores, by=by)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"items": "some"}, "items='some'"),
-        ({"resamples": 0}, "a whole number from 1"),
-        ({"probability": 1.0}, "between 0 and 1"),
-    ],
-)
-def test_wrong_arguments_are_named(case, scores, options, message):
-    with pytest.raises(evaluation.EvaluationError, match=message):
+@pytest.mark.parametrize("options", [{"items": "some"}, {"resamples": 0}, {"probability": 1.0}])
+def test_wrong_arguments_are_named(case, scores, options, golden):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.metric_intervals(evaluation.top_k_accuracy(1), as_dense(case), scores, **options)
 
 

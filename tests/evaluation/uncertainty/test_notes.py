@@ -75,13 +75,13 @@ def test_a_group_of_one_item_is_noted():
     assert none["note"].values.tolist() == [[""] * 2]  # not defined, and so not of one item
 
 
-def test_gold_that_no_rater_gave_is_noted():
+def test_gold_that_no_rater_gave_is_noted(golden):
     against = tree(gold=[1, 0, -1])
     for function in (evaluation.metric_draws, evaluation.metric_intervals, evaluation.compare):
         found = function(ACCURACY, against, predicted(0.7, 0.8), **QUIET)
-        assert "The gold label of 1 item is none that a rater gave: 'a'." in found.attrs["note"], function
+        golden.says(found.attrs["note"], "gold label")
     first = evaluation.metric_intervals(ACCURACY, tree(gold=[-1, -1, 0]), predicted(0.7), **QUIET)
-    assert "none that a rater gave: 'c'." in first.attrs["note"]  # gold of the first category alone
+    golden.says(first.attrs["note"], "rater gave:")  # gold of the first category alone
     for source in (tree(), tree(gold=[0, 1, 1]), against["posterior"].to_dataset()["plausibility"]):
         assert evaluation.metric_intervals(ACCURACY, source, predicted(0.7), **QUIET).attrs["note"] == ""
     counts = tree(gold=[1, 0, -1])

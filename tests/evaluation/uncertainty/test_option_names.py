@@ -38,27 +38,19 @@ def takes_anything(truth, predicted, sample_weight=None, **options):
 @pytest.mark.parametrize(
     ("option", "meant"), [("seed", "random_seed"), ("trut", "truth"), ("progresbar", "progressbar")]
 )
-def test_the_nearest_name_is_said(name, metric, option, meant):
-    with pytest.raises(
-        evaluation.EvaluationError, match=f"^{name} has no option '{option}'; did you mean '{meant}'"
-    ):
+def test_the_nearest_name_is_said(name, metric, option, meant, golden):
+    with golden.raises(evaluation.EvaluationError):
         CALLS[name](metric, **{option: 1})
 
 
-def test_options_passed_on_are_known():
-    with pytest.raises(evaluation.EvaluationError, match=r"metric='f1': .* pass .* evaluation\.f1\(\)"):
+def test_options_passed_on_are_known(golden):
+    with golden.raises(evaluation.EvaluationError):
         CALLS["uncertainty_adjusted"]("f1")
-    with pytest.raises(
-        evaluation.EvaluationError, match=r"order is uncertainty_adjusted\(metric, tree, pred"
-    ):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.uncertainty_adjusted(LAW, evaluation.f1(), PREDICTED)
-    with pytest.raises(
-        evaluation.EvaluationError, match="compare has no option 'resample'; did you mean 'resamples'"
-    ):
+    with golden.raises(evaluation.EvaluationError):
         CALLS["compare"](accuracy_score, resample=10)
-    with pytest.raises(
-        evaluation.EvaluationError, match="metric_intervals has no option 'normalise'; did you mean 'norm"
-    ):
+    with golden.raises(evaluation.EvaluationError):
         CALLS["metric_intervals"](accuracy_score, normalise=False)
     CALLS["metric_intervals"](accuracy_score, normalize=False, resamples=5, larger_is_better=True)
     CALLS["metric_draws"](takes_anything, resample=5, resamples=5)
@@ -70,8 +62,8 @@ def test_a_wrong_probability_is_refused_before_the_draws(monkeypatch):
         CALLS["metric_intervals"](accuracy_score, probability=2)
 
 
-def test_rules_of_a_survey():
+def test_rules_of_a_survey(golden):
     votes = xr.DataArray([[3, 0], [1, 2]], {"item": ["a", "b"], "category": ["x", "y"]}, ("item", "category"))
-    for option, meant in {"seed": "random_seed", "scorerr": "scorer", "max_expert": "max_experts"}.items():
-        with pytest.raises(evaluation.EvaluationError, match=f"no option '{option}'; did you mean '{meant}'"):
+    for option in ("seed", "scorerr", "max_expert"):
+        with golden.raises(evaluation.EvaluationError):
             evaluation.rater_equivalence(votes, votes, **{option: 1})

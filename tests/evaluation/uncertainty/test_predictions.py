@@ -64,42 +64,30 @@ def changed(**columns):
 
 
 REFUSED = [
-    (TABLE, {}, "either score= or rank=.*, such as (score|rank)="),
-    (TABLE, {"score": "score", "rank": "rank"}, "either score= or rank="),
-    (TABLE, {"score": "p"}, "no column 'p'; the columns are .item., .category., .score., .rank., .model."),
-    (pl.DataFrame(TABLE), {"score": "p"}, "no column 'p'"),
-    (pd.DataFrame(TABLE), {"score": "p"}, "no column 'p'"),
-    (changed(score=[1, 2, np.nan, 4, 5]), {"score": "score"}, "row 3, column 'score': nan is no fin"),
-    (changed(score=[1, 2, "x", 4, 5]), {"score": "score"}, "row 3, column 'score': 'x' is no finite"),
-    (changed(score=[1, None, 3, 4, 5]), {"score": "score"}, "row 2, column 'score': None is no fin"),
-    (changed(score=[1, 2, 3]), {"score": "score"}, "column 'score' has 3 rows, 'item' has 5"),
-    (
-        changed(item=["a", None, "b", "c", "d"]),
-        {"score": "score"},
-        "row 2, column 'item': None is no text id",
-    ),
-    (changed(item=["a", "", "b", "c", "d"]), {"score": "score"}, "row 2, column 'item': '' is no text id"),
-    (changed(item=[1.5] * 5), {"score": "score"}, "row 1, column 'item': 1.5 is no text id"),
-    (changed(item=["b"] * 5), {"score": "score"}, "row 3: category 'cold' of item 'b' is duplicated"),
-    (changed(rank=[2, 0, 3, 1, 2]), {"rank": "rank"}, "row 2, column 'rank': 0 is no rank"),
-    (changed(rank=[1, 1, 3, 1, 2]), {"rank": "rank"}, "row 2: rank 1.0 of item 'b' is duplicated"),
-    (
-        changed(category=["a", np.nan, "b", "c", "d"]),
-        {"rank": "rank"},
-        "row 2, column 'category': nan is no text id",
-    ),
-    (
-        changed(category=["a", 3, "b", "c", "d"]),
-        {"rank": "rank"},
-        "row 2, column 'category': 3 is no text id",
-    ),
-    ({key: [] for key in TABLE}, {"rank": "rank"}, "has no rows"),
+    (TABLE, {}),
+    (TABLE, {"score": "score", "rank": "rank"}),
+    (TABLE, {"score": "p"}),
+    (pl.DataFrame(TABLE), {"score": "p"}),
+    (pd.DataFrame(TABLE), {"score": "p"}),
+    (changed(score=[1, 2, np.nan, 4, 5]), {"score": "score"}),
+    (changed(score=[1, 2, "x", 4, 5]), {"score": "score"}),
+    (changed(score=[1, None, 3, 4, 5]), {"score": "score"}),
+    (changed(score=[1, 2, 3]), {"score": "score"}),
+    (changed(item=["a", None, "b", "c", "d"]), {"score": "score"}),
+    (changed(item=["a", "", "b", "c", "d"]), {"score": "score"}),
+    (changed(item=[1.5] * 5), {"score": "score"}),
+    (changed(item=["b"] * 5), {"score": "score"}),
+    (changed(rank=[2, 0, 3, 1, 2]), {"rank": "rank"}),
+    (changed(rank=[1, 1, 3, 1, 2]), {"rank": "rank"}),
+    (changed(category=["a", np.nan, "b", "c", "d"]), {"rank": "rank"}),
+    (changed(category=["a", 3, "b", "c", "d"]), {"rank": "rank"}),
+    ({key: [] for key in TABLE}, {"rank": "rank"}),
 ]
 
 
-@pytest.mark.parametrize(("table", "arguments", "message"), REFUSED)
-def test_refused(table, arguments, message):
-    with pytest.raises(evaluation.EvaluationError, match=message):
+@pytest.mark.parametrize(("table", "arguments"), REFUSED)
+def test_refused(table, arguments, golden):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.predictions_from_table(table, **arguments)
 
 
@@ -110,8 +98,8 @@ PLAIN = {"item": NAMED["task"], "category": NAMED["prediction"], "score": NAMED[
 class TestNamesOfTheTrade:
     """Columns are found by the names of the tables of annotations, and said."""
 
-    def test_synonyms_are_understood_and_said(self):
-        with pytest.warns(UserWarning, match="'prediction' as category, 'prob' as score") as said:
+    def test_synonyms_are_understood_and_said(self, golden):
+        with golden.warns(UserWarning) as said:
             found = evaluation.predictions_from_table(NAMED, score="score")
         assert said[0].filename == __file__
         xr.testing.assert_identical(found, evaluation.predictions_from_table(PLAIN, score="score"))
@@ -126,12 +114,10 @@ class TestNamesOfTheTrade:
             )
         assert found["classifier"].values.tolist() == ["u"]
 
-    def test_two_synonyms_are_refused(self):
+    def test_two_synonyms_are_refused(self, golden):
         table = {**PLAIN, "doc": [1, 2, 3], "task": [1, 2, 3]}
         del table["item"]
-        with pytest.raises(
-            evaluation.EvaluationError, match=r"'doc', 'task' could each be the item.*item=\.\.\."
-        ):
+        with golden.raises(evaluation.EvaluationError):
             evaluation.predictions_from_table(table, score="score")
 
     def test_a_column_that_was_named_is_not_guessed(self):

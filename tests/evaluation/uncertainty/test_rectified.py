@@ -291,28 +291,28 @@ def test_unsure_people_widen_the_interval_and_many_draws_are_thinned():
     np.testing.assert_array_equal(found["gain"], 1)
 
 
-def test_little_is_said_of_a_constant_judge_and_of_constant_people():
+def test_little_is_said_of_a_constant_judge_and_of_constant_people(golden):
     right = np.random.default_rng(3).random(300) < 0.8
     found = rectify(right, np.ones(300), np.arange(40))
     assert found["judge_weight"].item() == 0 and found["gain"].item() == 1
-    assert "by the judge all items have the same score" in found["note"].item()
+    golden.says(found["note"].item(), "items have")
     alike = rectify(np.ones(300, int), right, np.arange(40))
-    assert "the interval has no width" in alike["note"].item()
+    golden.says(alike["note"].item(), "the interval")
     stratum = of_items(np.r_[np.zeros(8), np.ones(292)].astype(int))
     small = rectify(right, ~right, np.arange(40), strata=stratum)
-    assert "only 8 items of stratum 0" in small["note"].item()
+    golden.says(small["note"].item(), "of stratum")
 
 
-def test_few_errors_are_noted_by_the_number_that_differ():
+def test_few_errors_are_noted_by_the_number_that_differ(golden):
     """Of k wrong ones among n right ones, without a judge: n / kurtosis = n p q / (p^3 + q^3)."""
     right = np.ones(200)
     right[:3] = 0
     found = rectify(right, np.ones(200), np.arange(100))
     q = 0.03
     assert 100 * q * (1 - q) / (q**3 + (1 - q) ** 3) == pytest.approx(3.19, abs=0.01)
-    assert "about 3 items that differ from the others" in found["note"].item()
+    golden.says(found["note"].item(), "that differ")
     pairs = rectify(right, np.ones(200), np.arange(100), clusters=of_items(np.arange(200) // 2))
-    assert "about 2 clusters that differ" in pairs["note"].item()  # of 50, a whole and a half one wrong
+    golden.says(pairs["note"].item(), "clusters that")  # of 50, a whole and a half one wrong
     right[:30] = 0
     assert "differ" not in rectify(right, np.ones(200), np.arange(100))["note"].item()
 
@@ -347,34 +347,34 @@ CHANCE = np.full(240, 0.3)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"judge_weight": 1.5}, "judge_weight=1.5: expected a number from 0"),
-        ({"judge_weight": "all"}, "judge_weight='all'"),
-        ({"probability": 90}, "between 0 and 1"),
-        ({"sampling": of_items(np.r_[0.0, CHANCE[1:]])}, "item 0 has probability 0 .* more than 0 and at most 1"),
-        ({"sampling": of_items(np.r_[CHANCE[1:], 1.2])}, "item 239 has probability 1.2"),
-        ({"sampling": of_items(np.r_[CHANCE[1:], 1.0])}, "item 239 has probability 1 .* not in the posterior"),
-        ({"sampling": of_items(CHANCE)[:200]}, "predictions: item 200 and 39 more not in sampling"),
-        ({"sampling": of_items(np.full(240, "x"))}, "expected probabilities, found dtype"),
-        ({"sampling": 0.3}, "sampling: expected a DataArray, found float"),
-        ({"sampling": of_items(CHANCE).expand_dims("rater")}, "the dim item alone"),
-        ({"strata": of_items(np.where(I % 4 == 0, 0, 1))}, r"stratum 1: people labelled 0 item\(s\)"),
-        ({"strata": of_items(np.where(I == 0, 0, 1))}, r"stratum 0: people labelled 1 item\(s\) .* merge it"),
-        ({"strata": of_items(np.where(I == 0, np.nan, 1))}, "strata: item 0 has none"),
-        ({"clusters": ONE_CLUSTER}, r"the posterior: people labelled 1 cluster\(s\)"),
+        {"judge_weight": 1.5},
+        {"judge_weight": "all"},
+        {"probability": 90},
+        {"sampling": of_items(np.r_[0.0, CHANCE[1:]])},
+        {"sampling": of_items(np.r_[CHANCE[1:], 1.2])},
+        {"sampling": of_items(np.r_[CHANCE[1:], 1.0])},
+        {"sampling": of_items(CHANCE)[:200]},
+        {"sampling": of_items(np.full(240, "x"))},
+        {"sampling": 0.3},
+        {"sampling": of_items(CHANCE).expand_dims("rater")},
+        {"strata": of_items(np.where(I % 4 == 0, 0, 1))},
+        {"strata": of_items(np.where(I == 0, 0, 1))},
+        {"strata": of_items(np.where(I == 0, np.nan, 1))},
+        {"clusters": ONE_CLUSTER},
     ],
 )  # fmt: skip
-def test_wrong_options_are_named(options, message):
-    with pytest.raises(evaluation.EvaluationError, match=message):
+def test_wrong_options_are_named(options, golden):
+    with golden.raises(evaluation.EvaluationError):
         rectify(RIGHT, JUDGED, CHOSEN, **options)
 
 
-def test_a_sample_is_checked_before_anything_is_fitted():
+def test_a_sample_is_checked_before_anything_is_fitted(golden):
     module.check_sample(CHOSEN, I, strata=of_items(np.where(I % 4 == 0, 0, 0)))
-    with pytest.raises(evaluation.EvaluationError, match=r"stratum 1: people labelled 0 item\(s\)"):
+    with golden.raises(evaluation.EvaluationError):
         module.check_sample(CHOSEN, I, strata=of_items(np.where(I % 4 == 0, 0, 1)))
-    with pytest.raises(evaluation.EvaluationError, match=r"item 239 has probability 1\.2"):
+    with golden.raises(evaluation.EvaluationError):
         module.check_sample(CHOSEN, I, sampling=of_items(np.r_[CHANCE[1:], 1.2]))
 
 
@@ -384,30 +384,30 @@ FIRST_AND_LAST = xr.DataArray([[True], [False], [True]], dims=("item", "position
 
 
 @pytest.mark.parametrize(
-    ("people", "claims", "judge", "message"),
+    ("people", "claims", "judge"),
     [
-        (certain([1, 0], [0, 9]), FIVE, FIVE, "posterior: item 9 not in the predictions"),
-        (PEOPLE, FIVE, THREE, "predictions: item 3 and 1 more not in judge's labels"),
-        (PEOPLE, THREE, FIVE, "judge's labels: item 3 and 1 more not in the predictions"),
-        (PEOPLE, REPEATED, THREE, "predictions: item 1 is duplicated"),
-        (PEOPLE, THREE, REPEATED, "judge's labels: item 1 is duplicated"),
-        (certain([1, 0], [1, 1]), THREE, THREE, "posterior.*item 1 is duplicated"),
-        (certain([1], [0]), THREE, THREE, "people labelled 1 item.* have people label more"),
-        (PEOPLE, THREE, "judge", "judge's labels: expected a DataArray, found str"),
-        (PEOPLE, THREE, THREE.where(FIRST_AND_LAST, ""), "judge: item 1 has no label"),
-        (PEOPLE, THREE, THREE.where(FIRST_AND_LAST, "maybe"), "judge, whose .*'maybe' is not one of the 2"),
-        (PEOPLE, THREE, xr.concat([THREE] * 2, "classifier"), "expected one judge, found 2"),
-        (PEOPLE, THREE.drop_vars("item"), THREE, "a dim item with a coordinate"),
+        (certain([1, 0], [0, 9]), FIVE, FIVE),
+        (PEOPLE, FIVE, THREE),
+        (PEOPLE, THREE, FIVE),
+        (PEOPLE, REPEATED, THREE),
+        (PEOPLE, THREE, REPEATED),
+        (certain([1, 0], [1, 1]), THREE, THREE),
+        (certain([1], [0]), THREE, THREE),
+        (PEOPLE, THREE, "judge"),
+        (PEOPLE, THREE, THREE.where(FIRST_AND_LAST, "")),
+        (PEOPLE, THREE, THREE.where(FIRST_AND_LAST, "maybe")),
+        (PEOPLE, THREE, xr.concat([THREE] * 2, "classifier")),
+        (PEOPLE, THREE.drop_vars("item"), THREE),
     ],
 )
-def test_items_that_do_not_match_are_named(people, claims, judge, message):
-    with pytest.raises(evaluation.EvaluationError, match=message):
+def test_items_that_do_not_match_are_named(people, claims, judge, golden):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.rectified(ACCURACY, people, claims, judge)
 
 
 @pytest.mark.parametrize("metric", [evaluation.f1(), lambda a, b: 0.0], ids=["f1", "callable"])
-def test_metrics_of_all_items_together_are_refused(metric):
-    with pytest.raises(evaluation.EvaluationError, match="only a mean over items can be rectified"):
+def test_metrics_of_all_items_together_are_refused(metric, golden):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.rectified(metric, certain([1, 0], [0, 1]), labels(RIGHT[:3]), labels(RIGHT[:3]))
 
 
@@ -447,11 +447,9 @@ def test_the_joint_estimate_stands_beside_the_rectified_one(sure, differs):
     assert (module.DIFFERS in found["note"].item()) == differs
 
 
-def test_a_joint_posterior_that_has_not_seen_the_predictions_is_refused():
+def test_a_joint_posterior_that_has_not_seen_the_predictions_is_refused(golden):
     claims = labels(np.ones(len(RIGHT))).assign_coords(classifier="net")
-    with pytest.raises(
-        evaluation.EvaluationError, match="joint: expected the posterior of people, judge and classifiers"
-    ):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.rectified(
             ACCURACY,
             certain(RIGHT[CHOSEN], CHOSEN),

@@ -42,22 +42,22 @@ def test_metrics_of_numbers_get_the_numbers():
     assert float(found.squeeze()) == 50.0
 
 
-def test_groups_of_classifiers_are_matched_by_name(case, scores):
+def test_groups_of_classifiers_are_matched_by_name(case, scores, golden):
     by = scores.argmax("category").drop_vars("category", errors="ignore")
     one, other = (
         evaluation.metric_draws(METRIC, plausibility(case), scores, by=groups, resamples=3, random_seed=1)
         for groups in (by, by.isel(classifier=[2, 0, 1]))
     )
     xr.testing.assert_identical(one, other)
-    with pytest.raises(EvaluationError, match=r"by has the classifiers \['A', 'B'\], the predictions"):
+    with golden.raises(EvaluationError):
         evaluation.metric_draws(METRIC, plausibility(case), scores, by=by.isel(classifier=[0, 1]))
 
 
-def test_groups_of_draws_are_in_their_order(case, scores):
+def test_groups_of_draws_are_in_their_order(case, scores, golden):
     groups = plausibility(case).argmax("category").assign_coords(draw=np.arange(50), chain=[0, 1])
     tree = plausibility(case).assign_coords(draw=np.arange(50), chain=[0, 1])
     turned = groups.isel(draw=slice(None, None, -1))
-    with pytest.raises(EvaluationError, match="by has draw 49 where the posterior has 0"):
+    with golden.raises(EvaluationError):
         evaluation.metric_draws(METRIC, tree, scores, by=turned)
 
 
@@ -67,11 +67,11 @@ def test_a_point_estimate_is_its_most_probable_label(case, scores):
     assert float(found) == 1.0
 
 
-def test_losses_are_told_from_gains(case, scores):
+def test_losses_are_told_from_gains(case, scores, golden):
     def cost(truth, predicted, sample_weight=None):
         return np.average(truth != predicted, weights=sample_weight)
 
-    with pytest.raises(EvaluationError, match="cost does not say whether more is better"):
+    with golden.raises(EvaluationError):
         evaluation.compare(cost, plausibility(case), scores)
     options = {"resamples": 3, "random_seed": 1, "progressbar": False}
     found = evaluation.compare(cost, plausibility(case), scores, larger_is_better=False, **options)
@@ -82,12 +82,12 @@ def test_losses_are_told_from_gains(case, scores):
 
 
 @pytest.mark.parametrize(("value", "said"), [(-0.5, "-0.5"), (np.inf, "inf"), (np.nan, "NaN")])
-def test_plausibilities_are_probabilities(case, scores, value, said):
+def test_plausibilities_are_probabilities(case, scores, value, said, golden):
     wrong = plausibility(case).copy()
     wrong[1, 3, 4, 0] = value
-    with pytest.raises(EvaluationError, match=f"plausibility of item case 4 is {said}"):
+    with golden.raises(EvaluationError):
         evaluation.uncertainty_adjusted(METRIC, wrong, scores)
-    with pytest.raises(EvaluationError, match=r"dtype <U.*the order is metric, posterior, predictions"):
+    with golden.raises(EvaluationError):
         evaluation.uncertainty_adjusted(METRIC, wrong.astype(str), scores)
 
 
@@ -130,26 +130,20 @@ def test_a_group_that_is_empty_in_some_draws_has_an_error_still(case, scores):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"top": 3}, "top=3: top_1_accuracy has its own"),
-        ({"random_seed": -1}, "random_seed=-1"),
-        ({"random_seed": "a"}, "random_seed='a'"),
-        ({"resamples": 1.5}, "resamples=1.5"),
-        ({"probability": "90%"}, "probability='90%'"),
-    ],
+    "options",
+    [{"top": 3}, {"random_seed": -1}, {"random_seed": "a"}, {"resamples": 1.5}, {"probability": "90%"}],
 )
-def test_wrong_arguments_are_named(case, scores, options, message):
-    with pytest.raises(EvaluationError, match=message):
+def test_wrong_arguments_are_named(case, scores, options, golden):
+    with golden.raises(EvaluationError):
         evaluation.metric_intervals(METRIC, plausibility(case), scores, **options)
 
 
-def test_what_is_no_metric_is_refused(case, scores):
+def test_what_is_no_metric_is_refused(case, scores, golden):
     with pytest.raises(EvaluationError, match="max: a built-in"):
         evaluation.uncertainty_adjusted(max, plausibility(case), scores)
     with pytest.raises(EvaluationError, match="plausibility is empty"):
         evaluation.uncertainty_adjusted(METRIC, plausibility(case).isel(item=[]), scores.isel(item=[]))
-    with pytest.raises(EvaluationError, match="expected a DataArray of plausibilities without draws"):
+    with golden.raises(EvaluationError):
         evaluation.compare(METRIC, plausibility(case), scores, points={"draws": plausibility(case)})
     with pytest.raises(EvaluationError, match="points=list"):
         evaluation.compare(METRIC, plausibility(case), scores, points=[1])

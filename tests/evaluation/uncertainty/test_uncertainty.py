@@ -100,7 +100,7 @@ def test_point_estimate_has_no_sample_dims(case, scores):
     assert found.dims == ("classifier",)
 
 
-def test_sets_are_predictions(case, scores):
+def test_sets_are_predictions(case, scores, golden):
     chosen = positions(scores, 2)
     mask = (scores["category"] == chosen).any("position")
     for metric in (evaluation.set_accuracy(2), evaluation.overlap(2), evaluation.top_k_accuracy(2)):
@@ -109,7 +109,7 @@ def test_sets_are_predictions(case, scores):
             evaluation.uncertainty_adjusted(metric, as_dense(case), chosen),
         )
     for metric in (evaluation.average_overlap(2), evaluation.top_k_accuracy(1)):
-        with pytest.raises(evaluation.EvaluationError, match="a set of 2 labels has no order"):
+        with golden.raises(evaluation.EvaluationError):
             evaluation.uncertainty_adjusted(metric, as_dense(case), mask)
 
 
@@ -146,20 +146,20 @@ def test_callables_see_the_top_labels_of_every_draw(case, scores, function, argu
                     assert found.to_numpy()[chain, draw, c] == pytest.approx(value, rel=1e-12)
 
 
-def test_callables_that_cannot_be_called(case, scores):
+def test_callables_that_cannot_be_called(case, scores, golden):
     tree = as_dense(case)
     with pytest.raises(evaluation.EvaluationError, match="expected one number"):
         evaluation.uncertainty_adjusted(f1_score, tree, scores, average=None, zero_division=0)
-    with pytest.raises(evaluation.EvaluationError, match="scores all items at once"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.uncertainty_adjusted(accuracy_score, tree, scores, reduce=None)
-    with pytest.raises(evaluation.EvaluationError, match="only callables take this argument"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.uncertainty_adjusted(evaluation.overlap(2), tree, scores, average="macro")
     empty = xr.where(scores["item"] == "case 2", "", positions(scores))
-    with pytest.raises(evaluation.EvaluationError, match="case 2 has no predicted label"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.uncertainty_adjusted(accuracy_score, tree, empty)
 
 
-def test_plausibility_reaches_the_score_over_all_categories(case, scores):
+def test_plausibility_reaches_the_score_over_all_categories(case, scores, golden):
     def mass(truth, predictions):
         return (truth * predictions).sum(axis=-1)
 
@@ -171,7 +171,7 @@ def test_plausibility_reaches_the_score_over_all_categories(case, scores):
     expected = (split.to_numpy()[:, :, None] * scores.to_numpy()).sum(axis=-1)
     found = evaluation.uncertainty_adjusted(metric, as_flat(case), scores, reduce=None)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    with pytest.raises(evaluation.EvaluationError, match="5 categories; mass needs all 6"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.uncertainty_adjusted(metric, as_flat(case), scores.isel(category=slice(5)))
     with pytest.raises(evaluation.EvaluationError, match="score returned shape"):
         broken = evaluation.Metric("broken", "plausibility", lambda truth, p: truth)
@@ -250,10 +250,10 @@ def test_integer_categories_are_compared_as_integers(case, scores):
     assert found.to_numpy().all()
 
 
-def test_infinite_and_missing_plausibility_is_refused(case, scores):
+def test_infinite_and_missing_plausibility_is_refused(case, scores, golden):
     array = as_dense(case)["posterior"]["plausibility"].copy()
     array[0, 3, 2, 1] = np.nan
-    with pytest.raises(evaluation.EvaluationError, match="item case 2 is NaN"):
+    with golden.raises(evaluation.EvaluationError):
         evaluation.uncertainty_adjusted(evaluation.overlap(2), array, scores)
 
 

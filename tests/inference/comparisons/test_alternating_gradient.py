@@ -51,15 +51,15 @@ def test_short_steps_settle(link):
     assert np.corrcoef(estimate["quality"], drawn.truth["quality"])[0, 1] > 0.95
 
 
-def test_the_printed_step_oscillates_with_the_logistic_link():
-    with pytest.warns(EstimateWarning, match=r"still move by .* after 1000 steps of 8; take a smaller step"):
+def test_the_printed_step_oscillates_with_the_logistic_link(golden):
+    with golden.warns(EstimateWarning):
         estimate = alternating_gradient(simulated().data, step=40 / 5, random_seed=1)
     assert estimate.attrs["converged"] == 0 and estimate.attrs["diverged"] == 0
     assert np.isfinite(estimate["quality"]).all() and estimate["change"][-100:].min() > 1e-3
 
 
-def test_the_printed_step_diverges_with_the_normal_link():
-    with pytest.warns(EstimateWarning, match="not finite in iteration"):
+def test_the_printed_step_diverges_with_the_normal_link(golden):
+    with golden.warns(EstimateWarning):
         estimate = alternating_gradient(
             simulated(link="thurstone").data, link="thurstone", step=40 / 5, random_seed=1
         )
@@ -83,16 +83,10 @@ def test_twice_the_votes_are_the_same_steps():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"link": "probit"}, "link='probit'"),
-        ({"step": 0}, "step=0"),
-        ({"max_iterations": 0}, "max_iterations=0"),
-        ({"max_iterations": 20.5}, "max_iterations=20.5 must be a whole number from 1"),
-    ],
+    "options", [{"link": "probit"}, {"step": 0}, {"max_iterations": 0}, {"max_iterations": 20.5}]
 )
-def test_arguments_out_of_range(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_arguments_out_of_range(options, golden):
+    with golden.raises(ValueError):
         alternating_gradient(simulated(items=12, degree=4).data, **options)
 
 

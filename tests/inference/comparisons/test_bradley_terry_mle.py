@@ -96,13 +96,13 @@ def test_errors_are_those_of_repeated_votes():
     assert_rejects_twin(check, z / 0.9)
 
 
-def test_no_maximum_names_the_items():
+def test_no_maximum_names_the_items(golden):
     votes = [("r", "a", "b", "left", 3), ("r", "b", "c", "left", 2), ("r", "c", "b", "left", 2)]
-    with pytest.raises(models.DataError, match=r"2 groups.*'a' never lost to any other.*pairs.select"):
+    with golden.raises(models.DataError):
         bradley_terry_mle(table_of(votes))
     back = [*votes, ("r", "c", "a", "left", 1)]
     assert bradley_terry_mle(table_of(back)).attrs["converged"] == 1
-    with pytest.raises(models.DataError, match=r"'d' never won against any other"):
+    with golden.raises(models.DataError):
         bradley_terry_mle(table_of([*back, ("r", "a", "d", "left", 5)]))
     assert bradley_terry_mle(table_of([*back, ("r", "a", "d", "tie", 5)])).attrs["converged"] == 1
 

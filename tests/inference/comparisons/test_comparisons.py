@@ -195,13 +195,13 @@ class TestStep:
         assert stuck["sample_stats"]["acceptance_rate"].mean() < 0.1
         assert model["quality"].name in tree["posterior"]
 
-    def test_it_refuses_a_part_of_the_model(self):
+    def test_it_refuses_a_part_of_the_model(self, golden):
         model = built("ties")
-        with model, pytest.raises(NotConjugate, match=r"moves 'quality' and .* together"):
+        with model, golden.raises(NotConjugate):
             inference.LaplaceHMC([model["quality"]])
 
-    def test_it_refuses_what_is_no_number_of_steps(self):
-        with built("ties"), pytest.raises(ValueError, match="steps=0 must be a whole number"):
+    def test_it_refuses_what_is_no_number_of_steps(self, golden):
+        with built("ties"), golden.raises(ValueError):
             inference.LaplaceHMC(steps=0)
 
 
@@ -232,12 +232,12 @@ class TestRoutes:
     def test_every_structure_has_the_fast_sampler(self, structure):
         assert read_comparisons(built(structure)).prior.n_items == 4
 
-    def test_what_it_does_not_know_goes_to_nuts_and_says_why(self):
+    def test_what_it_does_not_know_goes_to_nuts_and_says_why(self, golden):
         drawn = models.simulators.comparisons(items=4, raters=3, degree=3, random_seed=1)
         table = {"item": [0, 1, 2, 3], "size": [0.0, 1.0, 2.0, 4.0]}
         with pytest.raises(NotConjugate, match="computed from others"):
             read_comparisons(models.bradley_terry(drawn.data, covariates=table))
-        with pytest.raises(ValueError, match="method='hmc' does not fit this model"):
+        with golden.raises(ValueError):
             inference.sample(models.bradley_terry(drawn.data, covariates=table), method="hmc")
         with models.bradley_terry(drawn.data) as model:
             pm.Potential("pull", model["quality"].sum())
@@ -245,7 +245,7 @@ class TestRoutes:
             read_comparisons(model)
         with models.bradley_terry(drawn.data) as model:
             pm.Normal("another", 0, 1)
-        with pytest.raises(NotConjugate, match="'another' is free besides"):
+        with golden.raises(NotConjugate):
             read_comparisons(model)
 
 
@@ -286,9 +286,9 @@ class TestNormalApproximation:
         assert tree.attrs["pareto_k"] > 0.5
 
     @pytest.mark.parametrize("seed", range(4))
-    def test_tails_that_no_weight_tells_of_are_told(self, seed):
+    def test_tails_that_no_weight_tells_of_are_told(self, seed, golden):
         pairs = votes(rater=["r"] * 3 + ["s"] * 2, left=["a"] * 5, right=["b"] * 5, winner=["a"] * 5)
-        with pytest.warns(inference.ConvergenceWarning, match="the votes do not determine a scale"):
+        with golden.warns(inference.ConvergenceWarning):
             inference.laplace_sample(models.bradley_terry(pairs), random_seed=seed)
 
 
@@ -319,11 +319,11 @@ def test_odd_votes_have_a_posterior(data, link):
     assert tree["sample_stats"]["acceptance_rate"].min() > 0.3
 
 
-def test_what_does_not_fit_into_memory_is_refused(monkeypatch):
+def test_what_does_not_fit_into_memory_is_refused(monkeypatch, golden):
     monkeypatch.setenv("RATERZOO_MEMORY_GB", "8")
     n = 200_000
     pairs = votes(left=list(range(n)), right=list(range(1, n + 1)), winner=["left"] * n)
-    with pytest.raises(ValueError, match=r"4 x 1,000 draws of .* GB of memory.* 8.0 GB are available"):
+    with golden.raises(ValueError):
         inference.sample(models.bradley_terry(pairs, reliability="shared"), keep="all", **QUIET)
 
 

@@ -43,10 +43,10 @@ def test_order_of_the_votes_and_names_do_not_matter():
     np.testing.assert_allclose(again["quality"].sel(item=data.items), estimate["quality"], atol=1e-6)
 
 
-def test_printed_reading_degenerates_loudly():
+def test_printed_reading_degenerates_loudly(golden):
     for seed in range(5):
         data = simulated(seed=seed).data
-        with pytest.raises(ValueError, match=r"degenerates in iteration \d+.*variance='fisher'"):
+        with golden.raises(ValueError):
             quite(data, variance="printed", prior="printed")
     assert quietly(data, variance="laplace", prior="frozen").attrs["converged"] == 1
 
@@ -94,14 +94,14 @@ def test_error_is_no_larger_than_listed(link, alpha):
     assert_rejects_twin(check, raterless)
 
 
-def test_second_stage_starts_where_the_first_ended():
+def test_second_stage_starts_where_the_first_ended(golden):
     data = simulated(alpha=0.5).data
     first = quietly(data)
     again = quietly(data, start=first)
     assert again.attrs["iterations"] < first.attrs["iterations"]
     np.testing.assert_allclose(again["quality"], first["quality"], atol=5e-3)
     chosen = data.select(items=data.items[:-1])
-    with pytest.raises(ValueError, match=r"start has no quality of item .*1 of 40 items"):
+    with golden.raises(ValueError):
         quite(data, start=quietly(chosen))
 
 
@@ -120,13 +120,13 @@ def test_new_raters_and_pairs_start_from_the_middle_and_without_a_prior():
     assert begin.known
 
 
-def test_initial_values_keep_every_product():
+def test_initial_values_keep_every_product(golden):
     estimate = quietly(simulated().data)
     start = initial_values(estimate)
     assert abs(start["quality"].sum()) < 1e-10 and abs(start["log_reliability"].sum()) < 1e-10
     product = np.multiply.outer(estimate["reliability"].to_numpy(), estimate["quality"].to_numpy())
     np.testing.assert_allclose(np.multiply.outer(np.exp(start["log_reliability"]), start["quality"]), product)
-    with pytest.raises(ValueError, match=r"reliability -1 of rater 0 must be positive"):
+    with golden.raises(ValueError):
         initial_values(estimate.assign(reliability=-(estimate["reliability"] ** 0)))
 
 

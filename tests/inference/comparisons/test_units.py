@@ -125,36 +125,27 @@ def test_signed_reliabilities():
 
 
 @pytest.mark.parametrize(
-    ("anchor", "message"),
-    [
-        ("sd", "anchor='sd' is not 'mean reliability'"),
-        (("a", "z"), "'z' is not one of the 5 items, such as 'a'"),
-        (("a", "a"), "is not 'mean reliability'"),
-        (3, "anchor=3 is not"),
-        (("e", "a"), "quality of e minus quality of a 1: impossible in 100.0% of the draws"),
-        (((0, 1), (5, 1)), "two rising pairs of finite numbers"),
-        (((0, 1), (1, "x")), "two rising pairs of finite numbers"),
-        (((0, 1), (1, 1.01)), "100.0% of the draws do not fit"),
-    ],
+    "anchor",
+    ["sd", ("a", "z"), ("a", "a"), 3, ("e", "a"), ((0, 1), (5, 1)), ((0, 1), (1, "x")), ((0, 1), (1, 1.01))],
 )
-def test_what_cannot_be_is_said(anchor, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_cannot_be_is_said(anchor, golden):
+    with golden.raises(ValueError):
         in_units(fitted(), anchor)
 
 
-def test_a_tree_without_qualities():
-    with pytest.raises(ValueError, match="no posterior of the 'quality'"):
+def test_a_tree_without_qualities(golden):
+    with golden.raises(ValueError):
         in_units(xr.DataTree(), "quality sd")
 
 
-def test_summaries_in_the_former_units_are_left_out():
+def test_summaries_in_the_former_units_are_left_out(golden):
     whole = fitted()
     groups = {name: node.to_dataset() for name, node in whole.children.items()}
     summary = groups["posterior"][["quality"]].mean(("chain", "draw")).expand_dims(statistic=["mean"])
     kept = {"item_summary": summary, "shared_posterior": groups["posterior"].drop_vars("quality")}
     changed = in_units(xr.DataTree.from_dict(groups | kept | {"diagnosis": xr.Dataset()}), "quality sd")
     assert {*changed.children} == {"posterior", "observed_data"}
-    with pytest.raises(ValueError, match="no draws of it"):
+    with golden.raises(ValueError):
         in_units(
             xr.DataTree.from_dict({"posterior": kept["shared_posterior"], "item_summary": summary}),
             "quality sd",

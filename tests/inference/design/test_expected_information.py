@@ -119,23 +119,23 @@ def test_raters_alike_are_anyone():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"candidates": [("a", "z")]}, "candidates names 'z'"),
-        ({"candidates": [("a", "a")]}, "compares item 'a' with itself"),
-        ({"candidates": ["a"]}, "expected pairs of item ids"),
-        ({"raters": [99]}, "raters names 99"),
-        ({"about": "luck"}, "about='luck'"),
-        ({"link": "probit"}, "link='probit'"),
+        {"candidates": [("a", "z")]},
+        {"candidates": [("a", "a")]},
+        {"candidates": ["a"]},
+        {"raters": [99]},
+        {"about": "luck"},
+        {"link": "probit"},
     ],
 )
-def test_what_the_tree_does_not_have_is_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_the_tree_does_not_have_is_refused(options, golden):
+    with golden.raises(ValueError):
         next_to_ask(posterior(), **options)
 
 
-def test_trees_of_something_else_are_refused():
-    with pytest.raises(ValueError, match="no posterior of quality"):
+def test_trees_of_something_else_are_refused(golden):
+    with golden.raises(ValueError):
         next_to_ask(xr.DataTree())
     with pytest.raises(ValueError, match="which link"):
         next_to_ask(posterior(link="labels"))

@@ -77,7 +77,7 @@ def test_anyone_is_one_of_the_raters_at_random():
     assert_rejects_twin(check, category_information(p, confusion).mean(axis=1, keepdims=True))
 
 
-def test_a_matrix_that_all_share_is_anyones():
+def test_a_matrix_that_all_share_is_anyones(golden):
     tree = category_tree()
     shared = tree["posterior"]["confusion"].isel(rater=1, drop=True)
     alike = category_tree(confusion=shared)
@@ -85,7 +85,7 @@ def test_a_matrix_that_all_share_is_anyones():
     expected = grid(category_information(p, confusion[:, :, 1:2]), ITEMS, ["anyone"])
     for raters in (None, "anyone"):
         assert as_table(next_to_ask(alike, raters=raters)) == pytest.approx(expected, abs=1e-12)
-    with pytest.raises(ValueError, match="all raters are alike; leave raters out"):
+    with golden.raises(ValueError):
         next_to_ask(alike, raters=[10])
 
 
@@ -127,8 +127,7 @@ def test_blocks_and_order_change_nothing(make, monkeypatch):
     tree = make(random_case(np.random.default_rng(4)))
     whole = next_to_ask(tree, random_seed=1)
     ids = np.unique(whole["item"]).tolist()[::-1]
-    monkeypatch.setattr("raterzoo.posterior.plausibility.BLOCK_SIZE", 1)
-    monkeypatch.setattr(next_label, "MOST_ANSWERS", 1)
+    monkeypatch.setattr(next_label, "BLOCK_SIZE", 1)
     assert as_table(next_to_ask(tree, items=ids, random_seed=1)) == pytest.approx(as_table(whole), abs=1e-12)
 
 
@@ -212,31 +211,28 @@ DENSE, FLAT = (make(random_case(np.random.default_rng(6))) for make in (as_dense
 
 
 @pytest.mark.parametrize(
-    ("tree", "options", "message"),
+    ("tree", "options"),
     [
-        (category_tree(), {"items": ["z"]}, "items names 'z', which the tree does not have; it has 'a'"),
-        (category_tree(), {"raters": [99]}, "raters names 99"),
-        (category_tree(), {"raters": "r1"}, "raters names 'r1'"),
-        (category_tree(), {"about": "plausibility"}, "truth of this model is one category"),
-        (category_tree(), {"about": "ranks"}, "about='ranks' is not one of 'truth', 'plausibility'"),
-        (category_tree(), {"candidates": [("a", "b")]}, "candidates= does not fit .* pass items="),
-        (category_tree(), {"link": "thurstone"}, "link= does not fit a posterior of labels"),
-        (without(category_tree(), "confusion"), {}, "no confusion matrices"),
-        (spoiled(category_tree(), "plausibility"), {}, "plausibility of item b is NaN"),
-        (spoiled(category_tree(), "confusion"), {}, "confusion is NaN"),
-        (DENSE, {"raters": ["r"]}, "does not tell raters apart; leave raters out"),
-        (spoiled(DENSE, "plausibility"), {}, "plausibility of item case 1 is NaN"),
-        (without(DENSE, "category"), {}, "dim category of plausibility has no labels"),
-        (without(FLAT), {}, "constant_data other_size"),
-        (as_category(FLAT), {}, "along candidate; expected item and category"),
-        (xr.DataTree.from_dict({"posterior": FLAT["posterior"].to_dataset().isel(candidate=[0, -1, 1])}),
-         {}, "must be contiguous"),
-        (xr.DataTree.from_dict({"posterior": DENSE["posterior"].to_dataset().isel(item=0)}),
-         {}, "expected candidate, or item and category"),
-        (xr.DataTree.from_dict({"posterior": xr.Dataset({"quality": ("item", [1.0])})}),
-         {"items": [0]}, "items= does not fit a posterior of comparisons; pass candidates="),
+        (category_tree(), {"items": ["z"]}),
+        (category_tree(), {"raters": [99]}),
+        (category_tree(), {"raters": "r1"}),
+        (category_tree(), {"about": "plausibility"}),
+        (category_tree(), {"about": "ranks"}),
+        (category_tree(), {"candidates": [("a", "b")]}),
+        (category_tree(), {"link": "thurstone"}),
+        (without(category_tree(), "confusion"), {}),
+        (spoiled(category_tree(), "plausibility"), {}),
+        (spoiled(category_tree(), "confusion"), {}),
+        (DENSE, {"raters": ["r"]}),
+        (spoiled(DENSE, "plausibility"), {}),
+        (without(DENSE, "category"), {}),
+        (without(FLAT), {}),
+        (as_category(FLAT), {}),
+        (xr.DataTree.from_dict({"posterior": FLAT["posterior"].to_dataset().isel(candidate=[0, -1, 1])}), {}),
+        (xr.DataTree.from_dict({"posterior": DENSE["posterior"].to_dataset().isel(item=0)}), {}),
+        (xr.DataTree.from_dict({"posterior": xr.Dataset({"quality": ("item", [1.0])})}), {"items": [0]}),
     ],
 )  # fmt: skip
-def test_what_cannot_be_asked_is_refused(tree, options, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_cannot_be_asked_is_refused(tree, options, golden):
+    with golden.raises(ValueError):
         next_to_ask(tree, **options)

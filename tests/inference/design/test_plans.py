@@ -120,7 +120,7 @@ def test_designs_have_numbers_of_their_own_whatever_else_is_planned():
     xr.testing.assert_identical(alone.drop_attrs(), more.sel(items=[60], raters=[2]).drop_attrs())
 
 
-def test_the_cheapest_design_that_meets_the_aim_is_named():
+def test_the_cheapest_design_that_meets_the_aim_is_named(golden):
     found = plan(
         Precision(0.2),
         SKILLS,
@@ -134,16 +134,12 @@ def test_the_cheapest_design_that_meets_the_aim_is_named():
     assert found["cost"].sel(items=400, raters=3, alone=0) == 400 * (2 + 3 * 0.5)
     assert found["meets"].squeeze().to_numpy().tolist() == [[False, False], [True, True], [True, True]]
     verdict = found.attrs["verdict"]
-    assert verdict.startswith(
-        "The cheapest design that reaches a 90 % interval of the accuracy that is at most 0.2 wide in 90%"
-    )
-    assert "400 items with 2 people each, cost 1,200, assurance 1.00" in verdict
+    golden.says(verdict, "cheapest design")
+    golden.says(verdict, "people each,")
     free = plan(
         Precision(0.2), SKILLS, items=[400, 500], raters=[2], price=0, simulations=2, random_seed=1, **QUIET
     )
-    assert (
-        "400 items with 2 people each, cost 0," in free.attrs["verdict"]
-    )  # of equal prices the fewest answers
+    golden.says(free.attrs["verdict"], "people each,")  # of equal prices the fewest answers
     none = plan(Precision(0.01), SKILLS, **FEW)
     assert none.attrs["verdict"].startswith("No design reaches") and not none["meets"].any()
 
@@ -183,7 +179,7 @@ def test_the_better_classifier_is_found():
     )
 
 
-def test_a_pilot_is_a_posterior_and_others_like_its_people_can_be_asked():
+def test_a_pilot_is_a_posterior_and_others_like_its_people_can_be_asked(golden):
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 2, 60)
     labels = labels_of(truth, (0.8, 0.8), rng)
@@ -192,9 +188,7 @@ def test_a_pilot_is_a_posterior_and_others_like_its_people_can_be_asked():
     with pytest.warns(inference.ConvergenceWarning):
         pilot = inference.sample(model, draws=50, chains=1, random_seed=1, **QUIET)
     assert plan(Precision(0.3), pilot, **FEW)["classifier"].to_numpy().tolist() == ["net"]
-    with pytest.raises(
-        ValueError, match="raters=3: each item would need so many different people, and there are 2"
-    ):
+    with golden.raises(ValueError):
         plan(Precision(0.3), pilot, items=[20], raters=[3], simulations=2, **QUIET)
     assert (
         plan(Precision(0.3), pilot, items=[20], raters=[3], pool=5, simulations=2, **QUIET).sizes["raters"]
@@ -202,60 +196,46 @@ def test_a_pilot_is_a_posterior_and_others_like_its_people_can_be_asked():
     )
     tree = pilot.copy()
     tree.attrs["model"] = "shared_guess"
-    with pytest.raises(
-        ValueError, match="the pilot is of shared_guess, by which raters are alike, share errors"
-    ):
+    with golden.raises(ValueError):
         plan(Precision(0.3), tree, **FEW)
 
 
 @pytest.mark.parametrize(
-    ("change", "match"),
+    "change",
     [
-        ({"items": [0]}, "items=0 must be a whole number from 1"),
-        ({"raters": []}, "raters is empty"),
-        ({"price": -1.0}, "answer=-1.0 must be a number from 0"),
-        ({"assurance": 1.0}, "assurance=1.0 must be a number between 0 and 1"),
-        ({"simulations": 1}, "simulations=1 must be a whole number from 2"),
-        ({"classifiers": ["nat"]}, "classifiers: 'nat' is no rater of the pilot"),
-        ({"classifiers": []}, "the pilot has no classifiers"),
-        ({"model": models.glad}, "model: .*pass a model of labels with a Gibbs sampler of its own"),
+        {"items": [0]},
+        {"raters": []},
+        {"price": -1.0},
+        {"assurance": 1.0},
+        {"simulations": 1},
+        {"classifiers": ["nat"]},
+        {"classifiers": []},
+        {"model": models.glad},
     ],
 )
-def test_what_cannot_be_planned_is_refused(change, match):
-    with pytest.raises(ValueError, match=match):
+def test_what_cannot_be_planned_is_refused(change, golden):
+    with golden.raises(ValueError):
         plan(Precision(0.1), SKILLS, **(FEW | change))
 
 
-def test_aims_and_skills_out_of_range_are_refused():
-    with pytest.raises(ValueError, match="a Decision is between two classifiers; the pilot has 1: 'net'"):
+def test_aims_and_skills_out_of_range_are_refused(golden):
+    with golden.raises(ValueError):
         plan(Decision(), SKILLS, **FEW)
-    for make, match in (
-        (lambda: Precision(0), "width=0 must be a number between 0 and 1"),
-        (lambda: Decision(0.4), "must be above .5"),
-        (
-            lambda: stated_skills(1.2, {"net": 0.8}),
-            "the skill of 'person 1'=1.2 must be a number between 0 and 1",
-        ),
-        (
-            lambda: stated_skills((0.9, 0.5), {"net": 0.8}),
-            "a standard deviation of 0.5 does not fit .* below 0.3",
-        ),
-        (
-            lambda: stated_skills({"net": 0.8}, {"net": 0.8}),
-            "'net' is the name of a person and of a classifier",
-        ),
-        (
-            lambda: stated_skills(0.8, {"net": 0.8}, prevalence=[0.5, 0.6]),
-            "at least two shares that sum to one",
-        ),
+    for make in (
+        lambda: Precision(0),
+        lambda: Decision(0.4),
+        lambda: stated_skills(1.2, {"net": 0.8}),
+        lambda: stated_skills((0.9, 0.5), {"net": 0.8}),
+        lambda: stated_skills({"net": 0.8}, {"net": 0.8}),
+        lambda: stated_skills(0.8, {"net": 0.8}, prevalence=[0.5, 0.6]),
     ):
-        with pytest.raises(ValueError, match=match):
+        with golden.raises(ValueError):
             make()
-    with pytest.raises(ValueError, match="no prevalence and confusion"):
+    with golden.raises(ValueError):
         plan(Precision(0.1), xr.DataTree.from_dict({"posterior": xr.Dataset({"x": 1})}), **FEW)
 
 
-def test_questions_are_asked_for_their_price():
+def test_questions_are_asked_for_their_price(golden):
     posterior = SKILLS["posterior"].to_dataset().isel(draw=slice(100))
     plausibility = xr.DataArray(
         np.tile([[0.5, 0.5], [0.9, 0.1]], (1, 100, 1, 1)),
@@ -274,11 +254,11 @@ def test_questions_are_asked_for_their_price():
     assert dear["rater"].to_numpy()[-2:].tolist() == ["net", "net"]
     free = next_to_ask(tree, price=dict.fromkeys(names, 1.0) | {"person 3": 0})
     assert free["rater"].to_numpy()[:2].tolist() == ["person 3"] * 2 and free["item"].to_numpy()[0] == "a"
-    with pytest.raises(ValueError, match="price= lacks 'person 2'"):
+    with golden.raises(ValueError):
         next_to_ask(tree, price={name: 1 for name in names if name != "person 2"})
-    with pytest.raises(ValueError, match="price=0: expected the price of each rater"):
+    with golden.raises(ValueError):
         next_to_ask(tree, price=0)
-    with pytest.raises(ValueError, match="price= of 'net' is -1; it must be a number from 0"):
+    with golden.raises(ValueError):
         next_to_ask(tree, price=dict.fromkeys(names, 1) | {"net": -1})
 
 

@@ -122,16 +122,16 @@ def test_two_stages_rank_better_at_equal_budget():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"pairs": 0, "answers": 1}, "pairs=0 must be a whole number from 1 to 66"),
-        ({"pairs": 67, "answers": 1}, "pairs=67"),
-        ({"pairs": 5, "answers": 8}, "answers=8 must be a whole number from 1 to 7"),
-        ({"pairs": 66, "answers": 4, "load": 5}, "load=5: 7 raters give at most 35 of 264 answers"),
+        {"pairs": 0, "answers": 1},
+        {"pairs": 67, "answers": 1},
+        {"pairs": 5, "answers": 8},
+        {"pairs": 66, "answers": 4, "load": 5},
     ],
 )
-def test_impossible_plans_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_impossible_plans_are_refused(options, golden):
+    with golden.raises(ValueError):
         second_stage(estimate(), **options)
 
 

@@ -99,18 +99,18 @@ def test_same_seed_same_draws_in_processes():
     np.testing.assert_array_equal(one, two)
 
 
-def test_refusals_say_what_is_not_conjugate():
+def test_refusals_say_what_is_not_conjugate(golden):
     hierarchical = models.hierarchical_dawid_skene(LABELS)
-    with hierarchical, pytest.raises(NotConjugate, match="made of one free variable"):
+    with hierarchical, golden.raises(NotConjugate):
         inference.ConfusionGibbs()
     with models.dirichlet(LABELS), pytest.raises(NotConjugate, match="one observed MarginalLabels"):
         inference.ConfusionGibbs()
     model = models.dawid_skene(LABELS)
-    with model, pytest.raises(NotConjugate, match="'prevalence' and 'confusion' together"):
+    with model, golden.raises(NotConjugate):
         inference.ConfusionGibbs([model["prevalence"]])
     with models.dawid_skene(LABELS) as model:
         pm.Normal("score", model["prevalence"][0], 1.0)
-        with pytest.raises(NotConjugate, match="'score' depends on 'prevalence'"):
+        with golden.raises(NotConjugate):
             inference.ConfusionGibbs()
 
 

@@ -68,10 +68,10 @@ def test_truth_of_each_draw_is_that_of_the_model(model, tree):
             assert np.allclose(own[name], value, atol=1e-12)
 
 
-def test_a_correlation_of_another_law_is_not_conjugate():
+def test_a_correlation_of_another_law_is_not_conjugate(golden):
     with models.dawid_skene(tiny_labels()) as other:
         pm.Uniform("vote_correlation", 0.1, 0.9)
-    with pytest.raises(NotConjugate, match="'vote_correlation' is not a free Beta random variable"):
+    with golden.raises(NotConjugate):
         read_correlated_votes(other)
 
 

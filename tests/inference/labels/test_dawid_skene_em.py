@@ -220,7 +220,7 @@ def test_warnings(table, options, message):
         assert np.isfinite(estimate["plausibility"]).all()
 
 
-def test_a_row_without_evidence_is_not_an_estimate():
+def test_a_row_without_evidence_is_not_an_estimate(golden):
     """Of a rater whose items are of category 0 all but certainly, 1e-20 of an answer says nothing on category 1."""
     rng = np.random.default_rng(2)
     truth = np.arange(60) % 2
@@ -232,7 +232,7 @@ def test_a_row_without_evidence_is_not_an_estimate():
         "rater": np.r_[rater, np.full(len(easy), 12)],
         "label": np.r_[answered.ravel(), np.zeros(len(easy), int)],
     }
-    with pytest.warns(inference.EstimateWarning, match="rater 12 on items of category 1"):
+    with golden.warns(inference.EstimateWarning):
         estimate = inference.dawid_skene_em(Labels.from_table(table), prior=None, restarts=0)
     share = estimate["plausibility"].sel(item=easy, category=1).sum()
     assert 0 < share < 1e-6
@@ -243,18 +243,18 @@ def test_a_row_without_evidence_is_not_an_estimate():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"start": "truth"}, "start='truth' is not 'vote'"),
-        ({"prior": "flat"}, "prior='flat' is neither"),
-        ({"restarts": -1}, "restarts=-1 must be a whole number from 0"),
-        ({"max_iterations": 0}, "max_iterations=0 must be"),
-        ({"random_seed": -1}, "random_seed=-1 must be"),
-        ({"random_seed": 1.5}, "random_seed=1.5 must be"),
+        {"start": "truth"},
+        {"prior": "flat"},
+        {"restarts": -1},
+        {"max_iterations": 0},
+        {"random_seed": -1},
+        {"random_seed": 1.5},
     ],
 )
-def test_wrong_arguments(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_arguments(options, golden):
+    with golden.raises(ValueError):
         inference.dawid_skene_em(small()[0], **options)
     counts = Labels.from_counts({"item": ["a"], "x": [1], "y": [0]})
     with pytest.raises(ValueError, match="anonymous raters"):
@@ -286,7 +286,7 @@ def test_vote_shares_are_of_weighted_answers_and_one_for_gold():
     np.testing.assert_allclose(weighted, [[0, 0.25, 0.75], gold[0], uniform, gold[1]])
 
 
-def test_there_is_something_to_learn_from_and_not_too_much():
+def test_there_is_something_to_learn_from_and_not_too_much(golden):
     silent = Labels.from_table(
         {"item": [1, 2], "rater": [1, 1], "label": ["b", "a"], "count": [0, 0]}, count="count"
     )
@@ -294,7 +294,7 @@ def test_there_is_something_to_learn_from_and_not_too_much():
         {"item": [1, 2], "rater": [1, 1], "label": ["b", "a"], "count": [2_000_000_000, 1]}, count="count"
     )
     for door in (inference.dawid_skene_em, dawid_skene, one_coin):
-        with pytest.raises(DataError, match="no answer to learn from"):
+        with golden.raises(DataError):
             door(silent)
         with pytest.raises(DataError, match="2,000,000,001 answers"):
             door(many)

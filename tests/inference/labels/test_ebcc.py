@@ -125,26 +125,26 @@ def test_tree_has_sorted_subtypes_and_densities_of_the_model():
     np.testing.assert_allclose(answered, whole.to_numpy()[..., kept], rtol=1e-9)
 
 
-def test_a_law_of_other_states_goes_to_nuts():
+def test_a_law_of_other_states_goes_to_nuts(golden):
     with pm.Model() as outer:
         scale = pm.HalfNormal("scale")
         models.ebcc(LABELS, subtype_concentration=scale)
     route = route_of(outer)
     assert (route.name, route.method) == ("ebcc", "nuts")
-    assert "depends on the random variable 'scale'" in route.reason
+    golden.says(route.reason, "random variable")
     fixed = pm.do(MODEL, {"prevalence": np.array([0.5, 0.5])})
     assert route_of(fixed).method == "nuts"
-    assert "are not prevalence, weights of subtypes" in route_of(fixed).reason
-    assert route_of(MODEL).reason.startswith("given the categories and subtypes")
+    golden.says(route_of(fixed).reason, "prevalence, weights")
+    golden.says(route_of(MODEL).reason, "the categories")
 
 
-def test_label_combiner_refuses_dependent_answers():
+def test_label_combiner_refuses_dependent_answers(golden):
     dims = ("chain", "draw", "category")
     posterior = {"prevalence": (dims, np.full((1, 1, 2), 0.5)),
                  "subtype_weight": ((*dims, "subtype"), np.full((1, 1, 2, 2), 0.5)),
                  "confusion": ((*dims, "answer"), np.full((1, 1, 2, 2), 0.5))}  # fmt: skip
     tree = xr.DataTree.from_dict({"posterior": xr.Dataset(posterior)})
-    with pytest.raises(ValueError, match=r"subtype_weight.*still depend on each other"):
+    with golden.raises(ValueError):
         inference.label_combiner(tree)
 
 

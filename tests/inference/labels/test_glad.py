@@ -88,8 +88,8 @@ def test_nuts_draws_the_exact_posterior(draws):
     assert_rejects_twin(check_means, draws, dropped)
 
 
-def test_gibbs_is_refused_with_the_reason():
-    with pytest.raises(ValueError, match="effects of the items are summed out"):
+def test_gibbs_is_refused_with_the_reason(golden):
+    with golden.raises(ValueError):
         inference.sample(models.glad(tiny_labels()), method="gibbs", progressbar=False)
 
 

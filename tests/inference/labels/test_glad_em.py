@@ -152,21 +152,21 @@ def test_identical_items_count_as_often_as_they_occur():
     assert found.attrs["objective"] == pytest.approx(objective(labels, *at)[0], rel=1e-12)
 
 
-def test_what_is_uncertain_is_said():
-    with pytest.warns(inference.EstimateWarning, match="2 of 2 starts have not converged"):
+def test_what_is_uncertain_is_said(golden):
+    with golden.warns(inference.EstimateWarning):
         inference.glad_em(crowd(), restarts=1, max_iterations=2, random_seed=1)
 
 
 @pytest.mark.parametrize("prior", [(1.0, -1.0), ("a", "b"), None, [[1.0, 2.0]], (1.0, [2.0, 3.0])])
 @pytest.mark.parametrize("name", ["ability", "easiness"])
-def test_wrong_priors_are_named(name, prior):
-    with pytest.raises(ValueError, match=f"{name}=.* must be a pair"):
+def test_wrong_priors_are_named(name, prior, golden):
+    with golden.raises(ValueError):
         inference.glad_em(tiny_labels(), **{name: prior})
 
 
 @pytest.mark.parametrize("easiness", [(800, 1), (1, 11), (-11, 1)])
-def test_easiness_beyond_all_reason_is_refused(easiness):
-    with pytest.raises(ValueError, match="at most 10 in size: they are of a logarithm"):
+def test_easiness_beyond_all_reason_is_refused(easiness, golden):
+    with golden.raises(ValueError):
         inference.glad_em(tiny_labels(), easiness=easiness)
     at_the_limit = quietly(tiny_labels(), easiness=(10, 10), restarts=0)
     assert np.isfinite(at_the_limit["difficulty"]).all()

@@ -172,13 +172,10 @@ def test_states_are_diagnosed_in_their_order():
     assert diagnosis.attrs["converged"] == 1, diagnosis.attrs["verdict"]
 
 
-def test_other_models_are_drawn_by_nuts_and_say_why():
-    for options, why in (
-        ({"spread": True}, "spread within a state depends"),
-        ({"states": 1}, "not a free random variable"),
-    ):
+def test_other_models_are_drawn_by_nuts_and_say_why(golden):
+    for options in ({"spread": True}, {"states": 1}):
         model = models.item_states(TINY, **{"states": 2, **options})
-        with pytest.raises(ValueError, match=why):
+        with golden.raises(ValueError):
             inference.sample(model, method="gibbs", **QUIET)
     with models.item_states(TINY, states=2) as model:
         pm.Potential("more", model["state_weight"][0])

@@ -134,7 +134,7 @@ def test_curve_of_the_running_example(running):
 
 
 @pytest.mark.filterwarnings("ignore:NOT converged")
-def test_categories_match_by_name(running):
+def test_categories_match_by_name(running, golden):
     counts, tree = running
     combiner = inference.label_combiner(tree)
     expected = survey_power_curve(counts, combiner, bootstrap=0)
@@ -142,9 +142,7 @@ def test_categories_match_by_name(running):
     turned = survey_power_curve(counts[:, ::-1], combiner, bootstrap=0)
     xr.testing.assert_allclose(turned, expected, rtol=1e-12)
     other = counts.assign_coords(category=["no", "maybe"])
-    with pytest.raises(
-        EvaluationError, match=r"its categories are .*, and those of the labels are no, maybe"
-    ):
+    with golden.raises(EvaluationError):
         survey_power_curve(other, combiner, bootstrap=0)
     more = counts.pad(category=(0, 1), constant_values=0).assign_coords(category=[*"01", "no"])
     with pytest.raises(EvaluationError, match="its categories are"):
@@ -166,29 +164,26 @@ def test_fits_with_confusion(build):
 
 
 WRONG = {
-    "type": (xr.Dataset(), "a Dataset is no DataTree"),
-    "no posterior": (xr.DataTree(), "no DataTree with a posterior"),
-    "other model": (tree_of(NAMES, worth=(("category",), np.ones((2, 3)))), "the posterior holds worth"),
-    "item effects": (
-        tree_of(
+    "type": xr.Dataset(),
+    "no posterior": xr.DataTree(),
+    "other model": tree_of(NAMES, worth=(("category",), np.ones((2, 3)))),
+    "item effects": tree_of(
             NAMES,
             prevalence=(("category",), np.ones((2, 3))),
             confusion=(("category", "answer"), np.ones((2, 3, 3))),
             expected_difficulty=(("item",), np.ones((2, 4))),
         ),
-        "has expected_difficulty: given the category, the labels",
-    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_other_trees_are_refused(name):
-    tree, message = WRONG[name]
-    with pytest.raises(ValueError, match=message):
+def test_other_trees_are_refused(name, golden):
+    tree = WRONG[name]
+    with golden.raises(ValueError):
         inference.label_combiner(tree)
 
 
 @pytest.mark.parametrize("counts", [[[1, 2]], [1, 2, 3], [[0.5, 1, 1]], [[-1, 0, 2]]])
-def test_other_counts_are_refused(counts):
-    with pytest.raises(ValueError, match=r"counts: .* expected whole numbers"):
+def test_other_counts_are_refused(counts, golden):
+    with golden.raises(ValueError):
         inference.label_combiner(TREES["states"])(np.array(counts))

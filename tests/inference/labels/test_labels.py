@@ -281,7 +281,7 @@ def test_log_likelihood_is_by_item_even_where_items_are_as_many_as_answers(metho
     assert tree["log_likelihood"]["item"].values.tolist() == [1, 2]
 
 
-def test_attributes_of_raters_stand_along_them():
+def test_attributes_of_raters_stand_along_them(golden):
     table = {"item": [1, 1, 2, 2], "rater": list("abab"), "label": list("xyxx")}
     table["kind"] = ["person", "model"] * 2
     labels = models.Labels.from_table(table, rater_attributes=["kind"])
@@ -294,13 +294,13 @@ def test_attributes_of_raters_stand_along_them():
     assert named["constant_data"]["rater_kind"].dims == ("rater",)
     assert "mean" in az.summary(tree)  # a coordinate that only some variables have ends it
     other = dataclasses.replace(labels, rater_attributes={"kind": np.array(["model", "person"])})
-    with pytest.raises(ValueError, match="the tree names kind 'person' where the data have 'model'"):
+    with golden.raises(ValueError):
         inference.label(tree, other)
 
 
-def test_one_answer_an_item_is_said_to_identify_nobody():
+def test_one_answer_an_item_is_said_to_identify_nobody(golden):
     table = {"item": [1, 2, 3], "rater": list("aba"), "label": list("xyx")}
-    with pytest.warns(models.DataWarning, match="raters are not identified"):
+    with golden.warns(models.DataWarning):
         models.dawid_skene(models.Labels.from_table(table))
     assert "NOT IDENTIFIED" in models.Labels.from_table(table).report()
     known = models.Labels.from_table(table | {"gold": ["x", "", ""]}, gold="gold")
@@ -316,9 +316,9 @@ def test_draws_do_not_depend_on_the_number_of_cores(cores):
     )
 
 
-def test_other_models_are_drawn_by_nuts_and_say_why():
+def test_other_models_are_drawn_by_nuts_and_say_why(golden):
     hierarchical = models.hierarchical_dawid_skene(LABELS)
-    with pytest.raises(ValueError, match="made of one free variable"):
+    with golden.raises(ValueError):
         inference.sample(hierarchical, method="gibbs", **QUIET)
     with models.dawid_skene(LABELS) as model:
         pm.Potential("more", model["prevalence"][0])

@@ -286,9 +286,9 @@ def test_default_prior_names_the_categories():
     assert mean[:6].max() < 0.3 < 0.6 < mean[6:].min()
 
 
-def test_a_fixed_prevalence_is_for_nuts():
+def test_a_fixed_prevalence_is_for_nuts(golden):
     model = models.mace(LABELS, prevalence_concentration="uniform")
-    with pytest.raises(ValueError, match="prevalence is not a free random variable"):
+    with golden.raises(ValueError):
         inference.sample(model, method="gibbs", **QUIET)
 
 

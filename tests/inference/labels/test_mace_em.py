@@ -206,31 +206,31 @@ def test_gold_labels_are_known():
     assert found["competence"].sel(rater="b") > found["competence"].sel(rater="a")
 
 
-def test_what_is_uncertain_is_said():
+def test_what_is_uncertain_is_said(golden):
     single = {"item": [1, 2], "rater": list("ab"), "label": list("xy")}
-    with pytest.warns(inference.EstimateWarning, match="raters are not identified"):
+    with golden.warns(inference.EstimateWarning):
         inference.mace_em(Labels.from_table(single), restarts=0)
-    with pytest.warns(inference.EstimateWarning, match="1 of 1 starts have not converged"):
+    with golden.warns(inference.EstimateWarning):
         inference.mace_em(crowd(), restarts=0, max_iterations=3)
 
 
 @pytest.mark.parametrize("estimator", ["mace_em", "glad_em"])
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"restarts": -1}, "restarts=-1 must be a whole number from 0"),
-        ({"max_iterations": True}, "max_iterations=True must be"),
-        ({"tolerance": np.nan}, "tolerance=nan must be a number"),
-        ({"tolerance": True}, "tolerance=True must be a number"),
-        ({"random_seed": -1}, "random_seed=-1 must be a whole number from 0, or None"),
-        ({"random_seed": "a"}, "random_seed='a' must be a whole number"),
-        ({"random_seed": 1.5}, "random_seed=1.5 must be a whole number"),
-        ({"prevalence_concentration": 0}, "prevalence_concentration holds 0"),
-        ({"prevalence_concentration": "flat"}, "prevalence_concentration='flat' must be a number"),
+        {"restarts": -1},
+        {"max_iterations": True},
+        {"tolerance": np.nan},
+        {"tolerance": True},
+        {"random_seed": -1},
+        {"random_seed": "a"},
+        {"random_seed": 1.5},
+        {"prevalence_concentration": 0},
+        {"prevalence_concentration": "flat"},
     ],
 )
-def test_wrong_arguments_are_named(estimator, options, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_arguments_are_named(estimator, options, golden):
+    with golden.raises(ValueError):
         getattr(inference, estimator)(tiny_labels(), **options)
 
 
@@ -241,12 +241,12 @@ def test_anonymous_counts_are_refused(estimator):
         getattr(inference, estimator)(counts)
 
 
-def test_wrong_concentrations_are_named():
-    with pytest.raises(ValueError, match="competence_concentration=1 must be a pair"):
+def test_wrong_concentrations_are_named(golden):
+    with golden.raises(ValueError):
         inference.mace_em(tiny_labels(), competence_concentration=1)
     with pytest.raises(ValueError, match="spam_concentration holds -1"):
         inference.mace_em(tiny_labels(), spam_concentration=-1)
-    with pytest.raises(ValueError, match=r"holds 1e-07; .* at least 1e-06, or pass variational=False"):
+    with golden.raises(ValueError):
         inference.mace_em(tiny_labels(), spam_concentration=1e-7)
     found = quietly(tiny_labels(), spam_concentration=1e-300, variational=False, restarts=0)
     assert np.isfinite(found["plausibility"]).all()

@@ -150,15 +150,16 @@ def test_step_draws_what_the_loop_draws():
     assert np.abs(z).max() < bonferroni_threshold(moving.sum()) and set(names) < set(order)
 
 
-def test_learned_shares_go_to_nuts_and_the_step_moves_the_rest():
+def test_learned_shares_go_to_nuts_and_the_step_moves_the_rest(golden):
     model = tiny_model("learned")
     assert {"shared_mean", "shared_size"} <= set(model.named_vars)
     assert model.named_vars_to_dims["shared_mean"] == ("group_of_raters",)
     route = route_of(model)
     assert route.method == "nuts" and route.name == "shared_guess"
-    assert "depends on the random variable 'shared_mean'" in route.reason and "GuessGibbs" in route.reason
+    assert "GuessGibbs" in route.reason
+    golden.says(route.reason, "variable 'shared_mean'")
     assert len(read_shared_guess(model).concentrations) == 5
-    with pytest.raises(ValueError, match=r'shared_concentration=.* must be a pair of numbers, or "learned"'):
+    with golden.raises(ValueError):
         tiny_model("learnt")
 
 
@@ -211,32 +212,32 @@ def test_em_rises_to_a_point_that_it_keeps():
 
 
 @pytest.mark.parametrize(
-    ("groups", "independent", "says"),
+    ("groups", "independent"),
     [
-        (None, ("robot",), r"independent: 'robot' is no group of the raters; the groups are 'person', 'llm'"),
-        (None, ("llm", "person"), "no group of two raters or more may share.*models.dawid_skene"),
-        ("family", (), r"groups='family' is not one of the attributes"),
-        ({"Ann": "p", "gpt": "m"}, (), "rater 'llama' has no group"),
-        ({"Ann": "p", "gpt": "m", "llama": "m", "Bob": "p"}, (), "'Bob' is no rater of these labels"),
-        (["p", "m"], (), "2 groups for 3 raters"),
+        (None, ("robot",)),
+        (None, ("llm", "person")),
+        ("family", ()),
+        ({"Ann": "p", "gpt": "m"}, ()),
+        ({"Ann": "p", "gpt": "m", "llama": "m", "Bob": "p"}, ()),
+        (["p", "m"], ()),
     ],
 )
-def test_groups_that_cannot_be_are_refused(groups, independent, says):
+def test_groups_that_cannot_be_are_refused(groups, independent, golden):
     for function in (models.shared_guess, inference.shared_guess_em):
-        with pytest.raises(ValueError, match=says):
+        with golden.raises(ValueError):
             function(TINY, groups, independent)
 
 
-def test_groups_of_one_rater_count_as_independent_and_one_group_rests_on_what_is_not_copied():
-    with pytest.warns(models.DataWarning, match="only rater of the group 'person' counts as independent"):
+def test_groups_of_one_rater_count_as_independent_and_one_group_rests_on_what_is_not_copied(golden):
+    with golden.warns(models.DataWarning):
         model = models.shared_guess(TINY)  # by the first attribute
     assert model.coords["group_of_raters"] == ("llm",) and model.coords["copier"] == ("gpt", "llama")
     models.shared_guess(TINY, dict.fromkeys(TINY.raters.tolist(), "all"))  # beside gold: no warning
     free = {name: x for name, x in TABLE.items() if name != "truth"}
     labels = models.Labels.from_table(free)
-    with pytest.warns(models.DataWarning, match="all raters are of the group 'all'.*Gold labels"):
+    with golden.warns(models.DataWarning):
         models.shared_guess(labels, ["all"] * 3)
-    with pytest.raises(ValueError, match="the raters have no attribute, such as their kind"):
+    with golden.raises(ValueError):
         models.shared_guess(labels)
 
 

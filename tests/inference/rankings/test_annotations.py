@@ -75,8 +75,8 @@ def test_other_items_order_and_width_do_not_matter(dtype):
 
 
 @pytest.mark.parametrize("reliability", [2.5, 0, -1, np.nan, np.inf, [1, 1, 1, 0.5]])
-def test_reliability_must_be_whole(reliability):
-    with pytest.raises(ValueError, match="must be a whole number from 1"):
+def test_reliability_must_be_whole(reliability, golden):
+    with golden.raises(ValueError):
         distinct_annotations(BLOCK, CANDIDATE, reliability, 5)
 
 
@@ -85,15 +85,15 @@ def test_reliability_must_be_whole(reliability):
     [(0, 1, 2), (3, 1, 0), (3, 0, 4)],
     ids=["out of order", "of another item", "overlapping"],
 )
-def test_rows_must_cover_their_item(row, column, candidate):
+def test_rows_must_cover_their_item(row, column, candidate, golden):
     wrong = CANDIDATE.copy()
     wrong[row, column] = candidate
-    with pytest.raises(ValueError, match="does not cover all candidates of its item"):
+    with golden.raises(ValueError):
         distinct_annotations(BLOCK, wrong, 1, 5)
 
 
-def test_every_candidate_must_be_annotated():
-    with pytest.raises(ValueError, match="belongs to no annotated item"):
+def test_every_candidate_must_be_annotated(golden):
+    with golden.raises(ValueError):
         distinct_annotations(BLOCK, CANDIDATE, 1, 6)
-    with pytest.raises(ValueError, match="belongs to no annotated item"):
+    with golden.raises(ValueError):
         distinct_annotations(BLOCK, CANDIDATE + 1, 1, 6)

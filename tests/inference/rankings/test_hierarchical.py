@@ -160,22 +160,19 @@ def test_a_change_of_the_likelihood_shows_in_its_log():
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        ({"concentration": pm.HalfNormal.dist()}, "depends on the random variable"),
-        ({"spread": pm.HalfNormal.dist()}, "depends on the random variable"),
-    ],
+    "change", [{"concentration": pm.HalfNormal.dist()}, {"spread": pm.HalfNormal.dist()}]
 )
-def test_random_priors_are_drawn_by_nuts(change, why):
+def test_random_priors_are_drawn_by_nuts(change, golden):
     route = route_of(models.hierarchical_plackett_luce(tied(), **change))
-    assert route.method == "nuts" and route.name == "hierarchical_plackett_luce" and why in route.reason
+    assert route.method == "nuts" and route.name == "hierarchical_plackett_luce"
+    golden.says(route.reason)
 
 
-def test_other_laws_are_refused():
+def test_other_laws_are_refused(golden):
     with pm.Model() as outer:
         models.hierarchical_plackett_luce(tied())
         pm.Normal("further")
     with pytest.raises(NotConjugate, match="further"):
         read_rater_reliabilities(outer)
-    with pytest.raises(ValueError, match="none of the 1 items"):
+    with golden.raises(ValueError):
         models.hierarchical_plackett_luce(models.PartialRankings.from_blocks({"a": {"Ann": [["x"], ["y"]]}}))

@@ -234,13 +234,13 @@ def test_trust_in_a_rater_is_repetition():
 
 
 @pytest.mark.parametrize("reliability", [0, -1, np.inf, np.nan, {0: 1, 1: 0}])
-def test_powers_must_be_positive(reliability):
-    with pytest.raises(ValueError, match="must be a positive finite number"):
+def test_powers_must_be_positive(reliability, golden):
+    with golden.raises(ValueError):
         plackett_luce_mle(rankings_of(["a b", "b a"]), reliability=reliability)
 
 
-def test_every_rater_needs_a_power():
-    with pytest.raises(ValueError, match="no power for rater 1"):
+def test_every_rater_needs_a_power(golden):
+    with golden.raises(ValueError):
         plackett_luce_mle(rankings_of(["a b", "b a"]), reliability={0: 1})
 
 

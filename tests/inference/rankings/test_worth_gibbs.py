@@ -102,7 +102,7 @@ def test_random_concentration_is_moved_by_another_step():
         assert np.abs(z).max() < bonferroni_threshold(5)
 
 
-def test_refusals_say_what_is_not_conjugate():
+def test_refusals_say_what_is_not_conjugate(golden):
     def build(prior, power=1.0):
         with pm.Model() as model:
             worth = prior()
@@ -116,14 +116,14 @@ def test_refusals_say_what_is_not_conjugate():
         return model
 
     gamma = lambda: pm.Gamma("worth", 1.0, 1.0, shape=4)  # noqa: E731
-    for model, reason in [
-        (build(lambda: pm.LogNormal("worth", 0.0, 1.0, shape=4)), "not a Gamma"),
-        (build(gamma, 1.5), r"reliability=1\.5 is not a whole number"),
-        (build(lambda: 2 * gamma()), "not a free random variable"),
-        (models.tempered_plackett_luce(SMALL), "another function"),
-        (models.prirn(SMALL), "observes nothing"),
+    for model in [
+        build(lambda: pm.LogNormal("worth", 0.0, 1.0, shape=4)),
+        build(gamma, 1.5),
+        build(lambda: 2 * gamma()),
+        models.tempered_plackett_luce(SMALL),
+        models.prirn(SMALL),
     ]:
-        with model, pytest.raises(NotConjugate, match=reason):
+        with model, golden.raises(NotConjugate):
             inference.WorthGibbs([model["worth"]])
 
 

@@ -189,31 +189,31 @@ def test_iterations_that_were_kept_are_not_repeated(files, tmp_path, monkeypatch
     assert rest.done < whole.done - 60 + 4 * 5 + 8  # at most an iteration, and the files found as they were
 
 
-def test_a_folder_of_another_call_is_refused(files, tmp_path):
+def test_a_folder_of_another_call_is_refused(files, tmp_path, golden):
     shards, out = LabelShards.from_parquet(files[0], **OPTIONS), tmp_path / "out"
     em(shards, restarts=0, out=out)
-    with pytest.raises(ValueError, match=r"begun with restarts=0, not 2"):
+    with golden.raises(ValueError):
         em(shards, restarts=2, out=out)
     with pytest.raises(ValueError, match="begun with labels="):
         em(LabelShards.from_parquet(files[0], gold="gold"), restarts=0, out=out)
-    with pytest.raises(ValueError, match="no folder that this call has begun"):
+    with golden.raises(ValueError):
         em(shards, out=files[0])
 
 
-def test_a_large_result_needs_a_folder(files, monkeypatch):
+def test_a_large_result_needs_a_folder(files, monkeypatch, golden):
     monkeypatch.setattr(em_of_files, "MOST_NUMBERS", 300)
-    with pytest.raises(ValueError, match="300 items are too many for one Dataset: pass out="):
+    with golden.raises(ValueError):
         em(LabelShards.from_parquet(files[0], **OPTIONS))
 
 
 @pytest.mark.parametrize("options", [{"shards": 2}, {"features": {"item": [1], "x": [1.0]}}])
-def test_what_files_cannot_have_is_refused(files, options):
-    with pytest.raises(ValueError, match="leave features and shards out"):
+def test_what_files_cannot_have_is_refused(files, options, golden):
+    with golden.raises(ValueError):
         em(LabelShards.from_parquet(files[0]), **options)
 
 
-def test_out_is_for_files(files, tmp_path):
-    with pytest.raises(ValueError, match="out= is for labels in files"):
+def test_out_is_for_files(files, tmp_path, golden):
+    with golden.raises(ValueError):
         em(Labels.from_table(files[1]), out=tmp_path / "out")
 
 
@@ -260,12 +260,10 @@ def rewritten(folder, number, change):
     change(pd.read_parquet(path)).to_parquet(path, index=False)
 
 
-def test_an_item_in_two_files_is_refused(files, monkeypatch):
+def test_an_item_in_two_files_is_refused(files, monkeypatch, golden):
     monkeypatch.setattr(label_files, "ITEMS_OF_A_PART", 20)
     rewritten(files[0], 3, lambda own: own.assign(item=own["item"].replace(250, 17)))
-    with pytest.raises(
-        DataError, match=r"item 17 has rows in part-0.parquet and in part-3.parquet.*sort the table"
-    ):
+    with golden.raises(DataError):
         em(LabelShards.from_parquet(files[0]))
 
 
@@ -278,28 +276,28 @@ def test_items_of_files_may_alternate(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        (lambda own: own.assign(rater=own["rater"].astype("Int64").where(own.index != 4)), "row 5, column 'rater'"),
-        (lambda own: own.assign(label=own["label"].where(own.index != 4, "")), "row 5, column 'label'"),
-        (lambda own: own.assign(n=-1), "row 1, column 'n'"),
-        (lambda own: own.assign(gold="unheard"), "row 1, column 'gold'"),
+        lambda own: own.assign(rater=own["rater"].astype("Int64").where(own.index != 4)),
+        lambda own: own.assign(label=own["label"].where(own.index != 4, "")),
+        lambda own: own.assign(n=-1),
+        lambda own: own.assign(gold="unheard"),
     ],
 )  # fmt: skip
-def test_a_wrong_cell_is_named_by_its_file(files, change, message):
+def test_a_wrong_cell_is_named_by_its_file(files, change, golden):
     rewritten(files[0], 2, change)
-    with pytest.raises(DataError, match=f"part-2.parquet, {message}"):
+    with golden.raises(DataError):
         em(LabelShards.from_parquet(files[0], **OPTIONS), executor=InThisProcess())
 
 
-def test_rows_with_an_empty_cell_are_left_out(files):
+def test_rows_with_an_empty_cell_are_left_out(files, golden):
     def change(own):
         return own.assign(label=own["label"].where(own.index != 4))
 
     rewritten(files[0], 2, change)
     frame = pd.concat([pd.read_parquet(files[0] / f"part-{number}.parquet") for number in range(4)])
     shards = LabelShards.from_parquet(files[0], missing="drop")
-    with pytest.warns(UserWarning, match="1 of .* rows are left out"):
+    with golden.warns(UserWarning):
         there = em(shards, restarts=0, executor=InThisProcess())
     assert_close(em(Labels.from_table(frame.dropna()), restarts=0), there)
 

@@ -333,7 +333,7 @@ def test_draws_depend_on_the_seed_alone():
     assert not np.array_equal(one.location[0], one.location[1])
 
 
-def test_what_is_read_is_what_was_built():
+def test_what_is_read_is_what_was_built(golden):
     law = read_rater_scores(build(mean=2.0, spread=3.0))
     assert law.hyper[:5] == (2.0, 12.0, 6.0, 3.0, 3.0)
     np.testing.assert_array_equal(law.scores.item, design().annotation_item)
@@ -344,16 +344,16 @@ def test_what_is_read_is_what_was_built():
         pm.Potential("bound", -(other["rater_bias"] ** 2).sum())
     with pytest.raises(ValueError, match="potential 'bound'"):
         inference.sample(other, method="gibbs", **QUIET)
-    for change, reason in (
-        (("(shape + 1.0) * usual", "shape * usual"), "rate of the variances is not as"),
-        (("of_group = pm.InverseGamma(", "of_group = pm.Gamma("), "prior of 'usual_variance' is"),
+    for change in (
+        ("(shape + 1.0) * usual", "shape * usual"),
+        ("of_group = pm.InverseGamma(", "of_group = pm.Gamma("),
     ):
         module = altered("_raters", change)
-        with pytest.raises(ValueError, match=reason):
+        with golden.raises(ValueError):
             inference.sample(module.hierarchical_scores(design(), group="kind"), method="gibbs", **QUIET)  # fmt: skip
     with build() as other:
         pm.Normal("more")
-    with pytest.raises(ValueError, match="'more' is free besides"):
+    with golden.raises(ValueError):
         inference.sample(other, method="gibbs", **QUIET)
 
 

@@ -219,7 +219,7 @@ def test_marginal_gradient_and_its_maximum():
     assert models.normal_scores(scores, **found).basic_RVs
 
 
-def test_priors_that_scores_do_not_tell():
+def test_priors_that_scores_do_not_tell(golden):
     def scores(*rows):
         item = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
         rater = np.concatenate([np.arange(len(r)) for r in rows])
@@ -229,9 +229,9 @@ def test_priors_that_scores_do_not_tell():
     with pytest.raises(ValueError, match=r"no maximum.*resolution="):
         inference.normal_scores_prior(agreed, resolution=0)
     assert inference.normal_scores_prior(agreed)["rate"] > 0.01
-    with pytest.raises(ValueError, match="no item has two scores"):
+    with golden.raises(ValueError):
         inference.normal_scores_prior(scores([1], [2], [3]))
-    with pytest.raises(ValueError, match="all scores are equal"):
+    with golden.raises(ValueError):
         inference.normal_scores_prior(scores([1, 1], [1, 1]))
     with pytest.raises(ValueError, match="resolution=-1 must be"):
         inference.normal_scores_prior(scores([1, 2]), resolution=-1)

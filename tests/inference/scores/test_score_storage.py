@@ -36,9 +36,9 @@ def test_exact_draws_are_told_apart(middle, unit, dtype):
         assert np.isfinite(values).all()
 
 
-def test_what_no_storage_holds_is_refused():
+def test_what_no_storage_holds_is_refused(golden):
     prior = {"mean": 0.0, "mean_weight": 0.25, "rate": 1.0}
-    with pytest.raises(ValueError, match=r"draws of item 'e'.*shape 0.001.*give a larger shape="):
+    with golden.raises(ValueError):
         inference.sample(models.normal_scores(tiny_scores(), **(prior | {"shape": 0.001})), **QUIET)
     fine = models.Scores.from_table({"item": [1, 1], "rater": [1, 2], "score": [1e9, 1e9 + 1e-6]})
     with pytest.raises(ValueError, match="another zero"):
@@ -60,8 +60,8 @@ def test_gibbs_draws_are_told_apart(middle, unit, dtype):
     assert sd.min() > 0.1 and sd.max() < 2
 
 
-def test_chains_that_leave_double_precision_are_refused():
+def test_chains_that_leave_double_precision_are_refused(golden):
     law = read_rater_scores(models.hierarchical_scores(small()))
     nowhere = law.scores._replace(score=np.full_like(law.scores.score, np.nan))
-    with pytest.raises(ValueError, match="draws are beyond double precision"):
+    with golden.raises(ValueError):
         draw_hierarchy(nowhere, law.hyper, ChainPlan(1, 3, 0, 1))

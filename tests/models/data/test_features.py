@@ -95,83 +95,41 @@ def test_a_column_that_counts_the_rows_is_told(golden):
 
 
 REFUSED = {
-    "lists of two lengths": (
-        {"item": list("abcd"), "x": [[1, 2], [1, 3], [2], [1, 1]]},
-        r"row 3, column 'x': \[2\] is not like the others; allowed: a list of 2 numbers, as in row 1",
-    ),
-    "a number among lists": (
-        {"item": list("abcd"), "x": [[1, 2], [1, 3], 2, [1, 1]]},
-        "row 3, column 'x': 2 is not like the others",
-    ),
-    "a list among numbers": (
-        {"item": list("abcd"), "x": [1, 2, [1, 2], 3]},
-        "row 1, column 'x': 1 is not like the others; allowed: a list of 2 numbers, as in row 3",
-    ),
-    "lists of text": (
-        {"item": list("abcd"), "x": [["p"]] * 4},
-        r"row 1, column 'x': \['p'\] is not a number",
-    ),
-    "empty lists": ({"item": list("abcd"), "x": [[]] * 4}, r"row 1, column 'x': \[\] is not a number"),
-    "lists as text": (
-        {"item": list("abcd"), "x": ["[1, 2]"] * 4},
-        r"'\[1, 2\]' is not a number.*a column for each number",
-    ),
-    "names as text and integers": (
-        pd.DataFrame({"item": list("abcd"), 1: [1, 2, 3, 4], "1": [2, 1, 3, 4]}),
-        "two features are named '1'",
-    ),
-    "missing id": ({"item": ["a", None, "c", "d"], "x": [1, 2, 3, 4]}, "^features, row 2, column 'item'"),
-    "no table": ([1, 2], "^argument features: a list is not a table"),
-    "two columns": (
-        pd.DataFrame([["a", 1, 2]], columns=["item", "x", "x"]),
-        "^features, the table: the header names 'x' 2 times",
-    ),
-    "missing": (
-        {"item": list("abcd"), "x": [1, None, 3, 4]},
-        r"column 'x': the value of item 'b' is missing",
-    ),
-    "empty text": ({"item": list("abcd"), "x": ["1", "", "3", "4"]}, "item 'b' is missing"),
-    "infinite": ({"item": list("abcd"), "x": [1, 2, np.inf, 4]}, "item 'c' is inf .*finite numbers"),
-    "too large": ({"item": list("abcd"), "x": [1, 2, -1e101, 4]}, r"item 'c' is -1e\+101"),
-    "text": (
-        {"item": list("abcd"), "x": ["1", "red", "3", "4"]},
-        "row 2, column 'x': 'red' is not.*get_dummies",
-    ),
-    "decimal comma": ({"item": list("abcd"), "x": ["1", "2,5", "3", "4"]}, "'2,5' is not.*decimal points"),
-    "all constant": ({"item": list("abcd"), "x": [2, 2, 2, 2]}, "no column differs between the 4 items.*'x'"),
-    "absent items": (
-        {"item": ["a", "z"], "x": [1, 2]},
-        "3 of the 4 items of the data have no features: 'b', 'c', 'd'",
-    ),
-    "repeated id": ({"item": list("abcdb"), "x": [1, 2, 3, 4, 5]}, "row 5, column 'item': item 'b' stands"),
-    "integer ids": (
-        {"item": [1, 2, 3, 4], "x": [1, 2, 3, 4]},
-        "'a' are text, but the features are integers such as 1",
-    ),
-    "no ids": (
-        {"p": [1, 2, 3, 4], "q": [1, 2, 3, 4]},
-        r"all columns are numbers.*reset_index\(names='item'\)",
-    ),
-    "two texts": ({"p": list("abcd"), "q": list("abcd"), "x": [1, 2, 3, 4]}, "'p', 'q' are all text"),
-    "no features": ({"item": list("abcd")}, "no column of numbers beside"),
-    "array": (np.eye(4), r"shape \(4, 4\) does not say which row is which item"),
-    "no coordinate": (xr.DataArray(np.eye(4), dims=("item", "feature")), "the dim 'item' has no ids"),
-    "other dims": (xr.DataArray(np.eye(4)), r"dims \('dim_0', 'dim_1'\)"),
-    "two names": (
-        xr.DataArray(np.eye(4)[:, :2], {"item": ITEMS, "feature": ["p", "p"]}, ("item", "feature")),
-        "two features are named 'p'",
-    ),
-    "dates": (
-        {"item": list("abcd"), "x": np.array(["2020-01-01"] * 4, "M8[D]")},
-        "row 1, column 'x'.*is not a number",
-    ),
+    "lists of two lengths": {"item": list("abcd"), "x": [[1, 2], [1, 3], [2], [1, 1]]},
+    "a number among lists": {"item": list("abcd"), "x": [[1, 2], [1, 3], 2, [1, 1]]},
+    "a list among numbers": {"item": list("abcd"), "x": [1, 2, [1, 2], 3]},
+    "lists of text": {"item": list("abcd"), "x": [["p"]] * 4},
+    "empty lists": {"item": list("abcd"), "x": [[]] * 4},
+    "lists as text": {"item": list("abcd"), "x": ["[1, 2]"] * 4},
+    "names as text and integers": pd.DataFrame({"item": list("abcd"), 1: [1, 2, 3, 4], "1": [2, 1, 3, 4]}),
+    "missing id": {"item": ["a", None, "c", "d"], "x": [1, 2, 3, 4]},
+    "no table": [1, 2],
+    "two columns": pd.DataFrame([["a", 1, 2]], columns=["item", "x", "x"]),
+    "missing": {"item": list("abcd"), "x": [1, None, 3, 4]},
+    "empty text": {"item": list("abcd"), "x": ["1", "", "3", "4"]},
+    "infinite": {"item": list("abcd"), "x": [1, 2, np.inf, 4]},
+    "too large": {"item": list("abcd"), "x": [1, 2, -1e101, 4]},
+    "text": {"item": list("abcd"), "x": ["1", "red", "3", "4"]},
+    "decimal comma": {"item": list("abcd"), "x": ["1", "2,5", "3", "4"]},
+    "all constant": {"item": list("abcd"), "x": [2, 2, 2, 2]},
+    "absent items": {"item": ["a", "z"], "x": [1, 2]},
+    "repeated id": {"item": list("abcdb"), "x": [1, 2, 3, 4, 5]},
+    "integer ids": {"item": [1, 2, 3, 4], "x": [1, 2, 3, 4]},
+    "no ids": {"p": [1, 2, 3, 4], "q": [1, 2, 3, 4]},
+    "two texts": {"p": list("abcd"), "q": list("abcd"), "x": [1, 2, 3, 4]},
+    "no features": {"item": list("abcd")},
+    "array": np.eye(4),
+    "no coordinate": xr.DataArray(np.eye(4), dims=("item", "feature")),
+    "other dims": xr.DataArray(np.eye(4)),
+    "two names": xr.DataArray(np.eye(4)[:, :2], {"item": ITEMS, "feature": ["p", "p"]}, ("item", "feature")),
+    "dates": {"item": list("abcd"), "x": np.array(["2020-01-01"] * 4, "M8[D]")},
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refusals_name_the_place_and_the_remedy(case):
-    features, message = REFUSED[case]
-    with pytest.raises(DataError, match=message) as found:
+def test_refusals_name_the_place_and_the_remedy(case, golden):
+    features = REFUSED[case]
+    with golden.raises(DataError) as found:
         item_features(features, ITEMS)
     assert found.value.remedy
 

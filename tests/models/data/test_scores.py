@@ -153,18 +153,9 @@ def test_one_level_is_legal_but_reported(golden):
     golden.says(scores.report(), "items scored")
 
 
-def test_report():
+def test_report(golden):
     text = Scores.from_table(TABLE, bounds=(-3, 4)).report()
-    for line in (
-        "scores                 7, 1 to 4 (median 2) an item",
-        "bounds                 -3 to 4, 1 scores at the lower and 2 at the upper",
-        "values                 -3 to 4, mean 1.3, standard deviation 2.469",
-        "scores by value        -3: 1, -1: 1, 0.1: 1, 2.5: 2, 4: 2",
-        "items with one score   1",
-        "raters of one value    1 of 2 with two scores or more",
-        "repeated scores        2",
-    ):
-        assert line in text, text
+    golden.says(text)
     assert "NOT IDENTIFIED" not in text
     once = Scores.from_table({"item": [1, 2], "rater": [1, 2], "score": [1, 2]})
     assert "NOT IDENTIFIED" in once.report() and not once.identified
