@@ -1,4 +1,4 @@
-"""Runs that are killed and go on to the bits of a run without: `python -m benchmarks.kills --help`.
+"""Runs that are killed and resumed: `python -m benchmarks.kills --help`.
 
 Every sampler that writes to a store is killed by SIGKILL in every phase of its run:
 
@@ -10,8 +10,9 @@ Every sampler that writes to a store is killed by SIGKILL in every phase of its 
 
 Each kill comes a random time after its phase has begun, up to the length of that phase in the run without a kill (of all kills
 that hit no process, since it had ended, the time is halved and the run repeated). Then the run is resumed, or begun again where
-there is no store yet, and all arrays of all groups are compared with those of the run without. Runs are in processes that are
-forked from this one, which has compiled their samplers.
+there is no store yet, and all arrays of all groups are compared with those of the run without. Of NUTS, which keeps complete
+chains and draws the others anew, shapes and types are. Runs are in processes that are forked from this one, which has compiled
+the samplers of the package.
 """
 
 import argparse
@@ -34,7 +35,7 @@ from typing import Any, NamedTuple
 import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference import checkpoints, methods
-from raterzoo.inference.nuts import blocks, stored_runs
+from raterzoo.inference.nuts import stored_runs
 from raterzoo.inference.scale import scatter, sharded_gibbs
 from raterzoo.inference.storage.store import DrawStore
 
@@ -126,10 +127,10 @@ def runs() -> dict[str, Run]:
         "NUTS of nutpie": {"nuts_sampler": "nutpie", "cores": 1},
         "NUTS of nutpie, two threads": {"nuts_sampler": "nutpie", "cores": 2},
     }.items():
-        found[name] = Run(partial(sampled, one_coin, **NUTS, **options), (2, 0, 5, 10, 3))
+        found[name] = Run(partial(sampled, one_coin, **NUTS, **options), (2, 5, 0, 10, 3))
     for name, build in OPTIONAL.items():
         options = NUTS | {"nuts_sampler": "nutpie", "cores": 1}
-        found[f"NUTS of nutpie, {name}"] = Run(partial(sampled, build, **options), (0, 0, 1, 3, 1))
+        found[f"NUTS of nutpie, {name}"] = Run(partial(sampled, build, **options), (0, 1, 0, 3, 1))
     found["scatter, processes"] = Run(scattered, (0, 0, 0, 3, 0))
     found["scatter, dask"] = Run(partial(scattered, dask=True), (0, 0, 1, 2, 0))
     found["Gibbs in shards"] = Run(sharded, (0, 0, 0, 3, 0))
@@ -157,10 +158,10 @@ def tell_phases(tell: Callable[[str], None]) -> None:
 
     at(checkpoints, "begin_run", before="compiling", after="warm-up")
     at(checkpoints, "_draw_rest", before="drawing")
-    at(stored_runs, "_chains", before="compiling")
-    at(DrawStore, "create", after="warm-up")
+    at(stored_runs, "_draw", before="compiling")
+    at(DrawStore, "allocate", after="warm-up")
     at(stored_runs._Writer, "write", after="drawing")
-    at(stored_runs, "_finish", before="finishing")
+    at(DrawStore, "replace", before="finishing")
     at(scatter, "route_of", before="compiling", after="warm-up")
     at(scatter.ShardWriter, "add", after="drawing")
     at(sharded_gibbs, "_draw", before="drawing")
@@ -234,8 +235,8 @@ def lengths_of(began: dict[str, float]) -> dict[str, float]:
     return {name: later - first for (name, first), (_, later) in pairwise(times)}
 
 
-def differences(one: Path, other: Path) -> list[str]:
-    """Return arrays of two stores that differ in a bit."""
+def differences(one: Path, other: Path, of_bits: bool) -> list[str]:
+    """Return arrays of two stores that differ in a bit, or in their shape or type."""
     first, second = (xr.open_datatree(path, engine="zarr", consolidated=False) for path in (one, other))
     assert {*first.children} == {*second.children}
     wrong = []
@@ -245,14 +246,14 @@ def differences(one: Path, other: Path) -> list[str]:
             a, b = (tree[name].to_dataset()[variable].to_numpy() for tree in (first, second))
             same = a.dtype == b.dtype and a.shape == b.shape
             bits = (a.tolist() == b.tolist()) if a.dtype == object else (a.tobytes() == b.tobytes())
-            if not (same and bits):
+            if not (same and (bits or not of_bits)):
                 wrong.append(f"{name}/{variable}")
     return wrong
 
 
-def compared(one: Path, other: Path) -> None:
-    """Raise unless two stores hold the same bits."""
-    assert not (wrong := differences(one, other)), wrong
+def compared(one: Path, other: Path, bits: bool = True) -> None:
+    """Raise unless two stores hold the same bits, or arrays alike."""
+    assert not (wrong := differences(one, other, bits)), wrong
 
 
 def kill(name: str, run: Run, rng: random.Random, folder: Path, share: float) -> Counter[tuple[str, str]]:
@@ -273,10 +274,11 @@ def kill(name: str, run: Run, rng: random.Random, folder: Path, share: float) ->
                 wait /= 2
             left = "a store" if store.exists() else "no store"
             run_until(partial(run.go, store), None)
-            _, status = os.waitpid(forked(partial(compared, whole, store)), 0)
+            _, status = os.waitpid(forked(partial(compared, whole, store, "NUTS" not in name)), 0)
             same = os.waitstatus_to_exitcode(status) == 0
-            counts[phase, f"{left}, {'same bits' if same else 'OTHER BITS'}"] += 1
-            print(f"    {phase}, {left}, {'same bits' if same else 'OTHER BITS'}", flush=True)
+            verdict = ("complete" if "NUTS" in name else "same bits") if same else "OTHER DRAWS"
+            counts[phase, f"{left}, {verdict}"] += 1
+            print(f"    {phase}, {left}, {verdict}", flush=True)
     print(f"    {time.monotonic() - started:.0f} s wall; " + told_of(counts), flush=True)
     return counts
 
@@ -290,22 +292,6 @@ def warm_up(chosen: dict[str, Run]) -> None:
     plan = checkpoints.Draws(1, 1, 1, 1, 1, False, 1, "float32", True)
     for name in OWN.keys() & chosen.keys():
         methods.begin_run(OWN[name](), plan).advance(1)
-    if not any("NUTS" in name for name in chosen):
-        return
-    compile_chains, compiled = stored_runs._chains, {}
-    plan = checkpoints.Draws(NUTS["draws"], NUTS["tune"], NUTS["chains"], 1, 5, False, 1, "float32", False)
-    for name in (name for name in chosen if "NUTS" in name):
-        sampler = next(own for own in stored_runs.SAMPLERS if own in name.lower())
-        model = OPTIONAL.get(name.split(", ")[-1], one_coin)()
-        if (key := (sampler, *model.named_vars)) not in compiled:
-            compiled[key] = compile_chains(model, plan, {"sampler": sampler, "every": 1, "options": {}})
-
-    def known(model: Any, plan: checkpoints.Draws, note: dict[str, Any]) -> Any:
-        own = compiled[note["sampler"], *model.named_vars]
-        own._plan = plan
-        return own
-
-    stored_runs._chains = known
 
 
 def main() -> None:
@@ -320,7 +306,7 @@ def main() -> None:
     asked = parser.parse_args()
     chosen = {name: run for name, run in runs().items() if asked.only in name}
     warnings.simplefilter("ignore")
-    blocks.SECONDS = 0.1  # runs are short
+    stored_runs.SECONDS = 0.1  # runs are short
     warm_up(chosen)
     total: Counter[tuple[str, str]] = Counter()
     for name, run in chosen.items():

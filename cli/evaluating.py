@@ -11,7 +11,7 @@ import xarray as xr
 from .. import evaluation, inference
 from .._messages import short_repr
 from ..evaluation.uncertainty.questions import COMMANDS, OPEN, is_of_raters, is_of_truth, question_of
-from ..inference.storage.posterior_files import has_checksums, read_posterior
+from ..inference.storage.posterior_files import has_checksums, read_posterior, unfinished
 from ..models._catalog import annotation_kinds
 from ..models.data.reading.columns import Missing, nearest
 from ..posterior.matching import with_complement
@@ -71,6 +71,8 @@ def _score_tree(
         print_note(
             f"{posterior} has no checksums, as another program or an older version wrote it: damage to its numbers is not seen"
         )
+    if (so_far := unfinished(posterior, tree)) is not None:
+        print_note(so_far)
     for variable in OF_TRUTH:
         refuse_without_draws(tree, variable)
     held = [str(name) for name in tree["posterior"].data_vars]

@@ -1,7 +1,7 @@
 """Checkpointing: sampling runs that write their draws to a store and can be resumed after any interruption.
 
-A resumed run makes, bit for bit, the draws of an uninterrupted one: the sampler state after the last block of
-draws is in the journal of the store, and the samplers do not depend on how many draws are made at a time.
+A resumed run of a sampler of this package makes, bit for bit, the draws of an uninterrupted one: the sampler state after the last
+block of draws is in the journal of the store, and the samplers do not depend on how many draws are made at a time.
 """
 
 from collections.abc import Mapping
@@ -35,6 +35,7 @@ from .storage.store import (
     how_to_resume,
     read_draws,
     refuse_existing,
+    restore_replaced,
     store_attrs,
     verify_store,
 )
@@ -46,10 +47,10 @@ FOUND = "found_"  # prefix of the arrays of the tuning in the journal
 def resume(
     path: StorePath, model: pm.Model | None = None, *, cores: int | None = None, progressbar: bool = True
 ) -> xr.DataTree:
-    """Resume an interrupted run that `sample` began with ``store=``; the draws equal those of an uninterrupted run.
+    """Resume an interrupted run that `sample` began with ``store=``.
 
-    Gibbs, HMC, exact draws and PyMC's NUTS go on from their state after the last block of draws in the store. nutpie
-    cannot: its finished chains are kept, and the others drawn again, bit for bit as before, from their start.
+    Gibbs, HMC and exact draws go on from their state after the last block of draws in the store, to the draws of an
+    uninterrupted run. NUTS cannot: its complete chains are kept, and the others drawn anew, by another seed if any is kept.
 
     Parameters
     ----------
@@ -82,8 +83,7 @@ def resume(
     Warns
     -----
     ResumeWarning
-        If the run was begun with other versions of packages, so that last digits may differ, or a chain of nutpie
-        made other draws than before.
+        If the run was begun with other versions of packages, so that last digits may differ.
     ConvergenceWarning
         If a quantity misses the thresholds of `diagnose`.
 
@@ -100,6 +100,7 @@ def resume(
     ...     print(resumed["posterior"].equals(drawn["posterior"]))
     True
     """
+    restore_replaced(Path(path))
     attrs = store_attrs(Path(path))
     verify_store(Path(path))
     if WRITTEN in attrs:

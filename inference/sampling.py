@@ -19,14 +19,12 @@ from .kept_draws import ALL, Keep, Kept, Numbered, blocks_of, kept_groups, kept_
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, route_of
 from .nuts.drawing import check_nuts_options, draw_with_nuts
-from .nuts.stored_runs import draw_nuts_into
+from .nuts.stored_runs import NUTS_STARTS, draw_nuts_into
 from .posterior_predictive import predict, require_replicates
 from .runs.model_graph import graph_lock
 from .runs.run import Draws, Run, SinglePrecisionError, check_options
 from .runs.trees import Completion, Deterministics, attributes
 from .storage.store import read_draws
-
-NUTS_STARTS = "Compiling the model for NUTS; its own progress follows"
 
 Method = Literal["auto", "exact", "gibbs", "hmc", "nuts"]
 
@@ -109,8 +107,8 @@ def sample(
         scores are then drawn anew given all draws of what items share, from the same posterior.
     store : path, optional
         New zarr store, such as "run.zarr", to which draws are written as they are made. If the process is
-        interrupted, the store can be read, and `resume` draws the rest. The draws are the same as without a
-        store, except for nutpie's NUTS: other draws of the same posterior.
+        interrupted, the store can be read, and `resume` draws the rest; of NUTS it keeps the complete chains, and draws
+        the others anew. The draws of a run that is not interrupted are the same as without a store.
     **nuts
         Options of `pymc.sample` for NUTS, for example ``target_accept=.95``.
 

@@ -20,7 +20,12 @@ from ..runs.run import Draws
 
 
 def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dict[str, xr.Dataset]:
-    """Draw by `pymc.sample`, thin to the requested number of draws, and return the groups of `finished_groups`."""
+    """Draw by `pymc.sample`, and return the groups of `finished_groups`."""
+    return finished_groups(model, nuts_draws(model, plan, options), plan)
+
+
+def nuts_draws(model: pm.Model, plan: Draws, options: dict[str, Any]) -> xr.DataTree:
+    """Draw by `pymc.sample`, and thin to the requested number of draws."""
     every = nuts_thinning(model, plan)
     asked = {} if plan.tune is None else {"tune": plan.tune}
     by_jax = options.get("nuts_sampler") in ("numpyro", "blackjax")
@@ -34,7 +39,7 @@ def draw_with_nuts(model: pm.Model, plan: Draws, options: dict[str, Any]) -> dic
         **asked,
         **nuts_options(model, options) | compilation_of_nuts(model, options),
     )
-    return finished_groups(model, thinned(tree, every), plan)
+    return thinned(tree, every)
 
 
 def finished_groups(model: pm.Model, tree: xr.DataTree, plan: Draws) -> dict[str, xr.Dataset]:

@@ -137,7 +137,6 @@ RUN: dict[str, Allowed] = {
 }
 COMPILED: dict[str, Allowed] = {"piece": _whole(1)}
 NUTS: dict[str, Allowed] = {
-    "every": _whole(1),
     "options": MAPPING,
     "sampler": (lambda name: name in ("nutpie", "pymc"), "'nutpie' or 'pymc'"),
 }

@@ -14,16 +14,7 @@ from ..runs.trees import with_current_dims
 from .interruptions import NOTHING_KEPT, Advice
 from .resumable_calls import ARGUMENTS, how_to_repeat
 from .rounding import rounded_draws
-from .store import (
-    all_chunks_written,
-    checksum_encoding,
-    is_checked,
-    open_checked,
-    resume_command,
-    store_attrs,
-    trimmed,
-    verify_store,
-)
+from .store import is_checked, open_checked, resume_command, store_attrs, trimmed, verify_store, write_zarr
 from .untrusted_files import (
     DAMAGED,
     WRITTEN,
@@ -101,6 +92,15 @@ def _how_to_resume(path: Path, attrs: Collection[Hashable]) -> str:
     return f"go on with it by `{resume_command(path)}`"
 
 
+def unfinished(path: Path, tree: xr.DataTree) -> str | None:
+    """Return what a tree of an unfinished store has, and how to go on with it; None of a finished one."""
+    if WRITTEN not in tree.attrs:
+        return None
+    sizes = tree["posterior"].sizes
+    there = f"{sizes['chain']} chains of {sizes['draw']:,} draws so far"
+    return f"{path} is not finished: {there}; {_how_to_resume(path, tree.attrs)}"
+
+
 def left_by_fit(path: Path | None) -> Advice:
     """Advice how to go on with a stopped `raterzoo fit` whose store is at `path`."""
     if path is None or not path.exists():
@@ -146,9 +146,7 @@ def write_posterior(tree: xr.DataTree, path: Path, *, rounded: bool = False) -> 
     if rounded:
         tree = _with_rounded_draws(tree)
     if path.suffix == ".zarr":
-        encoding = {node.path: checksum_encoding(node.to_dataset(inherit=False)) for node in tree.subtree}
-        with all_chunks_written():
-            tree.to_zarr(path, mode="w", consolidated=False, encoding=encoding)
+        write_zarr(tree, path)
     else:
         tree.to_netcdf(path, engine="h5netcdf", encoding=_encoding(tree, COMPRESSED if rounded else {}))
 

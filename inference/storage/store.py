@@ -33,13 +33,14 @@ from ..runs.trees import with_current_dims
 from .interruptions import Advice
 from .journal import JournalEntries, check_run, check_state, read_journal, write_journal
 from .permissions import is_private, make_journal, private_files
-from .untrusted_files import DAMAGED, WRITTEN, DamageError, check_zarr, damaged
+from .untrusted_files import DAMAGED, WRITTEN, DamageError, check_zarr, damaged, readable_part
 
 zarr: Any = lazy_loader.load("zarr")  # most fits store nothing
 
 FEWEST_BLOCKS = 20  # of draws of a run, and chunks of every variable
 MOST_BYTES = 2**26  # of a block of draws
 CONSTANT = ("constant_data", "observed_data")  # groups without draws
+REPLACED = "replaced"  # folder of the journal with a store that is being replaced
 MISSING_TEXT = "\ufffd"  # fill value of text
 
 StorePath = str | os.PathLike[str]
@@ -95,8 +96,6 @@ def verify_store(path: Path) -> None:
     total = sum(array.nchunks for array in arrays.values())
     with step("Checking the stored posterior", total) as shown:
         for name, array in arrays.items():
-            dims = array.metadata.dimension_names or ()
-            drawn = dims.index("draw") if written is not None and "draw" in dims and array.ndim > 1 else None
             for place in np.ndindex(*array.cdata_shape):
                 key = f"{name}/{array.metadata.encode_chunk_key(place)}"
                 if (path / key).exists():
@@ -104,19 +103,30 @@ def verify_store(path: Path) -> None:
                         array.blocks[place] if place else array[()]
                     except DAMAGED as problem:
                         raise damaged(path, key, "its bytes are not those that were written") from problem
-                elif array.fill_value and (drawn is None or place[drawn] * array.chunks[drawn] < written):
+                elif array.fill_value and (written is None or _has_draws(array, place, written)):
                     raise damaged(path, key, "it is missing")
                 shown.advance(1)
 
 
+def _has_draws(array: Any, place: tuple[int, ...], written: int | list[int]) -> bool:
+    """Whether a chunk of an unfinished store has draws that are written, or is none of draws."""
+    dims = array.metadata.dimension_names or ()
+    if "draw" not in dims or array.ndim == 1:
+        return True
+    first = {dim: n * length for dim, n, length in zip(dims, place, array.chunks, strict=True)}
+    drawn = written if isinstance(written, int) else dict(enumerate(written)).get(first["chain"], 0)
+    return first["draw"] < drawn
+
+
 def trimmed(tree: xr.DataTree) -> xr.DataTree:
-    """Drop the draws of an unfinished store that are not written yet."""
+    """Drop the draws of an unfinished store that are not written yet, and chains without as many as most of the first have."""
     if WRITTEN not in tree.attrs:
         return tree
-    drawn = slice(int(tree.attrs[WRITTEN]))
+    chains, drawn = readable_part(tree.attrs[WRITTEN])
+    part = {"chain": slice(chains), "draw": slice(drawn)}
     groups = ((n, node.to_dataset()) for n, node in tree.children.items())
-    result = xr.DataTree.from_dict({n: group.isel(draw=drawn, missing_dims="ignore") for n, group in groups})
-    result.attrs = dict(tree.attrs)
+    result = xr.DataTree.from_dict({n: group.isel(part, missing_dims="ignore") for n, group in groups})
+    result.attrs = {**tree.attrs, WRITTEN: drawn}
     return result
 
 
@@ -201,6 +211,42 @@ class DrawStore:
         self._private = False
 
     @classmethod
+    def begin(
+        cls,
+        path: str | os.PathLike[str],
+        journal: Mapping[str, tuple[Mapping[str, Any], Mapping[str, np.ndarray]]] | None = None,
+    ) -> Self:
+        """Lock the path of a new store, which `allocate` makes; `FileExistsError` if it exists.
+
+        `journal` holds the files, note and arrays by name, that must exist as soon as the store does.
+        """
+        store = cls(Path(path))
+        refuse_existing(store.path)
+        make_journal(store.journal)
+        store._acquire()
+        for left in store.journal.glob("*.npz"):  # left by a store that was removed
+            left.unlink()
+        with store._dropped_at_errors():
+            for name, file in (journal or {}).items():
+                store.write_journal(name, *file)
+        return store
+
+    def allocate(
+        self, groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any], chunks: Mapping[str, int]
+    ) -> None:
+        """Make the store: constants and coordinates written, draws allocated.
+
+        `groups` have their final size (see `allocated`); variables with a dim in `chunks`, the chunk length along
+        each growing dim, are allocated but not written, all others are written.
+        """
+        with self.disk_full_errors(), tempfile.TemporaryDirectory(dir=self.journal) as folder:
+            begun = Path(folder) / "store"  # moved to its path when it is complete
+            zarr.create_group(begun, attributes=dict(attrs) | {WRITTEN: 0})
+            for name, group in groups.items():
+                _create_group(begun, name, group, chunks)
+            os.replace(begun, self.path)
+
+    @classmethod
     def create(
         cls,
         path: str | os.PathLike[str],
@@ -209,33 +255,20 @@ class DrawStore:
         chunks: Mapping[str, int],
         journal: Mapping[str, tuple[Mapping[str, Any], Mapping[str, np.ndarray]]] | None = None,
     ) -> Self:
-        """Create a locked store: constants and coordinates written, draws allocated.
-
-        `groups` have their final size (see `allocated`); variables with a dim in `chunks`, the chunk length along
-        each growing dim, are allocated but not written, all others are written. `journal` holds the files, note
-        and arrays by name, that must exist as soon as the store does. Raises `FileExistsError` if the path exists.
-        """
-        store = cls(Path(path))
-        refuse_existing(store.path)
-        make_journal(store.journal)
-        store._acquire()
-        for left in store.journal.glob("*.npz"):  # left by a store that was removed
-            left.unlink()
-        created = False
-        try:
-            with store.disk_full_errors(), tempfile.TemporaryDirectory(dir=store.journal) as folder:
-                begun = Path(folder) / "store"  # moved to its path when it is complete
-                zarr.create_group(begun, attributes=dict(attrs) | {WRITTEN: 0})
-                for name, group in groups.items():
-                    _create_group(begun, name, group, chunks)
-                for name, file in (journal or {}).items():
-                    store.write_journal(name, *file)
-                os.replace(begun, store.path)
-            created = True
-        finally:
-            if not created:
-                store.drop_journal()
+        """Lock and make a new store: `begin`, and `allocate`."""
+        store = cls.begin(path, journal)
+        with store._dropped_at_errors():
+            store.allocate(groups, attrs, chunks)
         return store
+
+    @contextmanager
+    def _dropped_at_errors(self) -> Iterator[None]:
+        """Context manager: the journal is removed at an error."""
+        try:
+            yield
+        except BaseException:
+            self.drop_journal()
+            raise
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -274,12 +307,20 @@ class DrawStore:
         return self
 
     def __exit__(self, *raised: object) -> None:
+        restore_replaced(self.path)
+        if self.journal.exists() and not self.path.exists():  # nothing has been written
+            self.drop_journal()
         self._lock.release()
 
-    def draws(self, group: str, chain: int, draws: slice) -> xr.Dataset:
-        """Read draws of one chain of a group, marked or not. Shapes: (draw, ...)."""
-        stored = xr.open_zarr(self.path, group=group, consolidated=False, chunks=None)
-        return stored.isel(chain=chain, draw=draws).load()
+    def drawn(self, chains: int) -> list[int]:
+        """Return the written draws of each chain."""
+        written = store_attrs(self.path)[WRITTEN]
+        return [written] * chains if isinstance(written, int) else written
+
+    def chains(self, group: str, chains: list[int]) -> xr.Dataset:
+        """Read some chains of a group, marked or not. Shapes: (chain, draw, ...)."""
+        stored = xr.open_zarr(self.path, group=group, consolidated=False, chunks=None, decode_times=False)
+        return stored.isel(chain=chains).load()
 
     def write(self, region: Mapping[str, slice], groups: Mapping[str, xr.Dataset]) -> None:
         """Write a block of draws at the slices `region` along growing dims, or replace; it counts from the next `mark`."""
@@ -290,8 +331,10 @@ class DrawStore:
                     place = tuple(region.get(str(dim), slice(None)) for dim in block.dims)
                     cast(Any, arrays[str(variable)])[place or ...] = block.to_numpy()
 
-    def mark(self, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], written: int) -> None:
-        """Record in the journal that all writes count, with the writer's `note` and `arrays`; readers may use `written` draws."""
+    def mark(
+        self, note: Mapping[str, Any], arrays: Mapping[str, np.ndarray], written: int | list[int]
+    ) -> None:
+        """Record in the journal that all writes count, with `note` and `arrays`; `written` draws, of all or each chain, count."""
         with self.disk_full_errors():
             self.write_journal("state", note, arrays)
             zarr.open_group(self.path, mode="r+").attrs[WRITTEN] = written
@@ -315,6 +358,16 @@ class DrawStore:
             zarr.open_group(self.path, mode="r+").attrs.put(dict(attrs))
         self.drop_journal()
 
+    def replace(self, tree: xr.DataTree) -> None:
+        """Replace the store, if there is one, by a finished one of a tree, and remove the journal."""
+        with self.disk_full_errors():
+            finished = self.journal / "finished"
+            write_zarr(tree, finished)
+            if self.path.exists():
+                os.replace(self.path, self.journal / REPLACED)
+            os.replace(finished, self.path)
+        self.drop_journal()
+
     def discard(self) -> None:
         """Remove the store and its journal; if killed meanwhile, no partial store is left at its path."""
         with tempfile.TemporaryDirectory(dir=self.journal) as folder:
@@ -336,6 +389,12 @@ class DrawStore:
             if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             raise DiskFullError(problem.errno, self.path) from problem
+
+
+def restore_replaced(path: Path) -> None:
+    """Put a store back that was to be replaced when its writer was killed."""
+    if not path.exists() and (journal_of(path) / REPLACED).exists():
+        os.replace(journal_of(path) / REPLACED, path)
 
 
 class DiskFullError(OSError):
@@ -406,6 +465,13 @@ def all_chunks_written() -> Iterator[None]:
     """Context manager: zarr writes all chunks, also those of fill values alone."""
     with zarr.config.set({"array.write_empty_chunks": True}):
         yield
+
+
+def write_zarr(tree: xr.DataTree, path: Path) -> None:
+    """Write or replace a store of a tree, with checksums."""
+    encoding = {node.path: checksum_encoding(node.to_dataset(inherit=False)) for node in tree.subtree}
+    with all_chunks_written():
+        tree.to_zarr(path, mode="w", consolidated=False, encoding=encoding)
 
 
 def checksum_encoding(group: xr.Dataset) -> dict[str, dict[str, Any]]:

@@ -20,7 +20,7 @@ from ...models.data.errors import DataError
 h5py: Any = lazy_loader.load("h5py")  # only netCDF files need it
 
 TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
-WRITTEN = "draws_written"  # attribute of an unfinished store: number of its draws that are read
+WRITTEN = "draws_written"  # attribute of an unfinished store: number of its draws that are read, or of each of its chains
 MAX_NODES = 10_000
 MAX_DECLARATION = 2**24  # bytes of one zarr.json
 MAX_CHUNK = 2**31  # bytes of a chunk, which is read as a whole
@@ -131,15 +131,26 @@ def _check_chunks(path: Path, folders: list[str]) -> None:
         waiting += inner
 
 
+def readable_part(written: int | list[int]) -> tuple[int | None, int]:
+    """Return the chains, None for all, and draws that are read of an unfinished store: the most draws that first chains have."""
+    if not isinstance(written, list):
+        return None, int(written)
+    parts = [(k + 1, min(written[: k + 1])) for k in range(len(written))]
+    return max(parts, key=lambda part: (part[0] * part[1], part[0]), default=(0, 0))
+
+
 def _draws_written(path: Path, root: dict[str, Any]) -> int | None:
-    """Return the number of written draws of an unfinished store; None for a finished one."""
+    """Return the number of draws that are read of an unfinished store; None for a finished one."""
     attrs = root.get("attributes", {})
     if not isinstance(attrs, dict) or WRITTEN not in attrs:
         return None
     written = attrs[WRITTEN]
-    if type(written) is not int or not 0 <= written < 2**63:
-        raise _refused_zarr(path, "", f"{WRITTEN} is {short_repr(written)}", "a whole number from 0")
-    return written
+    counts = written if isinstance(written, list) else [written]
+    if not all(type(n) is int and 0 <= n < 2**63 for n in counts):
+        raise _refused_zarr(
+            path, "", f"{WRITTEN} is {short_repr(written)}", "a whole number from 0, or one of each chain"
+        )
+    return readable_part(written)[1]
 
 
 def _zarr_bytes(path: Path, name: str, node: dict[str, Any], written: int | None) -> int:

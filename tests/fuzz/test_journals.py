@@ -116,7 +116,7 @@ NOTES = {
     "no versions": (changed(NOTE, versions="[]"), "attributes: 'versions' is '[]'"),
     "versions that steer": (changed(NOTE, versions='{"numba": "\\u001b[31m"}'), "'versions' is"),
     "a list as attribute": (changed(NOTE, further=[1]), "'further' is [1], not a number or text"),
-    "NUTS without its own": (changed(NOTE, method="nuts"), "there is no 'every'"),
+    "NUTS without its own": (changed(NOTE, method="nuts"), "there is no 'options'"),
     "options": (JOURNALS["nuts"][0] | {"options": {"zarr_store": "x"}}, "options: 'zarr_store' is unknown"),
     "another sampler": (JOURNALS["nuts"][0] | {"sampler": "x"}, "'sampler' is 'x', not 'nutpie' or 'pymc'"),
     "newer": (NOTE | {"journal_version": 2}, "journal_version 2; this version of raterzoo resumes version 1"),

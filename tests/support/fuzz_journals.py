@@ -29,7 +29,7 @@ PLAN = {
 }  # fmt: skip
 RECIPE = {"builder": "dirichlet", "arguments": {"concentration": {"array": "recipe_0"}}}
 NOTE = {"plan": PLAN, "piece": 4, "recipe": RECIPE, "fingerprint": "0" * 32, "attributes": ATTRIBUTES}
-OF_NUTS = {"every": 1, "options": {"target_accept": 0.9}, "sampler": "pymc"}
+OF_NUTS = {"options": {"target_accept": 0.9}, "sampler": "pymc"}
 NUTS = NOTE | OF_NUTS | {"attributes": ATTRIBUTES | {"method": "nuts"}}
 ARRAYS = {"recipe_0": np.ones((2, 3)), "found_thinning": np.array(2)}
 STATE = {"drawn": 12, "seconds": 0.5, "number": 3, "warned": 1, "first": "item a"}
