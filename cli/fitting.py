@@ -18,7 +18,7 @@ from ..inference.storage.interruptions import adviser
 from ..inference.storage.permissions import private_files, private_stores
 from ..inference.storage.posterior_files import left_by_fit, left_by_writing, stored
 from ..models._catalog import annotation_kinds
-from ..models.data.connectivity import components_in_words, connected_components
+from ..models.data.comparisons import components_in_words, connected_components
 from ..models.data.errors import DataError
 from ..models.data.reading.predicted_labels import refused_predictions
 from ..posterior.matching import with_complement

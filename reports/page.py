@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from ..models.data.reading.formulas import guarded
+from ..models.data.reading.files import guarded
 from .embedded import Embedded, cell_text, embedded_items, embedded_rows
 from .figures import caption, figure_markup
 from .items import FILE, Items

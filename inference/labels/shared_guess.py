@@ -10,7 +10,7 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import BetaRV, DirichletRV
 from pytensor.tensor.variable import TensorVariable
 
-from ...models.data.sharing_groups import NO_GROUP
+from ...models.data.raters import NO_GROUP
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.distributions.shared_guesses import SharedGuessesByItemRV, SharedGuessesRV
 from ...models.distributions.shared_guesses_kernels import GroupedAnswers, grouped_answers

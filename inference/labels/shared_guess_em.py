@@ -13,7 +13,7 @@ from ...models.data.prior_arguments import (
     positive_array,
     positive_pair,
 )
-from ...models.data.sharing_groups import NO_GROUP, Groups, sharing_groups
+from ...models.data.raters import NO_GROUP, Groups, sharing_groups
 from ...models.distributions.shared_guesses_kernels import (
     GroupedAnswers,
     GuessLaw,

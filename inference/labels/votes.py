@@ -7,7 +7,7 @@ import xarray as xr
 
 from ...models.data.container import require_container
 from ...models.data.labels import Labels, expand_answers, require_answers
-from ...models.data.prior_arguments import HasRaters, positive_array
+from ...models.data.prior_arguments import HasCategories, positive_array
 from ..runs.run import check_whole
 from .kernels.em import AnswerPatterns, answer_patterns, coded_answers
 
@@ -100,7 +100,7 @@ def patterns_of(labels: Labels) -> AnswerPatterns:
     return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
 
 
-class LabelIds(HasRaters, Protocol):
+class LabelIds(HasCategories, Protocol):
     """Ids of labels: those of a `Labels`, or of shards that no process holds together."""
 
     @property

@@ -7,8 +7,7 @@ import numpy as np
 import xarray as xr
 
 from ...models.data.container import require_container
-from ...models.data.ranked_pairs import RankedPairs, inverse_rank_scores, ranked_pairs
-from ...models.data.rankings import PartialRankings
+from ...models.data.rankings import PartialRankings, RankedPairs, inverse_rank_scores, ranked_pairs
 from .kernels.mle import Races, maximise_worth, strong_components
 
 

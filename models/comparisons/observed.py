@@ -11,8 +11,7 @@ from pytensor.tensor.variable import TensorVariable
 from ...posterior.links import Link
 from .._hierarchy import annotation_model
 from ..data.coded_rows import ANONYMOUS
-from ..data.comparisons import Comparisons
-from ..data.connectivity import components_in_words, connected_components
+from ..data.comparisons import Comparisons, components_in_words, connected_components
 from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
 from ..data.reading.comparison_tables import OUTCOMES, TIE

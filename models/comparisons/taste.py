@@ -10,7 +10,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from .._hierarchy import Number, prior_number
 from ..data.comparisons import Comparisons
-from ..data.sharing_groups import NO_GROUP, TASTES, Groups, SharingGroups, sharing_groups
+from ..data.raters import NO_GROUP, TASTES, Groups, SharingGroups, sharing_groups
 from .priors import check_incompatible, positive_scale
 
 GROUP = "group_of_raters"

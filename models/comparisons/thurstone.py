@@ -10,7 +10,7 @@ from .._arguments import VOTES, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number
 from ..data.comparisons import Comparisons
-from ..data.sharing_groups import Groups
+from ..data.raters import Groups
 from .observed import LeftSide, require_votes, side_effect, ties_are_modelled, votes_model
 from .priors import Reliability, strength_prior
 from .taste import taste_prior

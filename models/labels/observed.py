@@ -15,7 +15,7 @@ from .._hierarchy import prior_array
 from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
 from ..data.labels import Labels, expand_answers, require_answers
-from ..data.prior_arguments import HasRaters, confusion_concentrations, default_confusion
+from ..data.prior_arguments import HasCategories, confusion_concentrations, default_confusion
 from ..data.raters import refuse_reserved_attributes
 from ..distributions.marginal_labels import MarginalLabels, label_logp
 from ..distributions.marginal_labels_kernels import Answers
@@ -82,7 +82,7 @@ def prevalence_or_uniform(labels: Labels, concentration: Any | Literal["uniform"
     return cast(TensorVariable, pm.Deterministic("prevalence", fixed, dims="category"))
 
 
-def concentration_of_confusion(labels: HasRaters, concentration: Any, shape: tuple[int, ...]) -> Any:
+def concentration_of_confusion(labels: HasCategories, concentration: Any, shape: tuple[int, ...]) -> Any:
     """Return Dirichlet concentrations of confusion matrices of `shape`; None favours the diagonal.
 
     Shapes: shape ends in (category, answer).

@@ -14,7 +14,7 @@ from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from .._item_features import feature_coords
 from ..data.labels import Labels, expand_answers
 from ..data.prior_arguments import confusion_concentrations, positive_pair
-from ..data.sharing_groups import NO_GROUP, Groups, sharing_groups
+from ..data.raters import NO_GROUP, Groups, sharing_groups
 from ..distributions.shared_guesses import SharedGuesses, guess_logp
 from .features_of_items import prior_of_truth, read_features
 from .observed import (

@@ -11,8 +11,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from .._hierarchy import Number, is_expression, prior_array, prior_number, refuse_expression
 from ..data.container import require_container
-from ..data.effective_votes import effective_power
-from ..data.prior_arguments import LIKELIHOOD_POWER
+from ..data.prior_arguments import LIKELIHOOD_POWER, effective_power
 from ..data.rankings import PartialRankings
 from ..distributions.partial_ranking import PartialRanking, RankedCandidates
 

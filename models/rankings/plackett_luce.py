@@ -9,7 +9,7 @@ from .._arguments import PREDICTIONS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model
 from .._prior_predictions import prediction_prior
-from ..data.effective_votes import PUBLIC_MEAN
+from ..data.prior_arguments import PUBLIC_MEAN
 from ..data.rankings import PartialRankings
 from .observed import (
     CandidateLayout,

@@ -8,8 +8,7 @@ import pymc as pm
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, is_expression, prior_number, refuse_expression
 from ..data.container import require_container
-from ..data.ranked_pairs import inverse_rank_scores
-from ..data.rankings import PartialRankings
+from ..data.rankings import PartialRankings, inverse_rank_scores
 from .observed import (
     OTHER_CODE,
     allowed,

@@ -14,9 +14,16 @@ from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model
 from .._item_features import feature_coords, register_features
 from ..data.features import ItemFeatures, item_features, warn_of_numbers
-from ..data.raters import rater_groups, refuse_reserved_attributes
+from ..data.raters import (
+    BIASES,
+    NO_GROUP,
+    Groups,
+    SharingGroups,
+    rater_groups,
+    refuse_reserved_attributes,
+    sharing_groups,
+)
 from ..data.scores import Scores
-from ..data.sharing_groups import BIASES, NO_GROUP, Groups, SharingGroups, sharing_groups
 from .observed import (
     observed_scores,
     register_bounds,

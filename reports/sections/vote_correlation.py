@@ -7,7 +7,7 @@ import xarray as xr
 
 from ...models import Labels
 from ...models._catalog import annotation_kinds, shared_errors_of
-from ...models.data.sharing_groups import GUESSES
+from ...models.data.raters import GUESSES
 from ...models.labels.vote_correlation import INDEPENDENT
 from ..page import mean_with_ends
 from ..wording import interval, with_interval

@@ -16,6 +16,7 @@ from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from unicodedata import category, normalize
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
@@ -23,8 +24,8 @@ import narwhals as nw
 
 from ...._messages import first_reprs, quoted_error, short_repr
 from ..errors import BUILDERS, DataError, DataWarning
-from .formulas import restored
 from .frames import NamedCells
+from .numbers import is_number
 
 MAX_LINE = 1_000_000
 UTF_16 = "in UTF-16"
@@ -543,3 +544,29 @@ def _renamed(frame: nw.DataFrame[Any], rename: Mapping[str, str], path: Path) ->
         allowed, remedy = f"the columns that are there: {there}", "rename the other one, too"
         raise DataError(problem, column=twice[0], allowed=allowed, remedy=remedy, where=path.name)
     return frame.rename(dict(rename))
+
+
+# --- Formulas: text that a spreadsheet would run is written after an apostrophe, which reading takes off again ---
+
+_SIGNS = tuple("=+-@")
+_CONTROLS = tuple("\t\r\n")
+
+
+def is_formula(text: str) -> bool:
+    """Test whether a spreadsheet might run a cell; blanks and full-width signs count, numbers do not."""
+    if not text or (text.isalnum() and text.isascii()):
+        return False
+    if text.startswith(_CONTROLS):
+        return True
+    first = next((c for c in text if not c.isspace() and category(c) not in ("Cf", "Cc")), "")
+    return normalize("NFKC", first).startswith(_SIGNS) and not is_number(text)
+
+
+def guarded(text: str) -> str:
+    """Return a cell that no spreadsheet runs: text that would be a formula follows an apostrophe, and so do its apostrophes."""
+    return f"'{text}" if is_formula(text.lstrip("'")) else text
+
+
+def restored(text: str) -> str:
+    """Return the text of a cell that was guarded, or that its author has written so: the two cannot be told apart."""
+    return text[1:] if text.startswith("'") and is_formula(text.lstrip("'")) else text

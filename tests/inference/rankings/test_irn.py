@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from raterzoo import models
 from raterzoo.inference.rankings.point_estimates import irn, plackett_luce_mle
-from raterzoo.models.data.ranked_pairs import inverse_rank_scores, ranked_pairs
+from raterzoo.models.data.rankings import inverse_rank_scores, ranked_pairs
 
 # Figure 3 of the paper, by hand: sum over the six raters of 1 / rank, over the size of the block
 # and whole. The totals are 26/3 and 35/3.

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from raterzoo.inference.comparisons.pair_graph import pair_table
 from raterzoo.models import Comparisons, DataError
-from raterzoo.models.data.comparisons import require_connected
-from raterzoo.models.data.connectivity import connected_components
+from raterzoo.models.data.comparisons import connected_components, require_connected
 from scipy.sparse import coo_array, csgraph
 
 TABLE = {

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from raterzoo import models
-from raterzoo.models.data.effective_votes import PUBLIC
+from raterzoo.models.data.prior_arguments import PUBLIC
 from raterzoo.models.labels import vote_correlation
 from raterzoo.models.labels.vote_correlation import GRID, INDEPENDENT, correlation_evidence
 from scipy.special import logsumexp

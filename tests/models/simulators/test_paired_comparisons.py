@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from raterzoo.inference.comparisons.pair_graph import pair_table
 from raterzoo.models import simulators
-from raterzoo.models.data.connectivity import connected_components
+from raterzoo.models.data.comparisons import connected_components
 from raterzoo.models.simulators.paired_comparisons import allot_raters, regular_graph
 from scipy.special import expit
 from scipy.stats import norm

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .rankings import PartialRankings
-from .reading.files import read_file
+from ..rankings import PartialRankings
+from ..reading.files import read_file
 
 
 def published_ddx_cases() -> PartialRankings:
@@ -90,7 +90,7 @@ def published_ddx_accuracies() -> dict[str, np.ndarray]:
 
 def _columns(what: str) -> dict[str, np.ndarray]:
     """Columns of one of the CSV files beside this module."""
-    columns = read_file(Path(__file__).with_name(f"published_ddx_{what}.csv")).columns
+    columns = read_file(Path(__file__).with_name(f"ddx_{what}.csv")).columns
     return {name: np.array(cells) for name, cells in columns.items()}
 
 
