@@ -1,7 +1,6 @@
 """`raterzoo fit --predictions` and `evaluate --against`: which question is answered, and what is refused."""
 
 import json
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -55,65 +54,52 @@ def evaluate(files, posterior, predictions="net", *options):
     return run("evaluate", files[posterior], files[predictions], "--metric", "accuracy", *options)
 
 
-def test_the_question_is_said_and_written(files, tmp_path):
+def test_the_question_is_said_and_written(files, tmp_path, golden):
     alone, joint = evaluate(files, "alone"), evaluate(files, "joint", "net", "--out", tmp_path / "found.json")
-    assert "question: agreement with what the raters leave open; accuracy against the truth needs" in said(
-        alone
-    )
+    golden.says(alone.output, "question: agreement")
     assert "raterzoo fit --predictions" in said(alone) and "Labels.with" not in said(alone)
-    assert "question: accuracy against the truth, as the posterior has seen these predictions" in said(joint)
-    assert "it leans on the model, one_coin, which is not checked here" in said(
-        joint
-    ) and "leans" not in said(alone)
+    golden.says(joint.output, "question: accuracy")
+    assert "leans" not in said(alone)
+    golden.says(joint.output, "model, one_coin,")
     found = json.loads((tmp_path / "found.json").read_text())
-    assert found["question"].startswith("accuracy against the truth") and found["metrics"]
+    assert found["metrics"]
+    golden.says(found["question"], "accuracy against")
     assert evaluate(files, "alone", "net", "--out", tmp_path / "found.csv").exit_code == 0
     assert read(tmp_path / "found.csv")[0]["question"].startswith("agreement with")
 
 
-def test_a_posterior_of_the_other_question_is_refused(files):
+def test_a_posterior_of_the_other_question_is_refused(files, golden):
     assert evaluate(files, "joint", "net", "--against", "truth").exit_code == 0
     assert evaluate(files, "alone", "net", "--against", "raters").exit_code == 0
-    for posterior, against, words in (
-        (
-            "alone",
-            "truth",
-            ("are agreement with what the raters leave open. Fit one", "--predictions", "joint.nc"),
-        ),
-        ("joint", "raters", ("are accuracy against the truth", "without --predictions")),
-        ("joint", "gold", ("expected truth or raters",)),
-    ):
+    for posterior, against in (("alone", "truth"), ("joint", "raters"), ("joint", "gold")):
         result = evaluate(files, posterior, "net", "--against", against)
-        assert result.exit_code == 2 and all(word in said(result) for word in words), said(result)
+        assert result.exit_code == 2, said(result)
+        golden.says(result.output.splitlines()[-1])
 
 
-def test_a_classifier_that_the_posterior_has_not_seen_is_told_from_one_that_it_has(files):
+def test_a_classifier_that_the_posterior_has_not_seen_is_told_from_one_that_it_has(files, golden):
     result = evaluate(files, "joint", "both")
-    assert "Of 'net': accuracy against the truth" in said(result)
-    assert "Of 'tree': agreement with what the raters leave open, among them the classifiers 'net'" in said(
-        result
-    )
+    golden.says(result.output, "accuracy against")
+    golden.says(result.output, "the classifiers")
     assert evaluate(files, "joint", "both", "--against", "truth").exit_code == 2
 
 
-def test_predictions_that_cannot_be_raters_are_refused_in_the_words_of_the_command_line(files, tmp_path):
+def test_predictions_that_cannot_be_raters_are_refused_in_the_words_of_the_command_line(
+    files, tmp_path, golden
+):
     out = ("-o", tmp_path / "posterior.nc")
-    for options, words in (
-        (("--kind", "labels", "--model", "multinomial"), "to multinomial all raters are alike"),
-        (("--kind", "scores"), "classifiers are raters of labels or rankings, not of scores"),
-        (
-            ("--kind", "rankings"),
-            "to plackett_luce all raters are alike, .* say --model hierarchical_plackett_luce",
-        ),
+    for options in (
+        ("--kind", "labels", "--model", "multinomial"),
+        ("--kind", "scores"),
+        ("--kind", "rankings"),
     ):
         result = run("fit", files["votes"], *out, *options, "--predictions", files["net"])
-        assert result.exit_code == 2 and re.search(words, said(result)), said(result)
-    for name, words in (
-        ("strange", "item 'i99' is none"),
-        ("ann", "'Ann' is a rater of these labels already"),
-    ):
+        assert result.exit_code == 2, said(result)
+        golden.says(said(result))
+    for name in ("strange", "ann"):
         result = run("fit", files["votes"], *out, *MODEL, "--predictions", files[name])
-        assert result.exit_code == 2 and words in said(result) and f"{name}.csv: " in said(result)
+        assert result.exit_code == 2 and f"{name}.csv: " in said(result)
+        golden.says(said(result))
         assert "new_items" not in said(result)
 
 
@@ -157,7 +143,7 @@ def test_classifiers_are_raters_of_rankings(tmp_path, monkeypatch):
     )
 
 
-def test_the_report_of_rankings_shows_both_estimates_side_by_side(tmp_path):
+def test_the_report_of_rankings_shows_both_estimates_side_by_side(tmp_path, golden):
     drawn = models.simulators.rankings(
         items=8, categories=4, reliability=[1, 1, 2], random_seed=1
     ).data.to_table()
@@ -183,10 +169,11 @@ def test_the_report_of_rankings_shows_both_estimates_side_by_side(tmp_path):
         tmp_path / "out",
     )
     result = run("report", votes, lists, *options, "--model", "hierarchical_plackett_luce")
-    assert "Against the consensus the top-1-accuracy is" in said(result), said(result)
-    assert "by draws that have not converged" in said(result)
+    golden.says(result.output, "the consensus")
+    golden.says(result.output, "not converged")
     truth = json.loads((tmp_path / "out" / "report.json").read_text())["metrics"]["truth"]
-    assert truth["question"].startswith("accuracy against the consensus") and not truth["converged"]
+    assert not truth["converged"]
+    golden.says(truth["question"], "accuracy against")
     assert {"mean", "agreement_mean"} <= {*truth["rows"][0]}
 
 
@@ -223,10 +210,10 @@ def reported(files, tmp_path_factory):
     return out, json.loads((out / "report.json").read_text()), said(result)
 
 
-def test_the_report_shows_both_estimates_side_by_side(files, reported):
+def test_the_report_shows_both_estimates_side_by_side(files, reported, golden):
     _, found, printed = reported
     truth = found["metrics"]["truth"]
-    assert truth["question"].startswith("accuracy against the truth")
+    golden.says(truth["question"], "accuracy against")
     of_raters = {(row["metric"], row["classifier"]): row for row in found["metrics"]["rows"]}
     for row in truth["rows"]:
         assert row["agreement_mean"] == of_raters[row["metric"], row["classifier"]]["mean"]
@@ -234,10 +221,10 @@ def test_the_report_shows_both_estimates_side_by_side(files, reported):
     assert all(row["mean"] > row["agreement_mean"] for row in by_accuracy.values())  # as raters err
     best = max(by_accuracy, key=lambda name: by_accuracy[name]["mean"])
     assert truth["order"][0] == best
-    assert f"Against the truth the accuracy of {best} is {by_accuracy[best]['mean']:.3f}" in printed
+    assert f"accuracy of {best} is {by_accuracy[best]['mean']:.3f}" in printed
 
 
-def test_reports_from_python_take_the_joint_posterior(files, reported):
+def test_reports_from_python_take_the_joint_posterior(files, reported, golden):
     out, found, _ = reported
     votes = read(files["votes"])
     labels = models.Labels.from_table({name: [row[name] for row in votes] for name in votes[0]})
@@ -251,7 +238,7 @@ def test_reports_from_python_take_the_joint_posterior(files, reported):
         sections = reports.make(
             tree, predicted, annotations=labels, joint=joint, metrics=("accuracy",)
         ).sections
-        with pytest.raises(ValueError, match="give predictions as well"):
+        with golden.raises(ValueError):
             reports.make(tree, annotations=labels, joint=joint)
     (truth,) = (own for own in sections if own.key == "metrics.truth")
     of_both = found["metrics"]["truth"]["rows"][0]
@@ -259,7 +246,7 @@ def test_reports_from_python_take_the_joint_posterior(files, reported):
     assert truth.rows[0]["mean"] == pytest.approx(of_both["mean"], abs=0.1)  # without the other classifier
 
 
-def test_reports_say_why_there_is_no_estimate_against_the_truth(files):
+def test_reports_say_why_there_is_no_estimate_against_the_truth(files, golden):
     votes = read(files["votes"])
     labels = models.Labels.from_table({name: [row[name] for row in votes] for name in votes[0]})
     predicted = read_predictions(files["ann"], [], missing="error")
@@ -270,7 +257,5 @@ def test_reports_say_why_there_is_no_estimate_against_the_truth(files):
     }.items():
         joint = reporting.joint_of(labels, predicted, Sources(files["ann"]), replace(settings, model=model))
         assert joint.tree is None and words in joint.why_not
-    assert without_section(joint.why_not).text.startswith(
-        "No estimate of accuracy against the truth: to dirichlet"
-    )
-    assert without_section("why", "consensus").text == "No estimate of accuracy against the consensus: why"
+    golden.says(without_section(joint.why_not).text, "accuracy against")
+    golden.says(without_section("why", "consensus").text)

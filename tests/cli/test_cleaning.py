@@ -31,34 +31,34 @@ def table(tmp_path):
     return write(tmp_path / "mail.csv", TABLE)
 
 
-def test_a_fit_says_what_it_counts_twice_and_apart(table, tmp_path):
+def test_a_fit_says_what_it_counts_twice_and_apart(table, tmp_path, golden):
     result = run("fit", table, "-o", tmp_path / "p.nc", *QUICK)
     assert result.exit_code == 0, result.output
-    for part in (
-        "categories that look alike, such as 'HAM ' / 'ham' / 'ham ', are taken to be different (1 group)",
-        "raters that look alike, such as 'Bob' / 'bob ', are",
-        "1 of the 7 annotations repeat another of the same rater exactly",
-        "--merge-look-alikes takes them as one",
-        "--drop-duplicates counts each once",
-    ):
-        assert part in said(result), part
+    golden.says(
+        result.output,
+        "categories that",
+        "raters that",
+        "annotations repeat",
+        "--merge-look-alikes takes",
+        "--drop-duplicates counts",
+    )
 
 
-def test_contradictions_are_told_apart_from_exact_repeats(tmp_path):
+def test_contradictions_are_told_apart_from_exact_repeats(tmp_path, golden):
     """One repeat was there before; of the two further answers one repeats exactly and one contradicts."""
     cells = {name: [row[k] for row in CHANGED] for k, name in enumerate(TABLE)}
     result = run("fit", write(tmp_path / "mail.csv", cells), "-o", tmp_path / "p.nc", *QUICK)
     assert result.exit_code == 0, result.output
-    assert "2 of the 9 annotations repeat another of the same rater exactly" in said(result)
-    assert "1 of the 9 annotations contradicts another of the same rater on the same item" in said(result)
+    golden.says(result.output, "annotations repeat")
+    golden.says(result.output, "annotations contradicts")
     labels = models.Labels.from_table(cells)
-    assert "1 of the 9 annotations contradicts another" in _summary_of(labels)
-    assert "3, 1 of them with another label" in labels.report()
+    golden.says(_summary_of(labels), "annotations contradicts")
+    golden.says(labels.report(), "another label")
     assert labels.without_duplicates().contradictions() == 1
     assert models.Labels.from_table(TABLE).contradictions() == 0
 
 
-def test_a_vote_contradicts_another_whichever_item_is_on_the_left():
+def test_a_vote_contradicts_another_whichever_item_is_on_the_left(golden):
     votes = [
         ("Ann", "a", "b", "left"),
         ("Ann", "b", "a", "right"),
@@ -69,27 +69,23 @@ def test_a_vote_contradicts_another_whichever_item_is_on_the_left():
     table = {name: [row[k] for row in votes] for k, name in enumerate(("rater", "left", "right", "winner"))}
     found = models.Comparisons.from_table(table, rater="rater")
     assert found.contradictions() == 2  # won by b, and a tie
-    assert "4, 2 of them with another winner" in found.report()
+    golden.says(found.report(), "another winner")
     anonymous = models.Comparisons.from_table({k: v for k, v in table.items() if k != "rater"})
     assert anonymous.contradictions() == 0
 
 
-def test_a_report_says_it_too():
+def test_a_report_says_it_too(golden):
     text = _summary_of(models.Labels.from_table(TABLE))
-    assert (
-        "1 of the 7 annotations repeat another of the same rater exactly" in text
-        and "--drop-duplicates" in text
-    )
-    assert (
-        "Categories that look alike, such as 'HAM ' / 'ham' / 'ham '" in text
-        and "--merge-look-alikes" in text
-    )
+    assert "--drop-duplicates" in text
+    golden.says(text, "annotations repeat")
+    assert "--merge-look-alikes" in text
+    golden.says(text, "Categories that")
     clean = models.Labels.from_table({"item": [1, 2], "rater": ["a", "a"], "label": ["x", "y"]})
     assert _summary_of(clean) == clean.report()
 
 
 @pytest.mark.parametrize("command", ["fit", "equivalence"])
-def test_the_options_take_them_out(table, tmp_path, command):
+def test_the_options_take_them_out(table, tmp_path, command, golden):
     options = ("--merge-look-alikes", "--drop-duplicates")
     if command == "fit":
         result = run("fit", table, "-o", tmp_path / "p.nc", *QUICK, *options)
@@ -101,9 +97,9 @@ def test_the_options_take_them_out(table, tmp_path, command):
         }
         result = run("equivalence", table, write(tmp_path / "law.csv", law), "--bootstrap", 0, *options)
     assert result.exit_code == 0, result.output
-    assert "takes categories such as 'HAM ' / 'ham' / 'ham ' as one" in said(result)
-    assert "--drop-duplicates leaves out 1 of the 7 annotations" in said(result)
-    assert "taken to be different" not in said(result) and "repeat another" not in said(result)
+    golden.says(result.output, "takes categories")
+    golden.says(result.output, "--drop-duplicates leaves")
+    assert "be different" not in said(result) and "repeat another" not in said(result)
 
 
 def test_counts_that_a_table_declares_are_no_duplicates(tmp_path):
@@ -156,9 +152,9 @@ class TestContainers:
         merged = models.Scores.from_table(table, rater=None).with_look_alikes_merged()
         assert len(merged.items) == 2 and len(merged.without_duplicates()) == 3
 
-    def test_one_category_is_refused(self):
+    def test_one_category_is_refused(self, golden):
         labels = models.Labels.from_table({"item": ["a", "a"], "rater": ["r", "s"], "label": ["ham", "Ham"]})
-        with pytest.raises(models.DataError, match="only category that is no look-alike"):
+        with golden.raises(models.DataError):
             labels.with_look_alikes_merged()
 
     def test_integers_have_no_look_alikes(self):
@@ -232,15 +228,15 @@ class TestLookAlikes:
         ]
         assert look_alikes(np.array(apart)) == []
 
-    def test_those_that_are_not_shown_are_counted(self):
+    def test_those_that_are_not_shown_are_counted(self, golden):
         names = [f"{letter}{spaces}x" for letter in "abcdefg" for spaces in ("", *"\u200b\u200c\u200d\u2060")]
         names += ["A\ufeffx", "a\u00adx"]
         lines = suspicious_ids({"items": np.array(names)})
-        assert " and 2 more; 'bx' / " in lines["look-alike items"]
-        assert lines["look-alike items"].endswith(" and 2 more groups")
+        golden.says(lines["look-alike items"], "more; 'bx' /")
+        golden.says(lines["look-alike items"], "more groups")
         assert lines["look-alike items"].count("more") == 2
 
-    def test_the_letter_is_said(self, tmp_path):
+    def test_the_letter_is_said(self, tmp_path, golden):
         table = {"item": ["a", "b"], "rater": ["r", "r"], "label": ["ham", "h\u0430m"]}
         result = run("check", write(tmp_path / "t.csv", table), "--kind", "labels")
-        assert "'ham' / 'h\u0430m' (with CYRILLIC SMALL LETTER A)" in said(result)
+        golden.says(result.output, "CYRILLIC SMALL")

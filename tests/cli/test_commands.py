@@ -132,7 +132,7 @@ def test_labels_are_untrusted_text(tmp_path):
     assert not foreign_scripts(page) and evil not in page and "&lt;script&gt;" in page and "<b>1" not in page
 
 
-def test_labels_in_other_layouts(tmp_path):
+def test_labels_in_other_layouts(tmp_path, golden):
     wide = write(
         tmp_path / "wide.csv", {"r": list("xxy"), "s": list("xyy"), "t": ["x", "y", ""], "n": [20, 7, 9]}
     )
@@ -150,18 +150,19 @@ def test_labels_in_other_layouts(tmp_path):
     refused = run("fit", counted, *options, "-o", tmp_path / "p.nc")
     assert refused.exit_code == 2 and "anonymous raters" in refused.output
     gold = write(tmp_path / "gold.csv", {"r": ["x"], "s": ["y"], "gold": ["x"]})
-    assert "no place for gold" in run("check", gold, "--kind", "labels", "--layout", "wide").output
+    golden.says(run("check", gold, "--kind", "labels", "--layout", "wide").output, "place for gold")
     assert "layout of labels" in run("check", wide, "--layout", "wide").output
 
 
 @pytest.mark.filterwarnings("always")
-def test_warnings_are_lines_without_code(tmp_path):
+def test_warnings_are_lines_without_code(tmp_path, golden):
     table = {"item": ["1", "2", "3"], "rater": ["a", "b", "a"], "label": ["x", "y", "NaN"]}
     path = write(tmp_path / "t.csv", table)
     result = run("fit", path, "--kind", "labels", "-o", tmp_path / "p.nc", "--draws", 50)
-    assert result.exit_code == 0 and "raterzoo: no item has two answers" in result.output
+    assert result.exit_code == 0
+    golden.says(result.output, "raterzoo: no")
     assert "Warning:" not in result.output and ".py" not in result.output
-    assert "categories that may be missing  'NaN'" in run("check", path, "--kind", "labels").output
+    golden.says(run("check", path, "--kind", "labels").output, "categories that")
 
 
 def test_columns_are_renamed(tmp_path):
@@ -172,38 +173,30 @@ def test_columns_are_renamed(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (["check", "nowhere.csv"], "nowhere.csv"),
-        (["check", "{annotations}", "--kind", "scores"], "there is no column 'score'"),
-        (["check", "{predictions}"], "rater"),
-        (["fit", "{annotations}", "-o", "x.csv"], "name a .nc or a .zarr file"),
-        (["fit", "{annotations}", "-o", "x.nc", "--model", "nonsense"], "no such model"),
-        (["fit", "{annotations}", "-o", "x.nc", "--reliability", "many"], "write numbers"),
-        (["fit", "{annotations}", "-o", "x.nc", "--reliability", "-1"], "-1 is not a positive number"),
-        (["fit", "{annotations}", "-o", "x.nc", "--reliability", "nan"], "nan: write numbers with commas"),
-        (
-            ["fit", "{annotations}", "-o", "x.nc", "--kind", "scores", "--model", "prirn"],
-            "a model of rankings, not of scores",
-        ),
-        (
-            ["fit", "{annotations}", "-o", "x.nc", "--categories", "no.txt"],
-            "--categories no.txt: there is no",
-        ),
-        (["fit", "{annotations}", "-o", "x.nc", "--unranked", "some"], "is not one of"),
-        (
-            ["fit", "{annotations}", "-o", "x.nc", "--model", "prirn", "--unranked", "single"],
-            "not an option of",
-        ),
-        (["evaluate", "{annotations}", "{predictions}"], "is a table, no posterior"),
-        (["evaluate", "x.nc", "{predictions}", "--metric", "f2"], "did you mean f1?"),
-        (["data", "fetch", "nonsense"], "no data set"),
+        ["check", "nowhere.csv"],
+        ["check", "{annotations}", "--kind", "scores"],
+        ["check", "{predictions}"],
+        ["fit", "{annotations}", "-o", "x.csv"],
+        ["fit", "{annotations}", "-o", "x.nc", "--model", "nonsense"],
+        ["fit", "{annotations}", "-o", "x.nc", "--reliability", "many"],
+        ["fit", "{annotations}", "-o", "x.nc", "--reliability", "-1"],
+        ["fit", "{annotations}", "-o", "x.nc", "--reliability", "nan"],
+        ["fit", "{annotations}", "-o", "x.nc", "--kind", "scores", "--model", "prirn"],
+        ["fit", "{annotations}", "-o", "x.nc", "--categories", "no.txt"],
+        ["fit", "{annotations}", "-o", "x.nc", "--unranked", "some"],
+        ["fit", "{annotations}", "-o", "x.nc", "--model", "prirn", "--unranked", "single"],
+        ["evaluate", "{annotations}", "{predictions}"],
+        ["evaluate", "x.nc", "{predictions}", "--metric", "f2"],
+        ["data", "fetch", "nonsense"],
     ],
 )
-def test_bad_input_is_one_message_and_exit_code_two(arguments, message, annotations, predictions):
+def test_bad_input_is_one_message_and_exit_code_two(arguments, annotations, predictions, golden):
     result = run(*(a.format(annotations=annotations, predictions=predictions) for a in arguments))
     assert result.exit_code == 2
-    assert message in result.output and "Traceback" not in result.output
+    assert "Traceback" not in result.output
+    golden.says(result.output)
     assert len(result.output.strip().splitlines()) == 1
 
 
@@ -222,10 +215,10 @@ def test_twelve_printed_accuracies_are_reproduced():
         assert abs(row["difference"]) < 0.055, row
 
 
-def test_the_largest_z_of_the_demo_is_explained():
+def test_the_largest_z_of_the_demo_is_explained(golden):
     rows = [{"z": 1.0, "difference": 0.01}, {"z": -3.2, "difference": -0.004}]
     assert "in standard errors" in z_in_words(rows)
-    assert "The largest here, -3.2, is a difference of -0.004" in z_in_words(rows)
+    golden.says(z_in_words(rows), "difference of")
 
 
 def test_help_loads_nothing_heavy():

@@ -26,7 +26,7 @@ def test_check_says_what_is_in_the_votes(votes):
     assert "items                   8" in result.output and "168" in result.output
 
 
-def test_rank_shows_the_leaderboard_and_writes_it(votes, tmp_path):
+def test_rank_shows_the_leaderboard_and_writes_it(votes, tmp_path, golden):
     out = tmp_path / "folder" / "board.csv"
     result = run("rank", votes, "--out", out, "--top", 3, "--rater-attribute", "kind", *QUICK)
     assert result.exit_code == 0, result.output
@@ -37,7 +37,8 @@ def test_rank_shows_the_leaderboard_and_writes_it(votes, tmp_path):
     for line, row in zip(lines[2:5], board[:3], strict=True):
         assert row["item"] in line and f"{row['rank from']}-{row['rank to']}" in line
     assert "... and 5 more" in result.output
-    assert "The data look as the model expects" in result.output and "contradict" not in result.output
+    assert "contradict" not in result.output
+    golden.says(result.output, "model expects")
     assert "converged" in result.output and "6 raters" in result.output and "model" in result.output
     again = tmp_path / "again.csv"
     assert run("rank", votes, "--out", again, *QUICK).exit_code == 0
@@ -46,7 +47,7 @@ def test_rank_shows_the_leaderboard_and_writes_it(votes, tmp_path):
         assert float(row["quality"]) == pytest.approx(float(same["quality"]), rel=1e-9)
 
 
-def test_rank_says_first_that_votes_contradict_the_model(tmp_path):
+def test_rank_says_first_that_votes_contradict_the_model(tmp_path, golden):
     rng, raters, items = np.random.default_rng(1), 8, 6
     rater, left = rng.integers(0, raters, 600), rng.integers(0, items, 600)
     right = (left + rng.integers(1, items, 600)) % items
@@ -59,8 +60,9 @@ def test_rank_says_first_that_votes_contradict_the_model(tmp_path):
     result = run("rank", path, *QUICK)
     assert result.exit_code == 0, result.output
     before = said(result).partition("6 items, 600 votes")[0]
-    assert "The votes contradict the model" in before and "some raters share a taste" in before.lower()
-    assert "The data look as the model expects" not in result.output
+    golden.says(before, "votes contradict")
+    golden.says(before.lower(), "raters share")
+    assert "data look as" not in result.output
 
 
 def test_rank_fits_narrow_and_wide_terminals(votes, monkeypatch):
@@ -71,13 +73,14 @@ def test_rank_fits_narrow_and_wide_terminals(votes, monkeypatch):
         assert max(map(len, lines)) <= columns
 
 
-def test_anonymous_votes_have_raters_alike(votes, tmp_path):
+def test_anonymous_votes_have_raters_alike(votes, tmp_path, golden):
     rows = read(votes)
     table = {name: [row[name] for row in rows] for name in ("left", "right", "winner", "count")}
     path = write(tmp_path / "anonymous.csv", table)
     result = run("rank", path, "--model", "thurstone", "--left-bias", *QUICK)
     assert result.exit_code == 0, result.output
-    assert "raters: not told apart" in result.output and "left one has" in result.output
+    assert "left one has" in result.output
+    golden.says(result.output, "raters: not")
 
 
 def test_crowd_kit_columns_and_renamed_ones_are_read(votes, tmp_path):
@@ -162,7 +165,7 @@ def test_simulated_votes_know_a_left_side_that_the_model_lacks(tmp_path):
     assert answers == {(): True, ("--left-bias",): False}
 
 
-def test_evaluate_compares_an_order_with_the_votes(votes, tree, tmp_path):
+def test_evaluate_compares_an_order_with_the_votes(votes, tree, tmp_path, golden):
     posterior = tmp_path / "posterior.nc"
     tree.to_netcdf(posterior, engine="h5netcdf")
     quality = tree["posterior"]["quality"].mean(("chain", "draw"))
@@ -174,17 +177,20 @@ def test_evaluate_compares_an_order_with_the_votes(votes, tree, tmp_path):
     assert ours == best
     partial = {name: column[1:] for name, column in ordered.items()}
     missing = run("evaluate", posterior, write(tmp_path / "p.csv", partial))
-    assert missing.exit_code == 2 and "there is no row for the item" in said(missing)
+    assert missing.exit_code == 2
+    golden.says(said(missing))
     strange = {"item": [*ordered["item"], "item x"], "rank": [*ordered["rank"], 9]}
     unknown = run("evaluate", posterior, write(tmp_path / "s.csv", strange))
-    assert unknown.exit_code == 2 and "'item x': not among the 8 items" in said(unknown)
+    assert unknown.exit_code == 2
+    golden.says(said(unknown))
     no_order = run("evaluate", posterior, write(tmp_path / "n.csv", {"item": ["a"], "grade": [1]}))
     assert no_order.exit_code == 2 and "no column 'score'" in said(no_order)
     wrong = run("evaluate", posterior, tmp_path / "o.csv", "--metric", "top-1-accuracy")
-    assert wrong.exit_code == 2 and "not a metric of comparisons" in said(wrong)
+    assert wrong.exit_code == 2
+    golden.says(said(wrong))
 
 
-def test_real_leaderboard(tmp_path, monkeypatch):
+def test_real_leaderboard(tmp_path, monkeypatch, golden):
     monkeypatch.setattr(screen, "_console", Console(soft_wrap=True, width=100))
     folder = os.environ.get("RATERZOO_DATA")
     if not folder:
@@ -194,10 +200,9 @@ def test_real_leaderboard(tmp_path, monkeypatch):
     result = run("rank", file, "--out", out, "--draws", 500)
     assert result.exit_code == 0, result.output
     misfit, _, warning, heading, *lines = result.stdout.splitlines()
-    assert misfit.startswith(
-        "The votes contradict the model, on which the ranks and probabilities below rely. The left"
-    )
-    assert warning.startswith("3 of 124 raters prefer a side") and heading == "59 items, 8,931 votes"
+    golden.says(misfit, "probabilities below")
+    assert heading == "59 items, 8,931 votes"
+    golden.says(warning, "raters prefer")
     assert all(len(line) <= 100 for line in lines[:60])
     board = read(out)
     assert board[0]["item"] == "GPT 4" and board[0]["rank"] == "1"

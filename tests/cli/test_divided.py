@@ -44,7 +44,7 @@ def test_workers_write_what_one_process_draws(votes, tmp_path):
     assert again.exit_code == 0, said(again)
 
 
-def test_dawid_skene_is_divided_by_sums(votes, tmp_path, monkeypatch):
+def test_dawid_skene_is_divided_by_sums(votes, tmp_path, monkeypatch, golden):
     given = {}
     monkeypatch.setattr(inference, "dawid_skene_gibbs", lambda data, **options: given.update(options))
     command = ("fit", votes, "-o", tmp_path / "d.zarr", "--kind", "labels", "--workers", 3, *FEW)
@@ -53,7 +53,7 @@ def test_dawid_skene_is_divided_by_sums(votes, tmp_path, monkeypatch):
     assert (given["executor"], given["draws"], given["chains"]) == (3, 20, 2)
     result = run(*command)
     assert result.exit_code == 2
-    assert "correlated_votes is drawn by one process; --model dawid_skene is divided" in said(result)
+    golden.says(result.output, "correlated_votes is")
 
 
 @pytest.mark.parametrize(
@@ -72,24 +72,25 @@ def test_builders_can_be_sent(kind, model, data):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (("-o", "d.nc", "--workers", 2), ".zarr"),
-        (("-o", "d.zarr", "--workers", 0), "whole number from 1"),
-        (("-o", "d.zarr", "--workers", 2, "--scheduler", "tcp://127.0.0.1:1"), "give one of them"),
-        (("-o", "d.zarr", "--workers", 2, "--reliability", "1,2"), "takes one"),
-        (("-o", "d.zarr", "--workers", 2, "--anonymize"), "PartialRankings.from_table(table).to_table(anonymize='raters')"),
-        (("-o", "d.zarr", "--scheduler", "tcp://127.0.0.1:1", "--anonymize"), "could go on"),
-        (("-o", "d.zarr", "--workers", 2, "--model", "tempered_plackett_luce"), "step size"),
+        ("-o", "d.nc", "--workers", 2),
+        ("-o", "d.zarr", "--workers", 0),
+        ("-o", "d.zarr", "--workers", 2, "--scheduler", "tcp://127.0.0.1:1"),
+        ("-o", "d.zarr", "--workers", 2, "--reliability", "1,2"),
+        ("-o", "d.zarr", "--workers", 2, "--anonymize"),
+        ("-o", "d.zarr", "--scheduler", "tcp://127.0.0.1:1", "--anonymize"),
+        ("-o", "d.zarr", "--workers", 2, "--model", "tempered_plackett_luce"),
     ],
 )  # fmt: skip
-def test_wrong_use_is_one_message(arguments, message, annotations, tmp_path):
+def test_wrong_use_is_one_message(arguments, annotations, tmp_path, golden):
     arguments = tuple(tmp_path / a if str(a).startswith("d.") else a for a in arguments)
     result = run("fit", annotations, *arguments)
-    assert result.exit_code == 2 and message in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
 
 
-def test_scores_without_bounds_are_not_divided(tmp_path):
+def test_scores_without_bounds_are_not_divided(tmp_path, golden):
     scores = write(tmp_path / "s.csv", {"item": ["a", "b"], "rater": ["r", "r"], "score": [1, 2]})
     result = run(
         "fit",
@@ -106,7 +107,7 @@ def test_scores_without_bounds_are_not_divided(tmp_path):
     assert result.exit_code == 2 and "--bounds" in said(result)
     result = run("fit", scores, "-o", tmp_path / "d.zarr", "--kind", "scores", "--workers", 2)
     assert result.exit_code == 2
-    assert "hierarchical_scores is drawn by one process; --model normal_scores is divided" in said(result)
+    golden.says(result.output, "hierarchical_scores is")
 
 
 def scattered(data, store):
@@ -124,16 +125,17 @@ def begun(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (("fit", "--resume", "{store}"), "`raterzoo fit --workers`: the same call, with the same data"),
-        (("fit", "{votes}", "--kind", "labels", "-o", "{store}"), "the same `raterzoo fit --workers`"),
-        (("evaluate", "{store}", "{votes}"), "no draws have been stored yet; the same `raterzoo fit --workers`"),
+        ("fit", "--resume", "{store}"),
+        ("fit", "{votes}", "--kind", "labels", "-o", "{store}"),
+        ("evaluate", "{store}", "{votes}"),
     ],
 )  # fmt: skip
-def test_what_workers_began_goes_on_with_workers(arguments, message, begun, votes):
+def test_what_workers_began_goes_on_with_workers(arguments, begun, votes, golden):
     result = run(*(a.format(store=begun, votes=votes) for a in arguments))
-    assert result.exit_code == 2 and message in said(result), said(result)
+    assert result.exit_code == 2, said(result)
+    golden.says(said(result))
     assert "anew" not in said(result) and "fit again" not in said(result)
 
 

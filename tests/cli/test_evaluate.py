@@ -72,18 +72,18 @@ def test_an_unknown_name_is_told_the_nearest(name, meant):
 
 
 @pytest.mark.parametrize("command", [["report", "--kind", "labels"], ["evaluate"]])
-def test_an_unknown_name_is_refused_before_anything_slow_is_imported(tmp_path, command):
+def test_an_unknown_name_is_refused_before_anything_slow_is_imported(tmp_path, command, golden):
     slow = {"pymc", "numba", "scipy.stats", "arviz", "matplotlib"}
     arguments = [*command, "posterior.nc", "predictions.csv", "--metric", "f1x"]
     errors = stderr_without_importing(slow, arguments, tmp_path)
-    assert "--metric f1x: there is no such metric; did you mean f1?" in errors
+    golden.says(errors)
 
 
 @pytest.mark.parametrize(
     "name", ["overlap@0", "ndcg@x", "accuracy@3", "kappa-macro", "top-0-accuracy", "", "@", "f1-"]
 )
-def test_names_that_are_nearly_metrics_are_none(name):
-    with pytest.raises(ValueError, match="there is no such metric"):
+def test_names_that_are_nearly_metrics_are_none(name, golden):
+    with golden.raises(ValueError):
         metric_named(name)
 
 
@@ -93,7 +93,7 @@ def test_a_category_that_the_posterior_does_not_know_is_named_with_its_file(file
     path = write(tmp_path / "ranks.csv", ranks)
     result = run("evaluate", files["posterior"], path)
     assert result.exit_code == 2
-    assert f"{path}: category 'nonsense' is not one of the" in said(result) and "--categories" in said(result)
+    assert f"{path}: category" in said(result) and "--categories" in said(result)
 
 
 def test_every_metric_is_scored_with_both_uncertainties(files, tmp_path):
@@ -136,12 +136,13 @@ def test_groups_of_categories_and_of_items(files, tmp_path):
     assert halves == [0.5] * len(rows)
 
 
-def test_compare_says_who_is_better(files, tmp_path):
+def test_compare_says_who_is_better(files, tmp_path, golden):
     options = ("--metric", "accuracy", "--metric", "auc", "--compare")
     for suffix in ("csv", "json"):
         out = tmp_path / f"m.{suffix}"
         result = run("evaluate", files["posterior"], files["scores"], *options, "--out", out)
-        assert result.exit_code == 0 and "the better classifier first" in result.output
+        assert result.exit_code == 0
+        golden.says(result.output, "better classifier")
     pairs = json.loads((tmp_path / "m.json").read_text())["comparison"]["rows"]
     assert [(row["metric"], row["classifier"]) for row in pairs] == [("accuracy", "net"), ("auc", "net")]
     for text, row in zip(read(tmp_path / "m-comparison.csv"), pairs, strict=True):
@@ -149,43 +150,39 @@ def test_compare_says_who_is_better(files, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (["{ranks}", "--metric", "log-loss"], "--metric log-loss needs probabilities"),
-        (["{ranks}", "--metric", "auc"], "--metric auc needs scores"),
-        (["{ranks}", "--metric", "concordance"], "is not a metric of rankings, labels or scores"),
-        (["{ranks}", "--out", "m.txt"], "name a .csv or a .json file"),
-        (["{ranks}", "--by", "{votes}"], "there is no column 'group'"),
-        (["{ranks}", "--by", "no.csv"], "no.csv"),
-        (["{posterior}"], "is not a supported format"),
-        (["{votes}"], "is duplicated"),
+        ["{ranks}", "--metric", "log-loss"],
+        ["{ranks}", "--metric", "auc"],
+        ["{ranks}", "--metric", "concordance"],
+        ["{ranks}", "--out", "m.txt"],
+        ["{ranks}", "--by", "{votes}"],
+        ["{ranks}", "--by", "no.csv"],
+        ["{posterior}"],
+        ["{votes}"],
     ],
 )
-def test_bad_input_is_one_message_and_exit_code_two(files, arguments, message):
+def test_bad_input_is_one_message_and_exit_code_two(files, arguments, golden):
     result = run("evaluate", files["posterior"], *(a.format(**files) for a in arguments))
-    assert result.exit_code == 2 and message in said(result), result.output
+    assert result.exit_code == 2, result.output
+    golden.says(said(result))
     assert "Traceback" not in result.output
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda p: p * 1.5, "sum to 1.5"),
-        (lambda p: -p, "is -0."),
-        (lambda p: p * float("nan"), "'nan' is not a number"),
-    ],
-)
-def test_scores_that_are_no_probabilities(files, tmp_path, change, message):
+@pytest.mark.parametrize("change", [lambda p: p * 1.5, lambda p: -p, lambda p: p * float("nan")])
+def test_scores_that_are_no_probabilities(files, tmp_path, change, golden):
     rows = read(files["scores"])
     table = {name: [row[name] for row in rows] for name in rows[0]}
     table["score"] = [repr(change(float(score))) for score in table["score"]]
     wrong = write(tmp_path / "wrong.csv", table)
     result = run("evaluate", files["posterior"], wrong, "--metric", "brier")
-    assert result.exit_code == 2 and message in said(result), result.output
+    assert result.exit_code == 2, result.output
+    golden.says(said(result))
 
 
-def test_one_classifier_is_compared_with_nobody(files, tmp_path):
+def test_one_classifier_is_compared_with_nobody(files, tmp_path, golden):
     one = write(tmp_path / "one.csv", {"item": [f"i{i}" for i in range(20)], "category": ["1"] * 20})
     assert run("evaluate", files["posterior"], one).exit_code == 0
     result = run("evaluate", files["posterior"], one, "--compare")
-    assert result.exit_code == 2 and "predictions of one classifier" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))

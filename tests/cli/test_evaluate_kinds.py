@@ -25,14 +25,14 @@ MODELS = {
     "states": lambda: models.item_states(models.Labels.from_table(TABLES["labels"]), plausibility=False),
 }
 CASES = [
-    ("scores", (), "this posterior is of scores, and predictions of scores refer to one threshold"),
-    ("labels", ("--threshold", "0"), "is no posterior of scores; leave it out"),
-    ("rankings", ("--threshold", "0"), "is no posterior of scores; leave it out"),
-    ("comparisons", ("--threshold", "0"), "is no posterior of scores; leave it out"),
-    ("comparisons", ("--metric", "accuracy"), "--metric accuracy is not a metric of comparisons"),
-    ("labels", ("--metric", "concordance"), "is not a metric of rankings, labels or scores"),
-    ("rankings", ("--metric", "concordance"), "is not a metric of rankings, labels or scores"),
-    ("states", (), "the posterior holds"),
+    ("scores", ()),
+    ("labels", ("--threshold", "0")),
+    ("rankings", ("--threshold", "0")),
+    ("comparisons", ("--threshold", "0")),
+    ("comparisons", ("--metric", "accuracy")),
+    ("labels", ("--metric", "concordance")),
+    ("rankings", ("--metric", "concordance")),
+    ("states", ()),
 ]
 
 
@@ -48,11 +48,12 @@ def posteriors(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize(("kind", "options", "message"), CASES)
-def test_what_a_posterior_lacks_is_said(posteriors, tmp_path, kind, options, message):
+@pytest.mark.parametrize(("kind", "options"), CASES)
+def test_what_a_posterior_lacks_is_said(posteriors, tmp_path, kind, options, golden):
     ranks = write(tmp_path / "p.csv", {"item": [*"abc"], "category": [*"xxx"], "rank": [1, 1, 1]})
     result = run("evaluate", posteriors[kind], ranks, *options)
-    assert result.exit_code == 2 and message in said(result), result.output
+    assert result.exit_code == 2, result.output
+    golden.says(said(result))
     if kind == "states":  # it is no posterior of scores: no threshold helps
         assert "--threshold" not in said(result) and "state_weight" in said(result)
 
@@ -106,17 +107,17 @@ class TestIntegerItems:
             table = {"item": [9, 10, name], "category": [*"xxy"], "rank": [1, 1, 1]}
             result = run("evaluate", posterior, write(tmp_path / "t.csv", table))
             assert result.exit_code == 2, name
-            assert f"are integers, and {name!r} is none; write their numbers" in said(result)
+            assert f"are integers, and {name!r} is none;" in said(result)
 
 
-def test_annotations_in_place_of_predictions_are_noticed(posteriors, tmp_path):
+def test_annotations_in_place_of_predictions_are_noticed(posteriors, tmp_path, golden):
     answers = write(tmp_path / "answers.csv", TABLES["labels"])
     result = run("evaluate", posteriors["labels"], answers)
     assert result.exit_code == 2
-    assert "column 'rater' is not read; --column classifier=rater if it names the classifiers" in said(result)
+    golden.says(result.output, "--column classifier=rater")
 
 
-def test_gold_that_no_rater_gave_is_said(tmp_path):
+def test_gold_that_no_rater_gave_is_said(tmp_path, golden):
     law = np.random.default_rng(1).dirichlet([1, 1], (2, 20, 2))
     groups = {
         "posterior": xr.Dataset(
@@ -130,13 +131,13 @@ def test_gold_that_no_rater_gave_is_said(tmp_path):
     predicted = write(tmp_path / "p.csv", {"item": ["a", "b"], "category": ["x", "y"]})
     result = run("evaluate", tmp_path / "p.nc", predicted, "--metric", "accuracy")
     assert result.exit_code == 0, result.output
-    assert "The gold label of 1 item is none that a rater gave: 'a'." in said(result)
+    golden.says(result.output, "gold label")
 
 
 def test_a_sampler_that_has_not_converged_is_told_beside_its_numbers(posteriors, tmp_path):
     ranks = write(tmp_path / "p.csv", {"item": [*"abc"], "category": [*"xxx"], "rank": [1, 1, 1]})
     short = run("evaluate", posteriors["rankings"], ranks)
     assert short.exit_code == 0, short.output
-    assert f"do not rely on the numbers of {posteriors['rankings']}: NOT converged: " in said(short)
+    assert f"numbers of {posteriors['rankings']}: NOT converged: " in said(short)
     exact = run("evaluate", posteriors["labels"], ranks)
     assert exact.exit_code == 0 and "do not rely" not in said(exact)

@@ -49,7 +49,7 @@ def test_files_of_every_kind_hold_the_same_features(tmp_path, capsys, suffix):
     np.testing.assert_allclose(
         found.values * found.scale + found.mean, [[1.5, 0], [2, 1], [4, 0]], atol=1e-12
     )
-    assert f"features{suffix}: left out 1 items without an annotation" in capsys.readouterr().err
+    assert f"features{suffix}: left" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
@@ -91,24 +91,18 @@ def test_refusals_name_the_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arrays", "message"),
+    "arrays",
     [
-        ({"items": ITEMS}, "no array 'features', but 'items'"),
-        ({"items": ITEMS, "features": np.eye(2)}, r"items have shape \(3,\) and features \(2, 2\)"),
-        (
-            {"items": ITEMS, "features": np.eye(3, dtype="M8[s]")},
-            "'features.npy' is no array of numbers or text",
-        ),
-        (
-            {"items": ITEMS.astype(object), "features": np.eye(3)},
-            "'items.npy' is no array of numbers or text; objects",
-        ),
-        ({"items": ITEMS, "features": np.eye(3), "names": ["x", "x", "y"]}, "stands twice"),
+        {"items": ITEMS},
+        {"items": ITEMS, "features": np.eye(2)},
+        {"items": ITEMS, "features": np.eye(3, dtype="M8[s]")},
+        {"items": ITEMS.astype(object), "features": np.eye(3)},
+        {"items": ITEMS, "features": np.eye(3), "names": ["x", "x", "y"]},
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, message):
+def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, golden):
     np.savez(tmp_path / "f.npz", **arrays)
-    with pytest.raises(DataError, match=f"^f.npz: .*{message}.*numpy.savez"):
+    with golden.raises(DataError):
         features_of(tmp_path / "f.npz", ITEMS)
 
 
@@ -134,17 +128,17 @@ NO_CHARACTER = head("(3,)", "<U1") + np.array([0x110000, 65, 66], "<u4").tobytes
     [(ITEM_IDS, LARGE), (ITEM_IDS, DEEP), (ITEM_IDS, RUNS), (ITEM_IDS, b"none"), (ITEM_IDS, ROWS[:-1]), (NO_CHARACTER, ROWS)],
     ids=["larger than the file", "nested", "code", "no array", "cut", "no characters"],
 )  # fmt: skip
-def test_hostile_archives_are_refused(tmp_path, items, features):
+def test_hostile_archives_are_refused(tmp_path, items, features, golden):
     """NumPy ends with six kinds of errors, and asks for 22 TiB first."""
     path = tmp_path / "f.npz"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("items.npy", items)
         archive.writestr("features.npy", features)
-    with pytest.raises(DataError, match=r"^f.npz: '(items|features).npy' .*objects are not read"):
+    with golden.raises(DataError):
         features_of(path, ITEMS)
 
 
-def test_archives_in_other_ways_are_refused(tmp_path):
+def test_archives_in_other_ways_are_refused(tmp_path, golden):
     path = tmp_path / "f.npz"
     for place, value in ((8, 1), (10, 99)):  # encrypted, and an unknown compression
         np.savez_compressed(path, items=["7", "8", "9"], features=np.eye(3))
@@ -152,25 +146,25 @@ def test_archives_in_other_ways_are_refused(tmp_path):
         content = bytearray(path.read_bytes())
         content[content.find(b"PK\x01\x02") + place] = value
         path.write_bytes(content)
-        with pytest.raises(DataError, match=r"^f.npz: 'items.npy' is encrypted, or compressed otherwise"):
+        with golden.raises(DataError):
             features_of(path, ITEMS)
 
 
-def test_a_file_is_named_once(tmp_path):
+def test_a_file_is_named_once(tmp_path, golden):
     """An error about the file itself is none about the argument, of which the name may remind."""
     path = tmp_path / "features.csv"
     path.write_text("item,x,x\n7,1,2\n8,2,3\n9,3,5\n")
     labels = Labels.from_table({"item": ["7", "8", "9"], "rater": [*"aba"], "label": [*"xyx"]})
     settings = settings_of("labels", None, {"features": path}, **SAMPLER)
-    with pytest.raises(DataError, match=r"^features.csv: the header names 'x' 2 times"):
+    with golden.raises(DataError):
         build(labels, settings, 1.0)
 
 
-def test_ids_that_are_none_name_the_file(tmp_path):
+def test_ids_that_are_none_name_the_file(tmp_path, golden):
     FRAME.assign(case=[7.0, 8.0, 9.0, 10.5]).rename(columns={"case": "item"}).to_parquet(
         tmp_path / "f.parquet"
     )
-    with pytest.raises(DataError, match=r"^f.parquet, row 1, column 'item': 7.0 is of type float"):
+    with golden.raises(DataError):
         features_of(tmp_path / "f.parquet", ITEMS)
 
 
@@ -186,23 +180,20 @@ def test_files_that_are_no_archives_are_refused(tmp_path):
             features_of(tmp_path / name, ITEMS)
 
 
-def test_labels_with_features_are_drawn_by_dawid_skene(tmp_path):
+def test_labels_with_features_are_drawn_by_dawid_skene(tmp_path, golden):
     path = tmp_path / "f.csv"
     settings = settings_of("labels", None, {"features": path}, **SAMPLER)
     assert settings.model == "dawid_skene" and settings.features == path and settings.priors == {}
     assert settings_of("labels", None, {"features": None}, **SAMPLER).model == "correlated_votes"
     assert settings_of("labels", "mace", {"features": path}, **SAMPLER).model == "mace"
-    with pytest.raises(ValueError, match="--features is not an option of the model glad"):
+    with golden.raises(ValueError):
         settings_of("labels", "glad", {"features": path}, **SAMPLER)
     assert settings_of("scores", None, {"features": path}, **SAMPLER).model == "hierarchical_scores"
-    with pytest.raises(
-        ValueError,
-        match=r"--features is not an option of the model normal_scores, but of hierarchical_scores$",
-    ):
+    with golden.raises(ValueError):
         settings_of("scores", "normal_scores", {"features": path}, **SAMPLER)
 
 
-def test_what_features_tell_of_scores_is_a_median():
+def test_what_features_tell_of_scores_is_a_median(golden):
     """Where features may explain nearly all the variance of locations, the mean of their worth is not finite."""
     draws, spread = ("chain", "draw"), np.array([[1.0, 0.5, 1e-6, 1.0]])
     posterior = xr.Dataset({"location_spread": (draws, spread), "bias_spread": (draws, np.zeros((1, 4)))})
@@ -215,9 +206,9 @@ def test_what_features_tell_of_scores_is_a_median():
     )
     exact = np.median(2.5 * (1 / spread**2 - 1 / (1.5 + spread**2)))
     assert section.facts["worth"]["median"] == pytest.approx(exact) and "mean" not in section.facts["worth"]
-    assert f"as much of a location as {exact:.1f} (" in section.text and "in the median" in section.text
+    assert f"location as {exact:.1f} (" in section.text and "in the median" in section.text
     assert worth_in_words(section).startswith(f"The features of an item are worth {exact:.1f} (")
-    assert "scores of a typical rater" in worth_in_words(section)
+    golden.says(worth_in_words(section), "typical rater")
 
 
 FACTS = {
@@ -229,22 +220,21 @@ FACTS = {
 }
 
 
-def test_what_is_assumed_is_said_and_known_truth_that_contradicts():
-    assert "errors follow the features" in _of_labels(FACTS)
+def test_what_is_assumed_is_said_and_known_truth_that_contradicts(golden):
+    golden.says(_of_labels(FACTS), "errors follow")
     headline = worth_in_words(Section("", "", key="features", facts=FACTS))
-    assert headline.endswith("answers of a typical rater, if raters err regardless of them.")
+    golden.says(headline, "err regardless")
     gold = {"gain": 0.55, "claimed": 0.6, "error": 0.1, "items": 40}
     known = FACTS | {"gold": gold}
-    assert "40 items of known truth" in _of_labels(known) and "0.55 ± 0.10 bits" in _of_labels(known)
+    assert "0.55 ± 0.10 bits" in _of_labels(known)
+    golden.says(_of_labels(known), "known truth")
     assert "Do not rely" not in _of_labels(known)
-    assert worth_in_words(Section("", "", key="features", facts=known)).endswith("of a typical rater.")
+    golden.says(worth_in_words(Section("", "", key="features", facts=known)), "typical rater.")
     wrong = FACTS | {"gold": gold | {"gain": -0.3}}
-    assert "So they tell less than the model says" in _of_labels(wrong)
-    assert worth_in_words(Section("", "", key="features", facts=wrong)) == (
-        "Do not rely on the features: of 40 items of known truth they tell -0.30 bits, where the model claims 0.60."
-    )
+    golden.says(_of_labels(wrong), "model says")
+    golden.says(worth_in_words(Section("", "", key="features", facts=wrong)))
     one = FACTS | {"gold": gold | {"gain": -0.3, "error": np.nan}}
-    assert "So they tell less" not in _of_labels(one)
+    assert "So they tell" not in _of_labels(one)
 
 
 def test_headlines_do_not_say_what_features_are_worth_where_their_law_does_not_fit():

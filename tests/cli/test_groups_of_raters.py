@@ -1,7 +1,5 @@
 """`--groups-of-raters` and `--independent`: raters who share errors, on the command line."""
 
-import re
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -31,15 +29,15 @@ def test_options_become_arguments_of_the_builder():
 
 
 @pytest.mark.parametrize(
-    ("model", "options", "says"),
+    ("model", "options"),
     [
-        ("shared_guess", {}, "--model shared_guess: say the column with the group.*--groups-of-raters kind"),
-        ("dawid_skene", {"groups_of_raters": "kind"}, "--groups-of-raters is not an option of the model dawid_skene"),
-        ("mace", {"independent": ["person"]}, "model mace, but of shared_guess"),
+        ("shared_guess", {}),
+        ("dawid_skene", {"groups_of_raters": "kind"}),
+        ("mace", {"independent": ["person"]}),
     ],
 )  # fmt: skip
-def test_options_of_other_models_and_missing_ones_are_refused(model, options, says):
-    with pytest.raises(ValueError, match=says):
+def test_options_of_other_models_and_missing_ones_are_refused(model, options, golden):
+    with golden.raises(ValueError):
         settings_of("labels", model, options, **SAMPLED)
 
 
@@ -52,28 +50,29 @@ def test_models_of_votes_and_scores_share_only_where_groups_are_named(kind, mode
     assert not settings_of(kind, model, {}, **SAMPLED).priors
 
 
-def test_rank_takes_groups_and_refuses_unknown_ones(tmp_path):
+def test_rank_takes_groups_and_refuses_unknown_ones(tmp_path, golden):
     votes = simulators.comparisons(
         items=8, raters=6, degree=4, alpha=1, taste=0.5, random_seed=1
     ).data.to_table()
     path = write(tmp_path / "votes.csv", votes)
     wrong = run("rank", path, "--groups-of-raters", "kind", "--independent", "robot")
-    assert wrong.exit_code == 2 and "'robot' is no group of the raters" in said(wrong)
+    assert wrong.exit_code == 2
+    golden.says(said(wrong))
 
 
-def test_the_size_of_a_taste_is_said():
+def test_the_size_of_a_taste_is_said(golden):
     rng = np.random.default_rng(1)
     taste = rng.normal(size=(2, 100, 1, 50)) * [[[[3.0]]]]
     coords = {"group_of_raters": ["judge"]}
     posterior = xr.Dataset({"taste": (("chain", "draw", "group_of_raters", "item"), taste)}, coords)
     words = tastes_in_words(xr.DataTree.from_dict({"posterior": posterior}), 0.9)
-    assert "Raters of a group share a taste beside the quality of an item" in words
-    assert re.search(r"in the unit of the qualities: judge [23]\.\d\d \(2\.\d\d to 3\.\d\d\)", words)
+    golden.says(words, "taste beside")
+    golden.says(words, "qualities: judge")
     alone = xr.DataTree.from_dict({"posterior": posterior.drop_vars("taste")})
     assert tastes_in_words(alone, 0.9) == ""
 
 
-def test_fit_writes_shares_and_guesses(table, tmp_path):
+def test_fit_writes_shares_and_guesses(table, tmp_path, golden):
     out = tmp_path / "posterior.nc"
     options = ["--kind", "labels", "--model", "shared_guess", "--draws", "50", "--chains", "2"]
     groups = ["--groups-of-raters", "kind", "--independent", "person"]
@@ -83,4 +82,5 @@ def test_fit_writes_shares_and_guesses(table, tmp_path):
         assert set(tree["posterior"]["group_of_raters"].values.tolist()) == {"judge a", "judge b"}
         assert tree["posterior"]["shared"].sizes["copier"] == 4
     wrong = run("fit", table, *options, "--groups-of-raters", "kind", "--independent", "robot", "-o", out)
-    assert wrong.exit_code == 2 and "'robot' is no group of the raters" in said(wrong)
+    assert wrong.exit_code == 2
+    golden.says(said(wrong))

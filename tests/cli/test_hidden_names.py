@@ -175,19 +175,20 @@ def test_reports_have_no_names(tables, tmp_path, caplog, name):
 
 
 @pytest.mark.parametrize("option", ["--features", "--prior-predictions", "--predictions"])
-def test_the_annotations_are_no_other_table(tables, tmp_path, caplog, option):
+def test_the_annotations_are_no_other_table(tables, tmp_path, caplog, option, golden):
     """A wide table is full of names, which would be features or categories."""
     model = ("--model", "dirichlet" if "prior" in option else "dawid_skene")
     fit = ("fit", tables["wide"], "--kind", "labels", "--layout", "wide", *model, "-o", tmp_path / "p.nc")
     result = run(*fit, "--anonymize", option, tables["wide"])
-    assert result.exit_code == 2 and "is the table of the annotations itself" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     assert marked(tmp_path, result, caplog) == []
 
 
 @pytest.mark.parametrize(
     "command", ["equivalence", "judge", "groups", "sample", "categories", "categories of check"]
 )
-def test_every_command_refuses_the_annotations_in_another_place(tables, tmp_path, caplog, command):
+def test_every_command_refuses_the_annotations_in_another_place(tables, tmp_path, caplog, command, golden):
     """Also by another name of the same file, which a link is."""
     again = tmp_path / "again.csv"
     again.hardlink_to(tables["wide"])
@@ -201,43 +202,48 @@ def test_every_command_refuses_the_annotations_in_another_place(tables, tmp_path
         "categories of check": ("check", *labels, "--kind", "labels", "--categories", again),
     }[command]
     result = run(*arguments, "--anonymize")
-    assert result.exit_code == 2 and "is the table of the annotations itself" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     again.unlink()
     assert marked(tmp_path, result, caplog) == []
 
 
-def test_paths_are_printed_as_they_are_typed(tmp_path, monkeypatch):
+def test_paths_are_printed_as_they_are_typed(tmp_path, monkeypatch, golden):
     monkeypatch.chdir(tmp_path)
-    for path, problem in (("none.csv", "does not exist"), (".", "is not a file")):
+    for path in ("none.csv", "."):
         for command in (("check", path, "--kind", "labels"), ("rank", path)):
             result = run(*command, "--anonymize")
-            assert result.exit_code == 2 and f"{path!r}: {problem}" in said(result)
+            assert result.exit_code == 2
+            golden.says(said(result))
 
 
-def test_cells_of_features_are_not_quoted(tables, tmp_path, caplog):
+def test_cells_of_features_are_not_quoted(tables, tmp_path, caplog, golden):
     """A copy of the annotations in place of the features has the names in a column of text."""
     copy = write(tmp_path / "copy.csv", {"item": ITEMS, "x": [1] * 6, "rater": NAMES * 2})
     fit = ("fit", tables["labels"], "--kind", "labels", "--model", "dawid_skene", "-o", tmp_path / "p.nc")
     result = run(*fit, "--features", copy, "--anonymize")
-    assert result.exit_code == 2 and "row 1, column 'rater': (hidden) is not a number" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     copy.unlink()
     assert marked(tmp_path, result, caplog) == []
 
 
-def test_a_classifier_with_the_name_of_a_rater_is_told_all_the_same(tables, tmp_path):
+def test_a_classifier_with_the_name_of_a_rater_is_told_all_the_same(tables, tmp_path, golden):
     fit = ("fit", tables["labels"], "--kind", "labels", *QUICK, "-o", tmp_path / "p.nc", "--predictions")
     judge = ("judge", tables["labels"])
     for command in (fit, judge):
         for hidden in ((), ("--anonymize",)):
             result = run(*command, tables["known"], *hidden)
-            assert result.exit_code == 2 and "already, and a classifier counts once" in said(result)
+            assert result.exit_code == 2
+            golden.says(said(result))
     table, columns = tables["labels"], []
     read = partial(settings_of, "labels", None, draws=10, chains=1, seed=1)
     predicted = read_predictions(tables["known"], [])
     found = read_annotations(table, read({"anonymize": True}), columns, predicted)
     sources = Sources(tables["known"], None, ())
     joint = joint_of(found.data, predicted, sources, read({"anonymize": True}), found.also_raters)
-    assert joint.tree is None and "already, and a classifier counts once" in joint.why_not
+    assert joint.tree is None
+    golden.says(joint.why_not, "classifier counts")
     assert not read_annotations(table, read({"anonymize": True}), columns, None).also_raters
     wide = read({"anonymize": True}, layout="wide")
     assert read_annotations(tables["wide"], wide, columns, predicted).also_raters == NAMES[:1]
@@ -385,13 +391,13 @@ def test_messages_about_files_have_no_names(tmp_path, caplog, kind):
         assert marked(tmp_path / "out", result, caplog) == []
 
 
-def test_messages_have_the_number_and_the_row(tmp_path):
+def test_messages_have_the_number_and_the_row(tmp_path, golden):
     table, _ = ODD_TABLES["two kinds of a rater"]
     path = write(tmp_path / "t.csv", table)
     result = run("check", path, "--kind", "labels", "--rater-attribute", "kind", "--anonymize")
-    assert "row 4, column 'kind': 'expert' is the kind of rater 'rater " in result.output
+    golden.says(result.output, "column 'kind':")
     path = write(tmp_path / "t.csv", ODD_TABLES["look-alike raters"][0])
     result = run("fit", path, "--kind", "labels", *QUICK, "-o", tmp_path / "p.txt", "--anonymize")
     assert result.exit_code == 2
     result = run("check", path, "--kind", "labels", "--anonymize")
-    assert "(first in row 1)" in result.output and "(first in row 4)" in result.output
+    golden.says(result.output, "(first in row")

@@ -51,20 +51,18 @@ def test_a_group_is_read_and_reaches_the_model(votes):
     assert sorted(model.coords["group_of_raters"]) == ["model", "person"]
 
 
-def test_a_number_of_subtypes_reaches_the_model(votes):
+def test_a_number_of_subtypes_reaches_the_model(votes, golden):
     settings = settings_of("labels", "ebcc", {"subtypes": 2}, **SAMPLER)
     model = build(read_annotations(votes, settings, [])[0], settings, 1)
     assert model.coords["subtype"] == (0, 1)
-    with pytest.raises(ValueError, match="--subtypes is not an option of the model mace, but of ebcc"):
+    with golden.raises(ValueError):
         settings_of("labels", "mace", {"subtypes": 2}, **SAMPLER)
     # an option of comparisons, too, which are no remedy for labels
-    with pytest.raises(
-        ValueError, match=r"is not an option of the model correlated_votes, but of shared_guess$"
-    ):
+    with golden.raises(ValueError):
         settings_of("labels", None, {"groups_of_raters": "kind"}, **SAMPLER)
 
 
-def test_report_says_what_a_judge_is_worth(votes, tmp_path):
+def test_report_says_what_a_judge_is_worth(votes, tmp_path, golden):
     options = ("--kind", "labels", "--model", "mace", "--rater-attribute", "kind", "--seed", 2)
     result = run("report", votes, *options, "--draws", 100, "--chains", 2, "--out", tmp_path)
     assert result.exit_code == 0, result.output
@@ -83,7 +81,8 @@ def test_report_says_what_a_judge_is_worth(votes, tmp_path):
     assert (told["group"], told["reference"]) == ("kind", "person")
     means = {row["group"]: row["information"] for row in told["groups"]}
     assert means["person"] > means["model"]
-    assert "model is worth" in told["text"] and "typical raters of the group person" in told["text"]
+    assert "model is worth" in told["text"]
+    golden.says(told["text"], "typical raters")
     raters = {row["rater"]: float(row["competence"]) for row in read(tmp_path / "raters.csv")}
     competence = tree["posterior"]["competence"].mean(("chain", "draw"))
     for name, value in raters.items():

@@ -82,10 +82,10 @@ def test_a_number_is_the_same_everywhere(tmp_path, text):
     )
 
 
-def test_ranks_and_scores_beyond_floats(tmp_path):
+def test_ranks_and_scores_beyond_floats(tmp_path, golden):
     for text in ("1e400", "1_0"):
         table = {"item": ["i", "j"], "category": ["a", "b"], "rank": ["1", text]}
-        with pytest.raises(ValueError, match=r"row 2, column 'rank': '1.*correct the cell"):
+        with golden.raises(ValueError):
             read_predictions(write(tmp_path / "t.csv", table), [])
     table = {"item": ["i", "i"], "category": ["a", "b"], "score": ["0", "-inf"]}
     assert np.isneginf(read_predictions(write(tmp_path / "t.csv", table), []).sel(category="b")).all()
@@ -101,11 +101,11 @@ def test_options_of_numbers(tmp_path, option, value):
     assert result.exit_code == 2 and "is not a " in said(result)
 
 
-def test_categories_with_digits_of_other_scripts_are_no_numbers():
+def test_categories_with_digits_of_other_scripts_are_no_numbers(golden):
     for third in ("0_9", "٣", "inf"):
         coords = {"item": ["i", "j"], "category": ["1", "2", third]}
         counts = xr.DataArray([[2, 1, 0], [1, 1, 2]], coords, ("item", "category"))
-        with pytest.raises(EvaluationError, match="needs a number for each of 1, 2, "):
+        with golden.raises(EvaluationError):
             survey_equivalence(
                 counts, counts / counts.sum("category"), combiner="mean", scorer="pearson", bootstrap=0
             )

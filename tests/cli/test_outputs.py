@@ -22,7 +22,7 @@ from tests.support.command_line import run, said, write
     ],
     ids=" ".join,
 )
-def test_a_file_is_no_folder(tmp_path, command):
+def test_a_file_is_no_folder(tmp_path, command, golden):
     file = tmp_path / "kept.txt"
     file.write_text("kept")
     last = command[-1].format(file=file)
@@ -30,14 +30,16 @@ def test_a_file_is_no_folder(tmp_path, command):
     if place and command[0] in ("rank", "evaluate", "equivalence"):
         place = (file / ("x.svg" if last == "--plot" else "x.csv"),)
     result = run(*command[:-1], last, *place)
-    assert result.exit_code == 2 and "kept.txt is a file, not a folder; name another place" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     assert file.read_text() == "kept"
 
 
-def test_a_folder_is_no_file(tmp_path):
+def test_a_folder_is_no_file(tmp_path, golden):
     (tmp_path / "p.nc").mkdir()
     result = run("fit", "no.csv", "-o", tmp_path / "p.nc")
-    assert result.exit_code == 2 and "p.nc: that is a folder; name a file in it" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
 
 
 STRANGE = ("../../x", "/x", "a/b", "..", ".", "..\\..\\x", "CON", "x" * 300, "<b>", "a|b:c*?")
@@ -63,17 +65,18 @@ def test_names_in_tables_lead_no_file_out_of_the_folder(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../../x", "/x", "a/b", "..", ".x", "..\\x", "x" * 300, "a\nb"])
-def test_attributes_that_no_store_can_name_are_refused_at_once(tmp_path, name):
+def test_attributes_that_no_store_can_name_are_refused_at_once(tmp_path, name, golden):
     table = {"item": ["i"] * 2, "rater": ["r", "s"], "label": ["a", "b"], name: ["k", "l"]}
     path = write(tmp_path / "t.csv", table)
     result = run("check", path, "--kind", "labels", "--rater-attribute", name)
-    assert result.exit_code == 2 and "cannot be the name of an attribute" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     table["CON 1.5 %"] = table.pop(name)
     path = write(tmp_path / "t.csv", table)
     assert run("check", path, "--kind", "labels", "--rater-attribute", "CON 1.5 %").exit_code == 0
 
 
-def test_links_out_of_the_folder_are_refused(tmp_path):
+def test_links_out_of_the_folder_are_refused(tmp_path, golden):
     out, kept = tmp_path / "out", tmp_path / "kept.txt"
     out.mkdir()
     kept.write_text("kept")
@@ -81,7 +84,8 @@ def test_links_out_of_the_folder_are_refused(tmp_path):
     (out / "gone.csv").symlink_to(tmp_path / "nowhere")
     for command in (("demo",), ("report", "no.csv"), ("equivalence", "no.csv", "no.csv")):
         result = run(*command, "--out", out)
-        assert result.exit_code == 2 and "is a link to" in said(result)
+        assert result.exit_code == 2
+        golden.says(said(result))
     assert kept.read_text() == "kept"
     for own in out.iterdir():
         own.unlink()
@@ -90,8 +94,8 @@ def test_links_out_of_the_folder_are_refused(tmp_path):
     assert "does not exist" in said(run("report", "no.csv", "--out", out))
 
 
-def test_files_of_sections_are_in_the_folder(tmp_path):
+def test_files_of_sections_are_in_the_folder(tmp_path, golden):
     for name in ("../x", "/x", "a/b"):
-        with pytest.raises(ValueError, match="expected the name of a file"):
+        with golden.raises(ValueError):
             write_report(tmp_path / "out", "T", "S", [Section("T", rows=[{"n": 1}], file=name)])
     assert not [*tmp_path.iterdir()]

@@ -12,7 +12,7 @@ STATED = ("--people", ".8,.05", "--classifier", "net=.85")
 SIZES = ("--items", "40,20", "--raters", "2", "--simulations", "4")
 
 
-def test_numbers_are_those_of_the_function(tmp_path):
+def test_numbers_are_those_of_the_function(tmp_path, golden):
     out = tmp_path / "plan.json"
     done = run("plan", *STATED, *SIZES, "--width", ".3", "--price-item", "2", "--out", out)
     assert done.exit_code == 0, done.output
@@ -24,10 +24,8 @@ def test_numbers_are_those_of_the_function(tmp_path):
     assert [row["cost"] for row in written["designs"]] == [80, 160]
     assert written["verdict"] == found.attrs["verdict"]
     shown = said(done)
-    assert (
-        " ".join(found.attrs["verdict"].split()) in shown
-        and "errors are independent given the category" in shown
-    )
+    assert " ".join(found.attrs["verdict"].split()) in shown
+    golden.says(shown, "independent given")
 
 
 def test_pilots_and_decisions(tmp_path):
@@ -58,24 +56,25 @@ def test_pilots_and_decisions(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        ((*STATED, *SIZES), "name one aim: --width .05 for the accuracy, or --decide .95"),
-        ((*STATED, *SIZES, "--width", ".1", "--decide", ".9"), "name one aim"),
-        ((*SIZES, "--width", ".1"), "name the posterior of a pilot, or state skills: --people .8"),
-        ((*STATED, "--items", "40,x", "--raters", "2", "--width", ".1"), "--items 40,x: expected whole numbers"),
-        ((*STATED, *SIZES, "--width", ".1", "--prevalence", "a"), "--prevalence a: expected shares"),
-        (("--people", "a", "--classifier", "net=.8", *SIZES, "--width", ".1"), "--people a: expected a probability"),
-        (("--people", ".8", "--classifier", "net", *SIZES, "--width", ".1"), "--classifier net: expected its name"),
-        (("pilot.nc", *STATED, *SIZES, "--width", ".1"), "--people is for plans without a pilot"),
-        (("pilot.nc", *SIZES, "--width", ".1"), "pilot.nc: there is no such file"),
-        ((*STATED, *SIZES, "--width", ".1", "--out", "plan.txt"), "--out plan.txt: name a .csv or a .json file"),
-        ((*STATED, *SIZES, "--decide", ".9"), "a Decision is between two classifiers"),
-        ((*STATED, "--items", "40", "--raters", "20", "--width", ".1"), "--raters 20: each item would need"),
-        ((*STATED, *SIZES, "--width", ".1", "--price-answer", "-1"), "--price-answer -1.0 must be a number from 0"),
-        ((*STATED, *SIZES, "--decide", ".2"), "--decide 0.2 must be above .5"),
+        (*STATED, *SIZES),
+        (*STATED, *SIZES, "--width", ".1", "--decide", ".9"),
+        (*SIZES, "--width", ".1"),
+        (*STATED, "--items", "40,x", "--raters", "2", "--width", ".1"),
+        (*STATED, *SIZES, "--width", ".1", "--prevalence", "a"),
+        ("--people", "a", "--classifier", "net=.8", *SIZES, "--width", ".1"),
+        ("--people", ".8", "--classifier", "net", *SIZES, "--width", ".1"),
+        ("pilot.nc", *STATED, *SIZES, "--width", ".1"),
+        ("pilot.nc", *SIZES, "--width", ".1"),
+        (*STATED, *SIZES, "--width", ".1", "--out", "plan.txt"),
+        (*STATED, *SIZES, "--decide", ".9"),
+        (*STATED, "--items", "40", "--raters", "20", "--width", ".1"),
+        (*STATED, *SIZES, "--width", ".1", "--price-answer", "-1"),
+        (*STATED, *SIZES, "--decide", ".2"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_planned_is_one_message(arguments, message):
+def test_what_cannot_be_planned_is_one_message(arguments, golden):
     done = run("plan", *arguments)
-    assert done.exit_code == 2 and message in said(done), done.output
+    assert done.exit_code == 2, done.output
+    golden.says(said(done))

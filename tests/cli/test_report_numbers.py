@@ -116,7 +116,7 @@ def test_page_is_self_contained_and_labels_are_text(page):
     assert "@import" not in page and "<b>" not in page and "&lt;b&gt;acne" in page
 
 
-def test_keys_are_stable(found):
+def test_keys_are_stable(found, golden):
     assert found["schema"] == SCHEMA == 1 and found["kind"] == "rankings"
     expected = {
         "data": {"items", "raters", "annotations", "categories", "only_predicted"},
@@ -138,7 +138,7 @@ def test_keys_are_stable(found):
     assert found["versions"]["raterzoo"]
     effective = found["sensitivity"]["effective_votes"]  # four rankings of each case
     assert effective["answers"] == 4 and effective["effective_answers"] == pytest.approx(4 / (1 + 3 * 0.35))
-    assert "a reliability of 0.49 each. This report counts each as 2" in found["sensitivity"]["text"]
+    golden.says(found["sensitivity"]["text"], "reliability of")
 
 
 def test_rows_are_those_of_the_tables(report, found):
@@ -229,12 +229,12 @@ def test_draws_that_did_not_converge_are_loud(tables, tmp_path):
     assert text.count('class="alarm"') == 2 and text.index("Do not rely") < text.index("<h2>")
 
 
-def test_effective_numbers_of_rankings_reach_the_model(tables):
+def test_effective_numbers_of_rankings_reach_the_model(tables, golden):
     settings = settings_of("rankings", None, {"reliability": "effective"}, draws=10, chains=1, seed=1)
     data = read_annotations(tables["rankings"], settings, []).data
     model = build(data, settings, settings.reliabilities[0])
     assert model["reliability"].get_value() == pytest.approx(np.full(N_ITEMS * N_RATERS, 1 / (1 + 3 * 0.35)))
-    with pytest.raises(ValueError, match="an option of plackett_luce, not of prirn"):
+    with golden.raises(ValueError):
         settings_of("rankings", "prirn", {"reliability": "effective"}, draws=10, chains=1, seed=1)
 
 
@@ -282,40 +282,42 @@ def spoil(path, folder, **changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"group": None}, "there is no column 'group'"),
-        ({"category": None}, "there is no column 'category'"),
-        ({"category": lambda i, c: c if i < 4 else "other"}, "no group for the category '<b>acne'"),
-        ({"category": lambda i, c: "cyst" if i == 0 else c}, "'cyst' is there twice, first in row 1"),
-        ({"group": lambda i, c: "" if i == 2 else c}, "row 3, column 'group' is empty"),
-        ({"value": lambda i, c: "much" if i == 1 else c}, "row 2, column 'value': 'much' is not a number"),
-        ({"value": lambda i, c: "inf" if i == 1 else c}, "row 2, column 'value': 'inf' is not a number"),
+        {"group": None},
+        {"category": None},
+        {"category": lambda i, c: c if i < 4 else "other"},
+        {"category": lambda i, c: "cyst" if i == 0 else c},
+        {"group": lambda i, c: "" if i == 2 else c},
+        {"value": lambda i, c: "much" if i == 1 else c},
+        {"value": lambda i, c: "inf" if i == 1 else c},
     ],
 )  # fmt: skip
-def test_wrong_groups_are_refused_before_anything_is_fitted(tables, tmp_path, changes, message):
+def test_wrong_groups_are_refused_before_anything_is_fitted(tables, tmp_path, changes, golden):
     risk = spoil(tables["risk"], tmp_path, **changes)
     out = tmp_path / "out"
     result = run("report", tables["rankings"], tables["predictions"], "--groups", risk, "--out", out)
-    assert result.exit_code == 2 and message in said(result), result.output
+    assert result.exit_code == 2, result.output
+    golden.says(said(result))
     assert "Traceback" not in result.output and not out.exists()
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        (["{predictions}", "--metric", "log-loss"], "--metric log-loss needs probabilities"),
-        (["{predictions}", "--metric", "kapa"], "did you mean kappa?"),
-        (["--metric", "kappa"], "there are no predictions to score"),
-        (["{rankings}"], "is duplicated"),
-        (["{predictions}", "--groups", "nowhere.csv"], "nowhere.csv"),
+        ["{predictions}", "--metric", "log-loss"],
+        ["{predictions}", "--metric", "kapa"],
+        ["--metric", "kappa"],
+        ["{rankings}"],
+        ["{predictions}", "--groups", "nowhere.csv"],
     ],
 )
-def test_wrong_options_are_refused_before_anything_is_fitted(tables, tmp_path, options, message):
+def test_wrong_options_are_refused_before_anything_is_fitted(tables, tmp_path, options, golden):
     out = tmp_path / "out"
     arguments = [option.format(**tables) for option in options]
     result = run("report", tables["rankings"], *arguments, "--out", out)
-    assert result.exit_code == 2 and message in said(result), result.output
+    assert result.exit_code == 2, result.output
+    golden.says(said(result))
     assert "Traceback" not in result.output and not out.exists()
 
 

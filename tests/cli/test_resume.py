@@ -78,24 +78,22 @@ def test_strict_fits_tell_by_their_exit_code(annotations, tmp_path):
 
 @pytest.mark.parametrize("options", [QUICK])
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (["--resume", "{store}", "{annotations}"], "leave out annotations"),
-        (["--resume", "{store}", "--draws", "1000"], "leave out --draws"),
-        (
-            ["--resume", "{store}", "-o", "x.zarr", "--model", "prirn", "--workers", "3"],
-            "leave out --output, --model, --workers",
-        ),
-        (["--resume", "nowhere.zarr"], "raterzoo: there is no store"),
-        (["--resume", "{annotations}"], "not a zarr store"),
-        (["{annotations}", "-o", "{store}"], "raterzoo fit --resume"),
-        (["{annotations}"], "-o posterior.nc or -o posterior.zarr"),
-        ([], "name a table"),
+        ["--resume", "{store}", "{annotations}"],
+        ["--resume", "{store}", "--draws", "1000"],
+        ["--resume", "{store}", "-o", "x.zarr", "--model", "prirn", "--workers", "3"],
+        ["--resume", "nowhere.zarr"],
+        ["--resume", "{annotations}"],
+        ["{annotations}", "-o", "{store}"],
+        ["{annotations}"],
+        [],
     ],
 )
-def test_wrong_uses_are_one_message(arguments, message, annotations, interrupted):
+def test_wrong_uses_are_one_message(arguments, annotations, interrupted, golden):
     result = run("fit", *(a.format(annotations=annotations, store=interrupted) for a in arguments))
-    assert result.exit_code == 2 and message in result.output, result.output
+    assert result.exit_code == 2, result.output
+    golden.says(result.output)
     assert len(result.output.strip().splitlines()) == 1
 
 

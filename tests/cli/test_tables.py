@@ -30,11 +30,12 @@ def file(tmp_path):
     return written
 
 
-def test_names_of_the_trade_are_said(tmp_path):
+def test_names_of_the_trade_are_said(tmp_path, golden):
     table = dict(zip(("Task ID", "annotator", "verdict"), LABELS.values(), strict=True))
     result = run("check", write(tmp_path / "t.csv", table), "--kind", "labels")
-    assert result.exit_code == 0 and "answers by category 'x' 3, 'y' 1" in said(result), result.output
-    assert "reading 'Task ID' as item, 'annotator' as rater, 'verdict' as label" in said(result)
+    assert result.exit_code == 0, result.output
+    golden.says(result.output, "by category")
+    golden.says(result.output, "item, 'annotator'")
     silent = run("check", write(tmp_path / "u.csv", LABELS), "--kind", "labels")
     assert "reading" not in silent.output
 
@@ -45,11 +46,11 @@ def test_votes_of_the_arena(file):
     assert isinstance(found, Comparisons) and found.anonymous and sorted(found.outcome.tolist()) == [0, 1, 2]
 
 
-def test_words_for_an_outcome_are_said(file):
+def test_words_for_an_outcome_are_said(file, golden):
     votes = run(
         "check", file("left,right,winner\ng,h,a\nh,k,Tie (bothbad)\ng,k,k\n"), "--kind", "comparisons"
     )
-    assert "reading in column 'winner' 'Tie (bothbad)' as tie, 'a' as left" in said(votes)
+    golden.says(votes.output, "column 'winner'")
     plain = run("check", file("left,right,winner\ng,h,left\nh,k,tie\ng,k,k\n"), "--kind", "comparisons")
     assert "reading" not in said(plain)
 
@@ -66,67 +67,67 @@ def test_a_wrong_header_is_told_before_anything_slow_is_imported(tmp_path, comma
 
 
 @pytest.mark.parametrize("option", ["--features", "--groups"])
-def test_tables_of_too_many_columns_are_refused_before_anything_slow_is_imported(tmp_path, option):
+def test_tables_of_too_many_columns_are_refused_before_anything_slow_is_imported(tmp_path, option, golden):
     path, wide = write(tmp_path / "t.csv", LABELS), tmp_path / "wide.csv"
     names = ",".join(f"c{k}" for k in range(100_000))
     wide.write_text(f"item,{names}\na{',1' * 100_000}\n")
     arguments = ["report", path, "--kind", "labels", option, wide]
     errors = stderr_without_importing({"pymc", "pandas", "matplotlib"}, arguments, tmp_path)
-    assert "wide.csv: the table has 100,001 columns; allowed: 10,000 columns" in errors
+    golden.says(errors)
 
 
-def test_all_missing_columns_are_in_the_words_of_the_command_line(tmp_path):
+def test_all_missing_columns_are_in_the_words_of_the_command_line(tmp_path, golden):
     path = write(tmp_path / "t.csv", {"my item": ["a"], "rater": ["r"], "stars": ["1"]})
     result = run("check", path, "--kind", "labels")
-    assert "t.csv: there is no column 'item' or 'label'" in said(result)
-    assert "--column item='my item' --column label=..." in said(result)
+    golden.says(result.output, "column 'item'")
+    golden.says(result.output, "--column item='my")
     labels = run("check", write(tmp_path / "l.csv", LABELS))
-    assert "these look like labels, which --kind labels of fit, report and check reads" in said(labels)
+    golden.says(labels.output, "labels, which")
     both = write(tmp_path / "b.csv", {"task_id": ["a"], "doc": ["b"], "rater": ["r"], "label": ["x"]})
     result = run("check", both, "--kind", "labels")
-    assert "say which: --column item=task_id or --column item=doc" in said(result)
+    golden.says(result.output, "--column item=task_id")
     assert run("check", both, "--kind", "labels", "--column", "item=doc").exit_code == 2  # one category
     assert "only category" in said(run("check", both, "--kind", "labels", "--column", "item=doc"))
 
 
-def test_decimal_commas_where_commas_do_not_divide(file, capsys):
+def test_decimal_commas_where_commas_do_not_divide(file, capsys, golden):
     semicolons = file("item;rater;score\na;r;1,5\na;s;2\nb;r;3\nb;s;4,25\n")
     assert read_container(semicolons, "scores", []).score.tolist() == [1.5, 2, 3, 4.25]
-    assert "decimal commas as points in column 'score'" in capsys.readouterr().err
+    golden.says(capsys.readouterr().err, "decimal commas")
     quoted = file('item,rater,score\na,r,"1,500"\na,s,2\n')  # in such a file a comma may divide thousands
-    with pytest.raises(DataError, match=r"write the decimal point: 1\.500"):
+    with golden.raises(DataError):
         read_container(quoted, "scores", [])
     mixed = file("item;rater;score\na;r;1,5\na;s;2.5\n")
-    with pytest.raises(DataError, match="'1,5' is not a number"):
+    with golden.raises(DataError):
         read_container(mixed, "scores", [])
     ids = file("item;rater;label\n1,5;r;x\n2,5;s;y\n")
     assert read_container(ids, "labels", []).items.tolist() == ["1,5", "2,5"]
 
 
-def test_wide_scores(file, capsys):
+def test_wide_scores(file, capsys, golden):
     path = file("task_id;Ann;Bob;note\na;1,5;2;good\nb;;4;\n")
     wide = read_container(path, "scores", [], layout="wide")
     table = {"item": list("aab"), "rater": ["Ann", "Bob", "Bob"], "score": [1.5, 2, 4]}
     assert wide == Scores.from_table(table)
-    assert "without a number are left out: 'note'" in capsys.readouterr().err
+    golden.says(capsys.readouterr().err, "number are")
     one = read_container(path, "scores", ["rater=Bob"], layout="wide")
     assert one.raters.tolist() == ["Bob"] and one.score.tolist() == [2, 4]
     long = file("item,rater,score\na,r,1\na,s,2\n")
-    with pytest.raises(DataError, match="the table is long, not wide"):
+    with golden.raises(DataError):
         read_container(long, "scores", [], layout="wide")
     bad = file("item,Ann,Bob\na,1,2\nb,high,4\n")
-    with pytest.raises(DataError, match="row 2, column 'Ann': 'high' is not a number"):
+    with golden.raises(DataError):
         read_container(bad, "scores", [], layout="wide")
 
 
-def test_a_note_is_no_rater_and_no_category(file, capsys):
+def test_a_note_is_no_rater_and_no_category(file, capsys, golden):
     wide = file("item,Ann,Bob,text\na,x,y,long\nb,x,x,story\n")
     found = read_container(wide, "labels", ["rater=Ann", "rater=Bob"], layout="wide")
     assert found.raters.tolist() == ["Ann", "Bob"] and found.categories.tolist() == ["x", "y"]
     counts = file("item,no,yes,text\na,9,1,long\nb,1,9,story\n")
     assert read_container(counts, "labels", [], layout="counts").categories.tolist() == ["no", "yes"]
     assert "'text'" in capsys.readouterr().err
-    with pytest.raises(DataError, match="'no' is the only category"):
+    with golden.raises(DataError):
         read_container(counts, "labels", ["category=no"], layout="counts")
 
 
@@ -139,14 +140,15 @@ def test_a_cell_of_a_wide_table_that_is_a_list_or_an_object_is_refused(file, kin
 
 
 @pytest.mark.filterwarnings("always")
-def test_rows_with_an_empty_cell(tmp_path):
+def test_rows_with_an_empty_cell(tmp_path, golden):
     table = LABELS | {"rater": ["r", "", "r", "s"], "label": ["x", "y", "", "y"]}
     path = write(tmp_path / "t.csv", table)
     refused = run("check", path, "--kind", "labels")
-    assert refused.exit_code == 2 and "leave out the rows with an empty cell: --drop-missing" in said(refused)
+    assert refused.exit_code == 2
+    golden.says(said(refused))
     result = run("check", path, "--kind", "labels", "--drop-missing")
     assert result.exit_code == 0 and "answers 2" in said(result)
-    assert "2 of 4 rows are left out for an empty cell (rater 1, label 1)" in said(result)
+    golden.says(result.output, "empty cell")
     for command in ("fit", "report", "rank", "equivalence", "check", "evaluate"):
         assert "--drop-missing" in said(run(command, "--help")), command
 
@@ -190,26 +192,24 @@ def test_predictions_of_items_and_of_sides(file, capsys):
     assert sides.attrs["way"] == "probability" and "'score' left out" in capsys.readouterr().err
 
 
-def test_an_item_that_is_ordered_twice_is_named(file):
+def test_an_item_that_is_ordered_twice_is_named(file, golden):
     twice = file("Case,score\na,1\nb,2\na,2\n", "s.csv")
-    with pytest.raises(
-        ValueError, match=r"s\.csv: row 3: the Case 'a' is there twice, first in row 1; keep one"
-    ):
+    with golden.raises(ValueError):
         read_order_scores(twice, ["item=Case"])
     each = "item,classifier,score\na,m,1\na,n,2\nb,m,1\nb,n,1\n"
     assert read_order_scores(file(each, "e.csv"), []).sizes == {"classifier": 2, "item": 2}
-    with pytest.raises(ValueError, match="row 5: the item 'b' is there twice, first in row 4"):
+    with golden.raises(ValueError):
         read_order_scores(file(f"{each}b,n,3\n", "f.csv"), [])
 
 
-def test_long_text_in_a_column_that_is_read_is_refused(file):
+def test_long_text_in_a_column_that_is_read_is_refused(file, golden):
     path = file(f"item,category,score\na,{'x' * 20_000},1\nb,y,1\n")
-    with pytest.raises(ValueError, match="'category' has a cell of 20,000 characters"):
+    with golden.raises(ValueError):
         read_predictions(path, [])
     assert read_predictions(file(f"item,category,score,text\na,x,1,{'x' * 20_000}\n"), []).shape == (1, 1)
 
 
-def test_json_and_renamed_attributes(file):
+def test_json_and_renamed_attributes(file, golden):
     records = [
         dict(zip((*LABELS, "sort", "meta"), (*row, "m", {"k": [1]}), strict=True))
         for row in zip(*LABELS.values(), strict=True)
@@ -219,5 +219,5 @@ def test_json_and_renamed_attributes(file):
     assert found.rater_attributes["kind"].tolist() == ["m", "m"]
     assert found.select(items=["a", "b"]).counts.tolist() == Labels.from_table(LABELS).counts.tolist()
     check_header(path, "labels", ["kind=sort"], attributes=["kind"])
-    with pytest.raises(ValueError, match="there is no column 'kind'"):
+    with golden.raises(ValueError):
         check_header(path, "labels", [], attributes=["kind"])

@@ -42,20 +42,20 @@ def test_every_tool_has_a_format():
     assert [own.value for own in Source] == ["table", *TITLES]
 
 
-def test_check_reads_an_export_and_says_so_in_one_line(project, tmp_path):
+def test_check_reads_an_export_and_says_so_in_one_line(project, tmp_path, golden):
     result = run("check", project, "--kind", "labels", "--column", "label=mood")
     assert result.exit_code == 0, result.output
-    assert "project.json: reading labels from an export of Label Studio, question 'mood' (left out:" in said(
-        result
-    )
-    assert "items 2, 1 with a known truth" in said(result)
+    golden.says(result.output, "project.json: reading")
+    golden.says(result.output, "known truth")
     log = write_archive(tmp_path / "log.eval", INSPECT)
     result = run("check", log, "--kind", "labels")
-    assert result.exit_code == 0 and "labels from an export of Inspect (left out:" in said(result)
+    assert result.exit_code == 0
+    golden.says(result.output, "Inspect (left")
     votes = write_lines(tmp_path / "votes.jsonl", VOTES)
     result = run("check", votes, "--kind", "comparisons")
-    assert result.exit_code == 0 and "comparisons from an export of Chatbot Arena" in said(result)
-    assert "'tie (bothbad)' as tie" in said(result)
+    assert result.exit_code == 0
+    golden.says(result.output, "comparisons from")
+    golden.says(result.output, "'tie (bothbad)'")
     assert read_container(votes, "comparisons", []) == Comparisons.from_table(
         read_export(votes, "comparisons")
     )
@@ -63,50 +63,57 @@ def test_check_reads_an_export_and_says_so_in_one_line(project, tmp_path):
     assert run("check", order).exit_code == 0  # rankings
 
 
-def test_an_export_with_several_questions_names_them(project, tmp_path):
+def test_an_export_with_several_questions_names_them(project, tmp_path, golden):
     result = run("check", project, "--kind", "labels")
-    assert result.exit_code == 2 and "2 questions with labels; allowed: one of 'mood', 'stars'" in said(
-        result
-    )
+    assert result.exit_code == 2
+    golden.says(said(result))
     assert "--column label='mood'" in said(result) and "question=" not in result.output
     result = run("check", project, "--kind", "labels", "--column", "item=id")
-    assert result.exit_code == 2 and "--format table reads it as a table" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     result = run("check", project, "--kind", "comparisons")
-    assert result.exit_code == 2 and "there are no comparisons in it" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     named = write_json(tmp_path / "pairs.json", json.loads(json.dumps(PAIRWISE).replace("text", "model_")))
     result = run("check", named, "--kind", "comparisons")
-    assert result.exit_code == 2 and "--column left=model_a --column right=model_b" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     result = run(
         "check", named, "--kind", "comparisons", "--column", "left=model_1", "--column", "right=model_2"
     )
-    assert result.exit_code == 0 and "comparisons from an export of Label Studio" in said(result), said(
-        result
-    )
+    assert result.exit_code == 0, said(result)
+    golden.says(result.output, "comparisons from")
     result = run("check", named, "--kind", "comparisons", "--column", "rater=x")
-    assert result.exit_code == 2 and "--column winner=... chooses a question" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
 
 
-def test_the_format_can_be_named(project, tmp_path):
+def test_the_format_can_be_named(project, tmp_path, golden):
     rest = ("--kind", "labels", "--column", "label=mood")
     assert run("check", project, *rest, "--format", "label-studio").exit_code == 0
     result = run("check", project, *rest, "--format", "prodigy")
-    assert result.exit_code == 2 and "project.json, record 1: there is no 'answer'" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     result = run("check", project, "--kind", "labels", "--format", "table")
-    assert result.exit_code == 2 and "there is no column" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     result = run("check", project, "--kind", "labels", "--format", "label_studio")
-    assert result.exit_code == 2 and "did you mean 'label-studio'" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     result = run("check", project, "--kind", "labels", "--layout", "wide", "--format", "argilla")
-    assert result.exit_code == 2 and "an export has no --layout wide" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
     (tmp_path / "t.csv").write_text("item,rater,label\na,r,x\na,s,y\n")
     result = run("check", tmp_path / "t.csv", "--kind", "labels", "--format", "argilla")
-    assert result.exit_code == 2 and "t.csv has no suffix of an export" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
 
 
-def test_an_answer_that_is_refused_is_named_with_its_record(tmp_path):
+def test_an_answer_that_is_refused_is_named_with_its_record(tmp_path, golden):
     tasks = json.loads(json.dumps(PRODIGY))
     tasks[2]["accept"] = [" "]
     path = write_lines(tmp_path / "tasks.jsonl", tasks)
-    with pytest.raises(DataError, match=r"tasks\.jsonl, record 3, .*'label'.*is empty"):
+    with golden.raises(DataError):
         read_container(path, "labels", [])
 
 
@@ -119,17 +126,17 @@ def test_names_in_an_export_can_be_replaced(tmp_path):
     assert "judge-of-x" not in result.output
 
 
-def test_predictions_of_an_export(project, capsys):
+def test_predictions_of_an_export(project, capsys, golden):
     found = read_predictions(project, [])
     assert found.sel(item="11", position=0).item() == "good" and found.sizes["item"] == 2
-    assert "project.json: reading predictions from an export of Label Studio" in capsys.readouterr().err
+    golden.says(capsys.readouterr().err, "project.json: reading")
 
 
-def test_predictions_are_read_for_the_question_of_the_annotations(tmp_path):
+def test_predictions_are_read_for_the_question_of_the_annotations(tmp_path, golden):
     tasks = json.loads(json.dumps(LABEL_STUDIO))
     tasks[0]["predictions"][0]["result"] += [{**tasks[0]["annotations"][0]["result"][1]}]
     path = write_json(tmp_path / "project.json", tasks)
-    with pytest.raises(DataError, match=r"2 questions with predictions.*--column category='mood'"):
+    with golden.raises(DataError):
         read_predictions(path, [])
     question = chosen_question(["label=mood"], "labels")
     check_prediction_header(path, "labels", question=question)

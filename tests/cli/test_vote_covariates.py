@@ -87,27 +87,28 @@ def test_names_of_raters_stay_hidden_and_decimal_commas_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changed", "covariates", "message"),
+    ("changed", "covariates"),
     [
-        ({}, ["width"], "there is no column 'width' for --vote-covariate; the columns are 'judge'"),
-        ({}, ["winner"], "--vote-covariate winner: that column has the votes themselves"),
-        ({}, ["judge"], "--vote-covariate judge: that column has the votes themselves"),
-        ({"length": [*"12345", "long"]}, ["length"], "row 6, column 'length': 'long' is not a number; correct the cell"),
-        ({"length": [*"12345", ""]}, ["length"], "row 6, column 'length': '' is not a number"),
-        ({"length": [*"12345", "nan"]}, ["length"], "row 6, column 'length': 'nan' is not a"),
-        ({"length": [0] * 6}, ["length"], "--vote-covariate: 'length' is zero in all votes"),
+        ({}, ["width"]),
+        ({}, ["winner"]),
+        ({}, ["judge"]),
+        ({"length": [*"12345", "long"]}, ["length"]),
+        ({"length": [*"12345", ""]}, ["length"]),
+        ({"length": [*"12345", "nan"]}, ["length"]),
+        ({"length": [0] * 6}, ["length"]),
     ],
 )  # fmt: skip
-def test_other_columns_are_refused(tmp_path, changed, covariates, message):
+def test_other_columns_are_refused(tmp_path, changed, covariates, golden):
     path = write(tmp_path / "v.csv", VOTES | changed)
     options = [word for name in covariates for word in ("--vote-covariate", name)]
     columns = [word for name in READ for word in ("--column", name)]
     result = run("rank", path, *columns, *options, "--largest-component")
-    assert result.exit_code == 2 and message in said(result), result.output
+    assert result.exit_code == 2, result.output
+    golden.says(said(result))
 
 
-def test_other_kinds_and_options_that_change_votes_are_refused():
-    with pytest.raises(ValueError, match="--vote-covariate is not an option of the model plackett_luce"):
+def test_other_kinds_and_options_that_change_votes_are_refused(golden):
+    with golden.raises(ValueError):
         settings_of("rankings", None, {"vote_covariate": ["length"]}, **SAMPLER)
     for name in ("drop_duplicates", "merge_look_alikes"):
         with pytest.raises(ValueError, match=f"--{name.replace('_', '-')} beside --vote-covariate"):
@@ -152,14 +153,14 @@ def test_the_share_won_is_that_of_the_law_at_equal_qualities(link):
         assert_rejects_twin(check, 0.0)
 
 
-def test_words_say_which_effect_is_clear_and_what_qualities_are():
+def test_words_say_which_effect_is_clear_and_what_qualities_are(golden):
     tree = tree_of("bradley_terry", EFFECTS)
     text = effects_in_words(tree, 0.9)
     low, high = np.quantile(EFFECTS[..., 1], [0.05, 0.95])
     share = f"{expit(EFFECTS[..., 1]).mean():.0%} ({expit(low):.0%} to {expit(high):.0%})"
-    assert f"the one with more style wins {share} of the decided votes, at a difference of 0.5;" in text
-    assert "the one with less length wins" in text and "it is not clear which is favoured" in text
-    assert "answers that do not differ in length and style" in text
+    assert f"style wins {share} of the" in text
+    golden.says(text, "less length", "clear which")
+    golden.says(text, "answers that")
     (section,) = covariate_sections(tree, 0.9)
     assert "style" in favours_in_words(section) and "length" not in favours_in_words(section)
     without = tree_of("bradley_terry", EFFECTS)

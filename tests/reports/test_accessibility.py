@@ -132,12 +132,12 @@ def test_pages_can_be_read_by_everyone(made):
     assert problems(text_of(made)) == []
 
 
-def test_contents_list_the_sections(made):
+def test_contents_list_the_sections(made, golden):
     text = text_of(made)
     titles = re.findall("<h2>(.*?)</h2>", text)
     assert re.findall("<a[^>]*>(.*?)</a>", text.split("<nav")[1].split("</nav>")[0]) == titles
     assert titles[-1] == "Glossary" and len(titles) > 6
-    assert titles[0] == "Look up an item"
+    golden.says(titles[0])
     assert titles[1] == {"labels": "Metrics", "comparisons": "Predictions"}.get(made[0], "Data")
 
 
@@ -174,14 +174,15 @@ def test_figures_are_in_the_colours_of_the_page(made):
     assert "var(--c0)" in svg and "<metadata" not in svg and "<style" not in svg
 
 
-def test_every_rater_has_its_matrix_in_the_table(made):
+def test_every_rater_has_its_matrix_in_the_table(made, golden):
     kind, report, folder = made
     if kind != "labels":
         return
     section = next(own for own in report.sections if own.title == "Confusion matrices")
-    assert "of the 4 most and the 4 least informative of 10 raters" in section.text
+    golden.says(section.text, "least informative")
     rows = (folder / "confusion_matrices.csv").read_text("utf-8").splitlines()
-    assert rows[0] == "rater,true category,answer,mean,5 %,95 %" and len(rows) == 1 + 10 * 2 * 2
+    assert len(rows) == 1 + 10 * 2 * 2
+    golden.says(rows[0])
     drawn = [ax.get_title() for ax in section.figures[0].axes]
     ranked = [row["rater"] for own in report.sections if own.key == "raters" for row in own.rows]
     assert drawn == [*ranked[:4], *ranked[-4:]]
@@ -194,24 +195,24 @@ GOOD = (
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "problem"),
+    ("right", "wrong"),
     [
-        (' lang="en"', "", "no language"),
-        ('<h2 id="b">b</h2>', '<h3 id="b">b</h3>', "a level of headings is left out"),
-        ("<h1>a</h1>", "<h1>a</h1><h1>b</h1>", "not one h1"),
-        (' scope="col"', "", "a header without a scope"),
-        ('<title id="n">n', '<title id="n">', "a figure without a name"),
-        ("<figcaption>c</figcaption>", "", "a figure without a caption"),
-        ('href="#b"', 'href="#c"', "a link to nowhere"),
-        ("<figure>", '<img src="https://x.org/a.png"><figure>', "an external resource"),
-        ("<figure>", "<script>run()</script><figure>", "an external resource"),
-        ("<table>", '<table id="b">', "an id twice"),
-        ("<table>", '<table class="scroll">', "a box that keys cannot scroll"),
+        (' lang="en"', ""),
+        ('<h2 id="b">b</h2>', '<h3 id="b">b</h3>'),
+        ("<h1>a</h1>", "<h1>a</h1><h1>b</h1>"),
+        (' scope="col"', ""),
+        ('<title id="n">n', '<title id="n">'),
+        ("<figcaption>c</figcaption>", ""),
+        ('href="#b"', 'href="#c"'),
+        ("<figure>", '<img src="https://x.org/a.png"><figure>'),
+        ("<figure>", "<script>run()</script><figure>"),
+        ("<table>", '<table id="b">'),
+        ("<table>", '<table class="scroll">'),
     ],
 )
-def test_problems_would_be_seen(right, wrong, problem):
+def test_problems_would_be_seen(right, wrong, golden):
     assert problems(GOOD) == [] and right in GOOD
-    assert problem in problems(GOOD.replace(right, wrong))
+    golden.says(problems(GOOD.replace(right, wrong)))
 
 
 def palettes():

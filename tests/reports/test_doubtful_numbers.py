@@ -44,7 +44,7 @@ def test_a_group_of_one_item_is_said_at_the_number(tree):
     assert {row["group"]: row["note"] for row in rows} == {"g": ONE_ITEM, "h": ""}
 
 
-def test_gold_that_no_rater_gave_is_named():
+def test_gold_that_no_rater_gave_is_named(golden):
     table = {
         "item": [*"aabbcc"],
         "rater": [*"rsrsrs"],
@@ -52,7 +52,8 @@ def test_gold_that_no_rater_gave_is_named():
         "gold": ["y", "y", "x", "x", "", ""],
     }
     found = gold_against_raters(Labels.from_table(table, gold="gold"))
-    assert found == ["a"] and "of 1 item is none that a rater gave: 'a'." in gold_in_words(found)
+    assert found == ["a"]
+    golden.says(gold_in_words(found), "rater gave:")
     assert gold_in_words([]) == ""
 
 
@@ -74,24 +75,21 @@ def board_of(votes, quality, reliability, **posterior):
     return vote_sections(tree, votes)
 
 
-def test_in_a_cycle_nothing_is_first():
+def test_in_a_cycle_nothing_is_first(golden):
     cycle = [(rater, *pair) for rater in "rs" for pair in (("a", "b", "a"), ("b", "c", "b"), ("a", "c", "c"))]
     sections = board_of(votes_of(cycle), np.zeros(3), np.ones(2))
     (board,) = (own for own in sections if own.key == "leaderboard")
-    assert board.alarm and board.facts["first"] is None and "no item is first" in board.text
-    assert "no item is first" in headlines(sections)[0]
-    assert "as in a cycle" in board.text
+    assert board.alarm and board.facts["first"] is None
+    golden.says(board.text, "item is first", "in a cycle")
+    golden.says(headlines(sections)[0])
     ties = board_of(votes_of([("r", "a", "b", "tie"), ("s", "b", "c", "tie")]), np.zeros(3), np.ones(2))[0]
-    assert (
-        ties.text.startswith("All votes are ties: ")
-        and "cycle" not in ties.text
-        and ties.facts["first"] is None
-    )
+    assert "cycle" not in ties.text and ties.facts["first"] is None
+    golden.says(ties.text, "votes are ties")
     clear = board_of(votes_of([*cycle, ("r", "a", "c", "a")]), np.array([2.0, 0, -2]), np.ones(2))[0]
     assert clear.facts["first"] == "a" and not clear.alarm
 
 
-def test_one_sided_raters_are_said_at_the_leaderboard_and_at_their_reliabilities():
+def test_one_sided_raters_are_said_at_the_leaderboard_and_at_their_reliabilities(golden):
     rng = np.random.default_rng(2)
     rows = []
     for rater in "rst":
@@ -104,11 +102,12 @@ def test_one_sided_raters_are_said_at_the_leaderboard_and_at_their_reliabilities
     board, raters = (next(own for own in sections if own.key == key) for key in ("leaderboard", "raters"))
     assert board.facts["one_sided_raters"] == ["r"] and board.facts["first"] is None
     for section in (board, raters):
-        assert section.alarm and "1 of 3 raters prefer a side" in section.text
-        assert 'left_side="rater", or --left-side rater' in section.text
+        assert section.alarm
+        golden.says(section.text, "prefer a side", "--left-side rater")
     assert [row["prefers a side"] for row in raters.rows] == ["left in 40 of 40", "", ""]
     said = " ".join(headlines(sections))
-    assert "1 of 3 raters prefer a side" in said and "most reliable rater is r" not in said
+    golden.says(said, "prefer a side")
+    assert "reliable rater is" not in said
     bias = ("chain", "draw", "rater"), np.tile([4.0, 0, 0], (2, 200, 1))
     refitted = board_of(votes, quality, reliability[::-1], left_bias=bias)[0]
     assert not refitted.alarm and refitted.facts["first"] == votes.items[0]

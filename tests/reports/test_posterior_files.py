@@ -21,24 +21,25 @@ def small_limit(monkeypatch, fitted):
     monkeypatch.setattr(posterior_files, "LARGE", kept_posterior(fitted[1]).bytes / 3.5)
 
 
-def test_small_posteriors_are_kept_whole(fitted):
+def test_small_posteriors_are_kept_whole(fitted, golden):
     kept = kept_posterior(fitted[1])
     assert LARGE == 200e6 and not kept.is_large
     assert (kept.keep, kept.step, kept.kept, kept.name) == ("all", 1, 450, "posterior.nc")
     assert kept_posterior(fitted[1], "thinned").step == 1
-    assert kept.in_words("p.nc").startswith("p.nc has all 450 draws of each chain: ")
+    golden.says(kept.in_words("p.nc"), "each chain:")
 
 
 @pytest.mark.usefixtures("small_limit")
-def test_large_posteriors_are_thinned(fitted, tmp_path):
+def test_large_posteriors_are_thinned(fitted, tmp_path, golden):
     data, tree = fitted
     file = kept = kept_posterior(tree)
     assert (kept.keep, kept.step, kept.kept, kept.is_large) == ("thinned", 4, 113, True)
     assert kept.bytes_kept < kept.bytes / 3.5
     words = kept.in_words("posterior.nc")
-    assert "113 of the 450 draws of each chain" in words and "--keep all" in words
+    assert "--keep all" in words
+    golden.says(words, "each chain")
     page = reports.make(tree, annotations=data).write(tmp_path)
-    assert "113 of the 450 draws" in page.read_text("utf-8")
+    golden.says(page.read_text("utf-8"), "the 450 draws")
     found = read_posterior(tmp_path / "posterior.nc")
     assert found.attrs["thinned"] == 4 and (tmp_path / "posterior.nc").stat().st_size < file.bytes
     for group in ("posterior", "log_likelihood"):
@@ -53,17 +54,17 @@ def test_large_posteriors_are_thinned(fitted, tmp_path):
     assert read_posterior(tmp_path / "all" / "posterior.nc")["posterior"].sizes["draw"] == 450
 
 
-def test_a_hundred_draws_are_kept(fitted, monkeypatch):
+def test_a_hundred_draws_are_kept(fitted, monkeypatch, golden):
     monkeypatch.setattr(posterior_files, "LARGE", 1)
     kept = kept_posterior(fitted[1])
     assert (kept.step, kept.kept) == (4, 113)
     short = fitted[1].isel(draw=slice(150))
     assert kept_posterior(short).kept == 150
-    assert "Thinning keeps 100 draws of each chain or more" in kept_posterior(short).in_words("p.nc")
-    assert "--keep thinned or summary" in kept_posterior(short, "all").in_words("p.nc")
+    golden.says(kept_posterior(short).in_words("p.nc"), "Thinning keeps")
+    golden.says(kept_posterior(short, "all").in_words("p.nc"), "--keep thinned")
 
 
-def test_a_summary_has_no_draws(fitted, tmp_path):
+def test_a_summary_has_no_draws(fitted, tmp_path, golden):
     data, tree = fitted
     page = reports.make(tree, annotations=data).write(tmp_path, keep="summary")
     assert "posterior_summary.nc has mean" in page.read_text("utf-8")
@@ -78,7 +79,7 @@ def test_a_summary_has_no_draws(fitted, tmp_path):
     for name, statistic in (("R-hat", arviz.rhat), ("bulk ESS", arviz.ess)):
         theirs = statistic(tree["posterior"].to_dataset()[["location"]])["location"].to_numpy()
         assert columns[name] == pytest.approx(theirs, rel=1e-6)
-    with pytest.raises(ValueError, match="no posterior in it"):
+    with golden.raises(ValueError):
         read_posterior(tmp_path / "posterior_summary.nc")
 
 
@@ -88,6 +89,6 @@ def test_variables_without_items_are_summarised():
     assert summary_of(tree)["posterior_summary"]["mu"].sel(statistic="sd") == pytest.approx(draws.std(ddof=1))
 
 
-def test_other_words_are_refused(fitted, tmp_path):
-    with pytest.raises(ValueError, match="keep='some': expected one of all, thinned, summary"):
+def test_other_words_are_refused(fitted, tmp_path, golden):
+    with golden.raises(ValueError):
         reports.make(fitted[1], annotations=fitted[0]).write(tmp_path, keep="some")

@@ -66,7 +66,7 @@ def of_items(name):
     return xr.DataTree.from_dict({"posterior": xr.Dataset({name: array})})
 
 
-def test_scores_and_leaderboards_are_written_by_id(tmp_path, project):
+def test_scores_and_leaderboards_are_written_by_id(tmp_path, project, golden):
     path = tmp_path / "results.jsonl"
     assert reports.write_results(of_items("location"), path) == 2
     first, second = (json.loads(line) for line in path.read_text().splitlines())
@@ -87,41 +87,37 @@ def test_scores_and_leaderboards_are_written_by_id(tmp_path, project):
     ratings = [own["result"][0]["value"] for own in json.loads(path.read_text())]
     assert ratings == [{"rating": 1}, {"rating": 2}]  # there is no rating of -2
     spans = [own | {"annotations": [], "predictions": []} for own in LABEL_STUDIO]
-    with pytest.raises(DataError, match="an export with choices, taxonomies or ratings"):
+    with golden.raises(DataError):
         reports.write_results(posterior(), path, export=write_json(tmp_path / "bare.json", spans))
-    with pytest.raises(DataError, match="an export with numbers or ratings"):
+    with golden.raises(DataError):
         reports.write_results(low, path, export=tmp_path / "bare.json")
-    with pytest.raises(DataError, match="the items of comparisons are what was compared, not tasks"):
+    with golden.raises(DataError):
         reports.write_results(of_items("quality"), path, export=project)
 
 
-def test_other_controls_write_their_own_values(tmp_path, project):
+def test_other_controls_write_their_own_values(tmp_path, project, golden):
     path = tmp_path / "predictions.json"
     reports.write_results(posterior(categories=("1", "5")), path, export=project, question="stars")
     assert [own["result"][0]["value"] for own in json.loads(path.read_text())] == [
         {"rating": 1},
         {"rating": 5},
     ]
-    with pytest.raises(DataError, match="label 'bad' is no rating"):
+    with golden.raises(DataError):
         reports.write_results(posterior(), path, export=project, question="stars")
 
 
-def test_what_does_not_fit_the_export_is_refused(tmp_path, project):
+def test_what_does_not_fit_the_export_is_refused(tmp_path, project, golden):
     path = tmp_path / "out.json"
-    with pytest.raises(
-        DataError, match=r"item '13' is no task of the export; allowed: ids such as '11', '12'"
-    ):
+    with golden.raises(DataError):
         reports.write_results(posterior(items=("11", "13")), path, export=project, question="mood")
-    with pytest.raises(
-        DataError, match=r"2 controls of labels could be meant; allowed: one of 'mood', 'stars'"
-    ):
+    with golden.raises(DataError):
         reports.write_results(posterior(), path, export=project)
-    with pytest.raises(DataError, match=r"0 controls of labels could be meant"):
+    with golden.raises(DataError):
         reports.write_results(posterior(), path, export=project, question="mod")
     records = write_json(tmp_path / "records.json", ARGILLA)
-    with pytest.raises(DataError, match=r"records\.json: this is no JSON export of Label Studio"):
+    with golden.raises(DataError):
         reports.write_results(posterior(), path, export=records)
-    with pytest.raises(DataError, match="question='mood' is of no export"):
+    with golden.raises(DataError):
         reports.write_results(posterior(), path, question="mood")
     assert not path.exists()
 
@@ -137,7 +133,7 @@ def test_the_page_names_every_tool_and_its_example_runs(project, monkeypatch):
     assert names["predictions"].sizes == {"classifier": 1, "item": 2, "position": 1}
 
 
-def test_the_command_writes_results(tmp_path, project):
+def test_the_command_writes_results(tmp_path, project, golden):
     stored, path = tmp_path / "posterior.nc", tmp_path / "results.jsonl"
     posterior().to_netcdf(stored, engine="h5netcdf")
     result = run("results", stored, "-o", path)
@@ -145,4 +141,5 @@ def test_the_command_writes_results(tmp_path, project):
     result = run("results", stored, "-o", path, "--export", project, "--question", "mood")
     assert result.exit_code == 0 and json.loads(path.read_text())[1]["task"] == 12
     result = run("results", stored, "-o", path, "--export", project)
-    assert result.exit_code == 2 and "say which: --question 'mood'" in said(result)
+    assert result.exit_code == 2
+    golden.says(said(result))
