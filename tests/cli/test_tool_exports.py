@@ -13,7 +13,7 @@ from raterzoo.cli.tables import (
     read_predictions,
 )
 from raterzoo.models import Comparisons, DataError, read_export
-from raterzoo.models.data.exports.names import TITLES
+from raterzoo.models.data.exports.tools import TOOLS
 
 from tests.support.command_line import run, said
 from tests.support.exports import (
@@ -39,7 +39,7 @@ def project(tmp_path):
 
 
 def test_every_tool_has_a_format():
-    assert [own.value for own in Source] == ["table", *TITLES]
+    assert [own.value for own in Source] == ["table", *TOOLS]
 
 
 def test_check_reads_an_export_and_says_so_in_one_line(project, tmp_path, golden):

@@ -9,7 +9,7 @@ import pytest
 from raterzoo.models import DataError, Labels, read_export
 from raterzoo.models.data.exports import records
 from raterzoo.models.data.exports.answers import KINDS
-from raterzoo.models.data.exports.names import TITLES
+from raterzoo.models.data.exports.tools import TOOLS
 
 from tests.support.exports import (
     ARGILLA,
@@ -110,7 +110,7 @@ def test_wrong_arguments_and_unknown_files(tmp_path, golden):
     golden.says(refused(path, "comparisons"))
     table = write_json(tmp_path / "t.json", [{"item": 1}])
     golden.says(refused(table))
-    assert all(title in refused(table) for title in TITLES.values())
+    assert all(tool.title in refused(table) for tool in TOOLS.values())
     assert "does not exist" in refused(tmp_path / "no.json")
 
 
@@ -141,7 +141,7 @@ def _places(value, path=()):
         yield from _places(own, (*path, name))
 
 
-@pytest.mark.parametrize("tool, value", [*zip(TITLES, ALL, strict=True)])
+@pytest.mark.parametrize("tool, value", [*zip(TOOLS, ALL, strict=True)])
 def test_any_other_value_anywhere_is_read_or_refused(tmp_path, tool, value):
     path, rng = tmp_path / "export.json", random.Random(1)
     messages = set()

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from raterzoo import reports
 from raterzoo.models import DataError, Labels, read_export
-from raterzoo.models.data.exports.names import TITLES
+from raterzoo.models.data.exports.tools import TOOLS
 
 from tests.support.command_line import run, said
 from tests.support.exports import ARGILLA, LABEL_STUDIO, write_json
@@ -124,7 +124,7 @@ def test_what_does_not_fit_the_export_is_refused(tmp_path, project, golden):
 
 def test_the_page_names_every_tool_and_its_example_runs(project, monkeypatch):
     page = (Path(reports.__file__).parents[1] / "docs/formats.md").read_text()
-    assert all(f"| {title}, `{name}` |" in page for name, title in TITLES.items())
+    assert all(f"| {tool.title}, `{tool.name}` |" in page for tool in TOOLS.values())
     monkeypatch.chdir(project.parent)
     (code,) = re.findall("```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, object] = {}

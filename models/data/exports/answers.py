@@ -1,7 +1,7 @@
 """Answers of an export: collected by question, and written as the long table of one kind of annotation."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from ...._messages import first_reprs, short_repr
 from ..errors import DataError
 from ..reading.frames import MAX_ROWS
 from ..reading.numbers import number_of
-from .records import Node
+from .records import Document, Node
 
 PREDICTIONS = "predictions"
 KINDS = ("labels", "scores", "comparisons", "rankings", PREDICTIONS)
@@ -248,3 +248,13 @@ def _without_empty(columns: dict[str, list[Any]], name: str) -> dict[str, list[A
 def _repeated(cells: Sequence[Any], repeats: Sequence[int]) -> list[Any]:
     """Repeat each cell."""
     return [cell for cell, times in zip(cells, repeats, strict=True) for _ in range(times)]
+
+
+class Tool(NamedTuple):
+    """Tool whose exports are read: its declaration ends the file of its reader."""
+
+    name: str  # in calls
+    title: str  # in words
+    keys: tuple[str, ...]  # one of them is in every export
+    recognises: Callable[[Document], bool]
+    read: Callable[[Document, Answers], None]

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from .answers import Answers, meaning_of
+from .answers import Answers, Tool, meaning_of
 from .records import Document, Node
 
 RESPONSES, USERS, STATUS = ".responses", ".responses.users", ".responses.status"
 SUGGESTION, AGENT = ".suggestion", ".suggestion.agent"
 OF_ONE, METADATA = "-suggestion", "-suggestion-metadata"  # keys of flat records of Argilla 1
-KEYS = ("responses", USERS, METADATA)  # one of them is in every export
 UNREAD = "drafts and discarded responses"
 UNFINISHED = ("draft", "discarded", "pending")
 
@@ -153,3 +152,6 @@ def _suggest(
     """Add a suggestion as a prediction."""
     classifier = None if agent is None else agent.text()
     answers.predict(record, question, item, classifier, meaning_of(value).label)
+
+
+TOOL = Tool("argilla", "Argilla", ("responses", USERS, METADATA), recognises, read)

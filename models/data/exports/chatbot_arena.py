@@ -1,11 +1,10 @@
 """Votes of Chatbot Arena, LMArena and MT-bench: which of two models answered better."""
 
-from .answers import Answers
+from .answers import Answers, Tool
 from .records import Document, Node
 
 ONE_OF = {"winner_model_a": "left", "winner_model_b": "right", "winner_tie": "tie"}
 SIGNS = {"question_id", "judge", "conversation_a", "response_a", "anony", "tstamp", "winner_tie"}
-KEYS = ("model_a",)  # one of them is in every export
 
 
 def recognises(document: Document) -> bool:
@@ -50,3 +49,6 @@ def _winner(vote: Node) -> str:
             allowed="one of them",
         )
     return won[0]
+
+
+TOOL = Tool("arena", "Chatbot Arena", ("model_a",), recognises, read)

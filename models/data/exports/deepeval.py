@@ -3,11 +3,10 @@
 from collections import Counter
 from itertools import chain
 
-from .answers import ONLY, Answers, Meaning, meaning_of
+from .answers import ONLY, Answers, Meaning, Tool, meaning_of
 from .records import Document, Node
 
 CASES = {"testCases": "test case", "conversationalTestCases": "conversational test case"}
-KEYS = tuple(CASES)  # one of them is in every export
 
 
 def recognises(document: Document) -> bool:
@@ -48,3 +47,6 @@ def _add_metric(case: Node, item: str, metric: Node, answers: Answers) -> None:
     label = "pass" if success.expect(bool, "true or false") else "fail"
     score = meaning_of(metric.get("score")).score
     answers.add(case, name, item, name if model is None else model.text(), Meaning(label, score))
+
+
+TOOL = Tool("deepeval", "DeepEval", tuple(CASES), recognises, read)

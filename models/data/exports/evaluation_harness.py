@@ -3,7 +3,7 @@
 from math import exp, isfinite
 
 from ..reading.numbers import number_of
-from .answers import ONLY, Answers, Meaning, meaning_of
+from .answers import ONLY, Answers, Meaning, Tool, meaning_of
 from .records import Document, Node
 
 MODEL = "model"  # the samples do not name it
@@ -12,7 +12,6 @@ FIXED = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash",
     "prompt_hash", "target_hash", "scores_per_repeat",
 }  # fmt: skip
-KEYS = ("filtered_resps",)  # one of them is in every export
 
 
 def recognises(document: Document) -> bool:
@@ -82,3 +81,6 @@ def _log_likelihoods(responses: Node) -> list[float]:
             return []
         found.append(number)
     return found if found and isfinite(max(found)) else []
+
+
+TOOL = Tool("lm-eval", "lm-evaluation-harness", ("filtered_resps",), recognises, read)

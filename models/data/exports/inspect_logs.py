@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from .answers import ONLY, Answers, meaning_of
+from .answers import ONLY, Answers, Tool, meaning_of
 from .records import Document, Node
-
-KEYS = ("eval",)  # one of them is in every export
 
 
 def recognises(document: Document) -> bool:
@@ -60,3 +58,6 @@ def _parts(document: Document) -> tuple[Node, Iterator[Node]]:
     header = Node(whole.get(name), f"{document.path.name}, file {name!r}")
     files = [own for name, own in whole.items() if name.startswith("samples/")]
     return header, document.records(Node(files, document.path.name), "sample")
+
+
+TOOL = Tool("inspect", "Inspect", ("eval",), recognises, read)

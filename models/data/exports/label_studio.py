@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ...._messages import first_reprs, short_repr
-from .answers import Answers, Meaning, meaning_of
+from .answers import Answers, Meaning, Tool, meaning_of
 from .records import Document, Node
 
 PAIRWISE, SIDES = "pairwise", ("left", "right")
@@ -12,7 +12,6 @@ TEMPLATE = ("text1", "text2")  # fields of the template of pairwise comparisons,
 VALUES = ("choices", "rating", "number", "taxonomy")  # types of results that answer a question about the task
 REGION = {"start", "end", "x", "y", "points", "ranges", "startOffset", "brushlabels", "sequence"}
 PATH = " / "  # between the names of a path in a taxonomy
-KEYS = ("annotations", "predictions")  # one of them is in every export
 
 
 class Control(NamedTuple):
@@ -164,3 +163,6 @@ def _meaning(value: Node | None) -> Meaning:
         own = next(value.members("path"))
         return Meaning(PATH.join(name.text() for name in own.members("name")))
     return meaning_of(value)
+
+
+TOOL = Tool("label-studio", "Label Studio", ("annotations", "predictions"), recognises, read)

@@ -1,10 +1,9 @@
 """Annotations of Prodigy: what `prodigy db-out` writes."""
 
-from .answers import ONLY, Answers, Meaning
+from .answers import ONLY, Answers, Meaning, Tool
 from .records import Document, Node
 
 ANSWERS = ("accept", "reject", "ignore")
-KEYS = ("_input_hash",)  # one of them is in every export
 
 
 def recognises(document: Document) -> bool:
@@ -45,3 +44,6 @@ def _add_choice(task: Node, answer: str, item: str, rater: str, answers: Answers
         answers.left_out["rejected tasks, and choices of no or several options"] += 1
     else:
         answers.add(task, ONLY, item, rater, Meaning(chosen[0]))
+
+
+TOOL = Tool("prodigy", "Prodigy", ("_input_hash",), recognises, read)

@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from .answers import ONLY, Answers, Meaning, meaning_of
+from .answers import ONLY, Answers, Meaning, Tool, meaning_of
 from .records import Document, Node
 
 ERROR = "2"  # failureReason of a result without an output
-KEYS = ("promptIdx", "results")  # one of them is in every export
 
 
 def recognises(document: Document) -> bool:
@@ -91,3 +90,6 @@ def _asked(assertion: Node) -> tuple[str, str]:
 def _score(component: Node) -> object:
     """Score of an assertion; None if it is no number."""
     return meaning_of(component.get("score")).score
+
+
+TOOL = Tool("promptfoo", "promptfoo", ("promptIdx", "results"), recognises, read)

@@ -1,9 +1,9 @@
 """The tools whose exports are read, and their recognition from the content of a file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...._messages import short_repr
 from ..errors import DataError
@@ -17,32 +17,15 @@ from . import (
     prodigy,
     promptfoo,
 )
-from .answers import KINDS, Answers, LongTable
-from .names import TITLES
+from .answers import KINDS, Answers, LongTable, Tool
 from .records import SUFFIXES, Document, first_record, read_document
 
-
-class Tool(NamedTuple):
-    """Reader of the exports of a tool."""
-
-    title: str
-    recognises: Callable[[Document], bool]
-    read: Callable[[Document, Answers], None]
-
-
-MODULES = {
-    "inspect": inspect_logs,
-    "promptfoo": promptfoo,
-    "deepeval": deepeval,
-    "lm-eval": evaluation_harness,
-    "arena": chatbot_arena,
-    "label-studio": label_studio,
-    "argilla": argilla,
-    "prodigy": prodigy,
-}
 TOOLS: Mapping[str, Tool] = {
-    name: Tool(title, MODULES[name].recognises, MODULES[name].read) for name, title in TITLES.items()
-}
+    module.TOOL.name: module.TOOL
+    for module in (
+        inspect_logs, promptfoo, deepeval, evaluation_harness, chatbot_arena, label_studio, argilla, prodigy,
+    )
+}  # fmt: skip
 
 
 def read_export(
@@ -128,7 +111,7 @@ def read_export(
         )
     if sides is not None and (name != "label-studio" or kind != "comparisons"):
         raise DataError(
-            f"these are no comparisons of {TITLES['label-studio']}",
+            f"these are no comparisons of {TOOLS['label-studio'].title}",
             remedy="leave the argument out",
             where="argument sides",
         )
@@ -137,7 +120,7 @@ def read_export(
 
 def tool_of(path: Path) -> str | None:
     """Name of the tool that wrote a file, told as cheaply as it can be; None for a table."""
-    document = first_record(path, [key for own in MODULES.values() for key in own.KEYS])
+    document = first_record(path, [key for own in TOOLS.values() for key in own.keys])
     return None if document is None else recognised(document)
 
 
