@@ -79,7 +79,7 @@ def test_what_is_written_is_read(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("where", ["filters", "compressor"])
-def test_pickles_in_zarr_of_format_2(tmp_path, where):
+def test_pickles_in_zarr_of_format_2(tmp_path, where, golden):
     root, mark = tmp_path / "p.zarr", tmp_path / "mark"
     array = {"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": "|O", "order": "C", "fill_value": None}
     codec = {"id": "pickle", "protocol": 5}
@@ -89,39 +89,39 @@ def test_pickles_in_zarr_of_format_2(tmp_path, where):
         (folder / ".zgroup").write_text('{"zarr_format": 2}')
     (root / "posterior" / "x" / ".zarray").write_text(json.dumps(array))
     (root / "posterior" / "x" / "0").write_bytes(pickle.dumps([Payload(mark)]))
-    assert "zarr format 2, which can hold code" in refused(root, mark)
+    golden.says(refused(root, mark))
 
 
 @pytest.mark.parametrize(
-    "changed, words",
+    "changed",
     [
-        ({"codecs": [{"name": "bytes"}, {"name": "numcodecs.pickle"}]}, "coded by 'numcodecs.pickle'"),
-        ({"codecs": [{"name": "sharding_indexed", "configuration": {"codecs": ["pickle"]}}]}, "coded by 'pickle'"),
-        ({"codecs": "bytes"}, "no list of codecs"),
-        ({"codecs": [{"name": ["bytes"]}]}, "coded by"),
-        ({"data_type": "object"}, "holds 'object'"),
-        ({"data_type": {"name": "struct", "configuration": {}}}, "holds 'struct'"),
-        ({"data_type": {"name": "fixed_length_utf32", "configuration": {"length_bytes": 2**40}}}, "texts have"),
-        ({"data_type": "variable_length_bytes"}, "holds 'variable_length_bytes'"),
-        ({"shape": [10**15, 1]}, "declare 1,000,000,000,000,000 bytes"),
-        ({"shape": [2**62, 2**62]}, "declare"),
-        ({"shape": [10**30, 1]}, "is no shape"),
-        ({"shape": [-1, 1]}, "is no shape"),
-        ({"shape": [1.5, 1]}, "is no shape"),
-        ({"shape": [True, 1]}, "is no shape"),
-        ({"shape": [1] * 17}, "is no shape"),
-        ({"shape": "big"}, "is no shape"),
-        ({"chunk_grid": {"configuration": {"chunk_shape": [10**12, 1]}}}, "a chunk of it has 1,000,000,000,000 bytes"),
-        ({"chunk_grid": {"configuration": {"chunk_shape": [0, 1]}}}, "is no shape"),
-        ({"chunk_grid": {"configuration": {"chunk_shape": [1]}}}, "differ in length"),
-        ({"chunk_grid": None}, "is no shape"),
-        ({"zarr_format": 2}, "no array or group"),
-        ({"node_type": "code"}, "no array or group"),
+        {"codecs": [{"name": "bytes"}, {"name": "numcodecs.pickle"}]},
+        {"codecs": [{"name": "sharding_indexed", "configuration": {"codecs": ["pickle"]}}]},
+        {"codecs": "bytes"},
+        {"codecs": [{"name": ["bytes"]}]},
+        {"data_type": "object"},
+        {"data_type": {"name": "struct", "configuration": {}}},
+        {"data_type": {"name": "fixed_length_utf32", "configuration": {"length_bytes": 2**40}}},
+        {"data_type": "variable_length_bytes"},
+        {"shape": [10**15, 1]},
+        {"shape": [2**62, 2**62]},
+        {"shape": [10**30, 1]},
+        {"shape": [-1, 1]},
+        {"shape": [1.5, 1]},
+        {"shape": [True, 1]},
+        {"shape": [1] * 17},
+        {"shape": "big"},
+        {"chunk_grid": {"configuration": {"chunk_shape": [10**12, 1]}}},
+        {"chunk_grid": {"configuration": {"chunk_shape": [0, 1]}}},
+        {"chunk_grid": {"configuration": {"chunk_shape": [1]}}},
+        {"chunk_grid": None},
+        {"zarr_format": 2},
+        {"node_type": "code"},
     ],
 )  # fmt: skip
-def test_declarations_of_zarr_that_are_refused(tmp_path, changed, words):
+def test_declarations_of_zarr_that_are_refused(tmp_path, changed, golden):
     message = refused(array_of(tmp_path / "p.zarr", **changed))
-    assert words in message
+    golden.says(message)
     assert "posterior/x" in message or "declare" in message
 
 
@@ -134,20 +134,20 @@ def test_declarations_of_zarr_that_are_no_json(tmp_path, content):
     assert "posterior/x: " in refused(root)
 
 
-def test_stores_with_folders_of_unknown_use(tmp_path):
+def test_stores_with_folders_of_unknown_use(tmp_path, golden):
     root = array_of(tmp_path / "p.zarr")
     (root / "extra").mkdir()
-    assert "extra: there is no zarr.json" in refused(root)
-    with pytest.raises(DataError, match=r"p.zarr: there is no zarr.json"):
+    golden.says(refused(root))
+    with golden.raises(DataError):
         (tmp_path / "empty").mkdir()
         check_zarr((tmp_path / "empty").rename(tmp_path / "other-p.zarr"))
 
 
-def test_declared_bytes_may_be_large_if_they_are_stored(tmp_path):
+def test_declared_bytes_may_be_large_if_they_are_stored(tmp_path, golden):
     root = array_of(tmp_path / "p.zarr", shape=[2**32, 1])
     check_zarr(root)  # at the limit
     array_of(root, shape=[2**32 + 1, 1])
-    with pytest.raises(DataError, match=r"declare 4,294,967,297 bytes, and .* are stored"):
+    with golden.raises(DataError):
         check_zarr(root)
     with (root / "posterior" / "x" / "c" / "0" / "0").open("wb") as file:
         file.truncate(2**22)  # a hole: takes no space
@@ -161,26 +161,26 @@ def netcdf(path, make):
 
 
 HDF5 = {
-    "1e15 elements": (lambda g: g.create_dataset("x", shape=(4, 10**15), dtype="f4", chunks=(1, 9)), "declare 16,000,000,000,"),
-    "a chunk": (lambda g: g.create_dataset("x", shape=(4, 10**9), dtype="f4", chunks=(4, 2 * 10**8)), "a chunk of it"),
-    "opaque": (lambda g: g.create_dataset("x", data=np.void(pickle.dumps(Payload("mark")))), "it holds |V"),
-    "compound": (lambda g: g.create_dataset("x", data=np.array([(1, 2.0)], "i4,f4")), "it holds"),
-    "references": (lambda g: g.create_dataset("x", shape=(2,), dtype=h5py.ref_dtype), "it holds object"),
-    "lists": (lambda g: g.create_dataset("x", shape=(2,), dtype=h5py.vlen_dtype("i4")), "it holds object"),
-    "another file": (lambda g: g.create_dataset("x", shape=(3,), dtype="i1", external=[("elsewhere.bin", 0, 3)]), "another file"),
-    "a link out": (lambda g: g.__setitem__("x", h5py.ExternalLink("elsewhere.h5", "/y")), "it is a link"),
-    "a link in": (lambda g: g.__setitem__("x", h5py.SoftLink("/posterior")), "it is a link"),
-    "a loop": (lambda g: g.__setitem__("x", g), "too deep"),
-    "a type": (lambda g: g.__setitem__("x", np.dtype("i4")), "named data type"),
-    "a plugin": (lambda g: g.create_dataset("x", data=np.arange(100), compression="lzf"), "filter 32000"),
+    "1e15 elements": lambda g: g.create_dataset("x", shape=(4, 10**15), dtype="f4", chunks=(1, 9)),
+    "a chunk": lambda g: g.create_dataset("x", shape=(4, 10**9), dtype="f4", chunks=(4, 2 * 10**8)),
+    "opaque": lambda g: g.create_dataset("x", data=np.void(pickle.dumps(Payload("mark")))),
+    "compound": lambda g: g.create_dataset("x", data=np.array([(1, 2.0)], "i4,f4")),
+    "references": lambda g: g.create_dataset("x", shape=(2,), dtype=h5py.ref_dtype),
+    "lists": lambda g: g.create_dataset("x", shape=(2,), dtype=h5py.vlen_dtype("i4")),
+    "another file": lambda g: g.create_dataset("x", shape=(3,), dtype="i1", external=[("elsewhere.bin", 0, 3)]),
+    "a link out": lambda g: g.__setitem__("x", h5py.ExternalLink("elsewhere.h5", "/y")),
+    "a link in": lambda g: g.__setitem__("x", h5py.SoftLink("/posterior")),
+    "a loop": lambda g: g.__setitem__("x", g),
+    "a type": lambda g: g.__setitem__("x", np.dtype("i4")),
+    "a plugin": lambda g: g.create_dataset("x", data=np.arange(100), compression="lzf"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", HDF5)
-def test_netcdf_that_is_refused(tmp_path, what):
-    make, words = HDF5[what]
+def test_netcdf_that_is_refused(tmp_path, what, golden):
+    make = HDF5[what]
     path = netcdf(tmp_path / "p.nc", make)
-    assert words in refused(path)
+    golden.says(refused(path))
 
 
 def test_netcdf_of_virtual_arrays(tmp_path):
@@ -191,7 +191,7 @@ def test_netcdf_of_virtual_arrays(tmp_path):
     assert "another file" in refused(path)
 
 
-def test_netcdf_that_is_none(tmp_path):
+def test_netcdf_that_is_none(tmp_path, golden):
     path = tmp_path / "p.nc"
     for content in (b"", b"CDF\x01", b"\x89HDF\r\n\x1a\n", pickle.dumps(Payload(tmp_path / "mark"))):
         path.write_bytes(content)
@@ -200,23 +200,21 @@ def test_netcdf_that_is_none(tmp_path):
     for cut in range(100, len(whole), len(whole) // 8):
         path.write_bytes(whole[:cut])
         refused(path)
-    with pytest.raises(
-        DataError, match=r"p.nc: it is no HDF5 file; allowed: netCDF 4; remedy: write the posterior again"
-    ):
+    with golden.raises(DataError):
         path.write_bytes(b"x")
         check_netcdf(path)
 
 
-def test_posteriors_without_draws(tmp_path):
+def test_posteriors_without_draws(tmp_path, golden):
     path = tmp_path / "p.nc"
     xr.DataTree.from_dict({"prior": xr.Dataset({"x": 1.0})}).to_netcdf(path, engine="h5netcdf")
-    with pytest.raises(ValueError, match="there is no posterior in it"):
+    with golden.raises(ValueError):
         read_posterior(path)
     path.unlink()
     xr.DataTree.from_dict({"posterior": xr.Dataset({"x": ("item", [1.0])})}).to_netcdf(
         path, engine="h5netcdf"
     )
-    with pytest.raises(ValueError, match=r"'x' of its posterior has dims \('item',\)"):
+    with golden.raises(ValueError):
         read_posterior(path)
 
 
@@ -244,7 +242,7 @@ def test_damage_that_is_found_late_is_no_traceback(tmp_path):
     chunk.write_bytes(b"\xff" * 100)
     result = run("evaluate", path, predictions)
     assert result.exit_code == 2
-    assert "a stored array is damaged" in said(result)
+    assert "array is damaged" in said(result)
 
 
 def test_parquet_of_python_objects(tmp_path):

@@ -73,39 +73,32 @@ def huge():
     return models.dawid_skene(models.Labels.from_table(table, categories=range(300)))
 
 
-def test_three_hundred_categories_are_said_before_the_first_draw(monkeypatch):
+def test_three_hundred_categories_are_said_before_the_first_draw(monkeypatch, golden):
     model = huge()
     own = costs.Costs(model, plan(draws=1000, thin="pilot"))
     monkeypatch.setenv(costs.ALLOWED, "4")
-    with pytest.raises(
-        ValueError,
-        match=r"GB of memory, .*4\.0 GB are available\. Less: fewer draws=.*rare categories pooled",
-    ):
+    with golden.raises(ValueError):
         own.check_run("gibbs")
     monkeypatch.setenv(costs.ALLOWED, "1000")
-    with pytest.warns(
-        inference.CostWarning, match=r"330,300 numbers \(confusion has most\) take about .* GB of memory"
-    ):
+    with golden.warns(inference.CostWarning):
         own.check_run("gibbs")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         own.check_run("gibbs")  # once
 
 
-def test_an_allowance_must_be_a_number(monkeypatch):
+def test_an_allowance_must_be_a_number(monkeypatch, golden):
     monkeypatch.setenv(costs.ALLOWED, "much")
     monkeypatch.setattr(costs, "SMALL", 0)
-    with pytest.raises(ValueError, match="RATERZOO_MEMORY_GB=much is not a number of gigabytes"):
+    with golden.raises(ValueError):
         inference.sample(builders()["dirichlet"](), **SIZE)
 
 
-def test_nuts_is_estimated_before_it_is_compiled(monkeypatch):
+def test_nuts_is_estimated_before_it_is_compiled(monkeypatch, golden):
     model = models.glad(labels())
     monkeypatch.setattr(costs, "SMALL", 0)
     monkeypatch.setenv(costs.ALLOWED, ".01")
-    with pytest.raises(
-        ValueError, match=r"4 x 300 draws of .* numbers .* GB of memory, estimated .* are available"
-    ):
+    with golden.raises(ValueError):
         inference.sample(model, **SIZE)
 
 

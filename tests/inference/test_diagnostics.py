@@ -126,7 +126,7 @@ def test_candidates_of_an_item_need_not_be_contiguous():
     xr.testing.assert_equal(diagnosis["r_hat"].sel(item=["b", "a", "c"]), expected["r_hat"])
 
 
-def test_dense_layout_and_variables_without_items():
+def test_dense_layout_and_variables_without_items(golden):
     items, raters = dense("dense"), confusion("confusion")
     scalar = raters.isel(rater=0, category=0, answer=0, drop=True).rename("share")
     diagnosis = diagnose(tree_of(items, raters, scalar))
@@ -141,7 +141,7 @@ def test_dense_layout_and_variables_without_items():
     expected = arviz(raters)["ess_bulk"].values.ravel()
     np.testing.assert_allclose(diagnosis["element_ess_bulk"][:-1], expected, rtol=1e-10)
     assert diagnosis.attrs["converged"] == 1
-    assert "over 34 quantities (plausibility, 19 others)" in diagnosis.attrs["verdict"]
+    golden.says(diagnosis.attrs["verdict"], "quantities (plausibility,")
 
 
 def test_every_item_variable_is_a_quantity():
@@ -169,7 +169,7 @@ def test_threads_and_order_of_dims_change_nothing():
     xr.testing.assert_equal(diagnose(tree_of(turned)), expected)
 
 
-def test_praise_never_flatters():
+def test_praise_never_flatters(golden):
     diagnosis = diagnose(tree_of(plausibility("praise")))
     attrs = diagnosis.attrs
     assert attrs["converged"] == 1
@@ -182,41 +182,40 @@ def test_praise_never_flatters():
     for before, figure in worst.items():
         said = float(attrs["verdict"].partition(before)[2].split(" ")[0].strip(",").replace(",", ""))
         assert 0 <= (said - figure) * (1 if "R-hat" in before else -1) < 1
-    assert attrs["verdict"].endswith(
-        "over 6 quantities (plausibility); 1 of them the same in all draws, certain to the last digit, and not judged"
-    )
+    golden.says(attrs["verdict"], "quantities (plausibility);")
 
 
-def test_an_id_with_a_line_break_writes_no_line_of_its_own():
+def test_an_id_with_a_line_break_writes_no_line_of_its_own(golden):
     draws = plausibility("failures")
     draws[..., 0] += 0.2 * np.arange(N_CHAINS)[:, None]
     found = diagnose(tree_of(slow(draws, 4)))
     named = [f"{item}\nconverged: all is well" for item in found["item"].to_numpy()]
     said = verdict(found.assign_coords(item=named))[1]
-    assert said.isprintable() and r"\nconverged: all is well (plausibility" in said
+    assert said.isprintable()
+    golden.says(said, "well (plausibility")
 
 
-def test_verdict_names_the_items_that_failed_worst_first():
+def test_verdict_names_the_items_that_failed_worst_first(golden):
     draws = plausibility("failures")
     draws[..., 0] += 0.2 * np.arange(N_CHAINS)[:, None]
     diagnosis = diagnose(tree_of(slow(draws, 4)))
     verdict = diagnosis.attrs["verdict"]
     assert diagnosis.attrs["converged"] == 0
-    assert verdict.startswith("NOT converged: 2 of 3 items miss R-hat 1.01 / ESS 400: item ")
+    golden.says(verdict, "NOT converged:")
     ess = np.minimum(diagnosis["ess_bulk"], diagnosis["ess_tail"]).sel(quantity="plausibility")
     worst, second = sorted("bc", key=lambda i: float(ess.sel(item=i)))
     assert f"item {worst} (plausibility: R-hat " in verdict.partition(f"item {second}")[0]
 
 
-def test_gates_can_be_moved():
+def test_gates_can_be_moved(golden):
     tree = tree_of(plausibility("gates"))
-    assert "miss R-hat 1.01 / ESS 5000" in diagnose(tree, ess=5000).attrs["verdict"]
+    golden.says(diagnose(tree, ess=5000).attrs["verdict"], "miss R-hat 1.01")
     assert "misses" not in diagnose(tree, ess=5000).attrs["verdict"]
     assert diagnose(tree, r_hat=0.99).attrs["converged"] == 0
     assert diagnose(tree_of(slow(plausibility("gates"), 4)), r_hat=9, ess=1).attrs["converged"] == 1
 
 
-def test_long_lists_are_cut():
+def test_long_lists_are_cut(golden):
     names = np.array([f"case {i}" for i in range(30)])
     draws = xr.DataArray(
         np.sort(np.random.default_rng(seed_of("cut")).random((4, 100, 30)), axis=1),
@@ -224,7 +223,7 @@ def test_long_lists_are_cut():
     )  # fmt: skip
     diagnosis = diagnose(tree_of(draws))
     assert diagnosis.attrs["verdict"].count("case") == 5
-    assert diagnosis.attrs["verdict"].endswith(", and 25 more")
+    golden.says(diagnosis.attrs["verdict"], "and 25 more")
     with pytest.warns(ConvergenceWarning, match="and 27 more") as caught:
         assert warn_unless_converged(diagnosis) is diagnosis
     assert str(caught[0].message).count("case") == 3
@@ -268,21 +267,21 @@ def test_warning_is_silent_where_all_is_well():
     warn_unless_converged(tree_of(plausibility("silent")))  # warnings are errors here
 
 
-def test_exact_draws_are_not_judged():
+def test_exact_draws_are_not_judged(golden):
     tree = tree_of(plausibility("exact").isel(draw=slice(20)), method="exact")
     diagnosis = warn_unless_converged(tree)
-    assert diagnosis.attrs["verdict"] == "exact: 80 independent draws, which have nothing to converge to"
+    golden.says(diagnosis.attrs["verdict"])
     assert diagnosis.attrs["converged"] == 1
     assert (diagnosis["mcse_mean"].sel(item="b") > 0).all()
     assert diagnose(tree_of(plausibility("exact").isel(draw=slice(20)))).attrs["converged"] == 0
 
 
-def test_nan_draws_and_too_few_fail():
+def test_nan_draws_and_too_few_fail(golden):
     draws = plausibility("nan")
     draws[2, 7, 5] = np.nan
     diagnosis = diagnose(tree_of(draws))
     assert diagnosis["failed"].values.tolist() == [[0, 0, 1]]
-    assert "item c (plausibility: NaN or too few draws)" in diagnosis.attrs["verdict"]
+    golden.says(diagnosis.attrs["verdict"], "(plausibility: NaN")
     few = diagnose(tree_of(plausibility("few").isel(draw=slice(3))))
     assert few.attrs["converged"] == 0
     assert few["failed"].values.tolist() == [[3, 0, 2]]
@@ -291,7 +290,7 @@ def test_nan_draws_and_too_few_fail():
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("where", [(2, 7, 4), ...])  # in one draw, or wherever it is
 @pytest.mark.parametrize("method", ["exact", "gibbs"])
-def test_draws_that_are_not_finite_are_neither_exact_nor_converged(value, where, method):
+def test_draws_that_are_not_finite_are_neither_exact_nor_converged(value, where, method, golden):
     items, raters = plausibility("infinite"), confusion("infinite")
     both = {"r_hat": 9, "ess": 1}  # no other gate is missed
     assert diagnose(tree_of(items, raters, method=method), **both).attrs["converged"] == 1
@@ -304,7 +303,7 @@ def test_draws_that_are_not_finite_are_neither_exact_nor_converged(value, where,
     expected = "plausibility of item c, confusion[Bob, z, x] are infinite or NaN in a draw"
     beginning = "NOT exact: " if method == "exact" else "NOT converged: "
     assert diagnosis.attrs["verdict"].startswith(beginning + expected)
-    with pytest.warns(ConvergenceWarning, match="infinite or NaN in a draw"):
+    with golden.warns(ConvergenceWarning):
         warn_unless_converged(diagnosis)
 
 
@@ -318,15 +317,15 @@ def test_infinite_confusion_of_any_number_of_categories_is_said(n, value):
     assert diagnosis.attrs["converged"] == 0 and "infinite or NaN" in diagnosis.attrs["verdict"]
 
 
-def test_one_chain_cannot_be_judged():
+def test_one_chain_cannot_be_judged(golden):
     diagnosis = diagnose(tree_of(plausibility("one chain").isel(chain=[0])))
-    assert diagnosis.attrs["verdict"].startswith("NOT converged: one chain has no R-hat")
+    golden.says(diagnosis.attrs["verdict"], "NOT converged:")
 
 
-def test_nothing_moved():
+def test_nothing_moved(golden):
     draws = xr.ones_like(plausibility("still"))
     diagnosis = diagnose(tree_of(draws))
-    assert diagnosis.attrs["verdict"] == "converged: every quantity is the same in all draws"
+    golden.says(diagnosis.attrs["verdict"])
 
 
 def test_divergences_and_energies_of_nuts():

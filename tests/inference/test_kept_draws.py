@@ -127,7 +127,7 @@ def test_kept_draws_are_every_so_many_of_all(name, monkeypatch):
     assert len(arviz.summary(tree)) > 0
 
 
-def test_a_summary_says_what_it_cannot_answer():
+def test_a_summary_says_what_it_cannot_answer(golden):
     tree = tree_of("plackett_luce", "summary")
     for ask in (
         lambda: evaluation.annotation_certainty(tree, 4),
@@ -136,23 +136,23 @@ def test_a_summary_says_what_it_cannot_answer():
     ):
         with pytest.raises(evaluation.DrawsNotKept, match='keep="thinned"'):
             ask()
-    with pytest.raises(ValueError, match="truth_certainty reads posteriors of models of labels"):
+    with golden.raises(ValueError):
         evaluation.truth_certainty(tree)
-    with pytest.raises(ValueError, match=r'summary of the plausibility of each item.*keep="thinned"'):
+    with golden.raises(ValueError):
         inference.design.next_to_ask(tree)
 
 
 @pytest.mark.parametrize("keep", ["all", "thinned", "summary"])
 @pytest.mark.parametrize("ask", [evaluation.annotation_certainty, evaluation.plausible_labels])
-def test_sets_of_labels_are_refused_for_one_reason_whatever_is_kept(ask, keep):
-    with pytest.raises(evaluation.EvaluationError, match="truth of this model is one category"):
+def test_sets_of_labels_are_refused_for_one_reason_whatever_is_kept(ask, keep, golden):
+    with golden.raises(evaluation.EvaluationError):
         ask(tree_of("dawid_skene", keep), 2)
 
 
-def test_comparisons_without_draws_have_no_other_units_and_no_next_question():
+def test_comparisons_without_draws_have_no_other_units_and_no_next_question(golden):
     tree = tree_of("bradley_terry", "summary")
     for ask in (lambda own: inference.in_units(own, "quality sd"), inference.design.next_to_ask):
-        with pytest.raises(ValueError, match=r'summary of the quality of each item.*keep="thinned"'):
+        with golden.raises(ValueError):
             ask(tree)
 
 
@@ -189,15 +189,11 @@ def test_all_is_kept_of_a_model_without_items():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"keep": "some"}, "keep='some' is not one of"),
-        ({"keep": "summary", "store": "run.zarr"}, "a store has all draws"),
-        ({"keep": "summary", "predictive": True}, "keep='summary' keeps none"),
-    ],
+    "options",
+    [{"keep": "some"}, {"keep": "summary", "store": "run.zarr"}, {"keep": "summary", "predictive": True}],
 )
-def test_what_cannot_be_kept_is_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_what_cannot_be_kept_is_refused(options, golden):
+    with golden.raises(ValueError):
         inference.sample(BUILDERS["dawid_skene"](), **options)
 
 

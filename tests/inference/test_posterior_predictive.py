@@ -86,13 +86,13 @@ def test_memory_is_that_of_the_replicates():
     assert peaks[1] - peaks[0] < 1.3 * replicates.nbytes
 
 
-def test_fewer_replicates_of_large_data(fitted, monkeypatch):
+def test_fewer_replicates_of_large_data(fitted, monkeypatch, golden):
     model, tree = fitted
     monkeypatch.setattr("raterzoo.inference.posterior_predictive.MOST_BYTES_OF_REPLICATES", 2 * ITEMS * 20)
     assert inference.predict(tree, model, progressbar=False)["posterior"].sizes["draw"] == 10
     assert inference.predict(tree, model, draws=60, progressbar=False)["posterior"].sizes["draw"] == 30
     monkeypatch.setenv("RATERZOO_MEMORY_GB", "1e-6")
-    with pytest.raises(ValueError, match="ask for fewer draws=, or set the environment variable"):
+    with golden.raises(ValueError):
         inference.predict(tree, model, progressbar=False)
 
 
@@ -127,46 +127,41 @@ def test_sample_adds_the_replicates_of_predict(sampled):
     assert tree["log_likelihood"].sizes["draw"] == tree["posterior"].sizes["draw"] == 200
 
 
-def test_large_log_likelihoods_are_left_out_unless_asked_for(sampled, monkeypatch):
+def test_large_log_likelihoods_are_left_out_unless_asked_for(sampled, monkeypatch, golden):
     _, model, tree = sampled
     monkeypatch.setattr("raterzoo.inference.posterior_predictive.MOST_BYTES", 100)
     assert "log_likelihood" not in inference.predict(tree, model, progressbar=False).children
     asked = inference.predict(tree, model, log_likelihood=True, progressbar=False)
     assert "log_likelihood" in asked.children
     bare = tree.drop_nodes("log_likelihood")
-    with pytest.raises(
-        ValueError, match="log_likelihood=True, but the tree has no log likelihoods of 'observed_label'"
-    ):
+    with golden.raises(ValueError):
         inference.predict(bare, model, log_likelihood=True, progressbar=False)
 
 
-def test_tree_of_another_model_or_other_data_is_refused(sampled):
+def test_tree_of_another_model_or_other_data_is_refused(sampled, golden):
     labels, model, tree = sampled
     other = replace(labels, label_code=1 - labels.label_code)
-    wrong = {
-        "'observed_label' of the tree differs from that of the model": (tree, models.multinomial(other)),
-        "lacks 'ability', a free variable": (tree, models.one_coin(labels)),
-        "'confusion' has shape \\(2, 2\\) in a draw of the posterior and \\(2, 2, 2\\)": (
-            tree,
-            models.dawid_skene(labels),
-        ),
-        "no posterior with draws": (tree.drop_nodes("posterior"), model),
-        "a DataTree is not a pymc.Model": (tree, tree),
-    }
-    for message, (given, of) in wrong.items():
-        with pytest.raises(ValueError, match=message):
+    wrong = [
+        (tree, models.multinomial(other)),
+        (tree, models.one_coin(labels)),
+        (tree, models.dawid_skene(labels)),
+        (tree.drop_nodes("posterior"), model),
+        (tree, tree),
+    ]
+    for given, of in wrong:
+        with golden.raises(ValueError):
             inference.predict(given, of, progressbar=False)
     with pytest.raises(ValueError, match="draws=0"):
         inference.predict(tree, model, draws=0)
 
 
-def test_sampling_refuses_replicates_that_cannot_be_drawn_before_it_draws(tmp_path):
+def test_sampling_refuses_replicates_that_cannot_be_drawn_before_it_draws(tmp_path, golden):
     rankings = models.simulators.rankings(items=4, raters=3, categories=4, random_seed=1).data
-    with pytest.raises(ValueError, match="Build the model with candidates='all'"):
+    with golden.raises(ValueError):
         inference.sample(models.plackett_luce(rankings), predictive=True)
-    with pytest.raises(ValueError, match="the model observes nothing"):
+    with golden.raises(ValueError):
         inference.sample(models.prirn(rankings), predictive=True)
     model = models.plackett_luce(rankings, candidates="all")
-    with pytest.raises(ValueError, match="a store holds no replicates"):
+    with golden.raises(ValueError):
         inference.sample(model, predictive=True, store=tmp_path / "run.zarr")
     assert not (tmp_path / "run.zarr").exists()

@@ -158,27 +158,27 @@ def test_locations_are_drawn_from_the_population_given_the_features(of_scores):
     assert not by_tree[0].equals(found)
 
 
-def test_arguments_that_do_not_fit_are_refused(of_labels, monkeypatch):
+def test_arguments_that_do_not_fit_are_refused(of_labels, monkeypatch, golden):
     features = features_of(RAW, FITTED)
-    with pytest.raises(ValueError, match="give either the model"):
+    with golden.raises(ValueError):
         inference.predict(of_labels)
-    with pytest.raises(ValueError, match="give either the model"):
+    with golden.raises(ValueError):
         inference.predict(of_labels, features, features=features)
     without = of_labels.copy()
     without["posterior"] = of_labels["posterior"].to_dataset().drop_vars("feature_effect")
-    with pytest.raises(ValueError, match="no 'feature_effect': its model has no features"):
+    with golden.raises(ValueError):
         inference.predict(without, features)
     without["posterior"] = of_labels["posterior"].to_dataset().drop_vars("prevalence")
-    with pytest.raises(ValueError, match="no 'prevalence', which predicts"):
+    with golden.raises(ValueError):
         inference.predict(without, features)
-    with pytest.raises(models.DataError, match="no column 'size'; allowed: all 3 features"):
+    with golden.raises(models.DataError):
         inference.predict(of_labels, {"item": ["a"], "sice": [1], "weight": [2], "age": [3]})
     monkeypatch.setenv("RATERZOO_MEMORY_GB", "0.000001")
-    with pytest.raises(ValueError, match="draws of the truth of the new items take"):
+    with golden.raises(ValueError):
         inference.predict(of_labels, features)
 
 
-def test_further_items_are_asked_for_among_those_that_have_answers(of_labels):
+def test_further_items_are_asked_for_among_those_that_have_answers(of_labels, golden):
     features = features_of(RAW + np.array([0.1, 1, 0.01]), [*FITTED[:4], "new 1", "new 2"])
     asked = inference.design.next_to_ask(of_labels, features=features)
     assert {*asked["item"].values.tolist()} == {*FITTED.tolist(), "new 1", "new 2"}
@@ -190,5 +190,5 @@ def test_further_items_are_asked_for_among_those_that_have_answers(of_labels):
             own = part.isel(question=question)
             same = (asked["item"] == own["item"]) & (asked["rater"] == own["rater"])
             np.testing.assert_allclose(asked["gain"].values[same.values], own["gain"], rtol=1e-5, atol=1e-9)
-    with pytest.raises(models.DataError, match="all items have annotations already"):
+    with golden.raises(models.DataError):
         inference.design.next_to_ask(of_labels, features=features_of(RAW, FITTED))

@@ -55,11 +55,12 @@ def test_permuted_draws_come_back(n):
     np.testing.assert_array_equal(back, np.broadcast_to(np.arange(n), order.shape))
 
 
-def test_chains_with_other_names_are_named():
+def test_chains_with_other_names_are_named(golden):
     order = np.tile(np.arange(3), (4, 50, 1))
     order[2] = [1, 0, 2]
     verdict = inference.diagnose(tree_of(order, 3)).attrs["verdict"]
-    assert "NOT converged" in verdict and "label switching in chain 2 (100% of the draws)" in verdict
+    assert "NOT converged" in verdict
+    golden.says(verdict, "label switching")
     order[2] = np.arange(3)
     diagnosis = inference.diagnose(tree_of(order, 3))
     assert "switching" not in diagnosis.attrs["verdict"] and (diagnosis["switched"] == 0).all()
@@ -95,14 +96,14 @@ def test_trees_without_confusion_matrices_are_refused():
         inference.relabel(tree)
 
 
-def test_abilities_have_no_other_names():
+def test_abilities_have_no_other_names(golden):
     order = np.array([[[1, 0], [0, 1]]])
     tree = tree_of(order, 2)
     ability = (("chain", "draw", "rater"), np.full((1, 2, 3), 0.1))
     tree["posterior"] = tree["posterior"].to_dataset().assign(ability=ability)
-    with pytest.raises(ValueError, match="no meaning under other names"):
+    with golden.raises(ValueError):
         inference.relabel(tree)
-    with pytest.raises(ValueError, match="a int is not a DataTree"):
+    with golden.raises(ValueError):
         inference.relabel(5)
 
 
@@ -125,7 +126,7 @@ def kept_tree(order, step):
     )
 
 
-def test_summaries_of_draws_under_other_names_are_left_out():
+def test_summaries_of_draws_under_other_names_are_left_out(golden):
     order = np.array([[[0, 1]] * 20, [[1, 0]] * 20])  # the chains have exchanged the categories
     tree = kept_tree(order, 4)
     probability = evaluation.truth_certainty(tree)["probability"]
@@ -141,7 +142,7 @@ def test_summaries_of_draws_under_other_names_are_left_out():
             for name, own in (("posterior", "shared_posterior"), ("item_summary", "item_summary"))
         }
     )
-    with pytest.raises(ValueError, match="no draws of it"):
+    with golden.raises(ValueError):
         inference.relabel(alone)
 
 

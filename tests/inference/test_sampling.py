@@ -165,33 +165,30 @@ def test_exact_draws_have_the_dirichlet_moments():
 
 
 @pytest.mark.parametrize(
-    ("build", "reason"),
-    [
-        (lambda: models.plackett_luce(SMALL, reliability=2.5), r"reliability=2\.5 is not a whole number"),
-        (lambda: models.tempered_plackett_luce(SMALL), "another function of the worths"),
-    ],
+    "build",
+    [lambda: models.plackett_luce(SMALL, reliability=2.5), lambda: models.tempered_plackett_luce(SMALL)],
 )
-def test_gibbs_says_why_it_does_not_fit(build, reason):
-    with pytest.raises(ValueError, match=reason):
+def test_gibbs_says_why_it_does_not_fit(build, golden):
+    with golden.raises(ValueError):
         inference.sample(build(), method="gibbs", **QUIET)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"method": "walk"}, "method='walk' is not one of"),
-        ({"method": "exact"}, "method='exact' does not fit"),
-        ({"draws": 0}, "draws=0 must be a whole number from 1"),
-        ({"chains": 1.5}, "chains=1.5 must be a whole number"),
-        ({"thin": 0}, "thin=0 must be"),
-        ({"tune": -1}, "tune=-1 must be"),
-        ({"dtype": "int"}, "dtype='int' is not one of"),
-        ({"random_seed": -5}, "random_seed=-5 must be"),
-        ({"target_accept": 0.9}, "target_accept: only method='nuts'"),
+        {"method": "walk"},
+        {"method": "exact"},
+        {"draws": 0},
+        {"chains": 1.5},
+        {"thin": 0},
+        {"tune": -1},
+        {"dtype": "int"},
+        {"random_seed": -5},
+        {"target_accept": 0.9},
     ],
 )
-def test_wrong_options_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_options_are_named(options, golden):
+    with golden.raises(ValueError):
         inference.sample(models.plackett_luce(SMALL), **QUIET, **options)
 
 
@@ -204,11 +201,11 @@ def test_wrong_options_are_named(options, message):
         ("drws", "draws"),
     ],
 )
-def test_misspelt_options_name_the_nearest(option, meant):
-    with pytest.raises(TypeError, match=f"no option '{option}'; did you mean '{meant}'"):
+def test_misspelt_options_name_the_nearest(option, meant, golden):
+    with golden.raises(TypeError):
         inference.sample(models.plackett_luce(SMALL), **QUIET, **{option: 1})
     built = []  # a sweep refuses it before the first model
-    with pytest.raises(TypeError, match=f"no option '{option}'; did you mean '{meant}'"):
+    with golden.raises(TypeError):
         inference.sweep(built.append, [1, 2], **{option: 1})
     assert not built
 
@@ -264,14 +261,14 @@ def test_label_names_any_tree():
         inference.label(xr.DataTree.from_dict({"posterior": plain["posterior"].to_dataset()}), SMALL)
 
 
-def test_label_does_not_rename_what_has_names():
+def test_label_does_not_rename_what_has_names(golden):
     one, other = (models.published_ddx_cases().select(items=i) for i in (["fig3"], ["fig17a"]))
     tree = inference.sample(models.prirn(one), draws=5, random_seed=1, **QUIET)
     xr.testing.assert_identical(inference.label(tree, one), tree)
     same_shape = models.PartialRankings.from_blocks({"another": {"r": [["a", "b"]]}})
     twin = models.PartialRankings.from_blocks({"another": {"r": [["a", "c"]]}})
     tree = inference.sample(models.prirn(same_shape), draws=5, random_seed=1, **QUIET)
-    with pytest.raises(ValueError, match="names category 'b' where the data have 'c'"):
+    with golden.raises(ValueError):
         inference.label(tree, twin)
     with pytest.raises(ValueError, match="the data"):
         inference.label(tree, other)
@@ -299,11 +296,11 @@ def test_deterministics_of_the_user_are_drawn(method):
 
 
 @pytest.mark.parametrize("wrong", [{}, SMALL, None])
-def test_what_is_no_model_or_tree_or_data_is_named(wrong):
+def test_what_is_no_model_or_tree_or_data_is_named(wrong, golden):
     kind = type(wrong).__name__
-    with pytest.raises(ValueError, match=f"a {kind} is not a pymc.Model"):
+    with golden.raises(ValueError):
         inference.sample(wrong)
-    with pytest.raises(ValueError, match=f"a {kind} is not a DataTree"):
+    with golden.raises(ValueError):
         inference.diagnose(wrong)
     for door in (
         models.dawid_skene,
@@ -315,7 +312,7 @@ def test_what_is_no_model_or_tree_or_data_is_named(wrong):
         with pytest.raises(models.DataError, match=f"a {kind} is not Labels"):
             door(wrong)
     for door in (models.plackett_luce, models.prirn, inference.irn, inference.plackett_luce_mle):
-        with pytest.raises(models.DataError, match="a dict is not PartialRankings"):
+        with golden.raises(models.DataError):
             door({})
 
 

@@ -70,19 +70,19 @@ def test_certainty_by_annotations_has_medians():
     )
 
 
-def test_scatter_matches_items_by_name():
+def test_scatter_matches_items_by_name(golden):
     x = AGREED["certainty"]
     ax = plots.certainty_scatter(x, x[::-1], correlation=0.123)
     np.testing.assert_array_equal(*ax.collections[0].get_offsets().T)
     assert texts(ax.texts) == ["correlation 0.12"]
-    with pytest.raises(EvaluationError, match="'d' is not in both"):
+    with golden.raises(EvaluationError):
         plots.certainty_scatter(x, x[:3])
-    with pytest.raises(EvaluationError, match="x has 4 items, y 3"):
+    with golden.raises(EvaluationError):
         plots.certainty_scatter(x.drop_vars("item"), x[:3].drop_vars("item"))
 
 
-def test_without_raters_there_is_no_agreement():
-    with pytest.raises(EvaluationError, match="no item has two raters"):
+def test_without_raters_there_is_no_agreement(golden):
+    with golden.raises(EvaluationError):
         plots.certainty_agreement(AGREED.isel(item=[3]))
     with pytest.raises(EvaluationError, match="'agreement' among certainty"):
         plots.certainty_agreement(AGREED[["certainty"]])

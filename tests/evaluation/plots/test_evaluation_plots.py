@@ -79,7 +79,7 @@ def test_draws(figure):
     FIGURES[figure]().figure.canvas.draw()
 
 
-def test_forest_tells_the_sources_apart():
+def test_forest_tells_the_sources_apart(golden):
     ax = plots.metric_intervals(SUMMARY, label="accuracy").axes[0]
     bars = [c for c in ax.collections if len(c.get_paths()) == 3 and len(c.get_offsets()) < 3]
     colours = {tuple(bar.get_color()[0][:3]) for bar in bars}
@@ -90,7 +90,7 @@ def test_forest_tells_the_sources_apart():
     own = SUMMARY.sel(source="both").isel(classifier=1)
     low, high = own["interval"].to_numpy()
     assert texts(ax.texts)[1] == f"{float(own['mean']):.2f} ({low:.2f} to {high:.2f})"
-    assert ax.get_xlabel() == "accuracy: mean, 90% interval"
+    golden.says(ax.get_xlabel())
     assert texts(ax.get_yticklabels())[0] == r"<b>classifier</b> \$0\$"
     bottom, top = ax.get_ylim()
     assert bottom > top
@@ -207,16 +207,16 @@ def test_sensitive_items_are_named():
     assert next(line.get_xdata()[0] for line in ax.lines) == 0.05
 
 
-def test_what_cannot_be_drawn_is_said():
-    with pytest.raises(EvaluationError, match=r"no variable 'mean' among .*metric_intervals"):
+def test_what_cannot_be_drawn_is_said(golden):
+    with golden.raises(EvaluationError):
         plots.metric_intervals(LEANING)
-    with pytest.raises(EvaluationError, match="a DataArray cannot be drawn"):
+    with golden.raises(EvaluationError):
         plots.metric_intervals(SUMMARY["mean"])
     with pytest.raises(EvaluationError, match="no Dataset"):
         plots.metric_intervals({})
     with pytest.raises(EvaluationError, match="is empty"):
         plots.metric_intervals(SUMMARY.isel(classifier=[]))
-    with pytest.raises(EvaluationError, match="'two' has different classifiers"):
+    with golden.raises(EvaluationError):
         plots.metric_intervals({"one": SUMMARY, "two": SUMMARY.isel(classifier=[0])})
     with pytest.raises(EvaluationError, match=r"'share'.*by="):
         plots.subgroups(SUMMARY)

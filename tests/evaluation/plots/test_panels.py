@@ -65,14 +65,14 @@ def test_sorted_certainties_are_steps():
     assert ax.get_xscale() == "log"
 
 
-def test_nothing_cannot_be_drawn():
+def test_nothing_cannot_be_drawn(golden):
     empty = CERTAINTY.isel(item=[])
     for draw in (plots.sorted_certainty, plots.certainty_histogram, plots.agreement_histogram):
         with pytest.raises(EvaluationError, match="empty"):
             draw(empty)
     with pytest.raises(EvaluationError, match="certainty is empty"):
         plots.sorted_certainty({})
-    with pytest.raises(EvaluationError, match="of 'one' is empty"):
+    with golden.raises(EvaluationError):
         plots.sorted_certainty({"one": empty})
     with pytest.raises(EvaluationError, match="expected is empty"):
         plots.risk(CERTAINTY, posterior().isel(category=0, item=[]))
@@ -92,11 +92,11 @@ def test_any_number_of_items(n):
     plots.certainty_scatter(item, item)
 
 
-def test_bars_of_a_histogram_are_shares():
+def test_bars_of_a_histogram_are_shares(golden):
     agreement = xr.DataArray([0.0, 1.0, 1.0, np.nan], dims="item")
     ax = plots.agreement_histogram(xr.Dataset({"agreement": agreement}), bins=2)
     np.testing.assert_allclose(ax.patches[0].get_data().values, [1 / 3, 2 / 3])
-    assert "1 items with one rater left out" in ax.get_xlabel()
+    golden.says(ax.get_xlabel(), "items with")
 
 
 def test_labels_are_text_everywhere():

@@ -94,16 +94,16 @@ def test_rows_are_judges_by_group_and_say_what_is_censored():
 
 
 @pytest.mark.parametrize(
-    ("draw", "message"),
+    "draw",
     [
-        (lambda: plots.threshold_certainty(xr.Dataset()), "evaluation.threshold_certainty"),
-        (lambda: plots.threshold_certainty({}), "no Dataset"),
-        (lambda: plots.threshold_distance({"x": certainty(0)}), "empty"),
-        (lambda: plots.rater_worth(certainty()), "evaluation.rater_worth"),
-        (lambda: plots.rater_worth(worth(), measure="bits"), "measure='bits' is not one of"),
-        (lambda: plots.rater_worth(worth(), probability=1), "probability=1: expected a number between"),
+        lambda: plots.threshold_certainty(xr.Dataset()),
+        lambda: plots.threshold_certainty({}),
+        lambda: plots.threshold_distance({"x": certainty(0)}),
+        lambda: plots.rater_worth(certainty()),
+        lambda: plots.rater_worth(worth(), measure="bits"),
+        lambda: plots.rater_worth(worth(), probability=1),
     ],
 )
-def test_what_cannot_be_drawn_is_named(draw, message):
-    with pytest.raises(EvaluationError, match=message):
+def test_what_cannot_be_drawn_is_named(draw, golden):
+    with golden.raises(EvaluationError):
         draw()

@@ -47,12 +47,12 @@ def test_quality_of_known_raters():
     np.testing.assert_allclose(quality["bias"].sum("answer"), 0, atol=1e-12)
 
 
-def test_intervals_are_quantiles():
+def test_intervals_are_quantiles(golden):
     draws = np.random.default_rng(1).dirichlet([1, 1], (500, 1, 2))
     intervals = evaluation.confusion_intervals(tree(draws, np.full((500, 2), 0.5)), 0.8)
     np.testing.assert_allclose(intervals["mean"], draws.mean(axis=0))
     np.testing.assert_allclose(intervals["lower"], np.quantile(draws, 0.1, axis=0))
-    with pytest.raises(EvaluationError, match="between 0 and 1"):
+    with golden.raises(EvaluationError):
         evaluation.confusion_intervals(tree(draws, np.full((500, 2), 0.5)), 1.0)
 
 
@@ -125,7 +125,7 @@ def test_intervals_of_agreement_are_quantiles_of_resampled_items():
     )
 
 
-def test_trees_that_lack_something_are_named():
+def test_trees_that_lack_something_are_named(golden):
     rankings = models.published_ddx_cases().select(items=["fig3"])
     flat = inference.sample(models.prirn(rankings), draws=5, random_seed=1, progressbar=False)
     for function in (
@@ -134,7 +134,7 @@ def test_trees_that_lack_something_are_named():
         evaluation.truth_certainty,
         evaluation.ratings_of,
     ):
-        with pytest.raises(EvaluationError, match=r"models? of (raters|labels)|Models of raters"):
+        with golden.raises(EvaluationError):
             function(flat)
 
 
@@ -153,7 +153,7 @@ def test_pandalm():
     assert lower < 0.8642 < upper and upper - lower < 0.1
 
 
-def test_truth_of_dawid_skene_is_one_category_and_not_the_likeliest():
+def test_truth_of_dawid_skene_is_one_category_and_not_the_likeliest(golden):
     """Who predicts the likeliest category of items that are open is right as often as it is likely, and no more."""
     steady = np.tile([[0.6, 0.4], [0.7, 0.3]], (2000, 1, 1))
     one = tree([[PERFECT]] * 2000, [[0.5, 0.5]] * 2000, steady)
@@ -179,7 +179,7 @@ def test_truth_of_dawid_skene_is_one_category_and_not_the_likeliest():
     coarse = evaluation.coarsen(marked, {"x": "g", "y": "h"})
     np.testing.assert_allclose(evaluation.annotation_certainty(coarse), [0.6, 0.7])
     both = xr.DataArray([["x", "y"]] * 2, {"item": [0, 1]}, ("item", "position"))
-    with pytest.raises(EvaluationError, match="one category, not the best 2"):
+    with golden.raises(EvaluationError):
         evaluation.uncertainty_adjusted(evaluation.set_accuracy(2), marked, both)
 
 
@@ -193,7 +193,7 @@ def foreign_tree(**observed):
     return xr.DataTree.from_dict(groups)
 
 
-def test_what_a_foreign_plausibility_is_must_be_said():
+def test_what_a_foreign_plausibility_is_must_be_said(golden):
     """Taken for a distribution of labels, a certainty of .9 would be 1."""
     data = SimpleNamespace(items=np.array(["a", "b"]), categories=np.array(["x", "y"]))
     predicted = xr.DataArray([["x"], ["x"]], {"item": ["a", "b"]}, ("item", "position"))
@@ -205,11 +205,9 @@ def test_what_a_foreign_plausibility_is_must_be_said():
             lambda tree: evaluation.coarsen(tree, {"x": "g", "y": "h"}),
             lambda tree: evaluation.uncertainty_adjusted(evaluation.top_k_accuracy(1), tree, predicted),
         ):
-            with pytest.raises(
-                EvaluationError, match=r'"category": .*"distribution": .*inference\.label\(tree, data, truth='
-            ):
+            with golden.raises(EvaluationError):
                 ask(unmarked)
-        with pytest.raises(ValueError, match="does not say what the plausibility"):
+        with golden.raises(ValueError):
             inference.design.next_to_ask(unmarked)
     marked = inference.label(foreign_tree(), data, truth="category")
     np.testing.assert_allclose(evaluation.annotation_certainty(marked), [0.9, 0.6])
@@ -218,21 +216,21 @@ def test_what_a_foreign_plausibility_is_must_be_said():
     assert float(accuracy.mean()) == pytest.approx(0.75, abs=0.05)
     again = inference.label(marked, data, truth="distribution")  # the twin
     assert (evaluation.annotation_certainty(again) == 1).all()
-    for truth, message in (("vote", "truth='vote' is not 'category'"), (None, "'vote'; it must be")):
-        with pytest.raises(ValueError, match=message):
+    for truth in ("vote", None):
+        with golden.raises(ValueError):
             wrong = inference.label(marked, data, truth=truth)
             wrong["posterior"]["plausibility"].attrs["truth"] = "vote"
             evaluation.annotation_certainty(wrong)
 
 
-def test_trees_say_what_their_plausibilities_are():
+def test_trees_say_what_their_plausibilities_are(golden):
     labels = models.simulators.labels(items=8, raters=3, random_seed=1).data
     options = {"draws": 1000, "random_seed": 1, "progressbar": False}
     category = inference.sample(models.one_coin(labels), **options)
     itself = inference.sample(models.dirichlet(labels), **options)
     truths = [t["posterior"]["plausibility"].attrs["truth"] for t in (category, itself)]
     assert truths == ["category", "distribution"]
-    with pytest.raises(ValueError, match="by the model of the tree it is 'category'; leave truth out"):
+    with golden.raises(ValueError):
         inference.label(category, labels, truth="distribution")
     certainty = evaluation.truth_certainty(category)["certainty"]
     np.testing.assert_allclose(evaluation.annotation_certainty(category), certainty)
@@ -240,7 +238,7 @@ def test_trees_say_what_their_plausibilities_are():
         evaluation.truth_certainty(itself)
 
 
-def test_agreement_where_all_agree():
+def test_agreement_where_all_agree(golden):
     """AC1 is 1 where kappa and alpha are not defined; resamples in which they are not leave the intervals alone."""
     ratings = xr.DataArray(np.zeros((20, 2)), {"rater": ["a", "b"]}, ("item", "rater"))
     found = evaluation.label_agreement(ratings, bootstrap=20, random_seed=1)
@@ -250,17 +248,14 @@ def test_agreement_where_all_agree():
     assert np.isfinite(found["alpha_interval"]).all() and int(found["alpha_undefined"]) > 10
     three = ratings.assign_attrs(categories=3)
     assert evaluation.label_agreement(three, bootstrap=0)["ac1"] > found["ac1"]  # less is due to chance
-    for wrong, message in (
-        ({"probability": 2}, "probability=2: expected a number between 0 and 1"),
-        ({"bootstrap": -1}, "bootstrap=-1: expected a whole number from 0"),
-    ):
-        with pytest.raises(EvaluationError, match=message):
+    for wrong in ({"probability": 2}, {"bootstrap": -1}):
+        with golden.raises(EvaluationError):
             evaluation.label_agreement(ratings, **wrong)
-    with pytest.raises(EvaluationError, match="ndarray is not a DataArray"):
+    with golden.raises(EvaluationError):
         evaluation.label_agreement(np.zeros((3, 2)))
 
 
-def test_agreement_of_a_hand_made_table():
+def test_agreement_of_a_hand_made_table(golden):
     """Gwet's AC1 by hand: agreement 3/4, chance 2 * (5/8) (3/8) = 15/32."""
     table = xr.DataArray(
         [[0.0, 0], [0, 0], [1, 1], [0, 1]], dims=("item", "rater"), coords={"rater": ["a", "b"]}
@@ -268,7 +263,7 @@ def test_agreement_of_a_hand_made_table():
     agreement = evaluation.label_agreement(table, bootstrap=0)
     assert float(agreement["ac1"]) == pytest.approx((3 / 4 - 15 / 32) / (1 - 15 / 32))
     assert float(agreement["kappa"].sel(rater="a", other="b")) == pytest.approx(0.5)
-    with pytest.raises(EvaluationError, match="no item has labels of two"):
+    with golden.raises(EvaluationError):
         evaluation.label_agreement(
             xr.DataArray([[0.0, np.nan]], dims=("item", "rater"), coords={"rater": [1, 2]})
         )

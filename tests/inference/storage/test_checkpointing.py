@@ -96,14 +96,14 @@ def test_a_run_goes_on_as_if_it_had_not_been_interrupted(name, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("name", ["mace", "dirichlet"])
-def test_a_run_of_the_scheme_before_goes_on(name, tmp_path, monkeypatch, small_pieces):
+def test_a_run_of_the_scheme_before_goes_on(name, tmp_path, monkeypatch, small_pieces, golden):
     """The fingerprint of 0.1 cannot be compared, but the recipe tells the model."""
     model, store = BUILD[name](), tmp_path / "run.zarr"
     whole = inference.sample(model, **SETTINGS)
     with monkeypatch.context() as patched:
         patched.setattr(recipes, "fingerprint", lambda model: f"graph-2:{32 * '0'}")
         interrupted(monkeypatch, model, store, 9)
-    with pytest.raises(ValueError, match="begun with another model"):
+    with golden.raises(ValueError):
         inference.resume(store, BUILD["prirn"](), progressbar=False)
     resumed = inference.resume(store, model if name == "mace" else None, progressbar=False)
     assert_same_bits(dict(whole.children), dict(resumed.children))
@@ -247,7 +247,7 @@ def test_an_interrupt_is_raised_when_the_piece_is_written(tmp_path, monkeypatch,
 
 
 @pytest.mark.parametrize("failing", [1, 2, 6])
-def test_a_full_disk_leaves_a_store_to_go_on_with(failing, tmp_path, monkeypatch, small_pieces):
+def test_a_full_disk_leaves_a_store_to_go_on_with(failing, tmp_path, monkeypatch, small_pieces, golden):
     """Writing fails as on a full disk at some write of the run, which may be of a piece or of the journal."""
     model, store = BUILD["dawid_skene"](), tmp_path / "run.zarr"
     whole, replace, count = inference.sample(model, **SETTINGS), os.replace, []
@@ -261,7 +261,7 @@ def test_a_full_disk_leaves_a_store_to_go_on_with(failing, tmp_path, monkeypatch
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", full)
-        with pytest.raises(OSError, match="no space is left") as raised:
+        with golden.raises(OSError) as raised:
             inference.sample(model, store=store, **SETTINGS)
     assert raised.value.errno == errno.ENOSPC
     if failing == 1:  # not even the journal had room
@@ -271,11 +271,11 @@ def test_a_full_disk_leaves_a_store_to_go_on_with(failing, tmp_path, monkeypatch
     assert_same_bits(dict(whole.children), dict(inference.resume(store, progressbar=False).children))
 
 
-def test_wrong_uses_say_what_to_do(tmp_path, monkeypatch, small_pieces):
+def test_wrong_uses_say_what_to_do(tmp_path, monkeypatch, small_pieces, golden):
     model, store = BUILD["dirichlet"](), tmp_path / "run.zarr"
-    with pytest.raises(FileNotFoundError, match="there is no store"):
+    with golden.raises(FileNotFoundError):
         inference.resume(store)
-    with pytest.raises(ValueError, match="not a zarr store"):
+    with golden.raises(ValueError):
         inference.resume(tmp_path)
     interrupted(monkeypatch, model, store, 9)
     with pytest.raises(FileExistsError, match=r"inference\.resume"):
@@ -286,7 +286,7 @@ def test_wrong_uses_say_what_to_do(tmp_path, monkeypatch, small_pieces):
     with pytest.raises(ValueError, match="another model"):
         inference.resume(store, other)
     journal_of(store).rename(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match="move the two together"):
+    with golden.raises(ValueError):
         inference.resume(store)
     (tmp_path / "elsewhere").rename(journal_of(store))
     state = journal_of(store) / "state.npz"
@@ -297,7 +297,7 @@ def test_wrong_uses_say_what_to_do(tmp_path, monkeypatch, small_pieces):
             inference.resume(store)
     state.write_bytes(whole)
     zarr.open_group(store).attrs["schema_version"] = 99
-    with pytest.raises(ValueError, match=r"zarr\.json: it has \d+ bytes, and \d+ were written"):
+    with golden.raises(ValueError):
         inference.resume(store)
 
 
@@ -320,7 +320,7 @@ def test_objects_in_a_journal_are_refused(tmp_path, monkeypatch, small_pieces):
     assert not proof.exists()
 
 
-def test_a_model_that_was_changed_is_asked_for(tmp_path, monkeypatch, small_pieces):
+def test_a_model_that_was_changed_is_asked_for(tmp_path, monkeypatch, small_pieces, golden):
     """Nothing says how it was built; the same changes made again, it goes on."""
     import pymc as pm
 
@@ -333,20 +333,18 @@ def test_a_model_that_was_changed_is_asked_for(tmp_path, monkeypatch, small_piec
     store = tmp_path / "run.zarr"
     whole = inference.sample(changed(), **SETTINGS)
     interrupted(monkeypatch, changed(), store, 9)
-    with pytest.raises(
-        ValueError, match=r"does not say how its model was built: .*inference\.resume\(path, model\)"
-    ):
+    with golden.raises(ValueError):
         inference.resume(store)
     resumed = inference.resume(store, changed(), progressbar=False)
     assert_same_bits(dict(whole.children), dict(resumed.children))
 
 
-def test_other_versions_are_told(tmp_path, monkeypatch, small_pieces):
+def test_other_versions_are_told(tmp_path, monkeypatch, small_pieces, golden):
     store = tmp_path / "run.zarr"
     interrupted(monkeypatch, BUILD["dirichlet"](), store, 9)
     newer = schema.versions_of_now() | {"numba": "99"}
     monkeypatch.setattr(schema, "versions_of_now", lambda: newer)
-    with pytest.warns(inference.ResumeWarning, match=r"numba .* \(now 99\)"):
+    with golden.warns(inference.ResumeWarning):
         inference.resume(store, progressbar=False)
 
 

@@ -161,27 +161,27 @@ def note_of(model, **other):
     return note | other, arrays
 
 
-def test_another_model_is_refused():
+def test_another_model_is_refused(golden):
     store = Path("run.zarr")
     kept = note_of(two_normals(SUMS["a"]))
     _same_model(store, two_normals(SUMS["a"]), *kept)
-    with pytest.raises(ValueError, match="begun with another model") as raised:
+    with golden.raises(ValueError) as raised:
         _same_model(store, two_normals(SUMS["b"]), *kept)
     assert "now" not in str(raised.value)
     attrs = {"versions": json.dumps(schema.versions_of_now() | {"pytensor": "1"})}
-    with pytest.raises(ValueError, match=r"go on with pytensor 1 .*may be another graph"):
+    with golden.raises(ValueError):
         _same_model(store, two_normals(SUMS["b"]), kept[0] | {"attributes": attrs}, {})
 
 
-def test_fingerprints_of_another_scheme_do_not_speak_of_another_model():
+def test_fingerprints_of_another_scheme_do_not_speak_of_another_model(golden):
     old, store, model = {"fingerprint": 32 * "0"}, Path("run.zarr"), two_normals(SUMS["a"])
-    with pytest.raises(ValueError, match="another scheme, so that nothing tells"):
+    with golden.raises(ValueError):
         _same_model(store, model, *note_of(model, **old))
     built = BUILD["dirichlet"]()
     kept = note_of(built, **old)  # it says how it was built
     assert fingerprint(_same_model(store, None, *kept)) == fingerprint(built)
     assert _same_model(store, built, *kept) is built
-    with pytest.raises(ValueError, match="begun with another model"):
+    with golden.raises(ValueError):
         _same_model(store, BUILD["prirn"](), *kept)
 
 

@@ -246,11 +246,11 @@ def test_a_process_of_pymc_that_is_killed_leaves_a_store_to_go_on_with(run, tmp_
     assert read_draws(store)["posterior"].sizes["draw"] < 2000
 
 
-def test_what_nuts_cannot_do_with_a_store_is_refused(run, tmp_path, monkeypatch):
+def test_what_nuts_cannot_do_with_a_store_is_refused(run, tmp_path, monkeypatch, golden):
     with pytest.raises(ValueError, match="'nutpie' or 'pymc'"):
         run(tmp_path / "run.zarr", "numpyro")
     with pytest.raises(ValueError, match="Emax: with store="):
         run(tmp_path / "run.zarr", Emax=10)
     monkeypatch.setattr(stored_runs, "find_spec", lambda name: None)
-    with pytest.raises(ValueError, match="nutpie, which is not installed"):
+    with golden.raises(ValueError):
         run(tmp_path / "run.zarr", "nutpie")

@@ -11,7 +11,7 @@ from tests.support.resumable_runs import BUILD
 
 
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
-def test_store_of_the_version_before_is_read_and_refused(tmp_path):
+def test_store_of_the_version_before_is_read_and_refused(tmp_path, golden):
     path = tmp_path / "draws.zarr"
     tree = inference.sample(BUILD["dawid_skene"](), draws=20, random_seed=1, progressbar=False, store=path)
     root = zarr.open_group(path, mode="r+")
@@ -24,7 +24,7 @@ def test_store_of_the_version_before_is_read_and_refused(tmp_path):
     read = read_draws(path)
     assert read["posterior"].sizes["draw"] == 10
     assert read["posterior"]["confusion"].dims == tree["posterior"]["confusion"].dims
-    with pytest.raises(ValueError, match=r"begun by raterzoo 0\.1, .*'answer' 'label'.*begin a new store"):
+    with golden.raises(ValueError):
         DrawStore.open(path)
 
 

@@ -58,9 +58,9 @@ def test_a_code_of_nothing_is_refused(name, field):
     ("name", "field"),
     [("labels", "count"), ("labels", "gold"), ("scores", "score"), ("comparisons", "outcome")],
 )
-def test_columns_of_other_lengths_are_refused(name, field):
+def test_columns_of_other_lengths_are_refused(name, field, golden):
     short = getattr(DATA[name], field)[:-1]
-    with pytest.raises(ValueError, match=r"lengths|one code for each item"):
+    with golden.raises(ValueError):
         refuse_unsound(replace(DATA[name], **{field: short}))
 
 

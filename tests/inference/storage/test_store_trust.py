@@ -62,19 +62,10 @@ def test_a_large_store_that_was_killed_before_its_first_piece_is_gone_on_with(la
     assert read_posterior(large)["posterior"].sizes["draw"] == PIECE
 
 
-@pytest.mark.parametrize(
-    "written, words",
-    [
-        (DRAWS, "its arrays declare 4,8"),
-        (10**15, "its arrays declare 4,8"),
-        (-1, "draws_written is -1; allowed: a whole number from 0"),
-        (True, "draws_written is True"),
-        ("0", "draws_written is '0'"),
-    ],
-)
-def test_what_an_unfinished_store_says_is_there_has_to_be(large, written, words):
+@pytest.mark.parametrize("written", [DRAWS, 10**15, -1, True, "0"])
+def test_what_an_unfinished_store_says_is_there_has_to_be(large, written, golden):
     zarr.open_group(large).attrs["draws_written"] = written
-    with pytest.raises(DataError, match=words):
+    with golden.raises(DataError):
         check_zarr(large)
 
 
@@ -96,12 +87,12 @@ def test_what_is_not_of_draws_counts_as_a_whole(large, changed):
         check_zarr(large)
 
 
-def test_chunks_of_an_unfinished_store_are_bounded(large):
+def test_chunks_of_an_unfinished_store_are_bounded(large, golden):
     file = large / "posterior" / "plausibility" / "zarr.json"
     node = json.loads(file.read_text())
     node["chunk_grid"]["configuration"]["chunk_shape"] = [2, DRAWS, ITEMS]
     file.write_text(json.dumps(node))
-    with pytest.raises(DataError, match="a chunk of it has 4,800,000,000 bytes"):
+    with golden.raises(DataError):
         check_zarr(large)
 
 
@@ -123,14 +114,14 @@ def hidden(store):
     return target
 
 
-def test_links_in_a_store_are_refused(small, tmp_path):
+def test_links_in_a_store_are_refused(small, tmp_path, golden):
     target = hidden(small)
     link = small / "posterior" / "evil"
     link.symlink_to("plausibility/c/hidden")
-    with pytest.raises(ValueError, match=r"posterior/evil: it is a link or a device"):
+    with golden.raises(ValueError):
         read_posterior(small)
     link.unlink()
-    with pytest.raises(DataError, match=r"c/hidden: it has zarr.json, and lies in an array"):
+    with golden.raises(DataError):
         check_zarr(small)
     shutil.rmtree(target)
     check_zarr(small)
@@ -139,23 +130,23 @@ def test_links_in_a_store_are_refused(small, tmp_path):
 
 
 @pytest.mark.parametrize("where", ["zarr.json", "posterior/zarr.json", "posterior/plausibility/c/0"])
-def test_parts_of_a_store_that_are_links_are_refused(small, tmp_path, where):
+def test_parts_of_a_store_that_are_links_are_refused(small, tmp_path, where, golden):
     (small / where).rename(tmp_path / "moved")
     (small / where).symlink_to(tmp_path / "moved")
-    with pytest.raises(DataError, match=f"{where}: it is a link"):
+    with golden.raises(DataError):
         check_zarr(small)
 
 
-def test_a_pipe_is_not_waited_for(small):
+def test_a_pipe_is_not_waited_for(small, golden):
     os.mkfifo(small / "posterior" / "plausibility" / "c" / "9")
-    with pytest.raises(DataError, match=r"c/9: it is a link or a device"):
+    with golden.raises(DataError):
         check_zarr(small)
 
 
 @pytest.mark.parametrize("name", [".zarray", ".zgroup", ".zattrs", ".zmetadata"])
-def test_declarations_of_format_2_below_an_array_are_refused(small, name):
+def test_declarations_of_format_2_below_an_array_are_refused(small, name, golden):
     (small / "posterior" / "plausibility" / "c" / "0" / name).write_text("{}")
-    with pytest.raises(DataError, match=f"it has {name}, and lies in an array"):
+    with golden.raises(DataError):
         check_zarr(small)
 
 
@@ -261,9 +252,9 @@ NO_RUN = {
 
 
 @pytest.mark.parametrize("what", NO_RUN)
-def test_journals_that_are_not_of_the_run(run, what):
+def test_journals_that_are_not_of_the_run(run, what, golden):
     rewritten(run, *NO_RUN[what])
-    with pytest.raises(ValueError, match="start anew with another store") as raised:
+    with golden.raises(ValueError) as raised:
         inference.resume(run, BUILD["plackett_luce"](), progressbar=False)
     assert str(run) in str(raised.value)
     assert read_draws(run)["posterior"].sizes["draw"] == 12  # which can still be read
@@ -279,9 +270,9 @@ def test_packages_that_are_not_known_now_are_told_of(run):
         inference.resume(run, progressbar=False)
 
 
-def test_a_journal_of_a_newer_version_is_left_alone(run):
+def test_a_journal_of_a_newer_version_is_left_alone(run, golden):
     rewritten(run, "state", lambda note, _: note.update(journal_version=2))
-    with pytest.raises(ValueError, match=r"state.npz has journal_version 2.*install the newer"):
+    with golden.raises(ValueError):
         inference.resume(run, progressbar=False)
     assert Path(journal_of(run) / "state.npz").exists()
 
@@ -332,18 +323,18 @@ def test_options_of_nuts_in_a_journal_are_checked(options, allowed):
         check_run(Path("run.npz"), note, {"draw": 5, "chain": 2})
 
 
-def test_a_chunk_of_netcdf_that_needs_too_much_memory_is_refused(tmp_path):
+def test_a_chunk_of_netcdf_that_needs_too_much_memory_is_refused(tmp_path, golden):
     """The chunk is declared, not written."""
     path = tmp_path / "large.nc"
     with h5py.File(path, "w") as file:
         file.create_dataset("x", (2**29,), "f8", chunks=(2**28 + 1,))
-    with pytest.raises(ValueError, match="a chunk of it has 2,147,483,656 bytes"):
+    with golden.raises(ValueError):
         check_netcdf(path)
 
 
-def test_a_store_that_exists_is_not_written_over(tmp_path):
+def test_a_store_that_exists_is_not_written_over(tmp_path, golden):
     path = tmp_path / "new" / "run.zarr"
     assert posterior_files.stored(None) == {} and posterior_files.stored(path) == {"store": path}
     path.mkdir()
-    with pytest.raises(ValueError, match=r"the store exists already; .* or name another"):
+    with golden.raises(ValueError):
         posterior_files.stored(path)
