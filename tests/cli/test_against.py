@@ -8,11 +8,11 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, models, reports
 from raterzoo.cli import reporting
-from raterzoo.cli.tables import read_predictions
 from raterzoo.models import catalog
+from raterzoo.reports import settings as reports_settings
 from raterzoo.reports.sections.against_truth import without_section
-from raterzoo.reports.settings import Settings, Sources
 
+from tests.support.cli_parts import read_predictions
 from tests.support.command_line import read, run, said, write
 
 MODEL = ("--kind", "labels", "--model", "one_coin", "--draws", 50, "--chains", 2)
@@ -250,12 +250,14 @@ def test_reports_say_why_there_is_no_estimate_against_the_truth(files, golden):
     votes = read(files["votes"])
     labels = models.Labels.from_table({name: [row[name] for row in votes] for name in votes[0]})
     predicted = read_predictions(files["ann"], [], missing="error")
-    settings = Settings("labels", "one_coin", (1.0,), 50, 2, 1)
+    settings = reports_settings.Settings("labels", "one_coin", (1.0,), 50, 2, 1)
     for model, words in {
         "one_coin": "'Ann' is a rater of these labels already",
         "dirichlet": "all raters are alike",
     }.items():
-        joint = reporting.joint_of(labels, predicted, Sources(files["ann"]), replace(settings, model=model))
+        joint = reporting.joint_of(
+            labels, predicted, reports_settings.Sources(files["ann"]), replace(settings, model=model)
+        )
         assert joint.tree is None and words in joint.why_not
     golden.says(without_section(joint.why_not).text, "accuracy against")
     golden.says(without_section("why", "consensus").text)

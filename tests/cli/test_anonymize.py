@@ -5,13 +5,12 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.cli.options import settings_of
-from raterzoo.cli.tables import read_annotations
 from raterzoo.inference import dawid_skene_em
 from raterzoo.models import Labels
-from raterzoo.models._catalog import annotation_kinds
 
+from tests.support.cli_parts import read_annotations, settings_of
 from tests.support.command_line import read, run, write
+from tests.support.data_parts import annotation_kinds
 from tests.support.pages import data_of
 
 NAMES = [f"Dr. Name {k}" for k in range(5)]

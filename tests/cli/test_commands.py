@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from raterzoo import __version__, models
-from raterzoo.cli.commands import app
+from raterzoo.cli import demo
 from raterzoo.cli.data_sets import DIGIT_RATERS
-from raterzoo.cli.demo import compare_with_paper, z_in_words
 from typer.testing import CliRunner
 
+from tests.support.cli_parts import app
 from tests.support.pages import foreign_scripts
 
 RUNNER = CliRunner()
@@ -209,7 +209,7 @@ def test_models_lists_the_catalog():
 
 @pytest.mark.slow
 def test_twelve_printed_accuracies_are_reproduced():
-    rows = compare_with_paper(seed=1)
+    rows = demo.compare_with_paper(seed=1)
     assert len(rows) == 12
     for row in rows:
         assert abs(row["difference"]) < 0.055, row
@@ -217,8 +217,8 @@ def test_twelve_printed_accuracies_are_reproduced():
 
 def test_the_largest_z_of_the_demo_is_explained(golden):
     rows = [{"z": 1.0, "difference": 0.01}, {"z": -3.2, "difference": -0.004}]
-    assert "in standard errors" in z_in_words(rows)
-    golden.says(z_in_words(rows), "difference of")
+    assert "in standard errors" in demo.z_in_words(rows)
+    golden.says(demo.z_in_words(rows), "difference of")
 
 
 def test_help_loads_nothing_heavy():

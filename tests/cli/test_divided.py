@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.cli.fitting import build as build_model
-from raterzoo.cli.options import settings_of
 
+from tests.support.cli_parts import build as build_model
+from tests.support.cli_parts import settings_of
 from tests.support.command_line import run, said, write
 from tests.support.executors import Stopped, Stops
 

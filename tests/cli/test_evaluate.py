@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from raterzoo import evaluation
-from raterzoo.reports.metric_names import AT, AVERAGED, AVERAGES, NAMES, PLAIN, metric_named
+from raterzoo.reports import metric_names
 
 from tests.support.command_line import read, run, said, stderr_without_importing, write
 
@@ -48,12 +48,12 @@ def files(tmp_path_factory):
 
 
 def test_every_name_is_a_metric():
-    for name in (*PLAIN, *(f"{name}@2" for name in AT), "top-12-accuracy"):
-        assert isinstance(metric_named(name), evaluation.Metric), name
-    for name in AVERAGED:
-        found = {metric_named(f"{name}-{average}").name for average in AVERAGES}
-        assert found and metric_named(name).score is not None
-    assert len(set(NAMES)) == len(NAMES)
+    for name in (*metric_names.PLAIN, *(f"{name}@2" for name in metric_names.AT), "top-12-accuracy"):
+        assert isinstance(metric_names.metric_named(name), evaluation.Metric), name
+    for name in metric_names.AVERAGED:
+        found = {metric_names.metric_named(f"{name}-{average}").name for average in metric_names.AVERAGES}
+        assert found and metric_names.metric_named(name).score is not None
+    assert len(set(metric_names.NAMES)) == len(metric_names.NAMES)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_every_name_is_a_metric():
 )
 def test_an_unknown_name_is_told_the_nearest(name, meant):
     with pytest.raises(ValueError, match=f"did you mean {meant}\\?"):
-        metric_named(name)
+        metric_names.metric_named(name)
 
 
 @pytest.mark.parametrize("command", [["report", "--kind", "labels"], ["evaluate"]])
@@ -84,7 +84,7 @@ def test_an_unknown_name_is_refused_before_anything_slow_is_imported(tmp_path, c
 )
 def test_names_that_are_nearly_metrics_are_none(name, golden):
     with golden.raises(ValueError):
-        metric_named(name)
+        metric_names.metric_named(name)
 
 
 def test_a_category_that_the_posterior_does_not_know_is_named_with_its_file(files, tmp_path):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.storage.posterior_files import write_posterior
 
 from tests.support.command_line import run, said, write
+from tests.support.stores import write_posterior
 
 RATERS = {"item": [*"aabbcc"], "rater": [*"rsrsrs"]}
 TABLES = {

@@ -9,19 +9,18 @@ import pandas as pd
 import pytest
 import xarray as xr
 from raterzoo import models
+from raterzoo.cli import features as cli_features
 from raterzoo.cli import fitting
-from raterzoo.cli.features import features_named, features_of
-from raterzoo.cli.fitting import build
-from raterzoo.cli.options import settings_of
 from raterzoo.models import DataError, Labels
-from raterzoo.models.data.features import item_features
-from raterzoo.reports.composition import headlines
-from raterzoo.reports.page import Section
-from raterzoo.reports.sections.features import _of_labels, feature_sections, worth_in_words
+from raterzoo.reports import Section
+from raterzoo.reports.sections import features as sections_features
 from raterzoo.reports.sections.labels import _prevalence_section
 from typer.testing import CliRunner
 
+from tests.support.cli_parts import build, settings_of
 from tests.support.command_line import run
+from tests.support.data_parts import item_features
+from tests.support.report_parts import headlines
 
 ITEMS = np.array(["7", "8", "9"])
 FRAME = pd.DataFrame({"length": [1.5, 2.0, 4.0, 8.0], "case": [7, 8, 9, 10], "links": [0, 1, 0, 1]})
@@ -43,7 +42,7 @@ def written(folder, suffix, frame):
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet", ".npz"])
 def test_files_of_every_kind_hold_the_same_features(tmp_path, capsys, suffix):
-    table = features_of(written(tmp_path, suffix, FRAME.rename(columns={"case": "item"})), ITEMS)
+    table = cli_features.features_of(written(tmp_path, suffix, FRAME.rename(columns={"case": "item"})), ITEMS)
     found = item_features(table, ITEMS)
     assert found.names.tolist() == ["length", "links"]
     np.testing.assert_allclose(
@@ -55,7 +54,7 @@ def test_files_of_every_kind_hold_the_same_features(tmp_path, capsys, suffix):
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
 def test_embeddings_may_stand_in_one_column(tmp_path, suffix):
     frame = pd.DataFrame({"id": [9, 8, 7, 6], "embedding": [[1.0, 2.0], [0.5, 4.0], [3.0, 9.0], [5.0, 6.0]]})
-    found = item_features(features_of(written(tmp_path, suffix, frame), ITEMS), ITEMS)
+    found = item_features(cli_features.features_of(written(tmp_path, suffix, frame), ITEMS), ITEMS)
     assert found.names.tolist() == ["embedding 1", "embedding 2"]
     raw = found.values * found.scale + found.mean
     np.testing.assert_allclose(raw, [[3, 9], [0.5, 4], [1, 2]], atol=1e-12)
@@ -64,7 +63,7 @@ def test_embeddings_may_stand_in_one_column(tmp_path, suffix):
 def test_decimal_commas_and_the_only_column_of_text(tmp_path):
     path = tmp_path / "features.csv"
     path.write_text("which;x\na;1,5\nb;2,25\nc;-1\n")
-    found = item_features(features_of(path, np.array([*"abc"])), np.array([*"abc"]))
+    found = item_features(cli_features.features_of(path, np.array([*"abc"])), np.array([*"abc"]))
     np.testing.assert_allclose(found.values * found.scale + found.mean, [[1.5], [2.25], [-1]], atol=1e-12)
 
 
@@ -84,8 +83,8 @@ def test_refusals_name_the_file(tmp_path):
     }
     for name, (table, message) in refused.items():
         path = written(tmp_path, ".csv", table)
-        with pytest.raises(DataError, match=message) as error, features_named(path):
-            item_features(features_of(path, ITEMS), ITEMS)
+        with pytest.raises(DataError, match=message) as error, cli_features.features_named(path):
+            item_features(cli_features.features_of(path, ITEMS), ITEMS)
         assert ".select(" not in str(error.value) and "pandas" not in str(error.value), name
         (tmp_path / "features.csv").unlink()
 
@@ -103,7 +102,7 @@ def test_refusals_name_the_file(tmp_path):
 def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, golden):
     np.savez(tmp_path / "f.npz", **arrays)
     with golden.raises(DataError):
-        features_of(tmp_path / "f.npz", ITEMS)
+        cli_features.features_of(tmp_path / "f.npz", ITEMS)
 
 
 def npy(array):
@@ -135,19 +134,19 @@ def test_hostile_archives_are_refused(tmp_path, items, features, golden):
         archive.writestr("items.npy", items)
         archive.writestr("features.npy", features)
     with golden.raises(DataError):
-        features_of(path, ITEMS)
+        cli_features.features_of(path, ITEMS)
 
 
 def test_archives_in_other_ways_are_refused(tmp_path, golden):
     path = tmp_path / "f.npz"
     for place, value in ((8, 1), (10, 99)):  # encrypted, and an unknown compression
         np.savez_compressed(path, items=["7", "8", "9"], features=np.eye(3))
-        assert features_of(path, ITEMS).keys() == {"item", "feature 1", "feature 2", "feature 3"}
+        assert cli_features.features_of(path, ITEMS).keys() == {"item", "feature 1", "feature 2", "feature 3"}
         content = bytearray(path.read_bytes())
         content[content.find(b"PK\x01\x02") + place] = value
         path.write_bytes(content)
         with golden.raises(DataError):
-            features_of(path, ITEMS)
+            cli_features.features_of(path, ITEMS)
 
 
 def test_a_file_is_named_once(tmp_path, golden):
@@ -165,7 +164,7 @@ def test_ids_that_are_none_name_the_file(tmp_path, golden):
         tmp_path / "f.parquet"
     )
     with golden.raises(DataError):
-        features_of(tmp_path / "f.parquet", ITEMS)
+        cli_features.features_of(tmp_path / "f.parquet", ITEMS)
 
 
 def test_files_that_are_no_archives_are_refused(tmp_path):
@@ -177,7 +176,7 @@ def test_files_that_are_no_archives_are_refused(tmp_path):
         "g.csv": "does not exist",
     }.items():
         with pytest.raises(DataError, match=message):
-            features_of(tmp_path / name, ITEMS)
+            cli_features.features_of(tmp_path / name, ITEMS)
 
 
 def test_labels_with_features_are_drawn_by_dawid_skene(tmp_path, golden):
@@ -201,14 +200,16 @@ def test_what_features_tell_of_scores_is_a_median(golden):
     posterior = posterior.assign_coords(feature=["length"])
     posterior["rater_variance"] = ((*draws, "rater"), np.full((1, 4, 2), 2.5))
     constant = xr.Dataset({"features": (("item", "feature"), np.array([[-1.0], [1.0], [0.0]]))})
-    (section,) = feature_sections(
+    (section,) = sections_features.feature_sections(
         xr.DataTree.from_dict({"posterior": posterior, "constant_data": constant}), 1
     )
     exact = np.median(2.5 * (1 / spread**2 - 1 / (1.5 + spread**2)))
     assert section.facts["worth"]["median"] == pytest.approx(exact) and "mean" not in section.facts["worth"]
     assert f"location as {exact:.1f} (" in section.text and "in the median" in section.text
-    assert worth_in_words(section).startswith(f"The features of an item are worth {exact:.1f} (")
-    golden.says(worth_in_words(section), "typical rater")
+    assert sections_features.worth_in_words(section).startswith(
+        f"The features of an item are worth {exact:.1f} ("
+    )
+    golden.says(sections_features.worth_in_words(section), "typical rater")
 
 
 FACTS = {
@@ -221,20 +222,22 @@ FACTS = {
 
 
 def test_what_is_assumed_is_said_and_known_truth_that_contradicts(golden):
-    golden.says(_of_labels(FACTS), "errors follow")
-    headline = worth_in_words(Section("", "", key="features", facts=FACTS))
+    golden.says(sections_features._of_labels(FACTS), "errors follow")
+    headline = sections_features.worth_in_words(Section("", "", key="features", facts=FACTS))
     golden.says(headline, "err regardless")
     gold = {"gain": 0.55, "claimed": 0.6, "error": 0.1, "items": 40}
     known = FACTS | {"gold": gold}
-    assert "0.55 ± 0.10 bits" in _of_labels(known)
-    golden.says(_of_labels(known), "known truth")
-    assert "Do not rely" not in _of_labels(known)
-    golden.says(worth_in_words(Section("", "", key="features", facts=known)), "typical rater.")
+    assert "0.55 ± 0.10 bits" in sections_features._of_labels(known)
+    golden.says(sections_features._of_labels(known), "known truth")
+    assert "Do not rely" not in sections_features._of_labels(known)
+    golden.says(
+        sections_features.worth_in_words(Section("", "", key="features", facts=known)), "typical rater."
+    )
     wrong = FACTS | {"gold": gold | {"gain": -0.3}}
-    golden.says(_of_labels(wrong), "model says")
-    golden.says(worth_in_words(Section("", "", key="features", facts=wrong)))
+    golden.says(sections_features._of_labels(wrong), "model says")
+    golden.says(sections_features.worth_in_words(Section("", "", key="features", facts=wrong)))
     one = FACTS | {"gold": gold | {"gain": -0.3, "error": np.nan}}
-    assert "So they tell" not in _of_labels(one)
+    assert "So they tell" not in sections_features._of_labels(one)
 
 
 def test_headlines_do_not_say_what_features_are_worth_where_their_law_does_not_fit():

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.cli.options import settings_of
 from raterzoo.models import simulators
 from raterzoo.reports.sections.comparisons import tastes_in_words
 
+from tests.support.cli_parts import settings_of
 from tests.support.command_line import run, said, write
 
 SAMPLED = {"draws": 10, "chains": 2, "seed": 1}

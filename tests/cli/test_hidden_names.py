@@ -12,12 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 import zarr
-from raterzoo.cli.commands import app
-from raterzoo.cli.options import settings_of
 from raterzoo.cli.reporting import joint_of
-from raterzoo.cli.tables import read_annotations, read_predictions
 from raterzoo.reports.settings import Sources
 
+from tests.support.cli_parts import app, read_annotations, read_predictions, settings_of
 from tests.support.command_line import run, said, write
 
 MARK = "Zqxj"  # in every name of a rater, and nowhere else

@@ -10,13 +10,12 @@ import zarr
 from raterzoo import models
 from raterzoo.cli import fitting
 from raterzoo.cli.terminal import exit_on_input_error
-from raterzoo.inference.runs.run import Run
+from raterzoo.inference.storage import posterior_files, resumable_calls
 from raterzoo.inference.storage import store as draw_stores
-from raterzoo.inference.storage.posterior_files import left_by_fit, stored
-from raterzoo.inference.storage.resumable_calls import ARGUMENTS, how_to_repeat
 from raterzoo.inference.storage.untrusted_files import WRITTEN
 
 from tests.support.command_line import run, write
+from tests.support.runs import Run
 
 QUICK = ("--draws", 60, "--chains", 2, "--seed", 3)
 
@@ -78,12 +77,14 @@ def test_a_store_that_is_finished_is_named(annotations, tmp_path, monkeypatch):
 
 def test_a_store_that_is_not_finished_is_resumed_or_the_command_repeated(tmp_path, golden):
     resumed, repeated = tmp_path / "my run.zarr", tmp_path / "parts.zarr"
-    for store, attrs in ((resumed, {WRITTEN: 0}), (repeated, {WRITTEN: 0, ARGUMENTS: "{}"})):
+    for store, attrs in ((resumed, {WRITTEN: 0}), (repeated, {WRITTEN: 0, resumable_calls.ARGUMENTS: "{}"})):
         zarr.create_group(store, attributes=attrs)
-    assert left_by_fit(resumed).on_command_line == f"go on by: raterzoo fit --resume '{resumed}'"
-    assert left_by_fit(repeated) == how_to_repeat(repeated)
+    assert (
+        posterior_files.left_by_fit(resumed).on_command_line == f"go on by: raterzoo fit --resume '{resumed}'"
+    )
+    assert posterior_files.left_by_fit(repeated) == resumable_calls.how_to_repeat(repeated)
     with golden.raises(ValueError):
-        stored(resumed)
+        posterior_files.stored(resumed)
 
 
 def test_a_file_that_may_be_half_written_is_named(annotations, tmp_path, monkeypatch):
@@ -107,5 +108,5 @@ def test_a_command_that_does_not_know_what_is_written_says_nothing_of_it(capsys)
 
 
 def test_a_call_in_shards_is_repeated(tmp_path, golden):
-    golden.says(how_to_repeat(tmp_path).on_command_line)
-    golden.says(how_to_repeat(tmp_path / "no.zarr").in_python)
+    golden.says(resumable_calls.how_to_repeat(tmp_path).on_command_line)
+    golden.says(resumable_calls.how_to_repeat(tmp_path / "no.zarr").in_python)

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.cli import judging
-from raterzoo.reports.sections.judging import Panel, _difference_in_words
+from raterzoo.reports.sections import judging as sections_judging
 
 from tests.support.command_line import read, run, said, write
 
@@ -304,10 +304,12 @@ def test_judges_and_classifiers_are_one_group_unless_another_column_is_named(fil
 
 def test_a_difference_is_told_if_it_is_larger_than_the_errors():
     one, other = {"mean": 0.9, "sd": 0.03}, {"mean": 0.8, "sd": 0.04}
-    told = _difference_in_words("net", one, other, "without the judges", sampled=True)
+    told = sections_judging._difference_in_words("net", one, other, "without the judges", sampled=True)
     assert "may share errors" in told and "no random sample" in told  # .1 / .05 is more than 1.64
-    assert _difference_in_words("net", one, {"mean": 0.82, "sd": 0.04}, "x", sampled=True) == ""  # .08 / .05
-    told = _difference_in_words("net", other, one, "without the judges", sampled=False)
+    assert (
+        sections_judging._difference_in_words("net", one, {"mean": 0.82, "sd": 0.04}, "x", sampled=True) == ""
+    )  # .08 / .05
+    told = sections_judging._difference_in_words("net", other, one, "without the judges", sampled=False)
     assert "too low" in told and "random sample" not in told
 
 
@@ -315,7 +317,7 @@ def test_answers_by_role_are_of_the_items_with_people(trees):
     labels = trees["labels"].with_predictions(trees["predictions"], group="machine")
     names = labels.raters.tolist()
     role = np.array(["judge" if n == "gpt" else "classifier" if n == "net" else "person" for n in names])
-    panel = Panel(labels, role, trees["predictions"], "kind", "person", "kind")
+    panel = sections_judging.Panel(labels, role, trees["predictions"], "kind", "person", "kind")
     alone, both = panel.of_roles("person", "classifier"), panel.of_roles("person", "judge")
     assert (len(alone.items), len(alone)) == (60, 239) and "gpt" not in alone.raters
     assert (len(both.items), len(both)) == (150, 329) and "net" not in both.raters

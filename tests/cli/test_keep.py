@@ -3,10 +3,10 @@
 import pytest
 from raterzoo import evaluation, inference
 from raterzoo.inference import kept_draws
-from raterzoo.inference.storage.posterior_files import read_posterior
 from raterzoo.reports import posterior_files
 
 from tests.support.command_line import run, said, write
+from tests.support.stores import read_posterior
 
 ITEMS = [f"i{k}" for k in range(6) for _ in range(3)]
 TABLE = {"item": ITEMS, "rater": [*"rst"] * 6, "score": [float(k * k % 7) for k in range(18)]}

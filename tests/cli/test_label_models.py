@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.cli.fitting import build
-from raterzoo.cli.options import settings_of
-from raterzoo.cli.tables import read_annotations
 
+from tests.support.cli_parts import build, read_annotations, settings_of
 from tests.support.command_line import read, run, said, write
 
 LONG = pytest.mark.skipif(not os.environ.get("RATERZOO_LONG"), reason="NUTS on six models")

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, models
-from raterzoo.reports.sections.comparisons import (
-    leaderboard_rows,
-    rater_rows,
-    raters_in_words,
-    votes_between_equals,
-    votes_by_item,
-)
+from raterzoo.reports.sections import comparisons
 
 
 def test_votes_of_each_item_are_counted_by_hand():
@@ -24,7 +18,10 @@ def test_votes_of_each_item_are_counted_by_hand():
         rater=None,
         count="count",
     )
-    counts = {name: dict(zip("abc", own.tolist(), strict=True)) for name, own in votes_by_item(pairs).items()}
+    counts = {
+        name: dict(zip("abc", own.tolist(), strict=True))
+        for name, own in comparisons.votes_by_item(pairs).items()
+    }
     assert counts["won"] == {"a": 7, "b": 2, "c": 0}
     assert counts["lost"] == {"a": 2, "b": 3, "c": 4}
     assert counts["tied"] == {"a": 1, "b": 0, "c": 1}
@@ -32,7 +29,7 @@ def test_votes_of_each_item_are_counted_by_hand():
 
 
 def test_leaderboard_is_what_evaluation_computes(tree, pairs):
-    rows = leaderboard_rows(tree, pairs, 0.8)
+    rows = comparisons.leaderboard_rows(tree, pairs, 0.8)
     board = evaluation.rank_intervals(tree, 0.8)
     group = evaluation.tied_groups(tree, 0.9)
     assert sorted(row["item"] for row in rows) == sorted(pairs.items.tolist())
@@ -50,7 +47,7 @@ def test_leaderboard_is_what_evaluation_computes(tree, pairs):
 
 
 def test_raters_come_with_their_quantiles(tree, pairs):
-    rows = rater_rows(tree, pairs, 0.8)
+    rows = comparisons.rater_rows(tree, pairs, 0.8)
     draws = tree["posterior"]["reliability"]
     for row in rows:
         own = draws.sel(rater=row["rater"]).to_numpy().ravel()
@@ -66,10 +63,10 @@ def test_raters_in_words_name_who_is_below(golden):
         {"rater": "c", "from": 0.1, "to": 0.9},
         {"rater": "d", "from": -0.9, "to": -0.1},
     ]
-    text = raters_in_words(rows, True, 0.9)
+    text = comparisons.raters_in_words(rows, True, 0.9)
     golden.says(text, "above it for", "below it for")
     golden.says(text, "zero, preferring")
-    assert "Below zero" not in raters_in_words(rows, False, 0.9)
+    assert "Below zero" not in comparisons.raters_in_words(rows, False, 0.9)
 
 
 @pytest.mark.parametrize("model", ["bradley_terry", "thurstone"])
@@ -85,17 +82,17 @@ def test_equals_fare_as_win_probability_says(model):
     )
     tree = xr.DataTree.from_dict({"posterior": posterior})
     tree.attrs["model"] = model
-    shares = votes_between_equals(tree, 0.9)
+    shares = comparisons.votes_between_equals(tree, 0.9)
     assert set(shares) == {"tie"}
     expected = float(evaluation.win_probability(tree)["tie"][0, 1])
     assert shares["tie"][0] == pytest.approx(expected, rel=1e-12)
     posterior["left_bias"] = ("chain", "draw"), np.full((2, 50), 0.3)
     biased = xr.DataTree.from_dict({"posterior": posterior})
     biased.attrs["model"] = model
-    shared = votes_between_equals(biased, 0.9)
+    shared = comparisons.votes_between_equals(biased, 0.9)
     assert shared["left"][0] > 0.5
     posterior["left_bias"] = ("chain", "draw", "rater"), np.full((2, 50, 3), 0.3)
     by_rater = xr.DataTree.from_dict({"posterior": posterior})
     by_rater.attrs["model"] = model
-    for share, numbers in votes_between_equals(by_rater, 0.9).items():
+    for share, numbers in comparisons.votes_between_equals(by_rater, 0.9).items():
         assert numbers == pytest.approx(shared[share], rel=1e-12)

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 import typer
 import xarray as xr
-from raterzoo.cli.options import bounds_of, number_option, thresholds_of
-from raterzoo.cli.tables import read_container, read_groups, read_orders, read_predictions, read_sides
-from raterzoo.evaluation import survey_equivalence
-from raterzoo.posterior.errors import EvaluationError
+from raterzoo.cli import options
+from raterzoo.evaluation import EvaluationError, survey_equivalence
 
+from tests.support.cli_parts import read_container, read_groups, read_orders, read_predictions, read_sides
 from tests.support.command_line import run, said, write
 
 NO_NUMBERS = (
@@ -34,7 +33,7 @@ NUMBERS = {" 1": 1.0, "1.": 1.0, ".5": 0.5, "+1e0": 1.0, "0.50": 0.5, "1E-1": 0.
 def parsed_option(text):
     """Return the number of an option, or raise as a reader does."""
     try:
-        return number_option().parser(text)
+        return options.number_option().parser(text)
     except typer.BadParameter as error:
         raise ValueError(str(error)) from None
 
@@ -57,9 +56,9 @@ def of_text(path, text):
     }
     for name, (table, read) in files.items():
         yield name, lambda t=table, r=read: r(write(path / "t.csv", t))
-    yield "threshold", lambda: thresholds_of([text])[0]
+    yield "threshold", lambda: options.thresholds_of([text])[0]
     yield "option", lambda: parsed_option(text)
-    yield "bounds", lambda: bounds_of(f"-1,{text}")[1]
+    yield "bounds", lambda: options.bounds_of(f"-1,{text}")[1]
 
 
 @pytest.mark.filterwarnings("ignore")

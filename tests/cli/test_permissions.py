@@ -4,11 +4,11 @@ import os
 import stat
 
 import pytest
-from raterzoo.inference.runs.run import Run
 from raterzoo.inference.storage import store as draw_stores
-from raterzoo.inference.storage.store import journal_of
 
 from tests.support.command_line import run, said, write
+from tests.support.runs import Run
+from tests.support.stores import journal_of
 
 VOTES = {"item": list("aabb"), "rater": list("rsrs"), "label": list("xxxy")}
 QUICK = ("--kind", "labels", "--model", "dirichlet", "--draws", 60, "--chains", 2, "--seed", 3)

@@ -6,12 +6,10 @@ import warnings
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.cli.fitting import build
-from raterzoo.cli.options import settings_of
-from raterzoo.cli.prior_predictions import prior_tables, read_prior_predictions
-from raterzoo.cli.tables import read_annotations
-from raterzoo.reports.sections.fit import prediction_strength, strength_in_words
+from raterzoo.cli import prior_predictions
+from raterzoo.reports.sections import fit as sections_fit
 
+from tests.support.cli_parts import build, read_annotations, settings_of
 from tests.support.command_line import run, said, write
 
 SAMPLER = {"draws": 10, "chains": 1, "seed": 1}
@@ -32,9 +30,9 @@ def built(folder, table, *, classifier=None, kind="labels", annotations=LABELS):
     own = {"prior_predictions": paths[1], "prior_classifier": classifier}
     settings = settings_of(kind, model, own, **SAMPLER)
     assert settings.priors == {} and settings.prior_predictions == paths[1]
-    prior = read_prior_predictions(settings)
+    prior = prior_predictions.read_prior_predictions(settings)
     data = read_annotations(paths[0], settings, [], prior).data
-    return build(data, settings, 1.0, prior_tables(data, prior, settings))
+    return build(data, settings, 1.0, prior_predictions.prior_tables(data, prior, settings))
 
 
 def told(model):
@@ -127,7 +125,7 @@ def test_the_strength_is_said_and_judging_the_classifier_is_warned_of(tmp_path, 
     assert result.exit_code == 0, result.output
     golden.says(result.output, "classifier 'predictions',")
     tree = xr.open_datatree(posterior, engine="h5netcdf")
-    found = prediction_strength(tree)
+    found = sections_fit.prediction_strength(tree)
     draws = tree["posterior"]["prediction_strength"].to_numpy()
     assert found["classifier"] == "predictions" and found["mean"] == draws.mean() > 2
     assert [found["lower"], found["upper"]] == np.quantile(draws, [0.05, 0.95]).tolist()
@@ -137,7 +135,7 @@ def test_the_strength_is_said_and_judging_the_classifier_is_warned_of(tmp_path, 
     assert judged.exit_code == 0, judged.output
     golden.says(judged.output, "whose prior")
     without = xr.DataTree.from_dict({"posterior": xr.Dataset({"plausibility": ("item", [1.0])})})
-    assert strength_in_words(without) == ""
+    assert sections_fit.strength_in_words(without) == ""
 
 
 @pytest.mark.slow

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.cli.fitting import build
-from raterzoo.cli.options import settings_of
-from raterzoo.cli.tables import read_annotations
-from raterzoo.reports.page import SCHEMA
 
+from tests.support.cli_parts import build, read_annotations, settings_of
 from tests.support.command_line import read, run, said, write
 from tests.support.pages import foreign_scripts
+from tests.support.report_parts import SCHEMA
 
 CATEGORIES = ["<b>acne", "burn", "cyst", "drug rash", "eczema"]
 N_ITEMS, N_RATERS = 15, 4

@@ -2,12 +2,12 @@
 
 import pytest
 from raterzoo import models
-from raterzoo.inference.runs.run import Run
 from raterzoo.inference.storage import store as draw_stores
-from raterzoo.inference.storage.store import read_draws
 
 from tests.support.command_line import read, run, write
 from tests.support.resumable_runs import assert_same_bits
+from tests.support.runs import Run
+from tests.support.stores import read_draws
 
 QUICK = ("--draws", 60, "--chains", 2, "--seed", 3)
 

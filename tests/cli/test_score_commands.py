@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, models
-from raterzoo.cli.tables import read_sides
 from raterzoo.evaluation.certainty.thresholds import ScoreParameters
 from raterzoo.reports.sections.scores import mean_score_plausibility
 
+from tests.support.cli_parts import read_sides
 from tests.support.command_line import read, run, said, write
 
 ITEMS = 24

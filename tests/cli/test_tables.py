@@ -3,16 +3,16 @@
 import json
 
 import pytest
-from raterzoo.cli.tables import (
-    check_header,
+from raterzoo.cli.tables import check_header
+from raterzoo.models import Comparisons, DataError, Labels, Scores
+
+from tests.support.cli_parts import (
     read_container,
     read_order_scores,
     read_orders,
     read_predictions,
     read_sides,
 )
-from raterzoo.models import Comparisons, DataError, Labels, Scores
-
 from tests.support.command_line import run, said, stderr_without_importing, write
 
 LABELS = {"item": list("aabb"), "rater": list("rsrs"), "label": list("xyxx")}

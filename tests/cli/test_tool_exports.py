@@ -4,18 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from raterzoo.cli import tables
 from raterzoo.cli.exports import chosen_question
 from raterzoo.cli.options import Source
-from raterzoo.cli.tables import (
-    check_prediction_header,
-    model_without_raters,
-    read_container,
-    read_predictions,
-)
 from raterzoo.models import Comparisons, DataError, read_export
-from raterzoo.models.data.exports.tools import TOOLS
 
+from tests.support.cli_parts import read_container, read_predictions
 from tests.support.command_line import run, said
+from tests.support.data_parts import TOOLS
 from tests.support.exports import (
     ARGILLA,
     HARNESS,
@@ -139,15 +135,15 @@ def test_predictions_are_read_for_the_question_of_the_annotations(tmp_path, gold
     with golden.raises(DataError):
         read_predictions(path, [])
     question = chosen_question(["label=mood"], "labels")
-    check_prediction_header(path, "labels", question=question)
+    tables.check_prediction_header(path, "labels", question=question)
     assert read_predictions(path, [], question=question).equals(read_predictions(path, ["category=mood"]))
     assert chosen_question(["item=case"], "labels") is chosen_question([], "comparisons") is None
 
 
 def test_the_default_model_of_scores_without_raters_is_that_of_a_table_without_them(tmp_path):
     samples = write_lines(tmp_path / "samples_task.jsonl", HARNESS)
-    assert model_without_raters(samples, "scores", [], "long") == "normal_scores"
-    assert model_without_raters(write_json(tmp_path / "a.json", ARGILLA), "scores", [], "long") is None
+    assert tables.model_without_raters(samples, "scores", [], "long") == "normal_scores"
+    assert tables.model_without_raters(write_json(tmp_path / "a.json", ARGILLA), "scores", [], "long") is None
 
 
 def test_plain_tables_in_json_are_read_as_before(tmp_path, capsys):

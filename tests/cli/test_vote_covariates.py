@@ -7,20 +7,13 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.cli.fitting import build
-from raterzoo.cli.options import settings_of
 from raterzoo.cli.tables import read_votes
+from raterzoo.reports.sections import vote_covariates
 from raterzoo.reports.sections.comparisons import scale_in_words
-from raterzoo.reports.sections.vote_covariates import (
-    at_equal_covariates,
-    covariate_sections,
-    effect_rows,
-    effects_in_words,
-    favours_in_words,
-)
 from scipy.special import expit
 from scipy.stats import norm
 
+from tests.support.cli_parts import build, settings_of
 from tests.support.command_line import run, said, write
 from tests.support.monte_carlo import assert_rejects_twin
 
@@ -136,7 +129,7 @@ TIE = np.full((2, 500), 0.4)
 
 @pytest.mark.parametrize("link", ["bradley_terry", "thurstone"])
 def test_the_share_won_is_that_of_the_law_at_equal_qualities(link):
-    rows = effect_rows(tree_of(link, EFFECTS, tie=TIE), 0.9)
+    rows = vote_covariates.effect_rows(tree_of(link, EFFECTS, tie=TIE), 0.9)
     assert [row["covariate"] for row in rows] == ["style", "length"] and rows[1]["difference"] == 120
 
     def check(tie):
@@ -155,17 +148,22 @@ def test_the_share_won_is_that_of_the_law_at_equal_qualities(link):
 
 def test_words_say_which_effect_is_clear_and_what_qualities_are(golden):
     tree = tree_of("bradley_terry", EFFECTS)
-    text = effects_in_words(tree, 0.9)
+    text = vote_covariates.effects_in_words(tree, 0.9)
     low, high = np.quantile(EFFECTS[..., 1], [0.05, 0.95])
     share = f"{expit(EFFECTS[..., 1]).mean():.0%} ({expit(low):.0%} to {expit(high):.0%})"
     assert f"style wins {share} of the" in text
     golden.says(text, "less length", "clear which")
     golden.says(text, "answers that")
-    (section,) = covariate_sections(tree, 0.9)
-    assert "style" in favours_in_words(section) and "length" not in favours_in_words(section)
+    (section,) = vote_covariates.covariate_sections(tree, 0.9)
+    assert "style" in vote_covariates.favours_in_words(
+        section
+    ) and "length" not in vote_covariates.favours_in_words(section)
     without = tree_of("bradley_terry", EFFECTS)
     without["posterior"] = xr.DataTree(without["posterior"].to_dataset().drop_vars("vote_effect"))
-    assert covariate_sections(without, 0.9) == [] and at_equal_covariates(without) == ""
+    assert (
+        vote_covariates.covariate_sections(without, 0.9) == []
+        and vote_covariates.at_equal_covariates(without) == ""
+    )
     assert "reliability 1" not in scale_in_words(tree)
 
 

@@ -6,11 +6,11 @@ import zipfile
 
 import numpy as np
 import pytest
-from raterzoo.inference.storage.journal import check_state, read_journal
 
 from tests.support.fuzz_doors import JOURNAL_DOORS, judged
 from tests.support.fuzz_journals import JOURNALS, npz, spoil_journal, written_journal
 from tests.support.json_values import without
+from tests.support.stores import check_state, read_journal
 
 NOTE, ARRAYS = JOURNALS["run"]
 STATE, DONE = JOURNALS["state"]

@@ -4,8 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from raterzoo.models import Labels, PartialRankings, Scores
-from raterzoo.models.data.errors import DataError
+from raterzoo.models import DataError, Labels, PartialRankings, Scores
 
 from tests.support import fuzz_doors
 from tests.support.fuzz_doors import Finding, check_labels, check_rankings, check_scores, judged

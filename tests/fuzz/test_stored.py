@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import xarray as xr
-from raterzoo.inference.storage.posterior_files import read_posterior
-from raterzoo.inference.storage.untrusted_files import check_netcdf, check_zarr
+from raterzoo.inference.storage import untrusted_files
 from raterzoo.models import DataError
 from raterzoo.models.data import read_table
 
@@ -21,6 +20,7 @@ from tests.support.command_line import run, said, write
 from tests.support.fuzz_doors import FILE_DOORS, judged
 from tests.support.fuzz_posteriors import POSTERIORS, command, spoil_posterior, write_posterior_to
 from tests.support.fuzz_seeds import TABLES
+from tests.support.stores import read_posterior
 
 
 class Payload:
@@ -140,18 +140,18 @@ def test_stores_with_folders_of_unknown_use(tmp_path, golden):
     golden.says(refused(root))
     with golden.raises(DataError):
         (tmp_path / "empty").mkdir()
-        check_zarr((tmp_path / "empty").rename(tmp_path / "other-p.zarr"))
+        untrusted_files.check_zarr((tmp_path / "empty").rename(tmp_path / "other-p.zarr"))
 
 
 def test_declared_bytes_may_be_large_if_they_are_stored(tmp_path, golden):
     root = array_of(tmp_path / "p.zarr", shape=[2**32, 1])
-    check_zarr(root)  # at the limit
+    untrusted_files.check_zarr(root)  # at the limit
     array_of(root, shape=[2**32 + 1, 1])
     with golden.raises(DataError):
-        check_zarr(root)
+        untrusted_files.check_zarr(root)
     with (root / "posterior" / "x" / "c" / "0" / "0").open("wb") as file:
         file.truncate(2**22)  # a hole: takes no space
-    check_zarr(root)
+    untrusted_files.check_zarr(root)
 
 
 def netcdf(path, make):
@@ -202,7 +202,7 @@ def test_netcdf_that_is_none(tmp_path, golden):
         refused(path)
     with golden.raises(DataError):
         path.write_bytes(b"x")
-        check_netcdf(path)
+        untrusted_files.check_netcdf(path)
 
 
 def test_posteriors_without_draws(tmp_path, golden):

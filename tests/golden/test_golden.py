@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import __version__, evaluation, inference
-from raterzoo.inference.storage.posterior_files import read_posterior, write_posterior
 from raterzoo.reports import page as machine
 
 from tests.support.command_line import run, said
 from tests.support.golden_files import GOLDEN, SOURCES, VERSIONS, container_of, numbers_of, tables
+from tests.support.stores import read_posterior, write_posterior
 
 FILES = [(version, name) for version in VERSIONS for name in SOURCES]
 

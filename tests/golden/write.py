@@ -13,7 +13,6 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import raterzoo
 from raterzoo import inference
-from raterzoo.inference.storage.posterior_files import write_posterior
 
 from tests.support.command_line import run
 from tests.support.golden_files import (
@@ -25,6 +24,7 @@ from tests.support.golden_files import (
     tables,
     write_table,
 )
+from tests.support.stores import write_posterior
 
 
 def write_posteriors(folder):

@@ -7,10 +7,11 @@ from inspect import signature
 
 import pytest
 from raterzoo import models
-from raterzoo.models._catalog import annotation_kinds, spec_of
+from raterzoo.models._catalog import spec_of
 from raterzoo.posterior.schema import RELIABILITY
 
 from tests.house.test_imports import ROOT, SOURCES
+from tests.support.data_parts import annotation_kinds
 
 ABOVE_MODELS = [p for p in SOURCES if p.relative_to(ROOT).parts[0] not in ("posterior", "models")]
 TEXTS = ("reference", "studies", "assumes", "needs", "fails")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import typer
 from matplotlib.testing.compare import compare_images
-from raterzoo.cli.commands import app
 
+from tests.support.cli_parts import app
 from tests.support.printed_code import (
     BLOCK,
     NOT_RUN,

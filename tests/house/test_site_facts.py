@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from raterzoo import models
-from raterzoo.models._catalog import annotation_kinds
 
 from tests.house.test_site import STUDIES
+from tests.support.data_parts import annotation_kinds
 
 ROOT = Path(__file__).parents[2]
 FACTS = runpy.run_path(str(ROOT / "docs/_extensions/facts.py"))

@@ -8,11 +8,12 @@ import pytest
 import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference import checkpoints, costs, sampling
-from raterzoo.inference.methods import route_of
-from raterzoo.inference.runs.run import Draws, SinglePrecisionError
-from raterzoo.inference.storage.store import MOST_BYTES, read_draws
+from raterzoo.inference.runs.run import SinglePrecisionError
+from raterzoo.inference.storage.store import MOST_BYTES
 
 from tests.support.monte_carlo import assert_rejects_twin
+from tests.support.runs import Draws, route_of
+from tests.support.stores import read_draws
 
 SIZE = {"draws": 300, "chains": 4, "random_seed": 1, "progressbar": False}
 

@@ -7,7 +7,8 @@ import arviz as az
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.inference.diagnostics import ConvergenceWarning, diagnose, verdict, warn_unless_converged
+from raterzoo.inference import ConvergenceWarning, diagnose, diagnostics
+from raterzoo.inference.diagnostics import verdict
 
 from tests.support.monte_carlo import seed_of
 
@@ -225,7 +226,7 @@ def test_long_lists_are_cut(golden):
     assert diagnosis.attrs["verdict"].count("case") == 5
     golden.says(diagnosis.attrs["verdict"], "and 25 more")
     with pytest.warns(ConvergenceWarning, match="and 27 more") as caught:
-        assert warn_unless_converged(diagnosis) is diagnosis
+        assert diagnostics.warn_unless_converged(diagnosis) is diagnosis
     assert str(caught[0].message).count("case") == 3
 
 
@@ -248,7 +249,7 @@ def test_warning_is_at_most_ten_lines():
     }
     tree = xr.DataTree.from_dict({"posterior": xr.Dataset(data, coords), "sample_stats": xr.Dataset(stats)})
     with pytest.warns(ConvergenceWarning) as caught:
-        warn_unless_converged(tree)
+        diagnostics.warn_unless_converged(tree)
     message = str(caught[0].message)
     lines = [part for line in message.splitlines() for part in textwrap.wrap(line, 100)]
     assert len(lines) <= 10, message
@@ -264,12 +265,12 @@ def test_warning_is_at_most_ten_lines():
 
 
 def test_warning_is_silent_where_all_is_well():
-    warn_unless_converged(tree_of(plausibility("silent")))  # warnings are errors here
+    diagnostics.warn_unless_converged(tree_of(plausibility("silent")))  # warnings are errors here
 
 
 def test_exact_draws_are_not_judged(golden):
     tree = tree_of(plausibility("exact").isel(draw=slice(20)), method="exact")
-    diagnosis = warn_unless_converged(tree)
+    diagnosis = diagnostics.warn_unless_converged(tree)
     golden.says(diagnosis.attrs["verdict"])
     assert diagnosis.attrs["converged"] == 1
     assert (diagnosis["mcse_mean"].sel(item="b") > 0).all()
@@ -304,7 +305,7 @@ def test_draws_that_are_not_finite_are_neither_exact_nor_converged(value, where,
     beginning = "NOT exact: " if method == "exact" else "NOT converged: "
     assert diagnosis.attrs["verdict"].startswith(beginning + expected)
     with golden.warns(ConvergenceWarning):
-        warn_unless_converged(diagnosis)
+        diagnostics.warn_unless_converged(diagnosis)
 
 
 @pytest.mark.parametrize("n", [3, 7])  # all permutations are tried, or one is optimised

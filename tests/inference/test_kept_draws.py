@@ -12,8 +12,9 @@ import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.inference import kept_draws
 from raterzoo.inference.kept_draws import STATISTICS
-from raterzoo.inference.storage.posterior_files import read_posterior, write_posterior
 from raterzoo.posterior import plausibility
+
+from tests.support.stores import read_posterior, write_posterior
 
 QUIET = {"random_seed": 1, "progressbar": False, "draws": 400, "log_likelihood": True, "thin": 1}
 LABELS = models.simulators.labels(items=30, raters=5, random_seed=1).data

@@ -6,9 +6,10 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.inference.design import plans
-from raterzoo.models.data.features import item_features
 from raterzoo.posterior import prior_of_items
 from scipy.special import softmax
+
+from tests.support.data_parts import item_features
 
 CHAINS, DRAWS, FEATURES = 2, 40, 3
 CATEGORIES = np.array(["cat", "dog", "eel"])

@@ -7,7 +7,6 @@ import numba
 import pytest
 import xarray as xr
 from raterzoo import _messages, inference
-from raterzoo._messages import COMPILING, compiled_step
 from raterzoo.inference import sampling
 from rich.console import Console
 
@@ -68,9 +67,13 @@ def test_compilation_is_named_while_it_lasts(lines):
     def outer(x):
         return inner(x) * 2
 
-    with compiled_step("Drawing"):
+    with _messages.compiled_step("Drawing"):
         assert outer(1) == 4
-        assert lines.texts[0] == "Drawing" and COMPILING in lines.texts and lines.texts[-1] == "Drawing"
+        assert (
+            lines.texts[0] == "Drawing"
+            and _messages.COMPILING in lines.texts
+            and lines.texts[-1] == "Drawing"
+        )
         told = len(lines.texts)
         outer(2)
     assert len(lines.texts) == told  # compiled already

@@ -9,11 +9,9 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.methods import route_of
-from raterzoo.inference.nuts.drawing import draw_with_nuts
-from raterzoo.inference.runs.run import Draws
 
 from tests.support.monte_carlo import bonferroni_threshold, seed_of
+from tests.support.runs import Draws, draw_with_nuts, route_of
 
 CASES = models.published_ddx_cases()
 SMALL = CASES.select(items=["fig3", "fig17a", "fig18c"])

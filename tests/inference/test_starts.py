@@ -5,8 +5,8 @@ import pymc as pm
 import pytest
 from pymc.initial_point import make_initial_point_fn
 from raterzoo import inference, models
+from raterzoo.inference.runs import starts as runs_starts
 from raterzoo.inference.runs.compiled_models import compilation_of_nuts
-from raterzoo.inference.runs.starts import RIGHT, likely_right
 from scipy.special import expit
 
 
@@ -17,23 +17,25 @@ def labels_of(seed=4, **changed):
 
 def test_rows_start_where_raters_are_right():
     data = labels_of(categories=3).data
-    start = likely_right(models.dawid_skene(data))["confusion"]
+    start = runs_starts.likely_right(models.dawid_skene(data))["confusion"]
     np.testing.assert_allclose(start, np.broadcast_to(0.05 + 0.85 * np.eye(3), (3, 3, 3)))
     sure = np.where(np.eye(3), 98.0, 1.0)  # more than the start
-    start = likely_right(models.dawid_skene(data, confusion_concentration=sure))["confusion"]
+    start = runs_starts.likely_right(models.dawid_skene(data, confusion_concentration=sure))["confusion"]
     np.testing.assert_allclose(start[0], sure / 100)
     against = np.array([[1.0, 3.0, 1.0], [1.0, 3.0, 1.0], [2.0, 2.0, 2.0]])
-    start = likely_right(models.dawid_skene(data, confusion_concentration=against))["confusion"]
+    start = runs_starts.likely_right(models.dawid_skene(data, confusion_concentration=against))["confusion"]
     np.testing.assert_allclose(start[1], [[0.2, 0.6, 0.2], [0.05, 0.9, 0.05], [1 / 3] * 3])
 
 
 def test_abilities_start_where_raters_are_right():
     data = labels_of(categories=3).data
-    assert likely_right(models.one_coin(data))["ability"].tolist() == [RIGHT] * 3
-    for concentration, expected in {(1, 3): 0.25, (1, 1): RIGHT, (97, 3): 0.97}.items():
-        start = likely_right(models.one_coin(data, ability_concentration=concentration))["ability"]
+    assert runs_starts.likely_right(models.one_coin(data))["ability"].tolist() == [runs_starts.RIGHT] * 3
+    for concentration, expected in {(1, 3): 0.25, (1, 1): runs_starts.RIGHT, (97, 3): 0.97}.items():
+        start = runs_starts.likely_right(models.one_coin(data, ability_concentration=concentration))[
+            "ability"
+        ]
         np.testing.assert_allclose(start, [expected] * 3)
-    assert likely_right(models.class_conditional(data))["ability"].shape == (3, 3)
+    assert runs_starts.likely_right(models.class_conditional(data))["ability"].shape == (3, 3)
 
 
 def test_random_priors_and_other_models_have_the_start_of_pymc():
@@ -41,8 +43,8 @@ def test_random_priors_and_other_models_have_the_start_of_pymc():
     with pm.Model() as outer:
         own = pm.Gamma("own", 2.0, 1.0)
         models.dawid_skene(data, confusion_concentration=own)
-    assert likely_right(outer) == {}
-    assert likely_right(models.mace(data)) == {}
+    assert runs_starts.likely_right(outer) == {}
+    assert runs_starts.likely_right(models.mace(data)) == {}
     model = models.dawid_skene(data)
     asked = {"nuts_sampler": "pymc", "initvals": {"prevalence": [0.5, 0.5]}}
     assert "initvals" not in compilation_of_nuts(model, asked)  # of the user
@@ -53,10 +55,10 @@ def test_models_of_others_have_the_start_of_pymc():
     coords = {"rater": ["Ann", "Bob"], "category": ["a", "b", "c"], "answer": ["a", "b", "c", "unsure"]}
     with pm.Model(coords=coords) as model:
         pm.Dirichlet("confusion", np.ones(4), dims=("rater", "category", "answer"))
-    assert likely_right(model) == {}
+    assert runs_starts.likely_right(model) == {}
     with pm.Model(coords={"rater": ["Ann", "Bob"]}) as model:
         pm.Beta("ability", 2, 1, dims="rater")
-    assert likely_right(model) == {}
+    assert runs_starts.likely_right(model) == {}
 
 
 def jittered_starts(model, starts):
@@ -69,7 +71,7 @@ def jittered_starts(model, starts):
 
 def test_no_jittered_start_has_categories_exchanged():
     model = models.dawid_skene(labels_of().data)
-    right = np.diagonal(jittered_starts(model, likely_right(model)), axis1=2, axis2=3)
+    right = np.diagonal(jittered_starts(model, runs_starts.likely_right(model)), axis1=2, axis2=3)
     assert right.min() > 0.5
     from_means = np.diagonal(jittered_starts(model, {}), axis1=2, axis2=3)
     assert np.mean((from_means < 0.5).mean(axis=(1, 2)) > 0.5) > 0.05  # most rows exchanged

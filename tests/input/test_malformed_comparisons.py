@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from raterzoo.models import Comparisons, DataError
-from raterzoo.models.data.reading.comparison_tables import SIDES, TIES
+from raterzoo.models.data.reading import comparison_tables
 from raterzoo.posterior.table_text import folded
 
 TEXT = {
@@ -177,7 +177,7 @@ def test_any_text_is_kept_exactly_or_refused_at_its_row(text, column, row):
     except DataError as error:
         assert error.row == row + 1
     else:
-        words = TIES.union(*SIDES)  # of an outcome, in whatever case
+        words = comparison_tables.TIES.union(*comparison_tables.SIDES)  # of an outcome, in whatever case
         assert text in pairs.items.tolist() or (column == "winner" and folded(text) in words)
 
 

@@ -9,8 +9,8 @@ import pytest
 from raterzoo.models import DataError, Labels, read_export
 from raterzoo.models.data.exports import records
 from raterzoo.models.data.exports.answers import KINDS
-from raterzoo.models.data.exports.tools import TOOLS
 
+from tests.support.data_parts import TOOLS
 from tests.support.exports import (
     ARGILLA,
     ARGILLA_FLAT,

@@ -9,10 +9,11 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.labels.recognition import read_labels
-from raterzoo.inference.methods import route_of
 from scipy.special import betaln
 from scipy.stats import halfnorm, multivariate_t, norm
+
+from tests.support.label_samplers import read_labels
+from tests.support.runs import route_of
 
 simulators = models.simulators
 DATA = {

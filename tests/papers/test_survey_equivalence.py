@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
+from raterzoo.evaluation import survey_equivalence
 
 from tests.support.monte_carlo import assert_rejects_twin
+from tests.support.survey_parts import survey_power_curve
 from tests.support.survey_urns import binary_law
 
 FULL = [1, 2, 3, 7, 8, 9]  # all subsets of so many of ten raters were scored

@@ -7,9 +7,10 @@ By sums over all sequences of labels of the urns, and within Monte-Carlo error o
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
+from raterzoo.evaluation import survey_equivalence
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
+from tests.support.survey_parts import survey_power_curve
 from tests.support.survey_urns import asymptote, binary_counts, drawn_states, mutual_information, urn_curve
 
 

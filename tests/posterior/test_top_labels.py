@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo.posterior import top_labels
-from raterzoo.posterior.plausibility import Plausibility
 from raterzoo.posterior.top_labels import TopLabels
 
+from tests.support.evaluation_parts import Plausibility
 from tests.support.evaluation_trees import Case, as_flat, random_case
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 

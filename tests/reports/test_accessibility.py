@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import inference, models, reports
-from raterzoo.evaluation.plots.style import COLOURS, ON_DARK, ON_LIGHT, ink_on, luminance
+from raterzoo.evaluation.plots import style
 from raterzoo.reports.figures import PAGE_COLOURS
 
 from tests.support.pages import data_of, foreign_scripts
@@ -170,7 +170,7 @@ def test_raters_are_in_the_box(made):
 def test_figures_are_in_the_colours_of_the_page(made):
     svg = "".join(re.findall("<svg.*?</svg>", text_of(made), re.DOTALL))
     fixed = set(re.findall(r"#[0-9a-f]{6}\b", " ".join(re.findall('style="([^"]*)"', svg))))
-    assert not fixed & set(PAGE_COLOURS) and fixed <= {ON_DARK, ON_LIGHT}
+    assert not fixed & set(PAGE_COLOURS) and fixed <= {style.ON_DARK, style.ON_LIGHT}
     assert "var(--c0)" in svg and "<metadata" not in svg and "<style" not in svg
 
 
@@ -222,7 +222,7 @@ def palettes():
 
 
 def contrast(one, other):
-    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    high, low = sorted((style.luminance(one), style.luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
@@ -232,7 +232,7 @@ def test_contrasts_are_large_enough(mode):
     assert set(palette) == set(palettes()[0])
     for text, grounds in TEXT_ON.items():
         assert min(contrast(palette[text], palette[own]) for own in grounds) >= 4.5, text
-    for place in range(len(COLOURS)):
+    for place in range(len(style.COLOURS)):
         assert contrast(palette[f"--c{place}"], palette["--paper"]) >= 3, place
 
 
@@ -244,4 +244,4 @@ def test_contrast_is_that_of_the_standard():
 def test_text_on_cells_can_be_read():
     for level in np.linspace(0, 1, 52):
         ground = (level, level, level)
-        assert contrast(ink_on(ground), ground) >= 4.5
+        assert contrast(style.ink_on(ground), ground) >= 4.5

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
-from raterzoo.reports.page import Section, page_text
+from raterzoo.reports import Section
 
 from tests.support.pages import foreign_scripts
+from tests.support.report_parts import page_text
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 SCHEMES = {"dark": 0, "light": 1}

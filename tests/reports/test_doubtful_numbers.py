@@ -5,12 +5,13 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation.truth.gold import gold_in_words
-from raterzoo.evaluation.uncertainty.notes import ALL_TIED, ONE_ITEM
+from raterzoo.evaluation.uncertainty import notes
 from raterzoo.models import Comparisons, Labels
-from raterzoo.reports.composition import headlines
+from raterzoo.reports.sections import metrics
 from raterzoo.reports.sections.comparisons import vote_sections
 from raterzoo.reports.sections.labels import gold_against_raters
-from raterzoo.reports.sections.metrics import metric_rows, scored, shown_metrics
+
+from tests.support.report_parts import headlines
 
 ITEMS, CATEGORIES = ["a", "b", "c"], ["x", "y"]
 
@@ -31,17 +32,17 @@ def predicted(*by_classifier):
 
 
 def test_scores_that_are_tied_everywhere_are_said_at_the_number(tree):
-    rows = metric_rows(scored(tree, predicted(0.5, 0.8), ["accuracy", "auc"], 1))
-    assert {row["classifier"]: row["note"] for row in rows} == {"m0": ALL_TIED, "m1": ""}
-    assert all("note" in row for row in shown_metrics(rows))
-    (clear,) = metric_rows(scored(tree, predicted(0.8), ["accuracy"], 1))
+    rows = metrics.metric_rows(metrics.scored(tree, predicted(0.5, 0.8), ["accuracy", "auc"], 1))
+    assert {row["classifier"]: row["note"] for row in rows} == {"m0": notes.ALL_TIED, "m1": ""}
+    assert all("note" in row for row in metrics.shown_metrics(rows))
+    (clear,) = metrics.metric_rows(metrics.scored(tree, predicted(0.8), ["accuracy"], 1))
     assert "note" not in clear
 
 
 def test_a_group_of_one_item_is_said_at_the_number(tree):
     by = xr.DataArray(["g", "h", "h"], {"item": ITEMS}, ("item",))
-    rows = metric_rows(scored(tree, predicted(0.8), ["accuracy"], 1, by=by))
-    assert {row["group"]: row["note"] for row in rows} == {"g": ONE_ITEM, "h": ""}
+    rows = metrics.metric_rows(metrics.scored(tree, predicted(0.8), ["accuracy"], 1, by=by))
+    assert {row["group"]: row["note"] for row in rows} == {"g": notes.ONE_ITEM, "h": ""}
 
 
 def test_gold_that_no_rater_gave_is_named(golden):

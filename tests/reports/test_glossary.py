@@ -3,9 +3,9 @@
 import re
 
 from raterzoo.reports import Section, write_report
-from raterzoo.reports.page import new_terms, terms
+from raterzoo.reports import page as reports_page
 
-NAMES = [term.name for term in terms()]
+NAMES = [term.name for term in reports_page.terms()]
 
 
 def page_of(folder, *texts):
@@ -15,8 +15,8 @@ def page_of(folder, *texts):
 
 def test_terms_are_in_order_and_have_own_anchors():
     assert sorted(NAMES, key=str.lower) == NAMES
-    assert len({term.anchor for term in terms()}) == len(NAMES)
-    assert all(term.meaning.endswith(".") and len(term.meaning) < 220 for term in terms())
+    assert len({term.anchor for term in reports_page.terms()}) == len(NAMES)
+    assert all(term.meaning.endswith(".") and len(term.meaning) < 220 for term in reports_page.terms())
 
 
 def test_terms_are_found_by_their_own_names():
@@ -25,7 +25,7 @@ def test_terms_are_found_by_their_own_names():
         "HMC, NUTS": "by nuts", "Cross-entropy, log loss": "log-loss", "Overlap": "overlap@3", "Scale": "The scale is",
         "Top-k accuracy": "top-3-accuracy", "z": "z = 1", "ABC combiner": "combined by abc",
     }  # fmt: skip
-    for term in terms():
+    for term in reports_page.terms():
         assert term.is_in(said.get(term.name, term.name)), term.name
 
 
@@ -38,7 +38,7 @@ def test_each_term_is_explained_where_it_is_first_used(tmp_path):
 
 
 def test_words_inside_others_are_no_terms():
-    assert new_terms(["another irnic wordless certitude"], set()) == []
+    assert reports_page.new_terms(["another irnic wordless certitude"], set()) == []
 
 
 def test_a_page_without_terms_has_no_glossary(tmp_path):

@@ -7,11 +7,12 @@ from html.parser import HTMLParser
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
-from raterzoo.cli.tables import read_container
 from raterzoo.evaluation.plots.style import plain
-from raterzoo.models.data.reading.files import read_file, read_names
-from raterzoo.reports.page import Section, write_report, write_table
+from raterzoo.models.data.reading import files
+from raterzoo.reports import Section, write_report
+from raterzoo.reports.page import write_table
 
+from tests.support.cli_parts import read_container
 from tests.support.pages import foreign_scripts
 
 HOSTILE = (
@@ -112,9 +113,9 @@ def test_our_readers_restore_the_text(tmp_path):
     path = tmp_path / "t.csv"
     texts = [*FORMULAS, *HARMLESS[:6], *HARMLESS[7:], *GUARDED]
     write_table(path, [{text: text, "n": 1.5} for text in FORMULAS[:1]])
-    assert read_names(path) == read_file(path).names == [FORMULAS[0], "n"]
+    assert files.read_names(path) == files.read_file(path).names == [FORMULAS[0], "n"]
     write_table(path, [{"=item": text, "n": -0.5} for text in texts])
-    read = read_file(path).columns
+    read = files.read_file(path).columns
     assert read["=item"] == texts and set(read["n"]) == {"-0.5"}
     with path.open(newline="") as file:
         first = [row["'=item"][:1] for row in csv.DictReader(file)]
@@ -124,14 +125,14 @@ def test_our_readers_restore_the_text(tmp_path):
 def test_apostrophes_of_other_programs_stay(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("item,label\n'twas,'-1\nrock 'n' roll,''\n")
-    assert read_file(path).columns == {"item": ["'twas", "rock 'n' roll"], "label": ["'-1", "''"]}
+    assert files.read_file(path).columns == {"item": ["'twas", "rock 'n' roll"], "label": ["'-1", "''"]}
 
 
 def test_an_apostrophe_that_is_taken_off_is_said(tmp_path, capsys, golden):
     """It may be the user's own: the column and its first such cell are named; `read_file` keeps them for the note."""
     path = tmp_path / "t.csv"
     path.write_text("item,rater,label\n'-ism,r,yes\n'@home',r,no\nb,'s,no\n")
-    read = read_file(path)
+    read = files.read_file(path)
     assert read.columns["item"] == ["-ism", "@home'", "b"] and read.guarded == {"item": "'-ism"}
     assert read_container(path, "labels", []).items.tolist() == ["-ism", "@home'", "b"]
     said = " ".join(capsys.readouterr().err.split())

@@ -5,11 +5,11 @@ import re
 
 import numpy as np
 import pytest
-from raterzoo.reports.items import Items, ItemTable
-from raterzoo.reports.page import Section, page_text
+from raterzoo.reports import Section, items
 
 from tests.reports.test_content_policy import BROWSER, shown
 from tests.reports.test_hostile_labels import HOSTILE
+from tests.support.report_parts import page_text
 
 VALUES = [1234.5, None, -2.0, 10.0, 0.25, 3.0, 100.0]
 IDS = ["case 1", "case 2", "case 10", "other", *HOSTILE[:3]]
@@ -64,12 +64,12 @@ def page():
     n = len(IDS)
     ids = [*IDS, *FURTHER]
     facts = [{"item": item, "certainty": k / len(ids)} for k, item in enumerate(ids)]
-    table = ItemTable.of(
+    table = items.ItemTable.of(
         "raters", "Said", np.arange(n), len(ids), {"rater": HOSTILE[:n], "label": [*"abcdefg"]}
     )
     rows = [{"item": item, "value": value} for item, value in zip(IDS, VALUES, strict=True)]
     section = Section("Part", rows=rows, file="part", most=3)
-    return page_text("T", "S", [section], [], Items(facts, "the least certain first", ids, [table]))
+    return page_text("T", "S", [section], [], items.Items(facts, "the least certain first", ids, [table]))
 
 
 @pytest.mark.slow

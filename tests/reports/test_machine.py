@@ -4,7 +4,9 @@ import json
 
 import numpy as np
 from raterzoo.reports import Section, write_report
-from raterzoo.reports.page import SCHEMA, json_document, to_json
+from raterzoo.reports import page as reports_page
+
+from tests.support.report_parts import SCHEMA
 
 
 def test_what_json_does_not_know_becomes_null_or_text(tmp_path):
@@ -18,7 +20,7 @@ def test_what_json_does_not_know_becomes_null_or_text(tmp_path):
         "path": tmp_path,
         "nothing": None,
     }
-    assert to_json(given) == {
+    assert reports_page.to_json(given) == {
         "7": 0.5,
         "nan": None,
         "infinite": [None, None],
@@ -36,14 +38,14 @@ def test_sections_have_their_places():
         Section("Part", "two", key="a.part", part=True),
         Section("Pictures alone"),
     ]
-    found = json_document({"title": "t"}, sections)
+    found = reports_page.json_document({"title": "t"}, sections)
     part = {"title": "Part", "text": "two", "rows": []}
     own = {"title": "A", "text": "one", "n": 2, "rows": [{"x": 1.0}], "part": part}
     assert found == {"schema": SCHEMA, "title": "t", "a": own}
 
 
 def test_a_part_before_its_section_is_kept():
-    found = json_document({}, [Section("P", key="a.p"), Section("A", key="a")])
+    found = reports_page.json_document({}, [Section("P", key="a.p"), Section("A", key="a")])
     assert set(found["a"]) == {"title", "text", "rows", "p"}
 
 

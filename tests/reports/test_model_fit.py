@@ -7,10 +7,10 @@ import numpy as np
 import xarray as xr
 from raterzoo import inference, models, reports
 from raterzoo.evaluation.checks.checks import needs_replicates
-from raterzoo.reports.composition import headlines
-from raterzoo.reports.page import page_text
 from raterzoo.reports.sections import model_fit
 from raterzoo.reports.sections.labels import truth_sections
+
+from tests.support.report_parts import headlines, page_text
 
 ITEMS = 300
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models, reports
-from raterzoo.inference.storage.posterior_files import read_posterior
 from raterzoo.reports import posterior_files
-from raterzoo.reports.posterior_files import LARGE, kept_posterior, summary_of
+
+from tests.support.stores import read_posterior
 
 
 @pytest.fixture(scope="module")
@@ -18,21 +18,21 @@ def fitted():
 
 @pytest.fixture
 def small_limit(monkeypatch, fitted):
-    monkeypatch.setattr(posterior_files, "LARGE", kept_posterior(fitted[1]).bytes / 3.5)
+    monkeypatch.setattr(posterior_files, "LARGE", posterior_files.kept_posterior(fitted[1]).bytes / 3.5)
 
 
 def test_small_posteriors_are_kept_whole(fitted, golden):
-    kept = kept_posterior(fitted[1])
-    assert LARGE == 200e6 and not kept.is_large
+    kept = posterior_files.kept_posterior(fitted[1])
+    assert posterior_files.LARGE == 200e6 and not kept.is_large
     assert (kept.keep, kept.step, kept.kept, kept.name) == ("all", 1, 450, "posterior.nc")
-    assert kept_posterior(fitted[1], "thinned").step == 1
+    assert posterior_files.kept_posterior(fitted[1], "thinned").step == 1
     golden.says(kept.in_words("p.nc"), "each chain:")
 
 
 @pytest.mark.usefixtures("small_limit")
 def test_large_posteriors_are_thinned(fitted, tmp_path, golden):
     data, tree = fitted
-    file = kept = kept_posterior(tree)
+    file = kept = posterior_files.kept_posterior(tree)
     assert (kept.keep, kept.step, kept.kept, kept.is_large) == ("thinned", 4, 113, True)
     assert kept.bytes_kept < kept.bytes / 3.5
     words = kept.in_words("posterior.nc")
@@ -56,12 +56,12 @@ def test_large_posteriors_are_thinned(fitted, tmp_path, golden):
 
 def test_a_hundred_draws_are_kept(fitted, monkeypatch, golden):
     monkeypatch.setattr(posterior_files, "LARGE", 1)
-    kept = kept_posterior(fitted[1])
+    kept = posterior_files.kept_posterior(fitted[1])
     assert (kept.step, kept.kept) == (4, 113)
     short = fitted[1].isel(draw=slice(150))
-    assert kept_posterior(short).kept == 150
-    golden.says(kept_posterior(short).in_words("p.nc"), "Thinning keeps")
-    golden.says(kept_posterior(short, "all").in_words("p.nc"), "--keep thinned")
+    assert posterior_files.kept_posterior(short).kept == 150
+    golden.says(posterior_files.kept_posterior(short).in_words("p.nc"), "Thinning keeps")
+    golden.says(posterior_files.kept_posterior(short, "all").in_words("p.nc"), "--keep thinned")
 
 
 def test_a_summary_has_no_draws(fitted, tmp_path, golden):
@@ -86,7 +86,9 @@ def test_a_summary_has_no_draws(fitted, tmp_path, golden):
 def test_variables_without_items_are_summarised():
     draws = np.random.default_rng(1).normal(size=(2, 100))
     tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"mu": (("chain", "draw"), draws)})})
-    assert summary_of(tree)["posterior_summary"]["mu"].sel(statistic="sd") == pytest.approx(draws.std(ddof=1))
+    assert posterior_files.summary_of(tree)["posterior_summary"]["mu"].sel(statistic="sd") == pytest.approx(
+        draws.std(ddof=1)
+    )
 
 
 def test_other_words_are_refused(fitted, tmp_path, golden):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.reports.composition import headlines
 from raterzoo.reports.sections.predictive_fit import predictive_fit_sections
+
+from tests.support.report_parts import headlines
 
 KIND = np.array(["person", "person", "model", "model", "model"])
 

@@ -3,11 +3,12 @@
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.evaluation.uncertainty.questions import OF_DISTRIBUTION, RATERS, TRUTH
-from raterzoo.reports.composition import headlines
-from raterzoo.reports.page import Section
+from raterzoo.evaluation.uncertainty import questions
+from raterzoo.reports import Section
 from raterzoo.reports.sections.metrics import metrics_section
 from raterzoo.reports.sections.risk import risk_sections
+
+from tests.support.report_parts import headlines
 
 
 def found(question, by=None):
@@ -23,9 +24,9 @@ def found(question, by=None):
 @pytest.mark.parametrize(
     "question",
     [
-        RATERS,
-        OF_DISTRIBUTION,
-        TRUTH,
+        questions.RATERS,
+        questions.OF_DISTRIBUTION,
+        questions.TRUTH,
         "Of 'a': x. Of 'b': y",
     ],
 )  # fmt: skip
@@ -42,6 +43,6 @@ def test_metrics_within_groups_say_the_question(golden):
     certainty = xr.DataArray([1.0, 0.5], {"item": ["a", "b"], "group": ("item", ["low", "low"])}, "item")
     masses = xr.DataArray([[[[0.6, 0.4]] * 2] * 2], dims=("chain", "draw", "item", "category"))
     masses = masses.assign_coords(item=["a", "b"], category=["low", "high"])
-    *_, within = risk_sections(certainty, masses, None, found(RATERS, groups), [None, None])
+    *_, within = risk_sections(certainty, masses, None, found(questions.RATERS, groups), [None, None])
     assert isinstance(within, Section)
     golden.says(within.text, "agreement with")

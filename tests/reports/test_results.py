@@ -8,9 +8,9 @@ import pytest
 import xarray as xr
 from raterzoo import reports
 from raterzoo.models import DataError, Labels, read_export
-from raterzoo.models.data.exports.tools import TOOLS
 
 from tests.support.command_line import run, said
+from tests.support.data_parts import TOOLS
 from tests.support.exports import ARGILLA, LABEL_STUDIO, write_json
 
 DIMS = ("chain", "draw", "item", "category")

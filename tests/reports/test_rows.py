@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.reports.sections.metrics import (
-    best_rows,
-    metric_rows,
-    optimism_rows,
-    order_of,
-    pair_rows,
-    shown_metrics,
-)
+from raterzoo.reports.sections import metrics
 
 OPTIONS = {"random_seed": 3, "progressbar": False}
 ITEMS = [f"item {i}" for i in range(30)]
@@ -38,7 +31,7 @@ def predicted(drawn):
 
 def test_rows_are_the_figures_of_the_intervals(drawn, predicted):
     found = evaluation.metric_intervals(evaluation.top_k_accuracy(1), drawn[0], predicted, **OPTIONS)
-    rows = metric_rows({"accuracy": found})
+    rows = metrics.metric_rows({"accuracy": found})
     assert [row["classifier"] for row in rows] == ["good", "random"]
     for row in rows:
         own = found.sel(classifier=row["classifier"])
@@ -55,7 +48,7 @@ def test_rows_are_the_figures_of_the_intervals(drawn, predicted):
 def test_groups_have_their_share(drawn, predicted):
     by = {"x": "a", "y": "a", "z": "b"}
     found = evaluation.metric_intervals(evaluation.top_k_accuracy(1), drawn[0], predicted, by=by, **OPTIONS)
-    rows = metric_rows({"accuracy": found})
+    rows = metrics.metric_rows({"accuracy": found})
     assert [(row["classifier"], row["group"]) for row in rows[:2]] == [("good", "a"), ("good", "b")]
     assert rows[0]["share"] + rows[1]["share"] == pytest.approx(1, abs=1e-12)
 
@@ -64,15 +57,15 @@ def test_groups_have_their_share(drawn, predicted):
 def test_the_better_classifier_comes_first(drawn, predicted, metric):
     points = {"mean": drawn[0].mean(("chain", "draw"))}
     found = {"m": evaluation.compare(metric, drawn[0], predicted, points=points, **OPTIONS)}
-    assert order_of(found["m"]) == ["good", "random"]
-    (pair,) = pair_rows(found)
+    assert metrics.order_of(found["m"]) == ["good", "random"]
+    (pair,) = metrics.pair_rows(found)
     assert (pair["classifier"], pair["other"]) == ("good", "random")
     assert pair["probability_better"] > 0.95
     assert (pair["difference"] > 0) == metric.larger_is_better
     assert pair["lower"] < pair["difference"] < pair["upper"]
-    best = best_rows(found)
+    best = metrics.best_rows(found)
     assert sum(row["probability_best"] for row in best) == pytest.approx(1, abs=1e-12)
-    for row in optimism_rows(found):
+    for row in metrics.optimism_rows(found):
         sign = 1 if metric.larger_is_better else -1
         assert row["optimism"] == pytest.approx(sign * (row["point"] - row["mean"]), abs=1e-12)
         assert row["lower"] <= row["optimism"] <= row["upper"]
@@ -85,7 +78,7 @@ def test_a_metric_without_a_value_is_said_to_have_none():
     nothing = nothing.assign(
         interval=(("source", "bound"), ends), interval_mcse=(("source", "bound"), ends), note=""
     ).assign_coords(source=["raters", "items", "both"])
-    (shown,) = shown_metrics(metric_rows({"m": nothing}))
+    (shown,) = metrics.shown_metrics(metrics.metric_rows({"m": nothing}))
     assert shown["mean"] == shown["90 % interval"] == "not defined"
-    (shown,) = shown_metrics(metric_rows({"m": nothing.fillna(np.inf)}))
+    (shown,) = metrics.shown_metrics(metrics.metric_rows({"m": nothing.fillna(np.inf)}))
     assert shown["mean"] == "infinite"

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from raterzoo import inference, models, reports
-from raterzoo.reports.sections.vote_correlation import groups_in_words, independence_in_words
+from raterzoo.reports.sections import vote_correlation
 
 from tests.support.monte_carlo import seed_of
 
@@ -32,7 +32,7 @@ def words_of(labels, **prior):
         tree = inference.sample(
             models.correlated_votes(labels, **prior), draws=200, thin=1, random_seed=1, progressbar=False
         )
-    words, facts = independence_in_words(tree, labels, 1)
+    words, facts = vote_correlation.independence_in_words(tree, labels, 1)
     return words, facts["correlation"], tree
 
 
@@ -93,7 +93,7 @@ def test_a_model_of_independent_raters_is_seen_from_outside(model, said):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)  # few draws
         tree = inference.sample(getattr(models, model)(labels), draws=200, random_seed=1, progressbar=False)
-    words, facts = independence_in_words(tree, labels, 1)
+    words, facts = vote_correlation.independence_in_words(tree, labels, 1)
     assert "on 14 public studies with known truth" in words and said in words
     assert facts == {"public_studies": {"studies": 14, "claimed": 0.96, "right": 0.87}}
 
@@ -101,7 +101,7 @@ def test_a_model_of_independent_raters_is_seen_from_outside(model, said):
 def test_other_models_have_nothing_to_say_of_it():
     labels = table_of(0.0)
     tree = inference.sample(models.dirichlet(labels), draws=50, random_seed=1, progressbar=False)
-    assert independence_in_words(tree, labels, 1) == ("", {})
+    assert vote_correlation.independence_in_words(tree, labels, 1) == ("", {})
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_groups_that_may_share_errors_are_offered_shared_guess(kinds, offered, g
     rater = np.tile(np.arange(12), 5)
     columns = {"item": np.repeat(np.arange(5), 12), "rater": rater, "label": np.resize(["a", "b"], 60)}
     columns |= {name: np.array(values)[rater] for name, values in kinds.items()}
-    words = groups_in_words(models.Labels.from_table(columns, rater_attributes=list(kinds)))
+    words = vote_correlation.groups_in_words(models.Labels.from_table(columns, rater_attributes=list(kinds)))
     assert bool(words) == offered
     if offered:
         golden.says(words, "raters are")
@@ -127,7 +127,7 @@ def test_one_group_of_all_raters_is_said_to_rest_on_what_is_not_copied(gold, ind
         warnings.simplefilter("ignore")  # few draws, all raters in one group
         model = models.shared_guess(labels, groups, "people" if independent else ())
         tree = inference.sample(model, draws=50, random_seed=1, progressbar=False)
-    words, facts = independence_in_words(tree, labels, 1)
+    words, facts = vote_correlation.independence_in_words(tree, labels, 1)
     assert words.startswith("All raters are of the group llm: the truth and what they share") == said
     assert (words == "") == (not said) and facts == {}
 
@@ -139,4 +139,6 @@ def test_a_group_for_every_rater_is_not_offered():
         "label": ["a", "b", "a", "a"],
         "kind": ["p", "q", "p", "q"],
     }
-    assert groups_in_words(models.Labels.from_table(columns, rater_attributes=["kind"])) == ""
+    assert (
+        vote_correlation.groups_in_words(models.Labels.from_table(columns, rater_attributes=["kind"])) == ""
+    )

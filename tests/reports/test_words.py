@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
+from raterzoo.reports import wording
 from raterzoo.reports.sections.comparisons import one_sided_in_words
 from raterzoo.reports.sections.equivalence import subject_of
-from raterzoo.reports.wording import first_names, interval, percent, share_interval, with_interval
 from scipy.stats import beta
 
 
@@ -14,33 +14,35 @@ from scipy.stats import beta
     [(0.5, "50.0%"), (0.0, "< 0.1%"), (1.0, "> 99.9%"), (0.9991, "> 99.9%"), (np.nan, "not defined")],
 )
 def test_what_is_nearly_sure_is_not_said_to_be(probability, words):
-    assert percent(probability) == words
+    assert wording.percent(probability) == words
 
 
 def test_every_figure_has_its_interval():
-    assert with_interval(0.1234, 0.1, 0.2) == "0.123 (0.100 to 0.200)"
-    assert with_interval(np.nan, np.nan, np.nan) == "not defined"
-    assert with_interval(np.inf, 1.0, np.inf) == "infinite"
-    assert interval(-0.0001, 0.5) == "0.000 to 0.500"  # no negative zero
+    assert wording.with_interval(0.1234, 0.1, 0.2) == "0.123 (0.100 to 0.200)"
+    assert wording.with_interval(np.nan, np.nan, np.nan) == "not defined"
+    assert wording.with_interval(np.inf, 1.0, np.inf) == "infinite"
+    assert wording.interval(-0.0001, 0.5) == "0.000 to 0.500"  # no negative zero
 
 
 @pytest.mark.parametrize(("count", "total"), [(3, 10), (50, 60), (700, 1947)])
 def test_interval_of_a_share_is_that_of_jeffreys(count, total):
     exact = beta.ppf([0.05, 0.95], count + 0.5, total - count + 0.5)
-    np.testing.assert_allclose(share_interval(count, total), exact, rtol=1e-12)
+    np.testing.assert_allclose(wording.share_interval(count, total), exact, rtol=1e-12)
 
 
 def test_none_or_all_reach_the_end():
-    assert share_interval(0, 10)[0] == 0 and share_interval(10, 10)[1] == 1
-    assert share_interval(0, 10)[1] > 0.1
+    assert wording.share_interval(0, 10)[0] == 0 and wording.share_interval(10, 10)[1] == 1
+    assert wording.share_interval(0, 10)[1] > 0.1
 
 
 def test_names_are_cut_short():
-    assert first_names("abc", 5) == "a, b, c" and first_names("abcdef", 2) == "a, b and 4 more"
+    assert (
+        wording.first_names("abc", 5) == "a, b, c" and wording.first_names("abcdef", 2) == "a, b and 4 more"
+    )
 
 
 def test_a_name_with_a_line_break_writes_no_line_of_its_own(golden):
-    assert first_names(["a\nconverged"]) == r"a\nconverged"
+    assert wording.first_names(["a\nconverged"]) == r"a\nconverged"
     assert subject_of("m\nconverged")[0] == r"m\nconverged is"
     sides = xr.Dataset(
         {

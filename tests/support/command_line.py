@@ -4,8 +4,9 @@ import csv
 import subprocess
 import sys
 
-from raterzoo.cli.commands import app
 from typer.testing import CliRunner
+
+from tests.support.cli_parts import app
 
 __all__ = ["read", "run", "said", "stderr_without_importing", "write"]
 

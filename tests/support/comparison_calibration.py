@@ -7,15 +7,14 @@ prints how many quantities leave their simultaneous 99 % band.
 import numpy as np
 import pymc as pm
 from raterzoo import models
+from raterzoo.inference.comparisons import recognition
 from raterzoo.inference.comparisons.kernels import hmc as laplace_hmc
-from raterzoo.inference.comparisons.kernels.centre import fit_laplace
+from raterzoo.inference.comparisons.kernels import posterior
 from raterzoo.inference.comparisons.kernels.hmc import HmcSchedule
-from raterzoo.inference.comparisons.kernels.likelihood import pair_cells, pair_log_p
-from raterzoo.inference.comparisons.kernels.posterior import BOX, LOG, SIGNED
-from raterzoo.inference.comparisons.recognition import read_comparisons, values_of
-from raterzoo.inference.kernels.random_streams import stream
 
+from tests.support.comparison_samplers import fit_laplace, pair_cells, pair_log_p
 from tests.support.monte_carlo import sbc_ranks, seed_of, within_sbc_band
+from tests.support.random_streams import stream
 
 KEPT, THIN, TUNE, STEPS = 49, 12, 40, 4
 ROLES = ("quality", "rater", "quality_scale", "rater_scale", "left_bias", "tie")
@@ -56,7 +55,7 @@ def hmc_ranks(model, simulations, seed, sampler=laplace_hmc, spoil=None):
 
     `spoil` may change what the sampler is told of the answers: left, right, rater and counts.
     """
-    structure = read_comparisons(model)
+    structure = recognition.read_comparisons(model)
     prior, oriented = structure.prior, "left_bias" in structure.variables
     (observed,) = model.observed_RVs
     codes = tuple(np.asarray(p.eval()) for p in observed.owner.op.dist_params(observed.owner)[4:7])
@@ -75,7 +74,7 @@ def hmc_ranks(model, simulations, seed, sampler=laplace_hmc, spoil=None):
         draws = np.empty((KEPT * THIN, len(start)))
         schedule = HmcSchedule(TUNE, STEPS, centre.open_scales, centre.second_mode is not None)
         sampler.sample_pairs(stream(rng), (cells, prior), laplace, schedule, (start, draws))
-        values = values_of(draws[THIN - 1 :: THIN], prior)
+        values = recognition.values_of(draws[THIN - 1 :: THIN], prior)
         own = {role: truth[rv.name].to_numpy()[0, s] for role, rv in structure.variables.items()}
         cells = pair_cells(structure.cells.law.code, codes, answers[s], prior.n_raters, oriented)
         drawn = [values[role].reshape(KEPT, -1) for role in ROLES if role in own]
@@ -93,7 +92,11 @@ def reliability_of(values, prior):
     """Return the reliabilities behind what a model draws of its raters."""
     if "rater" not in values:
         return np.ones((1, prior.n_raters))
-    forms = {LOG: np.exp(values["rater"]), SIGNED: 1 + values["rater"], BOX: values["rater"]}
+    forms = {
+        posterior.LOG: np.exp(values["rater"]),
+        posterior.SIGNED: 1 + values["rater"],
+        posterior.BOX: values["rater"],
+    }
     return forms[prior.form]
 
 

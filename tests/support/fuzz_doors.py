@@ -17,19 +17,19 @@ import polars as pl
 import pyarrow as pa
 import raterzoo
 import xarray as xr
-from raterzoo.cli.tables import (
+from raterzoo.cli.tables import read_item_groups
+from raterzoo.evaluation import EvaluationError, predictions_from_table
+from raterzoo.models import Comparisons, DataError, Labels, PartialRankings, Scores
+from raterzoo.reports.study import Groups
+
+from tests.support.cli_parts import (
     read_container,
     read_groups,
-    read_item_groups,
     read_order_scores,
     read_predictions,
     read_sides,
 )
-from raterzoo.evaluation import predictions_from_table
-from raterzoo.inference.storage.journal import check_run, check_state, read_journal
-from raterzoo.models import Comparisons, DataError, Labels, PartialRankings, Scores
-from raterzoo.posterior.errors import EvaluationError
-from raterzoo.reports.study import Groups
+from tests.support.stores import check_run, check_state, read_journal
 
 __all__ = [
     "FILE_DOORS",

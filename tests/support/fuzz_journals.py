@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from raterzoo.inference.storage.journal import write_journal
 
 from tests.support.fuzz_mutations import spoil_bytes
 from tests.support.fuzz_posteriors import HOSTILE, spoil_json
+from tests.support.stores import write_journal
 
 __all__ = ["JOURNALS", "npz", "spoil_journal", "written_journal"]
 

@@ -3,9 +3,9 @@
 import warnings
 
 from raterzoo import inference
-from raterzoo.inference.methods import begin_run
 
 from tests.support.resumable_runs import BUILD, plan_of
+from tests.support.runs import begin_run
 
 DRAWS = 3000
 SETTINGS = {"draws": DRAWS, "chains": 2, "tune": 3, "thin": 2, "random_seed": 5, "progressbar": False, "cores": 1}  # fmt: skip

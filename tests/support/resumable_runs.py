@@ -3,11 +3,10 @@
 import numpy as np
 import xarray as xr
 from raterzoo import models
-from raterzoo.inference.methods import begin_run
-from raterzoo.inference.runs.run import Draws
 from raterzoo.inference.runs.trees import Completion
 
 from tests.support.label_designs import tiny_labels
+from tests.support.runs import Draws, begin_run
 
 SCORES = {
     "item": list("aabbccddaabb"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from raterzoo.evaluation.checks.discrepancies import LEVEL, Check, Family, judged, standard_scores
+from raterzoo.evaluation.checks import discrepancies
 
 STUDIES, REPLICATES = 250, 59
 
@@ -14,17 +14,24 @@ def study(rng, shift=0.0, members=6):
     family = common + rng.standard_normal((REPLICATES + 1, members))
     checks[0, 0] += shift
     made = [
-        Check(f"check {k}", checks[0, k], checks[1:, k], low="too low", high="too high") for k in range(5)
+        discrepancies.Check(f"check {k}", checks[0, k], checks[1:, k], low="too low", high="too high")
+        for k in range(5)
     ]
-    return made, [Family("all", "rater", list(range(members)), family[0], family[1:], "raters differ")]
+    return made, [
+        discrepancies.Family("all", "rater", list(range(members)), family[0], family[1:], "raters differ")
+    ]
 
 
 def share_failed(seed, shift=0.0, adjusted=True):
     """Share of studies of which any check fails, by the adjusted or the single tail probabilities."""
     rng, failed = np.random.default_rng(seed), 0
     for _ in range(STUDIES):
-        table = judged(*study(rng, shift))
-        failed += not table.attrs["fits"] if adjusted else bool((table["tail_probability"] <= LEVEL).any())
+        table = discrepancies.judged(*study(rng, shift))
+        failed += (
+            not table.attrs["fits"]
+            if adjusted
+            else bool((table["tail_probability"] <= discrepancies.LEVEL).any())
+        )
     return failed / STUDIES
 
 
@@ -39,7 +46,7 @@ def test_checks_that_are_not_judged_together_have_too_many_false_alarms():
 
 
 def test_the_table_says_what_fails_and_by_how_much(golden):
-    table = judged(*study(np.random.default_rng(5), shift=20.0), {"answers": 12})
+    table = discrepancies.judged(*study(np.random.default_rng(5), shift=20.0), {"answers": 12})
     assert table["fails"].values.tolist() == [True] + [False] * 5
     assert (
         table.attrs["fits"] == 0 and table.attrs["replicates"] == REPLICATES and table.attrs["answers"] == 12
@@ -54,16 +61,25 @@ def test_the_table_says_what_fails_and_by_how_much(golden):
 def test_values_that_do_not_vary_or_are_missing_do_not_fail():
     same = np.full(50, 2.0)
     rng = np.random.default_rng(1).standard_normal(51)
-    table = judged([Check("same", 2.0, same), Check("none", np.nan, same), Check("other", rng[0], rng[1:])])
+    table = discrepancies.judged(
+        [
+            discrepancies.Check("same", 2.0, same),
+            discrepancies.Check("none", np.nan, same),
+            discrepancies.Check("other", rng[0], rng[1:]),
+        ]
+    )
     assert table["check"].values.tolist() == ["same", "other"] and table.attrs["fits"] == 1
-    assert (standard_scores(np.array(2.0), same) == 0).all()
+    assert (discrepancies.standard_scores(np.array(2.0), same) == 0).all()
 
 
 def test_main_checks_have_most_of_the_level_and_together_they_keep_it():
     rng, failed, n = np.random.default_rng(7), np.zeros(2), 119
     for _ in range(STUDIES):
         values = rng.standard_normal((n + 1, 2))
-        checks = [Check(f"{k}", values[0, k], values[1:, k], side="upper", is_main=k == 0) for k in range(2)]
-        failed += judged(checks)["fails"].to_numpy()
+        checks = [
+            discrepancies.Check(f"{k}", values[0, k], values[1:, k], side="upper", is_main=k == 0)
+            for k in range(2)
+        ]
+        failed += discrepancies.judged(checks)["fails"].to_numpy()
     # 250 studies at .04 and .01: 17 and 7 have the probabilities .02 and .01
     assert 4 <= failed[0] <= 17 and failed[1] <= 7

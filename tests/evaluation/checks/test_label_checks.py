@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.evaluation.checks import label_numbers
+from raterzoo.evaluation.checks import label_laws, label_numbers
 from raterzoo.evaluation.checks import labels as label_checks
-from raterzoo.evaluation.checks.label_laws import Answers, _drawn_by, _drawn_from_plausibility
-from raterzoo.evaluation.checks.label_numbers import Numbers, numbers_of
 from raterzoo.evaluation.raters.joint_answers import drawn
 
 from tests.support.monte_carlo import assert_rejects_twin
@@ -95,7 +93,7 @@ def test_sums_over_pairs_are_those_of_loops(repeats):
     group = np.array([0, 1, 0, 1])
     order = np.lexsort((rater, group[rater], item))
     item, rater, labels = item[order], rater[order], rng.integers(3, size=(2, 19))
-    answers = Answers(
+    answers = label_laws.Answers(
         item, rater, labels[0], np.full(6, -1), np.arange(4), np.array(list("abc")), group, ["x", "y"]
     )
     weights, tables = rng.dirichlet(np.ones(3), (2, 6)), rng.dirichlet(np.ones(3), (2, 4, 3)).swapaxes(2, 3)
@@ -138,14 +136,16 @@ def sums_over_pairs(answers, label, weight, table):
 def test_codes_are_drawn_by_rows_as_by_their_copies():
     law, row = np.random.default_rng(1).dirichlet(np.ones(4), 3), np.tile([2, 0, 1, 1], 50)
     own, copied = (np.random.default_rng(2) for _ in range(2))
-    np.testing.assert_array_equal(_drawn_by(law, row, own), drawn(law[row], copied))
+    np.testing.assert_array_equal(label_laws._drawn_by(law, row, own), drawn(law[row], copied))
 
 
 def test_anonymous_answers_to_an_item_are_all_by_different_raters():
     rng = np.random.default_rng(3)
     item, label = np.repeat(np.arange(4), [1, 2, 3, 4]), rng.integers(3, size=10)
     nobody = np.zeros(10, int), np.zeros(0), np.zeros(1, int)  # codes, ids, groups
-    answers = Answers(item, nobody[0], label, np.full(4, -1), nobody[1], np.array([*"abc"]), nobody[2], [""])
+    answers = label_laws.Answers(
+        item, nobody[0], label, np.full(4, -1), nobody[1], np.array([*"abc"]), nobody[2], [""]
+    )
     weight, table = rng.dirichlet(np.ones(3), 4), rng.dirichlet(np.ones(3), (1, 3)).swapaxes(1, 2)
     above = below = 0.0
     for a, b in combinations(range(10), 2):
@@ -165,10 +165,14 @@ def test_numbers_of_a_table_are_those_of_loops():
     rater = np.array([0, 0, 1, 1, 2, 0, 1, 2, 0, 1, 2, 3, 1, 2, 3, 2])
     label = np.array([2, 1, 1, 0, 2, 0, 0, 0, 2, 2, 1, 0, 1, 1, 0, 2])
     gold = np.array([0, -1, 0, -1, 2, 1, 2])
-    answers = Answers(item, rater, label, gold, np.arange(4), np.array([*"abc"]), np.zeros(4, int), [""])
+    answers = label_laws.Answers(
+        item, rater, label, gold, np.arange(4), np.array([*"abc"]), np.zeros(4, int), [""]
+    )
     begins = rng.dirichlet(np.ones(3), 1), rng.dirichlet(np.ones(3), (1, 4, 3))
     law = SimpleNamespace(start=lambda draws: begins, prior=np.eye(3) + 0.2)
-    found = Numbers(*(own[0] for own in numbers_of(answers, label[None], law, range(1))))
+    found = label_numbers.Numbers(
+        *(own[0] for own in label_numbers.numbers_of(answers, label[None], law, range(1)))
+    )
     given = [label[item == i].tolist() for i in range(7)]
     several = [own for own in given if len(own) > 1]
     assert found.distinct == pytest.approx(np.mean([len({*own}) for own in several]))
@@ -212,14 +216,14 @@ def test_independent_raters_fit_and_copies_are_found():
 def test_the_likelihood_ratio_is_the_mean_over_groups_and_sets():
     rng, tables, raters, items = np.random.default_rng(4), 300, 4, 30
     rater = np.tile(np.arange(raters), items)
-    answers = Answers(
+    answers = label_laws.Answers(
         np.repeat(np.arange(items), raters), rater, rater * 0, np.full(items, -1), np.arange(raters),
         np.array(["a", "b"]), np.array([0, 0, 1, 1]), ["x", "y"],
     )  # fmt: skip
     pairs, within = rng.normal(size=(tables, 6)), rng.normal(size=(tables, 2))
     pairs[0, 3], within[0, 1] = 3.0, 2.5  # of raters 1 and 2, and of the second group
     nothing = np.zeros(tables)
-    found = Numbers(nothing, within, nothing, pairs, pairs, *[nothing] * 6)
+    found = label_numbers.Numbers(nothing, within, nothing, pairs, pairs, *[nothing] * 6)
     ((check,), sharing) = label_checks._sharing(answers, found)
     index = {pair: k for k, pair in enumerate(combinations(range(raters), 2))}
     sums = [
@@ -328,11 +332,11 @@ def test_matrices_given_the_plausibility_shrink_to_that_of_all_raters():
     """A rater with few answers has the Dirichlet mean of these and of four pseudo-counts; the twin has twice as many."""
     truth, rater = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 0, 0, 0, 1])
     label = np.array([0, 0, 1, 1, 1, 0])
-    answers = Answers(np.arange(6), rater, label, np.full(6, -1), np.array(["r", "s"]), np.array(["x", "y"]),
+    answers = label_laws.Answers(np.arange(6), rater, label, np.full(6, -1), np.array(["r", "s"]), np.array(["x", "y"]),
                       np.zeros(2, int), [""])  # fmt: skip
     plausibility = xr.DataArray(np.eye(2)[truth][None, None], dims=("chain", "draw", "item", "category"))
     points, rng = [{"chain": 0, "draw": 0}] * 600, np.random.default_rng(1)
-    start = _drawn_from_plausibility(plausibility, answers, np.arange(6), points, rng)
+    start = label_laws._drawn_from_plausibility(plausibility, answers, np.arange(6), points, rng)
     prevalence, law = start(range(600))
     pooled = np.array([[2.5, 1.5], [1.5, 2.5]]) / 4  # with one pseudo-count in all for each true category
     counts = np.array([[[2, 1], [0, 2]], [[0, 0], [1, 0]]])

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.evaluation.checks import label_laws
+from raterzoo.evaluation.checks import label_laws, labels
 from raterzoo.evaluation.checks.label_laws import answers_of
-from raterzoo.evaluation.checks.labels import FEATURES, MOST_ANSWERS
 from scipy.special import softmax
 
 ITEMS, RATERS, CATEGORIES, DRAWS = 250, 6, 3, 99
@@ -69,14 +68,14 @@ def test_replicates_by_the_prevalence_alone_are_false_alarms():
 def test_log_odds_that_are_curved_are_found(curve):
     tree = tree_of(3, curve)
     found = evaluation.model_checks(tree, replicates=DRAWS, random_seed=1)
-    assert FEATURES in failed(tree)
+    assert labels.FEATURES in failed(tree)
     assert any("do not follow the features as the model says" in own for own in found.attrs["sentences"])
 
 
 def test_items_are_in_fifths_by_features_with_the_largest_effects(monkeypatch):
     monkeypatch.setattr(label_laws, "MOST_FEATURES", 1)
     tree = tree_of(1)
-    own = answers_of(tree, None, MOST_ANSWERS, np.random.default_rng(1))[0].by_features
+    own = answers_of(tree, None, labels.MOST_ANSWERS, np.random.default_rng(1))[0].by_features
     order = np.argsort(tree["constant_data"]["features"].to_numpy()[:, 0])
     np.testing.assert_array_equal(own.contrast[order, 0], np.repeat([2, -1, -2, -1, 2], ITEMS // 5))
     np.testing.assert_allclose(own.weight, EFFECT[:1] ** 2)
@@ -87,4 +86,4 @@ def test_without_features_there_is_no_such_check():
     posterior = tree["posterior"].to_dataset().drop_vars("feature_effect")
     groups = {k: v.to_dataset() for k, v in tree.children.items()} | {"posterior": posterior}
     found = evaluation.model_checks(xr.DataTree.from_dict(groups), replicates=DRAWS)
-    assert FEATURES not in found["check"].to_numpy().tolist()
+    assert labels.FEATURES not in found["check"].to_numpy().tolist()

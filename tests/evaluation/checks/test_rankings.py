@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
+from raterzoo.evaluation.checks import rankings
 from raterzoo.evaluation.checks import rankings as ranking_checks
-from raterzoo.evaluation.checks.rankings import Entries, _divided, _Numbers, _own_tables
-from raterzoo.evaluation.checks.replicates import Annotations, annotations_of
+from raterzoo.evaluation.checks import replicates as checks_replicates
 from scipy import stats
 
 ITEMS, RATERS, CATEGORIES, DRAWS, STUDIES = 60, 5, 6, 100, 12
@@ -87,9 +87,11 @@ def test_numbers_of_rankings_are_those_of_loops(monkeypatch):
     block = np.array([np.unique(own, return_inverse=True)[1] for own in rng.integers(0, 9, (len(item), 5))])
     block[4] = 0  # a ranking in which all are unranked
     group = np.array([0, 0, 1, 1])
-    own = Annotations(np.arange(len(item)), item, rater, [*"abcd"], group, ["person", "model"])
-    entries = Entries.of(block)
-    numbers = _Numbers(own, entries)
+    own = checks_replicates.Annotations(
+        np.arange(len(item)), item, rater, [*"abcd"], group, ["person", "model"]
+    )
+    entries = rankings.Entries.of(block)
+    numbers = rankings._Numbers(own, entries)
     found = numbers(entries.places(block))
 
     vectors, firsts, tied, length = [], [], [], []
@@ -186,9 +188,9 @@ def pool_replicates(
     )
     tree.attrs["model"] = model
     rng = np.random.default_rng(1)
-    own = annotations_of(tree, item, None, 10_000, rng)
-    entries = Entries.of(tree["observed_data"]["observed_ranking"].to_numpy())
-    _, *replicates = _own_tables(tree, own, entries, draws, rng)
+    own = checks_replicates.annotations_of(tree, item, None, 10_000, rng)
+    entries = rankings.Entries.of(tree["observed_data"]["observed_ranking"].to_numpy())
+    _, *replicates = rankings._own_tables(tree, own, entries, draws, rng)
     return np.stack(replicates).reshape(-1, 2)
 
 
@@ -238,7 +240,7 @@ def test_items_without_members_of_other_are_left_as_they_are():
     log_worth = np.log(np.tile([0.4, 0.6], (4, 1)))
     is_other = np.array([[False, own] for own in members > 0])
     of_items = np.array([0, 0, 1, 1]), members, 0.5
-    divided = _divided(log_worth, is_other, of_items, np.random.default_rng(1))
+    divided = rankings._divided(log_worth, is_other, of_items, np.random.default_rng(1))
     np.testing.assert_array_equal(divided[:2], np.c_[log_worth[:2], np.full((2, 3), -np.inf)])
     np.testing.assert_allclose(np.exp(divided[2:]).sum(axis=1), 1)
 

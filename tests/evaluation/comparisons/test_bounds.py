@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, models
-from raterzoo.evaluation.comparisons.bounds import TAPER, difference_density, planck_density
+from raterzoo.evaluation.comparisons import bounds
 from scipy.integrate import quad
 from scipy.special import comb, expit
 from scipy.stats import norm
@@ -27,7 +27,7 @@ def information(x, link):
 
 def prior(x, low, high):
     """The taper, written from its definition on its own range."""
-    z = (high - low) * TAPER
+    z = (high - low) * bounds.TAPER
     if x < low + z:
         return expit(-z / (x - low) - z / (x - low - z)) / (high - low - z)
     if x > high - z:
@@ -98,10 +98,10 @@ def test_tapered_averages_are_those_of_a_fine_grid(link, ranges):
 
 def test_taper_is_a_density_and_its_information_is_that_of_its_slope():
     x = np.linspace(0, 1, 20_001)
-    density = planck_density(x)
+    density = bounds.planck_density(x)
     assert density[[0, -1]].tolist() == [0, 0] and density.mean() * 20_001 / 20_000 == pytest.approx(1)
     np.testing.assert_allclose(density[1:-1], [prior(v, 0, 1) for v in x[1:-1]], rtol=1e-9)
-    assert planck_density(np.array([-0.1, 1.1])).tolist() == [0, 0]
+    assert bounds.planck_density(np.array([-0.1, 1.1])).tolist() == [0, 0]
     slope = np.gradient(density, x, edge_order=2)
     inside = density > 1e-30
     expected = np.sum(slope[inside] ** 2 / density[inside]) / 20_000
@@ -121,7 +121,7 @@ def test_difference_density_sums_to_one_and_is_the_convolution():
         )[0]
         for d in u
     ]
-    np.testing.assert_allclose(difference_density(u), convolved, rtol=1e-8)
+    np.testing.assert_allclose(bounds.difference_density(u), convolved, rtol=1e-8)
 
 
 def test_complete_graph_is_a_closed_form():
@@ -178,7 +178,7 @@ def bayes_risk_of_two(answers):
     """Return the centred error of the posterior mean of two items, over every truth and every number of wins of one rater."""
     q = (np.arange(200) + 0.5) / 200
     v = (np.arange(80) + 0.5) / 80
-    of_q, of_rho = (planck_density(x) / planck_density(x).sum() for x in (q, v))
+    of_q, of_rho = (bounds.planck_density(x) / bounds.planck_density(x).sum() for x in (q, v))
     d, weight = q[:, None] - q, of_q[:, None] * of_q
     p = expit((1 + 19 * v)[:, None, None] * d)
     risk = 0.0

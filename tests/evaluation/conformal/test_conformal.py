@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo.evaluation import EvaluationError
-from raterzoo.evaluation.conformal.sets import conformal_sets, corrected_threshold, miss_rate, threshold_of
+from raterzoo.evaluation.conformal import sets as conformal_sets
 from raterzoo.models import simulators
 
 from tests.support.evaluation_trees import as_dense, as_flat, distributions, random_case
@@ -55,10 +55,10 @@ def test_thresholds_are_those_of_a_loop_over_p_values(seed):
     chosen = np.take_along_axis(scores, labels, axis=1)
     new = np.append(tied_scores(rng, 50), [-np.inf, 9.0])
     expected = [averaged_p(s, chosen) > alpha for s in new]
-    assert (new >= threshold_of(scores, count, alpha)).tolist() == expected
+    assert (new >= conformal_sets.threshold_of(scores, count, alpha)).tolist() == expected
     second = tied_scores(rng, 7)
     expected = [corrected_p(s, chosen, second) > alpha for s in new]
-    assert (new >= corrected_threshold(scores, count, second, alpha)).tolist() == expected
+    assert (new >= conformal_sets.corrected_threshold(scores, count, second, alpha)).tolist() == expected
 
 
 @pytest.mark.parametrize("samples", [1, 7])
@@ -68,15 +68,15 @@ def test_certain_items_are_split_conformal_prediction(samples):
     tree = dense(np.tile([1.0, 0.0], (1, 1, 11, 1)))
     given = scores_of(np.c_[[*right, 0.25, 0.05], [*1 - right, 0.75, 0.95]], tree)
     for coverage, threshold in ((0.9, 0.1), (0.7, 0.3), (0.95, -np.inf)):
-        sets = conformal_sets(tree, given, ITEMS[:9], coverage, samples=samples)
+        sets = conformal_sets.conformal_sets(tree, given, ITEMS[:9], coverage, samples=samples)
         assert sets["threshold"] == threshold
         assert sets["item"].values.tolist() == ITEMS[9:11]
         np.testing.assert_array_equal(sets["member"], given.sel(item=ITEMS[9:11]).to_numpy() >= threshold)
         np.testing.assert_array_equal(sets["size"], sets["member"].sum("category"))
         assert bool(sets.attrs["note"]) == (threshold == -np.inf)
     assert (sets.attrs["least_items"], sets.attrs["n"], sets.attrs["m"]) == (19, 9, samples)
-    assert miss_rate(0.9) == Fraction(1, 10)
-    assert miss_rate(np.float64(1e-5)) == 1 - Fraction(1, 100_000)
+    assert conformal_sets.miss_rate(0.9) == Fraction(1, 10)
+    assert conformal_sets.miss_rate(np.float64(1e-5)) == 1 - Fraction(1, 100_000)
 
 
 # Coverage by enumeration: n + 1 items, any of them new, all labels of the others
@@ -110,7 +110,9 @@ def check_exact_coverage(threshold):
 
 def test_several_labels_cover_as_one_does():
     """The bound 1 - 2 alpha of averaged p-values is never needed: items and their labels are exchangeable."""
-    assert check_exact_coverage(threshold_of) < 1e-12  # and of one label no more can be promised
+    assert (
+        check_exact_coverage(conformal_sets.threshold_of) < 1e-12
+    )  # and of one label no more can be promised
     without_the_new_item = ("k = floor(alpha * m * (n + 1)) - m + 1", "k = min(floor(alpha * m * (n + 1)), n * m)")  # fmt: skip
     twin = altered("threshold_of", without_the_new_item)
     assert_rejects_twin(check_exact_coverage, twin.threshold_of)
@@ -128,7 +130,9 @@ def test_labels_are_drawn_from_every_draw():
 
     def thresholds(posterior, **options):
         settings = {"samples": 1, "random_seed": rng, **options}
-        sets = (conformal_sets(posterior, given, ["case 0"], 0.4, **settings) for _ in range(400))
+        sets = (
+            conformal_sets.conformal_sets(posterior, given, ["case 0"], 0.4, **settings) for _ in range(400)
+        )
         return np.bincount([int(one["threshold"]) for one in sets], minlength=4)[1:]
 
     def check(count):
@@ -160,10 +164,10 @@ def test_flat_is_dense_and_both_are_a_loop(other, correction, tmp_path):
     given = scores_of(rng.random((30, 6)), array).isel(category=[3, 1, 0, 5, 2, 4])
     calibration = rng.permutation(case.items)[:18]
     arguments = {"coverage": 0.7, "samples": 3, "correction": correction, "random_seed": 8}
-    found = conformal_sets(array, given, calibration, **arguments)
+    found = conformal_sets.conformal_sets(array, given, calibration, **arguments)
     as_flat(case).to_netcdf(tmp_path / "posterior.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "posterior.nc", engine="h5netcdf") as tree:
-        flat = conformal_sets(tree, given, calibration, other=other, **arguments)
+        flat = conformal_sets.conformal_sets(tree, given, calibration, other=other, **arguments)
     xr.testing.assert_allclose(found, flat.drop_vars(["chain", "draw"], errors="ignore"))
     assert found.attrs == flat.attrs
     found.to_netcdf(tmp_path / "sets.nc")
@@ -190,7 +194,7 @@ def test_the_draws_of_a_seed_are_those_of_a_loop():
     mean = tree.mean(("chain", "draw")).to_numpy()[:9]
     labels = [np.repeat(range(4), c) for c in np.random.default_rng(3).multinomial(5, mean)]
     chosen = np.take_along_axis(given.to_numpy()[:9], np.array(labels), axis=1)
-    sets = conformal_sets(tree, given, ITEMS[8::-1], 0.8, samples=5, random_seed=3)
+    sets = conformal_sets.conformal_sets(tree, given, ITEMS[8::-1], 0.8, samples=5, random_seed=3)
     expected = [[averaged_p(s, chosen) > Fraction(1, 5) for s in row] for row in given.values[9:]]
     assert sets["member"].values.tolist() == expected
 
@@ -204,10 +208,10 @@ def test_classifiers_share_the_labels():
     )
     for correction in (None, "ecdf"):
         options = {"correction": correction, "random_seed": 1}
-        found = conformal_sets(tree, both, ITEMS[:9], 0.6, **options)
+        found = conformal_sets.conformal_sets(tree, both, ITEMS[:9], 0.6, **options)
         assert found["coverage"].dims == ("chain", "draw", "classifier")
         for name in "AB":
-            one = conformal_sets(tree, both.sel(classifier=name), ITEMS[:9], 0.6, **options)
+            one = conformal_sets.conformal_sets(tree, both.sel(classifier=name), ITEMS[:9], 0.6, **options)
             xr.testing.assert_allclose(found.sel(classifier=name, drop=True), one)
 
 
@@ -215,16 +219,16 @@ def test_items_outside_of_the_posterior_have_sets_but_no_coverage():
     tree = dense(np.full((1, 1, 6, 2), 0.5), items=range(6))
     more = dense(np.full((1, 1, 8, 2), 0.5), items=range(8))
     given = scores_of(np.tile([0.7, 0.3], (8, 1)), more)
-    sets = conformal_sets(tree, given, range(5), 0.5, random_seed=1)
+    sets = conformal_sets.conformal_sets(tree, given, range(5), 0.5, random_seed=1)
     assert np.isnan(sets["item_coverage"]).values.tolist() == [False, True, True]
     assert sets["coverage"].item() == pytest.approx(sets["item_coverage"][0].item())
-    alone = conformal_sets(tree, given.isel(item=slice(6)), range(6), 0.5)
+    alone = conformal_sets.conformal_sets(tree, given.isel(item=slice(6)), range(6), 0.5)
     assert alone.sizes["item"] == 0 and np.isnan(alone["coverage"]).all()
     votes = xr.DataArray(["label 1", "", "label 0"], {"item": [5, 6, 7]}, ("item",))
-    known = conformal_sets(tree, given, range(5), 0.5, voted=votes, random_seed=1)
+    known = conformal_sets.conformal_sets(tree, given, range(5), 0.5, voted=votes, random_seed=1)
     expected = [known["member"][0, 1].item(), known["member"][2, 0].item()]
     assert known["voted_coverage"].item() == np.mean(expected)
-    point = conformal_sets(tree[0, 0], given, range(5), 0.5, random_seed=1)
+    point = conformal_sets.conformal_sets(tree[0, 0], given, range(5), 0.5, random_seed=1)
     assert point["coverage"].dims == () and point["threshold"] == sets["threshold"]
 
 
@@ -256,7 +260,7 @@ def simulated():
         given = xr.DataArray(score[items], names, ("item", "category"))
         for name, (draws, options) in methods.items():
             tree = dense(draws[None, :, items], items, np.arange(5))
-            sets = conformal_sets(tree, given, items[:N], NOMINAL, random_seed=rng, **options)
+            sets = conformal_sets.conformal_sets(tree, given, items[:N], NOMINAL, random_seed=rng, **options)
             member = sets["member"].to_numpy()
             held = (member * law[items[N:]]).sum(axis=1).mean()
             found[name][repetition] = held, member.sum(axis=1).mean()
@@ -351,7 +355,7 @@ WRONG = [
 @pytest.mark.parametrize("change", WRONG)
 def test_wrong_input_is_named(change, golden):
     with golden.raises(EvaluationError):
-        conformal_sets(**good() | change)
+        conformal_sets.conformal_sets(**good() | change)
 
 
 def test_wrong_categories_of_flat_posteriors_are_named(golden):
@@ -362,14 +366,14 @@ def test_wrong_categories_of_flat_posteriors_are_named(golden):
         unnamed = next(c for c in range(6) if all(c not in named for named in case.named[:1]))
         keep = [c for c in range(6) if c != unnamed]
         one = as_flat(type(case)(case.named[:1], case.draws[:1], 6, 0.5))
-        conformal_sets(one, given.isel(item=[0], category=keep), case.items[:1])
+        conformal_sets.conformal_sets(one, given.isel(item=[0], category=keep), case.items[:1])
     renamed = given.assign_coords(category=[*case.categories[:5], "OTHER"])
     with pytest.raises(EvaluationError, match="scores name OTHER"):
-        conformal_sets(flat, renamed, case.items[:3])
+        conformal_sets.conformal_sets(flat, renamed, case.items[:3])
     with golden.raises(EvaluationError):
-        conformal_sets(flat, given, case.items[:3], other="label")
+        conformal_sets.conformal_sets(flat, given, case.items[:3], other="label")
     for draws in case.draws:
         draws[0, 3] = 0
         draws[0, 3, -1] = 1
     with golden.raises(EvaluationError):
-        conformal_sets(as_flat(case), given, case.items[:3], other="exclude")
+        conformal_sets.conformal_sets(as_flat(case), given, case.items[:3], other="exclude")

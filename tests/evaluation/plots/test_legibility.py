@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from raterzoo import evaluation
 from raterzoo.evaluation import plots
+from raterzoo.evaluation.plots import style
 from raterzoo.evaluation.plots.classifiers import _named_pairs
-from raterzoo.evaluation.plots.style import MARGIN, in_words, limits_with_texts
 
 from tests.support.evaluation_trees import distributions
 
@@ -130,13 +130,13 @@ def test_axes_of_the_caller_stay_as_they_are():
     ],
 )
 def test_metrics_are_named_in_words(metric, words):
-    assert in_words(metric.name) == words
+    assert style.in_words(metric.name) == words
 
 
 def test_names_of_others_are_kept():
-    assert in_words("f1_score") == "F1 score"
-    assert in_words("my_score_2") == "my score 2"  # of which nobody knows what the number is
-    assert in_words("top_heavy_loss") == "top heavy loss"
+    assert style.in_words("f1_score") == "F1 score"
+    assert style.in_words("my_score_2") == "my score 2"  # of which nobody knows what the number is
+    assert style.in_words("top_heavy_loss") == "top heavy loss"
 
 
 def test_axes_say_metrics_in_words_unless_told():
@@ -154,11 +154,11 @@ def test_axes_say_metrics_in_words_unless_told():
 @pytest.mark.parametrize(("half", "letters"), [(0.0, 0), (0.25, 20), (0.9, 60)])
 def test_limits_hold_texts(half, letters):
     middles = np.array([0.0, half, 1.0])
-    low, high = limits_with_texts((0.0, 1.0), middles, letters, 3.2)
+    low, high = style.limits_with_texts((0.0, 1.0), middles, letters, 3.2)
     room = min(0.058 * letters / 2 / 3.2, 0.36) * (high - low)
     assert low <= min(-room, -0.03) + 1e-9 and high >= max(1 + room, 1.03) - 1e-9
     assert high - low < 4
-    assert limits_with_texts((0.5, 0.5), np.array([0.5]), 20, 3.2)[0] < 0.5  # of no extent
+    assert style.limits_with_texts((0.5, 0.5), np.array([0.5]), 20, 3.2)[0] < 0.5  # of no extent
 
 
 WRITTEN = {
@@ -189,7 +189,10 @@ def test_texts_stay_in_their_panel_and_apart(name):
 
 
 def test_limits_without_texts_have_a_margin():
-    assert limits_with_texts((2.0, 4.0), np.array([]), 5, 3.0) == (2 - 2 * MARGIN, 4 + 2 * MARGIN)
+    assert style.limits_with_texts((2.0, 4.0), np.array([]), 5, 3.0) == (
+        2 - 2 * style.MARGIN,
+        4 + 2 * style.MARGIN,
+    )
 
 
 def test_pairs_are_on_one_line_if_short():

@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from raterzoo import evaluation
 from raterzoo.evaluation import EvaluationError, plots
-from raterzoo.evaluation.plots import canvas
-from raterzoo.evaluation.plots.style import plain, shortened
+from raterzoo.evaluation.plots import canvas, style
 
 from tests.support.evaluation_trees import distributions
 
@@ -100,20 +99,20 @@ def test_bars_of_a_histogram_are_shares(golden):
 
 
 def test_labels_are_text_everywhere():
-    assert plain("$x$") == r"\$x\$"
+    assert style.plain("$x$") == r"\$x\$"
     ax = plots.simplex(posterior(), "$b$")
     assert [text.get_text() for text in ax.texts] == ["<b>x</b>", r"\$y\$", "OTHER"]
 
 
 def test_short_names_stay_apart():
-    assert shortened(["short", 7]) == ["short", "7"]
+    assert style.shortened(["short", 7]) == ["short", "7"]
     ends = [f"a very long name of a classifier that was trained on split {i}" for i in range(20)]
-    short = shortened(ends)
+    short = style.shortened(ends)
     assert len(set(short)) == 20 and max(map(len, short)) <= 34
     assert short[3].startswith("a very long") and short[3].endswith("split 3")
     middles = [f"{'a' * 30} {i} {'b' * 30}" for i in range(3)]
-    assert len(set(shortened(middles))) == 3
-    assert shortened([ends[0], ends[0]])[0] == shortened([ends[0]])[0]  # the same is the same
+    assert len(set(style.shortened(middles))) == 3
+    assert style.shortened([ends[0], ends[0]])[0] == style.shortened([ends[0]])[0]  # the same is the same
 
 
 def test_expected_value_is_drawn_by_mean():

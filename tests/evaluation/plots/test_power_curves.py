@@ -6,9 +6,8 @@ import pytest
 import xarray as xr
 from matplotlib.figure import Figure
 from raterzoo import evaluation
-from raterzoo.evaluation import EvaluationError, plots
+from raterzoo.evaluation import EvaluationError, plots, survey_summary
 from raterzoo.evaluation.plots.power_curves import _curves
-from raterzoo.evaluation.surveys.item_states.equivalence import survey_summary
 
 from tests.support.survey_urns import PROBABILITY, binary_counts, binary_law, drawn_states
 

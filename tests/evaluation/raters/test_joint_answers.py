@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 from raterzoo.evaluation.raters import joint_answers
-from raterzoo.evaluation.raters.joint_answers import JointLaw, joint_information, residual_correlation
 from raterzoo.evaluation.raters.worth import information_and_accuracy
 
 RATERS, CATEGORIES = 3, 3
@@ -16,7 +15,7 @@ def law_of(shared, seed=1, draws=2):
     rows = rng.dirichlet(np.ones(CATEGORIES), (draws, RATERS + 1, CATEGORIES)) + 2 * np.eye(CATEGORIES)
     rows /= rows.sum(axis=-1, keepdims=True)
     prevalence = rng.dirichlet(np.full(CATEGORIES, 5.0), draws)
-    return JointLaw(
+    return joint_answers.JointLaw(
         prevalence, rows[:, 1:], rows[:, :1], np.full((draws, RATERS), shared), np.zeros(RATERS, int)
     )
 
@@ -40,7 +39,7 @@ def enumerated(law, draw):
 @pytest.mark.parametrize("shared", [0.0, 0.4, 1.0])
 def test_information_is_that_of_the_enumerated_law(shared, monkeypatch):
     law, members = law_of(shared), np.arange(RATERS)
-    found = joint_information(law, members, np.random.default_rng(1))
+    found = joint_answers.joint_information(law, members, np.random.default_rng(1))
     right = [information_and_accuracy(enumerated(law, draw))[0] for draw in range(2)]
     np.testing.assert_allclose(found, right, rtol=1e-9)
     if shared == 1:  # all answers are one
@@ -48,17 +47,22 @@ def test_information_is_that_of_the_enumerated_law(shared, monkeypatch):
         np.testing.assert_allclose(found, information_and_accuracy(one)[0], rtol=1e-9)
     monkeypatch.setattr(joint_answers, "MOST_OUTCOMES", 1)
     monkeypatch.setattr(joint_answers, "SIMULATED", 20_000)
-    np.testing.assert_allclose(joint_information(law, members, np.random.default_rng(1)), right, atol=0.02)
+    np.testing.assert_allclose(
+        joint_answers.joint_information(law, members, np.random.default_rng(1)), right, atol=0.02
+    )
 
 
 def test_shared_guesses_are_worth_less_than_independent_answers():
     # the wrong twin: the marginal matrices, as if the raters were independent
     law, members = law_of(0.8), np.arange(RATERS)
-    alone = JointLaw(
+    alone = joint_answers.JointLaw(
         law.prevalence, law.confusion(members), law.guess[:, :0], 0 * law.shared, np.full(RATERS, -1)
     )
     rng = np.random.default_rng(1)
-    assert (joint_information(alone, members, rng) > 1.2 * joint_information(law, members, rng)).all()
+    assert (
+        joint_answers.joint_information(alone, members, rng)
+        > 1.2 * joint_answers.joint_information(law, members, rng)
+    ).all()
 
 
 def test_residual_correlation_is_that_of_simulated_answers():
@@ -78,5 +82,7 @@ def test_residual_correlation_is_that_of_simulated_answers():
             above += (residuals[k] * residuals[other]).sum()
             below += (sd[k] * sd[other]).sum()
     # six standard errors of a mean of 200,000 items
-    assert residual_correlation(law, members)[0] == pytest.approx(above / below, abs=6 / np.sqrt(n))
-    assert residual_correlation(law_of(0.0), members).max() == 0
+    assert joint_answers.residual_correlation(law, members)[0] == pytest.approx(
+        above / below, abs=6 / np.sqrt(n)
+    )
+    assert joint_answers.residual_correlation(law_of(0.0), members).max() == 0

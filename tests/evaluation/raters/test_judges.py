@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation import EvaluationError
-from raterzoo.evaluation.raters.worth import interpolated_worth, largest_panel, panel_curves
+from raterzoo.evaluation.raters import worth as raters_worth
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from tests.support.source_twins import altered
@@ -61,7 +61,7 @@ def test_panels_are_enumerated(n):
                 found = curves[:, s, k]
                 np.testing.assert_allclose(found, by_sequences(p[s], pi[s], k), atol=1e-12)
 
-    curves = panel_curves(p, pi, 4)
+    curves = raters_worth.panel_curves(p, pi, 4)
     assert (curves[0, :, 0] == 0).all() and (curves[1, :, 0] == p.max(axis=1)).all()
     check(curves)
     unordered = altered("panel_curves", ("[block, :, None] * ways", "[block, :, None] * np.ones_like(ways)"))
@@ -70,9 +70,9 @@ def test_panels_are_enumerated(n):
 
 def test_panels_do_not_depend_on_blocks(monkeypatch):
     p, pi = drawn(3, "blocks", raters=1, shape=(1, 50))
-    whole = panel_curves(p[0], pi[0, :, 0], 6)
+    whole = raters_worth.panel_curves(p[0], pi[0, :, 0], 6)
     monkeypatch.setattr("raterzoo.evaluation.raters.worth.PANEL_BLOCK_SIZE", 100)
-    np.testing.assert_array_equal(panel_curves(p[0], pi[0, :, 0], 6), whole)
+    np.testing.assert_array_equal(raters_worth.panel_curves(p[0], pi[0, :, 0], 6), whole)
 
 
 def test_quantities_of_raters_are_theirs():
@@ -145,7 +145,7 @@ def test_worth_rises_with_the_judge_and_falls_with_the_reference():
 def test_a_worth_between_two_panels_stays_between_them_at_rounding():
     # the first value is beyond the first panel by less than the rounding error
     curve = np.array([[0.0, 2e-12, 1.0]])
-    worth, censored = interpolated_worth(curve, np.array([[2.9e-12, 0.25, 1.5]]))
+    worth, censored = raters_worth.interpolated_worth(curve, np.array([[2.9e-12, 0.25, 1.5]]))
     np.testing.assert_allclose(worth, [[1, 1.25, 2]])
     assert censored.tolist() == [[False, False, True]]
 
@@ -186,7 +186,7 @@ def test_groups_are_means_over_members_and_set_the_unit():
 
 
 def test_largest_panels():
-    assert [largest_panel(None, n) for n in (2, 3, 4, 5, 10, 500)] == [20, 20, 16, 9, 4, 1]
+    assert [raters_worth.largest_panel(None, n) for n in (2, 3, 4, 5, 10, 500)] == [20, 20, 16, 9, 4, 1]
     assert evaluation.rater_worth(tree_of(), largest=3).sizes["answers"] == 4
 
 

@@ -8,17 +8,12 @@ import pytest
 import xarray as xr
 from arviz_stats.base import array_stats
 from raterzoo import evaluation, inference, models
+from raterzoo.evaluation import ReweightingWarning
 from raterzoo.evaluation.sensitivity import densities as item_densities
-from raterzoo.evaluation.sensitivity.reweighting import (
-    MAX_PARETO_K,
-    ReweightingWarning,
-    _warn_unreliable,
-    reweight,
-    reweighted,
-)
-from raterzoo.posterior.plausibility import Plausibility
+from raterzoo.evaluation.sensitivity import reweighting
 
 from tests.support.dermatology import dermatology
+from tests.support.evaluation_parts import Plausibility
 from tests.support.evaluation_trees import as_dense, random_case
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from tests.support.source_twins import altered
@@ -97,13 +92,13 @@ def test_moments_are_those_of_the_exact_posterior(reliability):
         z = moments_z(how, tree, reliability)
         assert np.abs(z).max() < bonferroni_threshold(z.size)
 
-    check(reweight)
+    check(reweighting.reweight)
     assert_rejects_twin(check, POWERED)
 
 
 def test_nothing_changes_at_the_same_reliability():
     tree = dirichlet_tree(2, 3, draws=100)
-    same = reweight(tree, 2, random_seed=4)
+    same = reweighting.reweight(tree, 2, random_seed=4)
     np.testing.assert_array_equal(np.sort(samples(same), 0), np.sort(samples(tree), 0))
     assert (same["sample_stats"]["pareto_k"] == -np.inf).all()
     np.testing.assert_allclose(same["sample_stats"]["effective_draws"], 400)
@@ -113,7 +108,9 @@ def test_effective_draws_count_those_of_the_chains():
     """They are the effective size of the weights times that of the draws; draws kept twice are not twice as many."""
     tree = dirichlet_tree(2, 3, draws=200, chains=2).isel(draw=np.repeat(np.arange(200), 2))
     log_ratio = item_densities.likelihood_of_items(tree, Plausibility.of(tree), np.asarray(1.0))
-    for i, found in enumerate(reweight(tree, 3, random_seed=4)["sample_stats"]["effective_draws"].to_numpy()):
+    for i, found in enumerate(
+        reweighting.reweight(tree, 3, random_seed=4)["sample_stats"]["effective_draws"].to_numpy()
+    ):
         if not np.ptp(log_ratio[i]):  # nobody labelled the item
             assert found == pytest.approx(800)
             continue
@@ -142,16 +139,16 @@ def test_items_are_reliable_up_to_the_published_pareto_k(golden):
     view = Plausibility.of(law)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _warn_unreliable(view, np.array([0.7, 0.1]), 1.0, 2.0)
+        reweighting._warn_unreliable(view, np.array([0.7, 0.1]), 1.0, 2.0)
     with golden.warns(ReweightingWarning):
-        _warn_unreliable(view, np.array([0.7, 0.71]), 1.0, 2.0)
+        reweighting._warn_unreliable(view, np.array([0.7, 0.71]), 1.0, 2.0)
     with golden.warns(ReweightingWarning):
-        _warn_unreliable(view, np.array([0.1, 0.1]), 0.99, 2.0)
+        reweighting._warn_unreliable(view, np.array([0.1, 0.1]), 0.99, 2.0)
 
 
 def test_what_a_draw_says_of_an_item_stays_together():
     tree = dirichlet_tree(2, 5, draws=100)
-    found = reweight(tree, 3, random_seed=6)
+    found = reweighting.reweight(tree, 3, random_seed=6)
     densities = (COUNTS * np.log(samples(found))).sum(axis=-1)[:, :-1]  # nobody labelled the last
     stored = samples(found, "log_likelihood", "observed_label")
     np.testing.assert_allclose(stored, densities, rtol=1e-5, atol=1e-5)
@@ -161,8 +158,8 @@ def test_what_a_draw_says_of_an_item_stays_together():
     assert found["posterior"]["plausibility"].dims == tree["posterior"]["plausibility"].dims
     assert found["constant_data"]["reliability"] == 3
     assert (found.attrs["reweighted_from"], found.attrs["reweighted_to"]) == (2, 3)
-    again = reweight(tree, 3, random_seed=6)
-    assert again.equals(found) and not reweight(tree, 3, random_seed=7).equals(found)
+    again = reweighting.reweight(tree, 3, random_seed=6)
+    assert again.equals(found) and not reweighting.reweight(tree, 3, random_seed=7).equals(found)
 
 
 def test_items_stay_independent():
@@ -175,15 +172,15 @@ def test_items_stay_independent():
         z = correlation * np.sqrt(len(drawn) / 2)
         assert np.abs(z).max() < bonferroni_threshold(z.size)
 
-    check(reweight)
+    check(reweighting.reweight)
     assert_rejects_twin(check, IN_STEP)
 
 
 def test_trees_go_on_but_not_to_a_third_reliability(golden):
-    there = reweight(dirichlet_tree(2, 9, draws=200), 3, random_seed=1)
+    there = reweighting.reweight(dirichlet_tree(2, 9, draws=200), 3, random_seed=1)
     assert evaluation.annotation_certainty(there).sizes == {"item": len(COUNTS)}
     with golden.raises(evaluation.EvaluationError):
-        reweight(there, 4)
+        reweighting.reweight(there, 4)
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +206,7 @@ def mean_error(how, refits, start, end):
     found = how(refits[start], end, random_seed=1)
     pairs = (evaluation.annotation_certainty(t, random_seed=2) for t in (found, refits[end]))
     difference = abs(next(pairs) - next(pairs))
-    reliable = found["sample_stats"]["pareto_k"].to_numpy() < MAX_PARETO_K
+    reliable = found["sample_stats"]["pareto_k"].to_numpy() < reweighting.MAX_PARETO_K
     assert reliable.any()
     return difference.to_numpy()[reliable].mean()
 
@@ -219,7 +216,7 @@ def test_certainty_is_that_of_a_refit(refits, start, end):
     def check(how):
         assert mean_error(how, refits, start, end) < 0.01
 
-    check(reweight)
+    check(reweighting.reweight)
     assert_rejects_twin(check, POOLED)
     if start > 1:
         assert_rejects_twin(check, POWERED)
@@ -227,9 +224,9 @@ def test_certainty_is_that_of_a_refit(refits, start, end):
 
 def test_a_step_too_far_says_so(refits, golden):
     with golden.warns(ReweightingWarning):
-        found = reweight(refits[3], 1, random_seed=1)
+        found = reweighting.reweight(refits[3], 1, random_seed=1)
     stats = found["sample_stats"]
-    assert (stats["pareto_k"] > MAX_PARETO_K).mean() > 0.5
+    assert (stats["pareto_k"] > reweighting.MAX_PARETO_K).mean() > 0.5
     assert (stats["effective_draws"] < 400).mean() > 0.5
     assert "thinning" in stats
 
@@ -239,7 +236,7 @@ def test_threads_leave_the_filters_of_warnings_as_they_were(refits, monkeypatch)
     before = list(warnings.filters)
     for seed in range(5):
         with pytest.warns(ReweightingWarning, match="too far down"):
-            reweight(refits[3], 1, random_seed=seed)
+            reweighting.reweight(refits[3], 1, random_seed=seed)
         assert warnings.filters == before
 
 
@@ -258,46 +255,46 @@ def test_powers_by_rater(cases):
         expected = [(pointwise * added)[:, owner == i].sum(axis=1) for i in range(12)]
         found = item_densities.likelihood_of_items(tree, view, added)
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
-        assert reweight(tree, 2, random_seed=1).attrs["reweighted_from"] == "by annotation"
+        assert reweighting.reweight(tree, 2, random_seed=1).attrs["reweighted_from"] == "by annotation"
 
 
 def test_refused(golden):
     tree = dirichlet_tree(2, 1, draws=100)
     for wrong in (0, -1, np.inf, np.nan, True, "3"):
         with pytest.raises(evaluation.EvaluationError, match=r"reliability=.*positive finite"):
-            reweight(tree, wrong)
+            reweighting.reweight(tree, wrong)
     with pytest.raises(evaluation.EvaluationError, match=r"log_likelihood=True"):
-        reweight(dirichlet_tree(2, 1, draws=50, log_likelihood=False), 3)
+        reweighting.reweight(dirichlet_tree(2, 1, draws=50, log_likelihood=False), 3)
     with golden.raises(evaluation.EvaluationError):
-        reweight(dirichlet_tree(2, 1, draws=3), 3)
+        reweighting.reweight(dirichlet_tree(2, 1, draws=3), 3)
     with pytest.raises(evaluation.EvaluationError, match="pass the tree"):
-        reweight(tree["posterior"]["plausibility"], 3)
+        reweighting.reweight(tree["posterior"]["plausibility"], 3)
     for model in ("tempered_plackett_luce", None, "pm.Model"):
         other = tree.copy()
         other.attrs = {"model": model}
         with golden.raises(evaluation.EvaluationError):
-            reweight(other, 3)
+            reweighting.reweight(other, 3)
     other.attrs = {"model": "prirn"}
     with golden.raises(evaluation.EvaluationError):
-        reweight(other, 3)
+        reweighting.reweight(other, 3)
     shared = tree.copy()
     prevalence = xr.DataArray(np.ones((4, 100, 3)), dims=("chain", "draw", "category"))
     shared["posterior"] = tree["posterior"].to_dataset().assign(prevalence=prevalence)
     with golden.raises(evaluation.EvaluationError):
-        reweight(shared, 3)
+        reweighting.reweight(shared, 3)
     unknown = as_dense(random_case(np.random.default_rng(1)))
     unknown.attrs["model"] = "dirichlet"
     with golden.raises(evaluation.EvaluationError):
-        reweight(unknown, 3)
+        reweighting.reweight(unknown, 3)
 
 
 def test_variables_that_are_kept_and_densities_that_are_shared_are_those_of_the_whole():
     tree = dirichlet_tree(2.0, 5, draws=200, chains=2)
     densities = item_densities.ItemDensities.of(tree)
     for reliability in (1.5, 2.5):
-        whole = quiet(reweight)(tree, reliability, random_seed=3)
+        whole = quiet(reweighting.reweight)(tree, reliability, random_seed=3)
         given = {"densities": densities, "kept": ("plausibility",)}
-        found = quiet(reweighted)(tree, reliability, 3, **given)
+        found = quiet(reweighting.reweighted)(tree, reliability, 3, **given)
         assert [*found["posterior"].data_vars] == ["plausibility"] and "log_likelihood" not in found.children
         xr.testing.assert_identical(found["posterior"]["plausibility"], whole["posterior"]["plausibility"])
         xr.testing.assert_identical(found["sample_stats"].to_dataset(), whole["sample_stats"].to_dataset())

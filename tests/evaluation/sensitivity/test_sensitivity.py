@@ -9,12 +9,12 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.evaluation.sensitivity import densities as item_densities
-from raterzoo.evaluation.sensitivity.prior import _check_quantity, prior_sensitivity, sensitivity_of
-from raterzoo.posterior.plausibility import Plausibility
+from raterzoo.evaluation.sensitivity import prior
 from scipy.special import xlogy
 from scipy.stats import gamma
 
 from tests.support.dermatology import dermatology
+from tests.support.evaluation_parts import Plausibility
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from tests.support.source_twins import altered
 
@@ -103,7 +103,7 @@ def test_means_and_gradients_are_those_of_dirichlet_laws(tree, counts, component
         z = errors(tree, counts, component, how(tree, quantity, distance="mean"))
         assert np.abs(z).max() < bonferroni_threshold(z.size)
 
-    check(prior_sensitivity)
+    check(prior.prior_sensitivity)
     for twin in twins:
         assert_rejects_twin(check, twin)
 
@@ -112,7 +112,7 @@ def test_means_and_gradients_are_those_of_dirichlet_laws(tree, counts, component
 def test_sensitivity_is_that_of_arviz_item_by_item(n_items):
     counts = np.array([[4, 1, 0], [0, 2, 1], [1, 1, 1]])[:n_items]
     tree = dirichlet_tree(counts, 1, 3, draws=500)
-    found = prior_sensitivity(tree, tree["posterior"]["plausibility"].sel(category="y", drop=True))
+    found = prior.prior_sensitivity(tree, tree["posterior"]["plausibility"].sel(category="y", drop=True))
     assert found.attrs["distance"] == "cjs"
     for i in range(n_items):
         groups = {
@@ -126,7 +126,7 @@ def test_sensitivity_is_that_of_arviz_item_by_item(n_items):
 
 
 def test_default_quantity_is_the_certainty(tree):
-    found = prior_sensitivity(tree)
+    found = prior.prior_sensitivity(tree)
     certainty = evaluation.annotation_certainty(tree)
     for component in POWERS:
         means = found["mean"].sel(component=component, alpha=1)
@@ -139,7 +139,7 @@ def test_default_quantity_is_the_certainty(tree):
 
 
 def test_slopes_need_no_weights(tree):
-    whole, slopes = prior_sensitivity(tree), sensitivity_of(tree, weighted=("likelihood",))
+    whole, slopes = prior.prior_sensitivity(tree), prior.sensitivity_of(tree, weighted=("likelihood",))
     without = {"component": ["prior"]}
     for name in ("mean", "pareto_k"):
         xr.testing.assert_identical(
@@ -151,7 +151,7 @@ def test_slopes_need_no_weights(tree):
 
 def test_gradient_errors_cover(tree, counts):
     quantity = tree["posterior"]["plausibility"].sel(category="x", drop=True)
-    found = prior_sensitivity(tree, quantity, distance="mean")
+    found = prior.prior_sensitivity(tree, quantity, distance="mean")
     slope = np.log(2) * (
         share(scaled_law(counts, "prior", 1 + 1e-6)) - share(scaled_law(counts, "prior", 1 - 1e-6))
     )
@@ -166,7 +166,7 @@ def test_diagnosis_in_the_words_of_arviz():
     counts = np.array([[12, 0, 0], [0, 0, 0], [0, 0, 40]])
     tree = dirichlet_tree(counts, 1, 1)
     quantity = tree["posterior"]["plausibility"].sel(category="x", drop=True)
-    found = prior_sensitivity(tree, quantity, threshold=0.01, distance="mean")
+    found = prior.prior_sensitivity(tree, quantity, threshold=0.01, distance="mean")
     assert found["diagnosis"].to_numpy().tolist() == [
         "potential prior-data conflict",
         "potential strong prior / weak likelihood",
@@ -178,7 +178,7 @@ def test_diagnosis_in_the_words_of_arviz():
 def test_a_constant_quantity_is_insensitive(tree):
     constant = xr.ones_like(tree["posterior"]["plausibility"].isel(category=0, drop=True))
     for distance in ("mean", "cjs"):
-        found = prior_sensitivity(tree, constant, distance=distance)
+        found = prior.prior_sensitivity(tree, constant, distance=distance)
         assert (found["prior"] == 0).all() and (found["likelihood"] == 0).all()
         assert (found["total_gradient_mcse"] == 0).all()
 
@@ -186,7 +186,7 @@ def test_a_constant_quantity_is_insensitive(tree):
 def test_cjs_of_an_indicator_is_the_relative_change_of_its_rarer_value():
     """A certainty that moves by less than .05 when the prior doubles is far above it by CJS."""
     tree = dirichlet_tree(np.array([[12, 0, 0]]), 1, seed_of("rare"))
-    certain, distance = prior_sensitivity(tree), prior_sensitivity(tree, distance="cjs")
+    certain, distance = prior.prior_sensitivity(tree), prior.prior_sensitivity(tree, distance="cjs")
     assert certain["mean"].sel(component="prior", alpha=1).item() > 0.99
     assert certain["prior"].item() < 0.05 and distance["prior"].item() > 0.5
     assert certain["diagnosis"].item() == "✓" != distance["diagnosis"].item()
@@ -199,15 +199,15 @@ def test_a_prior_that_cannot_be_scaled_has_a_large_k():
     for concentration in (0.1, 0.002):
         model = models.dirichlet(models.Labels.from_counts(frame), concentration=concentration)
         tree = inference.sample(model, random_seed=1, progressbar=False)
-        k = prior_sensitivity(tree)["pareto_k"]
+        k = prior.prior_sensitivity(tree)["pareto_k"]
         assert (k.sel(component="prior") > 0.7).all(), concentration
 
 
 def test_items_are_matched_by_name(tree):
     quantity = tree["posterior"]["plausibility"].sel(category="x", drop=True)
     shuffled = quantity.isel(item=np.random.default_rng(1).permutation(N_ITEMS))
-    found = prior_sensitivity(tree, shuffled.transpose("item", "draw", "chain"), distance="mean")
-    assert found.identical(prior_sensitivity(tree, quantity, distance="mean"))
+    found = prior.prior_sensitivity(tree, shuffled.transpose("item", "draw", "chain"), distance="mean")
+    assert found.identical(prior.prior_sensitivity(tree, quantity, distance="mean"))
 
 
 def worth_tree(rng, concentration, n_items=3, n_draws=200, dense=False):
@@ -275,7 +275,7 @@ def test_score_of_a_metric_on_rankings():
     top3 = evaluation.uncertainty_adjusted(
         evaluation.top_k_accuracy(3), tree, scores, reduce=None, random_seed=1
     )
-    found = prior_sensitivity(tree, top3)
+    found = prior.prior_sensitivity(tree, top3)
     assert found.attrs == {
         "quantity": "top_3_accuracy",
         "distance": "mean",
@@ -301,31 +301,31 @@ def test_refused(tree, golden):
     ]
     for value in wrong:
         with golden.raises(evaluation.EvaluationError):
-            prior_sensitivity(tree, value)
+            prior.prior_sensitivity(tree, value)
     with pytest.raises(evaluation.EvaluationError, match="distance='tv'"):
-        prior_sensitivity(tree, distance="tv")
+        prior.prior_sensitivity(tree, distance="tv")
     with pytest.raises(evaluation.EvaluationError, match="threshold=0"):
-        prior_sensitivity(tree, threshold=0)
+        prior.prior_sensitivity(tree, threshold=0)
     for group in ("log_prior", "log_likelihood"):
         less = xr.DataTree.from_dict(
             {name: tree[name].to_dataset() for name in tree.children if name != group}
         )
         with golden.raises(evaluation.EvaluationError):
-            prior_sensitivity(less)
+            prior.prior_sensitivity(less)
     less.attrs["model"] = "prirn"
     with golden.raises(evaluation.EvaluationError):
-        prior_sensitivity(less)
+        prior.prior_sensitivity(less)
 
 
 def test_a_quantity_has_the_items_of_the_posterior_each_once(golden):
     law = xr.DataArray(np.full((1, 2, 2, 2), 0.5), {"item": ["a", "b"], "category": ["x", "y"]},
                        ("chain", "draw", "item", "category"))  # fmt: skip
     view, quantity = Plausibility.of(law), law.isel(category=0, drop=True)
-    _check_quantity(view, quantity)
+    prior._check_quantity(view, quantity)
     for items in (["a", "c"], ["a", "a"], ["a", "b", "b"]):
         other = xr.DataArray(np.ones((1, 2, len(items))), {"item": items}, ("chain", "draw", "item"))
         with golden.raises(evaluation.EvaluationError):
-            _check_quantity(view, other)
+            prior._check_quantity(view, other)
 
 
 def test_blocks_of_items_and_shared_densities_change_nothing(monkeypatch):
@@ -334,11 +334,13 @@ def test_blocks_of_items_and_shared_densities_change_nothing(monkeypatch):
     quantity = tree["posterior"]["plausibility"].isel(category=0, drop=True)
     densities = item_densities.ItemDensities.of(tree)
     for given in ({}, {"quantity": quantity}):
-        whole = prior_sensitivity(tree, **given, random_seed=1)
+        whole = prior.prior_sensitivity(tree, **given, random_seed=1)
         with monkeypatch.context() as context:
             context.setattr("raterzoo.evaluation.sensitivity.prior.ITEMS", 2)
             context.setattr(item_densities, "SAMPLES", 7)
             context.setattr(item_densities, "CELLS", 4)
-            blocks = sensitivity_of(tree, **given, random_seed=1)
+            blocks = prior.sensitivity_of(tree, **given, random_seed=1)
         xr.testing.assert_allclose(blocks, whole, rtol=1e-12)
-        xr.testing.assert_identical(sensitivity_of(tree, **given, random_seed=1, densities=densities), whole)
+        xr.testing.assert_identical(
+            prior.sensitivity_of(tree, **given, random_seed=1, densities=densities), whole
+        )

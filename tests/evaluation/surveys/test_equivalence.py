@@ -6,13 +6,11 @@ from math import comb
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation import EvaluationError
-from raterzoo.evaluation.surveys.combiners import AnonymousBayesian
-from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
-from raterzoo.evaluation.surveys.subsets import Patterns, subsets_of
+from raterzoo.evaluation import EvaluationError, survey_equivalence
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
 from tests.support.survey_enumeration import brute_curve, counts_of, ragged_items, score_of_rows
+from tests.support.survey_parts import AnonymousBayesian, Patterns, subsets_of, survey_power_curve
 
 ADDITIVE = ("cross_entropy", "brier", "agreement")
 JOINT = ("precision", "recall", "f1", "mcc", "dmi", "soft_dmi")

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation import EvaluationError
-from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
-from raterzoo.evaluation.surveys.isotonic import calibrated
-from raterzoo.evaluation.surveys.rater_groups import rater_equivalence
+from raterzoo.evaluation import EvaluationError, rater_equivalence, survey_equivalence
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
 from tests.support.survey_enumeration import counts_of, ragged_items, score_of_rows
+from tests.support.survey_parts import calibrated, survey_power_curve
 
 SCORERS = (
     "cross_entropy", "brier", "agreement", "precision", "recall", "f1", "mcc", "dmi", "soft_dmi", "pearson", "spearman", "auc",

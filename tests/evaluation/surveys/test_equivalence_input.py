@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.evaluation import EvaluationError
+from raterzoo.evaluation import EvaluationError, survey_equivalence
 from raterzoo.evaluation.surveys import subsets
 from raterzoo.evaluation.surveys.counts import Classifiers
-from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
 from raterzoo.evaluation.surveys.rules import SurveyOptions
-from raterzoo.evaluation.surveys.subsets import Patterns, subsets_of
+
+from tests.support.survey_parts import Patterns, subsets_of, survey_power_curve
 
 ROWS = [[3, 1], [0, 4], [2, 2], [4, 0], [1, 3], [3, 1]]
 

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.evaluation.surveys.item_states.equivalence import (
-    posterior_power_curve,
-    posterior_survey_equivalence,
-    survey_summary,
-)
+from raterzoo.evaluation import survey_summary
+
+from tests.support.survey_parts import posterior_power_curve, posterior_survey_equivalence
 
 LABELS = 6
 

@@ -5,26 +5,21 @@ from itertools import product
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation.surveys.item_states.checks import classifier_scores
-from raterzoo.evaluation.surveys.item_states.curves import SCORERS, ItemStates, Score, asymptote, curve_at
-from raterzoo.evaluation.surveys.item_states.equivalence import (
-    posterior_power_curve,
-    posterior_survey_equivalence,
-    survey_summary,
-)
-from raterzoo.posterior.errors import EvaluationError
+from raterzoo.evaluation import EvaluationError, survey_summary
+from raterzoo.evaluation.surveys.item_states import curves
 
 from tests.support.monte_carlo import seed_of
+from tests.support.survey_parts import classifier_scores, posterior_power_curve, posterior_survey_equivalence
 
 RUNNING = ([0.7, 0.1, 0.2], [[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
-BITS = Score("cross_entropy")
+BITS = curves.Score("cross_entropy")
 RNG = np.random.default_rng(0)
 
 
 def states_of(weight, probability, spread=0.0, samples=1):
     weight, probability = np.array(weight), np.array(probability)
     rho = np.full(weight.shape, spread)
-    return ItemStates(*(np.repeat(x[None], samples, axis=0) for x in (weight, probability, rho)))
+    return curves.ItemStates(*(np.repeat(x[None], samples, axis=0) for x in (weight, probability, rho)))
 
 
 def by_enumeration(states, k, score, combiner):
@@ -52,7 +47,7 @@ def by_enumeration(states, k, score, combiner):
 
 @pytest.mark.parametrize("spread", [0.0, 0.3])
 @pytest.mark.parametrize("categories", [2, 3, 4])
-@pytest.mark.parametrize("name", [*SCORERS, "plurality"])
+@pytest.mark.parametrize("name", [*curves.SCORERS, "plurality"])
 def test_curve_is_the_sum_over_all_label_sequences(name, categories, spread):
     rng = np.random.default_rng(seed_of(f"{name} {categories}"))
     states = states_of(rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(categories), 3), spread)
@@ -60,25 +55,25 @@ def test_curve_is_the_sum_over_all_label_sequences(name, categories, spread):
     combiner = "plurality" if name == "plurality" else "abc"
     for base in (2.0, 10.0):
         for k in range(6):
-            score = Score(scorer, base)
+            score = curves.Score(scorer, base)
             expected = by_enumeration(states, k, score, combiner)
-            np.testing.assert_allclose(curve_at(states, k, score, combiner), expected, rtol=1e-12)
+            np.testing.assert_allclose(curves.curve_at(states, k, score, combiner), expected, rtol=1e-12)
 
 
 def test_running_example_has_the_asymptote_and_gains_that_are_known():
     states = states_of(*RUNNING)
-    curve = {k: curve_at(states, k, BITS, "abc")[0] for k in (0, 1, 4, 9)}
+    curve = {k: curves.curve_at(states, k, BITS, "abc")[0] for k in (0, 1, 4, 9)}
     assert round(curve[0], 4) == -0.9507
     assert [round(curve[k] - curve[0], 4) for k in (1, 4, 9)] == [0.0806, 0.1887, 0.2259]
-    assert round(asymptote(states, BITS)[0] - curve[0], 4) == 0.2515
+    assert round(curves.asymptote(states, BITS)[0] - curve[0], 4) == 0.2515
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.4])
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", curves.SCORERS)
 def test_curve_rises_to_its_asymptote(name, spread):
-    states, score = states_of(*RUNNING, spread), Score(name)
-    curve = [curve_at(states, k, score, "abc")[0] for k in (0, 1, 2, 5, 10, 100, 2000)]
-    limit = asymptote(states, score)[0]
+    states, score = states_of(*RUNNING, spread), curves.Score(name)
+    curve = [curves.curve_at(states, k, score, "abc")[0] for k in (0, 1, 2, 5, 10, 100, 2000)]
+    limit = curves.asymptote(states, score)[0]
     assert (np.diff(curve) > -1e-12).all() and curve[-1] <= limit + 1e-12
     assert limit - curve[-1] < 2e-3 * (limit - curve[0])
 
@@ -109,7 +104,7 @@ def moving(rng, samples):
     """Item states that differ from draw to draw, as a posterior's do."""
     weight = rng.dirichlet(200 * np.array(RUNNING[0]), samples)
     probability = np.stack([rng.dirichlet(100 * np.array(p), samples) for p in RUNNING[1]], axis=1)
-    return ItemStates(weight, probability, np.zeros_like(weight))
+    return curves.ItemStates(weight, probability, np.zeros_like(weight))
 
 
 def test_score_of_a_constant_prediction_is_that_of_the_draws_own_label_frequencies():
@@ -126,7 +121,7 @@ def test_few_items_of_many_patterns_do_not_make_a_score_impossible():
     rng = np.random.default_rng(seed_of("few"))
     law = rng.dirichlet(np.full(4, 0.5), 100)
     counts = rng.multinomial(4, law)
-    states = ItemStates(
+    states = curves.ItemStates(
         rng.dirichlet(np.full(10, 0.5), 300), rng.dirichlet(np.full(4, 0.5), (300, 10)), np.zeros((300, 10))
     )
     found = classifier_scores(states, counts, BITS.by_label(law[None].clip(0.02)), rng)[:, 0]
@@ -205,12 +200,12 @@ def test_equivalence_ratio_and_censoring():
 def test_spread_of_one_is_the_largest_below_it():
     """In single precision what is almost 1 is 1: an item whose first label tells all others."""
     posterior = tree_of(states_of(*RUNNING, 1.0, samples=2), urns(20, 5, RNG)[1])["posterior"]
-    states = ItemStates.of(posterior.to_dataset())
-    for score in map(Score, SCORERS):
+    states = curves.ItemStates.of(posterior.to_dataset())
+    for score in map(curves.Score, curves.SCORERS):
         best = 0 if score.name != "agreement" else 1
         for k in (1, 2, 5):
-            np.testing.assert_allclose(curve_at(states, k, score, "abc"), best, atol=1e-9)
-        np.testing.assert_allclose(asymptote(states, score), best, atol=1e-9)
+            np.testing.assert_allclose(curves.curve_at(states, k, score, "abc"), best, atol=1e-9)
+        np.testing.assert_allclose(curves.asymptote(states, score), best, atol=1e-9)
 
 
 def test_nothing_to_attain_has_no_ratio_and_is_never_passed():

@@ -6,17 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation import EvaluationError
-from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
-from raterzoo.evaluation.surveys.isotonic import calibrated
-from raterzoo.evaluation.surveys.rater_groups import rater_equivalence
-from raterzoo.evaluation.surveys.resampling import Resampling, _averaged
-from raterzoo.evaluation.surveys.results import crossing, interval_of
+from raterzoo.evaluation import EvaluationError, rater_equivalence, survey_equivalence
+from raterzoo.evaluation.surveys import resampling, results
 from scipy.stats import binom
 from sklearn.metrics import accuracy_score, f1_score
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 from tests.support.survey_enumeration import brute_curve, counts_of, ragged_items
+from tests.support.survey_parts import calibrated, survey_power_curve
 from tests.support.survey_urns import PROBABILITY, WEIGHT, binary_counts, binary_law, drawn_states, urn_curve
 
 
@@ -31,7 +28,7 @@ def test_resamples_are_the_curve_of_resampled_items(combiner, scorer):
     items = items_of("resamples", 2) * 2
     how = {"bootstrap": 6, "draws": True, "max_raters": 2, "relearn": True}
     found = survey_power_curve(counts_of(items, 2), combiner, scorer, **how)
-    for drawn, weights in enumerate(Resampling(6, 1).weights(np.arange(len(items)))):
+    for drawn, weights in enumerate(resampling.Resampling(6, 1).weights(np.arange(len(items)))):
         item = np.repeat(np.arange(len(items)), weights)
         resampled = [items[i] for i in item]
         # all copies of an item are left out together
@@ -49,8 +46,8 @@ def test_every_item_is_drawn_as_often_as_any_other():
         z = (weights.mean(axis=0) - 1) / np.sqrt(3 * (1 / 3) * (2 / 3) / len(weights))
         assert np.abs(z).max() < bonferroni_threshold(3)
 
-    check(Resampling(2000, seed_of("multinomial")).weights(np.arange(3)))
-    two = Resampling(2000, seed_of("multinomial")).weights(np.arange(2)) * 3 // 2
+    check(resampling.Resampling(2000, seed_of("multinomial")).weights(np.arange(3)))
+    two = resampling.Resampling(2000, seed_of("multinomial")).weights(np.arange(2)) * 3 // 2
     assert_rejects_twin(check, np.hstack([two, 0 * two[:, :1]]))
 
 
@@ -61,7 +58,7 @@ def test_resamples_of_few_samples_are_centred_on_all():
     rules, labels = SimpleNamespace(samples=2), SimpleNamespace(items=np.arange(3))
     survey: Any = SimpleNamespace(score=None, rules=rules, labels=labels)
     weights = np.array([[1, 1, 1], [2, 0, 1], [0, 1, 2]])
-    mean, error, drawn = _averaged(samples, weights, survey)
+    mean, error, drawn = resampling._averaged(samples, weights, survey)
     means = values.mean(axis=1)
     assert mean == pytest.approx(means.mean())
     assert error == pytest.approx(means.std(ddof=1) / 2)
@@ -71,9 +68,9 @@ def test_resamples_of_few_samples_are_centred_on_all():
 
 def test_weights_do_not_depend_on_the_cells():
     cell = np.array([0, 2, 1, 1, 0, 2, 2])
-    by_item = Resampling(5, 3).weights(np.arange(7))
+    by_item = resampling.Resampling(5, 3).weights(np.arange(7))
     expected = [np.bincount(cell, row, 3) for row in by_item]
-    np.testing.assert_array_equal(Resampling(5, 3).weights(cell), expected)
+    np.testing.assert_array_equal(resampling.Resampling(5, 3).weights(cell), expected)
 
 
 def test_classifier_and_curve_share_the_items():
@@ -99,7 +96,9 @@ class TestCoverage:
         said, law = self.said, PROBABILITY
         score = np.outer(law, np.log2(said)) + np.outer(1 - law, np.log2(1 - said))
         score = WEIGHT @ (chance * score).sum(axis=1)
-        return float(crossing(urn_curve("abc", "cross_entropy", largest), np.full(largest + 1, score)))
+        return float(
+            results.crossing(urn_curve("abc", "cross_entropy", largest), np.full(largest + 1, score))
+        )
 
     def covered(self):
         """Return how often the interval of resamples together covers, and of resamples apart."""
@@ -114,7 +113,7 @@ class TestCoverage:
             low, high = found["equivalence_interval"].to_numpy()
             together.append(low <= true <= high)
             curve, score = found["power_curve_draw"].to_numpy().T, found["score_draw"].to_numpy()
-            low, high = interval_of(crossing(curve, rng.permutation(score)[:, None]), 0.95)
+            low, high = results.interval_of(results.crossing(curve, rng.permutation(score)[:, None]), 0.95)
             apart.append(low <= true <= high)
         return sum(together), sum(apart)
 

@@ -3,52 +3,48 @@
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation import EvaluationError
-from raterzoo.evaluation.surveys.equivalence import (
-    equivalence_summary,
-    survey_equivalence,
-    survey_power_curve,
-)
-from raterzoo.evaluation.surveys.results import crossing, equivalence_in_words
+from raterzoo.evaluation import EvaluationError, equivalence_summary, survey_equivalence
+from raterzoo.evaluation.surveys import results
 
 from tests.support.survey_enumeration import counts_of
+from tests.support.survey_parts import survey_power_curve
 
 
 class TestCrossing:
     def test_interpolates(self):
-        assert crossing(np.array([0.0, 0.5, 0.7]), np.array([0.6] * 3)) == pytest.approx(1.5)
+        assert results.crossing(np.array([0.0, 0.5, 0.7]), np.array([0.6] * 3)) == pytest.approx(1.5)
 
     def test_is_the_smallest_where_the_curve_falls_again(self):
         curve = np.array([0.5, 0.7, 0.65, 0.8])
-        assert crossing(curve, np.full(4, 0.6)) == pytest.approx(0.5)
-        assert crossing(curve, np.full(4, 0.7)) == pytest.approx(2 + 0.05 / 0.15)
+        assert results.crossing(curve, np.full(4, 0.6)) == pytest.approx(0.5)
+        assert results.crossing(curve, np.full(4, 0.7)) == pytest.approx(2 + 0.05 / 0.15)
 
     def test_is_strict(self):
         curve = np.array([0.5, 0.6875, 0.6875, 0.75])
-        assert crossing(curve, np.full(4, 0.6875)) == 2  # not passed before k = 3
-        assert crossing(curve, np.full(4, 0.5)) == 0
-        assert crossing(curve, np.full(4, 0.75)) == np.inf
+        assert results.crossing(curve, np.full(4, 0.6875)) == 2  # not passed before k = 3
+        assert results.crossing(curve, np.full(4, 0.5)) == 0
+        assert results.crossing(curve, np.full(4, 0.75)) == np.inf
 
     def test_is_censored(self):
         curve = np.array([0.5, 0.6, 0.7])
-        assert crossing(curve, np.full(3, 0.49)) == -np.inf
-        assert crossing(curve, np.full(3, 0.71)) == np.inf
+        assert results.crossing(curve, np.full(3, 0.49)) == -np.inf
+        assert results.crossing(curve, np.full(3, 0.71)) == np.inf
 
     def test_takes_infinite_scores(self):
-        assert crossing(np.array([-1.0, -0.9]), np.full(2, -np.inf)) == -np.inf
-        assert crossing(np.array([-np.inf, -0.9]), np.full(2, -1.0)) == 1
-        assert crossing(np.full(2, -np.inf), np.full(2, -np.inf)) == np.inf
+        assert results.crossing(np.array([-1.0, -0.9]), np.full(2, -np.inf)) == -np.inf
+        assert results.crossing(np.array([-np.inf, -0.9]), np.full(2, -1.0)) == 1
+        assert results.crossing(np.full(2, -np.inf), np.full(2, -np.inf)) == np.inf
 
     def test_in_words(self):
-        assert equivalence_in_words(3.42, 9, np.array([2.91, 4.12])) == "3.4 raters (2.9 to 4.1)"
-        assert equivalence_in_words(np.inf, 9, np.array([np.inf, np.inf])) == "more than 9 raters"
+        assert results.equivalence_in_words(3.42, 9, np.array([2.91, 4.12])) == "3.4 raters (2.9 to 4.1)"
+        assert results.equivalence_in_words(np.inf, 9, np.array([np.inf, np.inf])) == "more than 9 raters"
         assert (
-            equivalence_in_words(np.inf, 9, np.array([8.12, np.inf]))
+            results.equivalence_in_words(np.inf, 9, np.array([8.12, np.inf]))
             == "more than 9 raters (8.1 to more than 9)"
         )
-        assert equivalence_in_words(-np.inf, 9, None) == "no rater"
-        assert equivalence_in_words(0.8, 9, np.array([-np.inf, 2.0])) == "0.8 raters (none to 2.0)"
-        assert equivalence_in_words(np.nan, 9, None) == "unknown"
+        assert results.equivalence_in_words(-np.inf, 9, None) == "no rater"
+        assert results.equivalence_in_words(0.8, 9, np.array([-np.inf, 2.0])) == "0.8 raters (none to 2.0)"
+        assert results.equivalence_in_words(np.nan, 9, None) == "unknown"
 
 
 class TestResult:

@@ -7,7 +7,8 @@ import pytest
 import xarray as xr
 from raterzoo.evaluation import EvaluationError
 from raterzoo.evaluation.surveys.counts import LabelCounts
-from raterzoo.evaluation.surveys.equivalence import survey_power_curve
+
+from tests.support.survey_parts import survey_power_curve
 
 ITEMS = ["i0", "i1", "i2"]
 # items by raters; the counts of 1, 2 and 10 are

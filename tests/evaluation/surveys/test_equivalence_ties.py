@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation.surveys.combiners import AnonymousBayesian
-from raterzoo.evaluation.surveys.equivalence import survey_equivalence, survey_power_curve
-from raterzoo.evaluation.surveys.results import crossing, probability_above, signed_gap
-from raterzoo.evaluation.surveys.subsets import Patterns, subsets_of
+from raterzoo.evaluation import survey_equivalence
+from raterzoo.evaluation.surveys import results
 
 from tests.support.monte_carlo import seed_of
+from tests.support.survey_parts import AnonymousBayesian, Patterns, subsets_of, survey_power_curve
 
 PAIRS = [("plurality", "agreement"), ("frequency", "cross_entropy"), ("frequency", "brier")]
 
@@ -48,10 +47,13 @@ def test_what_is_rounding():
     value = np.array([1.0, 1.0, 1e6, 1e6, -inf, inf, 0.0, -inf, nan])
     other = np.array([1 + 1e-15, 1 + 1e-9, 1e6 + 1e-9, 1e6 + 1e-3, -inf, 3.0, -inf, 0.0, 1.0])
     expected = [0, -1, 0, -1, 0, 1, 1, -1, nan]
-    np.testing.assert_array_equal(np.sign(signed_gap(value, other)), expected)
-    assert probability_above(np.array([1.0, 2.0, 0.0, nan]), np.array([1 + 1e-15, 1.0, 1.0, 1.0])) == 0.375
-    assert crossing(np.array([0.0, 1.0, 1 + 1e-16, 1.5]), np.array([1.0])) == 2
-    assert crossing(np.array([0.0, 1.0, 1 + 4e-16, 1 + 8e-16]), np.array([1.0])) == np.inf
+    np.testing.assert_array_equal(np.sign(results.signed_gap(value, other)), expected)
+    assert (
+        results.probability_above(np.array([1.0, 2.0, 0.0, nan]), np.array([1 + 1e-15, 1.0, 1.0, 1.0]))
+        == 0.375
+    )
+    assert results.crossing(np.array([0.0, 1.0, 1 + 1e-16, 1.5]), np.array([1.0])) == 2
+    assert results.crossing(np.array([0.0, 1.0, 1 + 4e-16, 1 + 8e-16]), np.array([1.0])) == np.inf
 
 
 @pytest.mark.parametrize("n_folds", [2, 5, 40])

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from raterzoo.evaluation.surveys.item_states.checks import checked_ks, observed_curve
-from raterzoo.evaluation.surveys.item_states.curves import SCORERS, Score, best_labels
+from raterzoo.evaluation.surveys.item_states import curves
+from raterzoo.evaluation.surveys.item_states.checks import checked_ks
 
 from tests.support.monte_carlo import seed_of
+from tests.support.survey_parts import observed_curve
 
 DATA = os.environ.get("RATERZOO_DATA")
-BITS = Score("cross_entropy")
+BITS = curves.Score("cross_entropy")
 
 
 @cache
@@ -33,7 +34,7 @@ def test_observed_curve_is_the_exact_one():
     # the other k are means over sampled raters; the stored combiner rounds, and plurality draws ties
     for name, score, combiner, enumerated, error in (
         ("abc_plus_cross_entropy", BITS, "abc", [0, 1, 2, 3, 7, 8, 9], 2e-8),
-        ("plurality_plus_agreement", Score("agreement"), "plurality", [1, 3, 7, 9], 1e-12),
+        ("plurality_plus_agreement", curves.Score("agreement"), "plurality", [1, 3, 7, 9], 1e-12),
     ):
         found = observed_curve(counts, enumerated, score, combiner)
         expected = np.array(stored[name]["power_curve_actual"])[enumerated]
@@ -75,19 +76,19 @@ def one_k_at_a_time(counts, k, score, combiner):
     total = 0.0
     for y, row in table.items():
         q = row / row.sum()
-        told = q if combiner == "abc" else best_labels(np.array(y))
+        told = q if combiner == "abc" else curves.best_labels(np.array(y))
         total += row.sum() * float(score.expected(told, q))
     return total
 
 
-@pytest.mark.parametrize("name", [*SCORERS, "plurality"])
+@pytest.mark.parametrize("name", [*curves.SCORERS, "plurality"])
 @pytest.mark.parametrize(("n", "most"), [(1, 4), (2, 12), (3, 8), (5, 6), (40, 2)])
 def test_observed_curve_of_items_with_unlike_numbers_of_labels(n, most, name):
     rng = np.random.default_rng(seed_of(f"unlike {n}"))
     law = rng.dirichlet(np.full(n, 0.4), 12)
     counts = rng.multinomial(rng.integers(0, most + 1, 12), law)
     counts[0] = rng.multinomial(most, law[0])
-    how = (Score("agreement"), "plurality") if name == "plurality" else (Score(name), "abc")
+    how = (curves.Score("agreement"), "plurality") if name == "plurality" else (curves.Score(name), "abc")
     ks = [1, *range(3, most + 2), 0]
     expected = [one_k_at_a_time(counts, k, *how) for k in ks]
     found = observed_curve(counts, ks, *how)

@@ -2,24 +2,16 @@
 
 import numpy as np
 import pytest
+from raterzoo.evaluation.surveys.item_states import curves
 from raterzoo.evaluation.surveys.item_states import paths as state_paths
-from raterzoo.evaluation.surveys.item_states.curves import (
-    SCORERS,
-    ItemStates,
-    Score,
-    asymptote,
-    best_labels,
-    curve_at,
-    item_probabilities,
-)
 from raterzoo.evaluation.surveys.item_states.paths import drawn_curve
 from raterzoo.evaluation.surveys.results import crossing
 from scipy.stats import dirichlet
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
-WAYS = [*((name, "abc") for name in SCORERS), ("agreement", "plurality")]
-BITS = Score("cross_entropy")
+WAYS = [*((name, "abc") for name in curves.SCORERS), ("agreement", "plurality")]
+BITS = curves.Score("cross_entropy")
 RNG = np.random.default_rng(0)
 LAST = 60
 FIRST = {3: 30, 4: 11}  # where 500 count vectors end
@@ -30,14 +22,14 @@ def mixture(categories, spread=0.0, samples=1):
     rng = np.random.default_rng(seed_of(f"mixture {categories}"))
     weight, probability = rng.dirichlet(np.full(3, 5.0)), rng.dirichlet(np.ones(categories), 3)
     rho = np.full(3, spread)
-    return ItemStates(*(np.repeat(x[None], samples, axis=0) for x in (weight, probability, rho)))
+    return curves.ItemStates(*(np.repeat(x[None], samples, axis=0) for x in (weight, probability, rho)))
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3])
 def test_variance_that_is_left_is_that_of_the_dirichlet_law(rho):
     """Items are chosen by it, so that an error costs precision alone and no other test sees it."""
     theta, counts = np.array([0.2, 0.3, 0.5]), np.array([[4, 0, 0], [1, 1, 2]])
-    states = ItemStates(np.ones((1, 1)), theta[None, None], np.full((1, 1), rho))
+    states = curves.ItemStates(np.ones((1, 1)), theta[None, None], np.full((1, 1), rho))
     step = rho / (1 - rho)
     mean = (theta + step * counts) / (1 + step * 4)
     expected = [dirichlet(theta / step + y).var().sum() if rho else 0.0 for y in counts]
@@ -49,7 +41,7 @@ def independent(states, ks, score, rng):
     """The twin: other count vectors at every k, as many as ours, and nothing known of where the curve starts and ends."""
     curve = np.empty((len(states.weight), len(ks) - 1))
     for place, k in enumerate(ks[1:]):
-        q = item_probabilities(states, rng.random((len(curve), 100)), rng)
+        q = curves.item_probabilities(states, rng.random((len(curve), 100)), rng)
         counts = rng.multinomial(k, q)
         for s in range(len(curve)):
             own = states.select(slice(s, s + 1))
@@ -60,9 +52,9 @@ def independent(states, ks, score, rng):
 
 
 def drawn(categories, way, spread=0.0, samples=100):
-    score, combiner = Score(way[0]), way[1]
+    score, combiner = curves.Score(way[0]), way[1]
     states = mixture(categories, spread, samples)
-    ks, limit = range(FIRST[categories], LAST + 1), asymptote(states, score)
+    ks, limit = range(FIRST[categories], LAST + 1), curves.asymptote(states, score)
     rng = np.random.default_rng(seed_of(f"{categories} {way} {spread}"))
     return states, ks, limit, drawn_curve(states, ks, limit, (score, combiner), rng)
 
@@ -77,15 +69,17 @@ def check_mean(curve, exact, bias):
 def test_score_of_each_label_is_that_of_its_definition():
     law = np.random.default_rng(1).dirichlet(np.ones(3), 4)
     np.testing.assert_allclose(
-        Score("brier").by_label(law), -((law[:, None] - np.eye(3)) ** 2).sum(axis=2), rtol=1e-12
+        curves.Score("brier").by_label(law), -((law[:, None] - np.eye(3)) ** 2).sum(axis=2), rtol=1e-12
     )
     np.testing.assert_allclose(BITS.by_label(law), np.log2(law), rtol=1e-12)
 
 
 def test_labels_that_nobody_can_give_are_not_drawn():
     """Count vectors with the last label have no probability, not even in floating point."""
-    states = ItemStates(np.array([[0.4, 0.6]]), np.array([[[0.9, 0.1, 0], [0.3, 0.7, 0]]]), np.zeros((1, 2)))
-    _, state, counts, weight = state_paths._initial_items(states, 4, (Score("brier"), "abc"), 50, RNG)
+    states = curves.ItemStates(
+        np.array([[0.4, 0.6]]), np.array([[[0.9, 0.1, 0], [0.3, 0.7, 0]]]), np.zeros((1, 2))
+    )
+    _, state, counts, weight = state_paths._initial_items(states, 4, (curves.Score("brier"), "abc"), 50, RNG)
     assert (counts[..., 2] == 0).all() and np.isfinite(state).all()
     assert (weight > 0).all() and (weight <= 2 + 1e-12).all()
 
@@ -96,9 +90,9 @@ def test_labels_that_nobody_can_give_are_not_drawn():
 def test_drawn_curve_is_the_enumerated_one(categories, spread, way):
     states, ks, limit, (curve, error) = drawn(categories, way, spread)
     some = [ks[1], (ks[1] + LAST) // 2, LAST]
-    score, combiner = Score(way[0]), way[1]
+    score, combiner = curves.Score(way[0]), way[1]
     exact, early = (
-        np.array([curve_at(states.select(slice(1)), k - late, score, combiner)[0] for k in some])
+        np.array([curves.curve_at(states.select(slice(1)), k - late, score, combiner)[0] for k in some])
         for late in (0, 5)
     )
     place = [k - ks[1] for k in some]
@@ -118,7 +112,7 @@ def sparse(categories, spread, samples):
     usual = np.r_[certain, np.full(categories - 1, (1 - certain) / (categories - 1))]
     probability = np.array([usual, np.full(categories, 1 / categories)])
     arrays = [1 - rare, rare], probability, [spread, spread]
-    return ItemStates(*(np.repeat(np.array(x)[None], samples, axis=0) for x in arrays))
+    return curves.ItemStates(*(np.repeat(np.array(x)[None], samples, axis=0) for x in arrays))
 
 
 def check_centred(curve, exact):
@@ -133,11 +127,11 @@ def check_centred(curve, exact):
 def test_few_items_that_tell_anything_do_not_move_the_mean(categories, first, spread):
     """Twin: the share of the room by a ratio of means, of items that are drawn as they come."""
     states, score = sparse(categories, spread, 500), BITS
-    limit = asymptote(states.select(slice(1)), score).repeat(500)
+    limit = curves.asymptote(states.select(slice(1)), score).repeat(500)
     rng = np.random.default_rng(seed_of(f"sparse {categories} {spread}"))
     ks = range(first, first + 3)
     curve, error = drawn_curve(states, ks, limit, (score, "abc"), rng)
-    start, exact = (curve_at(states.select(slice(1)), k, score, "abc") for k in (first, first + 1))
+    start, exact = (curves.curve_at(states.select(slice(1)), k, score, "abc") for k in (first, first + 1))
     check_centred(curve[:, 0], exact)
     assert np.sqrt(((curve[:, 0] - exact) ** 2).mean()) < 1.3 * np.sqrt((error[:, 0] ** 2).mean())
     if not spread:
@@ -147,7 +141,7 @@ def test_few_items_that_tell_anything_do_not_move_the_mean(categories, first, sp
 
 def ratio_of_means(states, first, score, rng, items=40):
     """Return the share of the room that one more label covers, by items as they come."""
-    truth = item_probabilities(states, rng.random((len(states.weight), items)), rng)
+    truth = curves.item_probabilities(states, rng.random((len(states.weight), items)), rng)
     counts = rng.multinomial(first, truth)
     gain, whole = np.empty((2, len(counts), items))
     for s, own in enumerate(counts):
@@ -165,8 +159,8 @@ def normalised(joint):
 
 
 def test_plurality_is_uncertain_where_abc_has_nothing_to_gain():
-    states, score = sparse(10, 0.0, 100), Score("agreement")
-    limit = asymptote(states, score)
+    states, score = sparse(10, 0.0, 100), curves.Score("agreement")
+    limit = curves.asymptote(states, score)
     rng = np.random.default_rng(seed_of("nothing to gain"))
     curve, error = drawn_curve(states, range(3, 6), limit, (score, "plurality"), rng)
     assert curve[:, 0].std() > 1e-3  # and ABC is at the asymptote from the first label on
@@ -184,7 +178,7 @@ def test_long_curves_are_drawn_in_blocks_that_memory_holds(monkeypatch):
     monkeypatch.setattr(state_paths, "_simulate", watched)
     monkeypatch.setattr("raterzoo.evaluation.surveys.item_states.curves.CELLS", 50_000)
     states, score = mixture(3, samples=40), BITS
-    drawn_curve(states, range(10, 60), asymptote(states, score), (score, "abc"), RNG)
+    drawn_curve(states, range(10, 60), curves.asymptote(states, score), (score, "abc"), RNG)
     assert len(sizes) > 1 and max(sizes) <= 50_000
 
 
@@ -195,13 +189,13 @@ def check_law_of_curves(curve, limit):
     assert np.isinf(crossing(curve, (limit + 1e-9)[:, None])).all()
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", curves.SCORERS)
 @pytest.mark.parametrize("categories", [3, 4])
 def test_draws_of_abc_rise_and_never_pass_the_asymptote(categories, name):
     states, ks, limit, (curve, _) = drawn(categories, (name, "abc"))
     check_law_of_curves(curve, limit)
     rng = np.random.default_rng(seed_of("independent"))
-    twin = independent(states, ks, Score(name), rng)
+    twin = independent(states, ks, curves.Score(name), rng)
     assert_rejects_twin(check_law_of_curves, twin, limit)
 
 
@@ -236,26 +230,26 @@ def test_next_two_labels_follow_the_law_of_one_and_then_another(spread):
 def of_one_state(probability, concentration):
     size = np.array(concentration, float)[:, None]
     probability = np.repeat(np.array(probability, float)[None, None], len(size), axis=0)
-    return ItemStates(np.ones_like(size), probability, 1 / (1 + size))
+    return curves.ItemStates(np.ones_like(size), probability, 1 / (1 + size))
 
 
 @pytest.mark.parametrize("n", [3, 4, 7])
 def test_best_of_a_flat_dirichlet_is_the_harmonic_mean(n):
-    limit = asymptote(of_one_state(np.full(n, 1 / n), [n]), Score("agreement"))
+    limit = curves.asymptote(of_one_state(np.full(n, 1 / n), [n]), curves.Score("agreement"))
     np.testing.assert_allclose(limit, (1 / np.arange(1, n + 1)).mean(), rtol=1e-8)
 
 
 def test_agreement_of_three_categories_is_that_of_two_if_the_third_never_is():
     concentration = np.logspace(-8, 8, 33)
     two, three = (of_one_state(p, concentration) for p in ([0.4, 0.6], [0.4, 0.6, 0.0]))
-    score = Score("agreement")
-    np.testing.assert_allclose(asymptote(three, score), asymptote(two, score), rtol=1e-8)
+    score = curves.Score("agreement")
+    np.testing.assert_allclose(curves.asymptote(three, score), curves.asymptote(two, score), rtol=1e-8)
 
 
 def check_certain(q):
     assert np.isfinite(q).all()
     np.testing.assert_allclose(q.sum(axis=-1), 1)
-    share = best_labels(q).mean(axis=(0, 1))
+    share = curves.best_labels(q).mean(axis=(0, 1))
     expected = np.array([0.2, 0.3, 0.5])
     z = (share - expected) / np.sqrt(expected * (1 - expected) / (q.size / 3))
     assert np.abs(z).max() < bonferroni_threshold(3)
@@ -265,8 +259,8 @@ def test_items_of_one_label_each_have_it_with_the_probabilities_of_the_state():
     """Concentrations whose gammas are all too small to be numbers; twin: the gammas themselves."""
     states = of_one_state([0.2, 0.3, 0.5], [1e-5])
     rng = np.random.default_rng(seed_of("one label each"))
-    check_certain(item_probabilities(states, rng.random((1, 5000)), rng))
+    check_certain(curves.item_probabilities(states, rng.random((1, 5000)), rng))
     gamma = rng.standard_gamma(1e-5 * np.array([0.2, 0.3, 0.5]), (1, 5000, 3))
     gamma = np.maximum(gamma, np.finfo(float).tiny)
     assert_rejects_twin(check_certain, gamma / gamma.sum(axis=2, keepdims=True))
-    np.testing.assert_allclose(asymptote(states, Score("agreement")), 1, atol=1e-4)
+    np.testing.assert_allclose(curves.asymptote(states, curves.Score("agreement")), 1, atol=1e-4)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.evaluation.uncertainty.questions import BY_ITSELF, OF_FEATURES, TRUTH, is_of_raters, is_of_truth
+from raterzoo.evaluation.uncertainty import questions
 
 from benchmarks.against_truth import SOFT, estimates_of_soft, simulated_soft
 
@@ -92,19 +92,22 @@ def test_degenerate_predictions_are_recognised_among_features(golden):
     net = probabilities().sel(classifier="net")
     nameless = net.drop_vars("classifier")
     for given, asked in ((net, nameless), (nameless, net), (nameless, nameless)):  # known by their values
-        assert question_by(posterior_with_features(evaluation.prediction_features(given)), asked) == TRUTH
+        assert (
+            question_by(posterior_with_features(evaluation.prediction_features(given)), asked)
+            == questions.TRUTH
+        )
     sure = net.copy(data=[[0.0, 0.2, 0.8], [0.6, 0.3, 0.1], [0.001, 0.899, 0.1]])
     tree = posterior_with_features(evaluation.prediction_features(sure, floor=0.01))
-    assert question_by(tree, sure) == question_by(tree, sure.drop_vars("classifier")) == TRUTH
+    assert question_by(tree, sure) == question_by(tree, sure.drop_vars("classifier")) == questions.TRUTH
     other = sure.drop_vars("classifier").copy(data=[[0.0, 0.2, 0.8], [0.6, 0.3, 0.1], [0.001, 0.8, 0.199]])
-    assert not is_of_truth(question_by(tree, other))
+    assert not questions.is_of_truth(question_by(tree, other))
     few = net.isel(category=[0, 1]) / net.isel(category=[0, 1]).sum("category")  # says nothing of z
-    assert question_by(posterior_with_features(evaluation.prediction_features(few)), few) == TRUTH
+    assert question_by(posterior_with_features(evaluation.prediction_features(few)), few) == questions.TRUTH
     # z is always twice x: its ratio is set aside
     twice = net.copy(data=[[0.1, 0.7, 0.2], [0.3, 0.1, 0.6], [0.25, 0.25, 0.5]])
     tree = posterior_with_features(evaluation.prediction_features(twice))
     assert tree["constant_data"]["feature"].values.tolist() == ["net: log y / x"]
-    assert question_by(tree, twice) == TRUTH
+    assert question_by(tree, twice) == questions.TRUTH
     golden.says(question_by(tree, twice.copy(data=twice.to_numpy()[[0, 1, 0]])), "which differ")
 
 
@@ -115,12 +118,12 @@ def test_a_posterior_whose_features_are_the_predictions_has_seen_them(golden):
         return question_by(tree, predictions)
 
     net = probabilities().sel(classifier=["net"])
-    assert question(net) == TRUTH
-    assert question(net.isel(item=[2, 0, 1])) == TRUTH
+    assert question(net) == questions.TRUTH
+    assert question(net.isel(item=[2, 0, 1])) == questions.TRUTH
     others = net.copy(data=net.to_numpy()[:, [1, 1, 2]])
     golden.says(question(others), "other predictions")
-    assert not is_of_truth(question(probabilities().sel(classifier=["tree"])))
-    assert not is_of_truth(question(net.assign_coords(classifier=["bert"])))
+    assert not questions.is_of_truth(question(probabilities().sel(classifier=["tree"])))
+    assert not questions.is_of_truth(question(net.assign_coords(classifier=["bert"])))
 
 
 def test_items_that_were_predicted_from_a_classifier_do_not_judge_it_unsaid(golden):
@@ -129,12 +132,14 @@ def test_items_that_were_predicted_from_a_classifier_do_not_judge_it_unsaid(gold
     tree = xr.DataTree.from_dict(groups)
     tree.attrs["predicted_from"] = "features"
     with golden.warns(UserWarning):
-        assert question_by(tree, probabilities().sel(classifier=["net"])) == BY_ITSELF
-    assert question_by(tree, probabilities().sel(classifier=["tree"])) == OF_FEATURES
+        assert question_by(tree, probabilities().sel(classifier=["net"])) == questions.BY_ITSELF
+    assert question_by(tree, probabilities().sel(classifier=["tree"])) == questions.OF_FEATURES
     with pytest.warns(UserWarning, match="themselves"):
         both = question_by(tree, probabilities())
-    assert both == f"Of 'net': {BY_ITSELF}. Of 'tree': {OF_FEATURES}"
-    assert not is_of_truth(BY_ITSELF) and not is_of_raters(OF_FEATURES)
+    assert both == f"Of 'net': {questions.BY_ITSELF}. Of 'tree': {questions.OF_FEATURES}"
+    assert not questions.is_of_truth(questions.BY_ITSELF) and not questions.is_of_raters(
+        questions.OF_FEATURES
+    )
 
 
 def test_how_sure_a_classifier_is_tells_more_than_its_labels_and_another_items_certainty_less():

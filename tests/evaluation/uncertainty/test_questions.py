@@ -6,18 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.evaluation.uncertainty.questions import (
-    CONSENSUS,
-    OF_ARRAY,
-    OF_DISTRIBUTION,
-    OF_ESTIMATE,
-    OF_RANKINGS,
-    PERHAPS_ITSELF,
-    RATERS,
-    TRUTH,
-    is_of_raters,
-    is_of_truth,
-)
+from raterzoo.evaluation.uncertainty import questions
 
 from benchmarks.against_truth import FEW, Design, Estimates, coverage_row, samplers_of, simulated, summary
 
@@ -56,31 +45,32 @@ def question(of, predictions):
 
 def test_the_posterior_has_seen_the_predictions_if_a_rater_of_that_name_gave_them(golden):
     seen = tree()
-    assert question(seen, predicted("xyy")) == TRUTH
-    assert question(seen, predicted("xyy").isel(classifier=0)) == TRUTH  # its name is still known
+    assert question(seen, predicted("xyy")) == questions.TRUTH
+    assert question(seen, predicted("xyy").isel(classifier=0)) == questions.TRUTH  # its name is still known
     assert (
-        question(tree(raters=("Ann", "predictions")), predicted("xyy").isel(classifier=0, drop=True)) == TRUTH
+        question(tree(raters=("Ann", "predictions")), predicted("xyy").isel(classifier=0, drop=True))
+        == questions.TRUTH
     )
-    assert question(seen, predicted("xyy").isel(item=[2, 0, 1])) == TRUTH
+    assert question(seen, predicted("xyy").isel(item=[2, 0, 1])) == questions.TRUTH
     scores = xr.DataArray(
         [[0.6, 0.4], [0.3, 0.7], [0.5, 0.6]], {"item": ITEMS, "category": CATEGORIES}, ("item", "category")
     )
-    assert question(seen, scores.assign_coords(classifier="net")) == TRUTH
-    assert question(seen, (scores > 0.5).assign_coords(classifier="net")) == TRUTH
-    assert "\n" not in TRUTH
-    golden.says(TRUTH, "accuracy against")
+    assert question(seen, scores.assign_coords(classifier="net")) == questions.TRUTH
+    assert question(seen, (scores > 0.5).assign_coords(classifier="net")) == questions.TRUTH
+    assert "\n" not in questions.TRUTH
+    golden.says(questions.TRUTH, "accuracy against")
 
 
 def test_another_classifier_or_other_predictions_of_it_are_agreement(golden):
     other = question(tree(), predicted("xyy", names=["bert"]))
     golden.says(other, "the classifiers")
-    assert question(tree(kind=("person", "llm")), predicted("xyy", names=["bert"])) == RATERS
+    assert question(tree(kind=("person", "llm")), predicted("xyy", names=["bert"])) == questions.RATERS
     changed = question(tree(), predicted("xxx"))
     assert changed.startswith("agreement")
     golden.says(changed, "other predictions")
     both = question(tree(), predicted("xyy", "xxx", names=["net", "bert"]))
-    assert f"Of 'net': {TRUTH}. Of" in both
-    assert "Labels.with_predictions" in both and "Labels.with_predictions" in RATERS
+    assert f"Of 'net': {questions.TRUTH}. Of" in both
+    assert "Labels.with_predictions" in both and "Labels.with_predictions" in questions.RATERS
 
 
 def seen_in_prior(by):
@@ -102,12 +92,16 @@ def test_a_classifier_in_the_prior_is_warned_of_where_it_is_judged(by, golden):
     of = seen_in_prior(by)
     with golden.warns(UserWarning):
         own = question(of, predicted("xyy"))
-    assert not is_of_truth(own) and not is_of_raters(own) and "Labels.with_predictions" in own
+    assert (
+        not questions.is_of_truth(own)
+        and not questions.is_of_raters(own)
+        and "Labels.with_predictions" in own
+    )
     with golden.warns(UserWarning):
         unknown = question(of, predicted("xyy").isel(classifier=0, drop=True))
-    assert not is_of_raters(unknown)
+    assert not questions.is_of_raters(unknown)
     other = question(of, predicted("xyy", names=["bert"]))  # no warning, which would be an error
-    assert is_of_raters(other)
+    assert questions.is_of_raters(other)
     golden.says(other, "another classifier,")
     with golden.warns(UserWarning):
         both = question(of, predicted("xyy", "xxx", names=["net", "bert"]))
@@ -122,19 +116,28 @@ def test_predictions_seen_of_some_items(golden):
 def test_what_does_not_name_its_raters_cannot_have_seen_them():
     bare = tree()
     nameless = bare["posterior"].to_dataset().drop_vars(["rater", "kind"])
-    assert question(xr.DataTree.from_dict({"posterior": nameless}), predicted("xyy")) == RATERS
+    assert question(xr.DataTree.from_dict({"posterior": nameless}), predicted("xyy")) == questions.RATERS
     draws = bare["posterior"]["plausibility"]
-    assert question(draws, predicted("xyy")) == OF_ARRAY
+    assert question(draws, predicted("xyy")) == questions.OF_ARRAY
     point = draws.mean(("chain", "draw"))
-    assert evaluation.uncertainty_adjusted(ACCURACY, point, predicted("xyy")).attrs["question"] == OF_ESTIMATE
+    assert (
+        evaluation.uncertainty_adjusted(ACCURACY, point, predicted("xyy")).attrs["question"]
+        == questions.OF_ESTIMATE
+    )
 
 
 def test_every_function_that_scores_says_the_question():
     both = predicted("xyy", "xyy", names=["net", "bert"])
     one = evaluation.uncertainty_adjusted(ACCURACY, tree(), predicted("xyy"), **QUIET).attrs["question"]
-    assert one == TRUTH
-    assert evaluation.metric_intervals(ACCURACY, tree(), predicted("xyy"), **DRAWN).attrs["question"] == TRUTH
-    assert evaluation.reliability_sweep({1: tree()}, ACCURACY, predicted("xyy")).attrs["question"] == TRUTH
+    assert one == questions.TRUTH
+    assert (
+        evaluation.metric_intervals(ACCURACY, tree(), predicted("xyy"), **DRAWN).attrs["question"]
+        == questions.TRUTH
+    )
+    assert (
+        evaluation.reliability_sweep({1: tree()}, ACCURACY, predicted("xyy")).attrs["question"]
+        == questions.TRUTH
+    )
     assert "Of 'bert': agreement" in evaluation.compare(ACCURACY, tree(), both, **DRAWN).attrs["question"]
 
 
@@ -145,10 +148,14 @@ def test_a_classifier_among_raters_whose_answers_a_tree_does_not_hold_is_named(g
     seen["posterior"]["plausibility"].attrs["truth"] = "distribution"
     own = question(seen, predicted("xyy"))
     golden.says(own, "these predictions,")
-    assert not is_of_raters(own) and not is_of_truth(own)
-    assert question(seen, predicted("xyy", names=("other",))) == OF_DISTRIBUTION
+    assert not questions.is_of_raters(own) and not questions.is_of_truth(own)
+    assert question(seen, predicted("xyy", names=("other",))) == questions.OF_DISTRIBUTION
     two = question(seen, predicted("xyy", "xyy", names=("net", "other")))
-    assert two.endswith(f"Of 'other': {OF_DISTRIBUTION}") and "lists" not in two and "consensus" not in two
+    assert (
+        two.endswith(f"Of 'other': {questions.OF_DISTRIBUTION}")
+        and "lists" not in two
+        and "consensus" not in two
+    )
 
 
 LISTS = {
@@ -176,9 +183,15 @@ def test_a_posterior_of_rankings_has_seen_lists_if_a_rater_of_that_name_gave_the
             return inference.sample(build(of, candidates=candidates), **options)
 
     alone, joint = drawn(rankings), drawn(rankings.with_predictions(tied))
-    assert question(alone, tied) == question(joint, tied.assign_coords(classifier="net")) == OF_RANKINGS
     assert (
-        question(joint, tied) == question(joint, tied.isel(item=[2, 0, 1], category=[1, 2, 0])) == CONSENSUS
+        question(alone, tied)
+        == question(joint, tied.assign_coords(classifier="net"))
+        == questions.OF_RANKINGS
+    )
+    assert (
+        question(joint, tied)
+        == question(joint, tied.isel(item=[2, 0, 1], category=[1, 2, 0]))
+        == questions.CONSENSUS
     )
     for other, differ in (
         (lists(), 1),  # without the tie
@@ -196,7 +209,7 @@ def test_a_posterior_of_rankings_has_seen_lists_if_a_rater_of_that_name_gave_the
     given = joint.copy()
     given["posterior"] = given["posterior"].to_dataset().drop_vars("reliability")
     own = question(given, tied)
-    assert not is_of_truth(own) and not is_of_raters(own)
+    assert not questions.is_of_truth(own) and not questions.is_of_raters(own)
     golden.says(own, "with themselves")
     same, others = (
         drawn(of, models.plackett_luce) for of in (rankings.with_predictions(tied), rankings)
@@ -204,11 +217,11 @@ def test_a_posterior_of_rankings_has_seen_lists_if_a_rater_of_that_name_gave_the
     assert (
         question(same, tied)
         == question(same, tied.isel(item=[2, 0, 1], category=[1, 2, 0]))
-        == PERHAPS_ITSELF
+        == questions.PERHAPS_ITSELF
     )
-    assert question(others, tied) == question(same, lists()) == question(same, gap) == OF_RANKINGS
+    assert question(others, tied) == question(same, lists()) == question(same, gap) == questions.OF_RANKINGS
     named = xr.concat([tied, gap], "classifier").assign_coords(classifier=["net", "gap"])
-    assert question(same, named) == f"Of 'net': {PERHAPS_ITSELF}. Of 'gap': {OF_RANKINGS}"
+    assert question(same, named) == f"Of 'net': {questions.PERHAPS_ITSELF}. Of 'gap': {questions.OF_RANKINGS}"
 
 
 # --- A simulated set whose truth is known: 300 items, three people right 80 % of the time, a classifier 85 % ---
@@ -244,10 +257,10 @@ def test_the_joint_posterior_is_near_the_truth_where_that_of_the_raters_is_too_l
     )  # the same estimate by a posterior that has not seen the predictions
     low = evaluation.uncertainty_adjusted(ACCURACY, alone, predictions, **QUIET)
     assert gold - float(low.mean()) > 0.08
-    assert low.attrs["question"] == RATERS and question(joint, predictions) == TRUTH
+    assert low.attrs["question"] == questions.RATERS and question(joint, predictions) == questions.TRUTH
     joint.to_netcdf(tmp_path / "joint.nc", engine="h5netcdf")
     with xr.open_datatree(tmp_path / "joint.nc", engine="h5netcdf") as read:
-        assert question(read, predictions) == TRUTH
+        assert question(read, predictions) == questions.TRUTH
         assert sorted(read["constant_data"]["rater_kind"].to_numpy().astype(str)) == [
             "classifier",
             *["person"] * 3,

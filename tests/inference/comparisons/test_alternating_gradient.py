@@ -5,14 +5,14 @@ import warnings
 import numpy as np
 import pytest
 from raterzoo import models
+from raterzoo.inference import EstimateWarning
 from raterzoo.inference.comparisons.alternating_gradient import alternating_gradient
 from raterzoo.inference.comparisons.kernels.likelihood import joint_gradient
-from raterzoo.inference.comparisons.pair_graph import pair_table
 from raterzoo.inference.comparisons.vote_modes import by_pair
-from raterzoo.inference.diagnostics import EstimateWarning
 from scipy.special import log_expit, log_ndtr
 
 from tests.support.comparison_designs import simulated, table_of
+from tests.support.comparison_samplers import pair_table
 
 LOG_F = {"bradley_terry": log_expit, "thurstone": log_ndtr}
 

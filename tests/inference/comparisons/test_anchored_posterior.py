@@ -6,25 +6,16 @@ import numpy as np
 import pymc as pm
 import pytest
 from raterzoo import models
-from raterzoo.inference.comparisons.hmc import _log_likelihood, _log_prior, begin_comparisons
-from raterzoo.inference.comparisons.kernels import centre, hmc
-from raterzoo.inference.comparisons.kernels.centre import fit_laplace
-from raterzoo.inference.comparisons.kernels.hmc import draw_scale, draw_scales, draw_units
-from raterzoo.inference.comparisons.kernels.likelihood import pair_cells, pair_log_p
-from raterzoo.inference.comparisons.kernels.posterior import (
-    NONE,
-    InformationKind,
-    anchored_density,
-    anchored_information,
-    n_coordinates,
-)
-from raterzoo.inference.comparisons.recognition import coordinates_of, read_comparisons, values_of
-from raterzoo.inference.kernels.random_streams import stream
+from raterzoo.inference.comparisons import hmc as comparisons_hmc
+from raterzoo.inference.comparisons import recognition
+from raterzoo.inference.comparisons.kernels import centre, hmc, posterior
 from raterzoo.inference.runs.model_graph import compiled_values
-from raterzoo.inference.runs.run import ChainPlan
 from scipy.stats import binom, kstest, lognorm, norm
 
 from tests.support.comparison_calibration import STRUCTURES, built
+from tests.support.comparison_samplers import fit_laplace, pair_cells, pair_log_p
+from tests.support.random_streams import stream
+from tests.support.runs import ChainPlan
 
 
 def drawn_data(structure):
@@ -39,7 +30,7 @@ def drawn_data(structure):
 
 def gradient_at(theta, structure):
     gradient = np.empty(len(theta))
-    log_p = anchored_density(theta, structure.cells, structure.prior, gradient)
+    log_p = posterior.anchored_density(theta, structure.cells, structure.prior, gradient)
     return log_p, gradient
 
 
@@ -54,13 +45,13 @@ def differences(function, theta, h):
 
 @pytest.fixture(params=STRUCTURES)
 def structure(request):
-    return read_comparisons(drawn_data(request.param))
+    return recognition.read_comparisons(drawn_data(request.param))
 
 
 def test_gradient(structure):
     rng = np.random.default_rng(0)
     for spread in (0.1, 1.0):
-        theta = rng.normal(0, spread, n_coordinates(structure.prior))
+        theta = rng.normal(0, spread, posterior.n_coordinates(structure.prior))
         gradient = gradient_at(theta, structure)[1]
         numeric = differences(lambda t: gradient_at(t, structure)[0], theta, 1e-3)
         np.testing.assert_allclose(gradient, numeric, rtol=1e-7, atol=1e-7)
@@ -70,15 +61,15 @@ def test_gradient(structure):
 def test_density_is_that_of_the_model(name):
     """Differences of log densities are PyMC's, but for the Jacobians of logs and of the box."""
     model = drawn_data(name)
-    structure = read_comparisons(model)
+    structure = recognition.read_comparisons(model)
     rng, found = np.random.default_rng(1), []
     log_p = model.compile_logp(jacobian=True)
     own = list(structure.variables.values())
     raw = compiled_values(model, own, {})
     names = [model.rvs_to_values[rv].name for rv in own]
     for _ in range(2):
-        theta = rng.normal(0, 0.5, n_coordinates(structure.prior))
-        values = values_of(theta, structure.prior)
+        theta = rng.normal(0, 0.5, posterior.n_coordinates(structure.prior))
+        values = recognition.values_of(theta, structure.prior)
         point = dict(zip(names, raw(*(values[role] for role in structure.variables)), strict=True))
         n, k = structure.prior.n_items, structure.prior.n_raters
         ours = gradient_at(theta, structure)[0]
@@ -93,9 +84,9 @@ def test_density_is_that_of_the_model(name):
 
 def test_values_and_coordinates_are_inverse(structure):
     prior = structure.prior
-    theta = np.random.default_rng(2).normal(0, 0.5, n_coordinates(prior))
-    values = values_of(theta, prior)
-    again = values_of(coordinates_of(values, prior, np.array([0.3, -0.2])), prior)
+    theta = np.random.default_rng(2).normal(0, 0.5, posterior.n_coordinates(prior))
+    values = recognition.values_of(theta, prior)
+    again = recognition.values_of(recognition.coordinates_of(values, prior, np.array([0.3, -0.2])), prior)
     for role, value in values.items():
         np.testing.assert_allclose(again[role], value, rtol=1e-12, atol=1e-12)
 
@@ -113,9 +104,11 @@ def test_the_centre_is_where_nothing_pulls(structure):
 
 @pytest.mark.parametrize("name", ["ties", "shared", "signed"])
 def test_observed_information_of_logits_is_the_second_derivative(name):
-    structure = read_comparisons(drawn_data(name))
+    structure = recognition.read_comparisons(drawn_data(name))
     theta = fit_laplace(structure.cells, structure.prior).laplace.centre
-    information = anchored_information(theta, structure.cells, structure.prior, InformationKind(True, True))
+    information = posterior.anchored_information(
+        theta, structure.cells, structure.prior, posterior.InformationKind(True, True)
+    )
     numeric = -differences(lambda t: gradient_at(t, structure)[1], theta, 1e-3)
     # of the tie parameter the pull that is left at the centre is not counted
     np.testing.assert_allclose(information, numeric, rtol=1e-4, atol=2e-2)
@@ -159,14 +152,14 @@ class TestCells:
 def test_the_scale_of_a_box_is_drawn_from_its_law(power):
     reach, low, high = 0.8, 1.1, 3.0
     rng = stream(np.random.SeedSequence(power + 100))
-    drawn = np.array([draw_scale(rng, reach, (low, high), power) for _ in range(2000)])
+    drawn = np.array([hmc.draw_scale(rng, reach, (low, high), power) for _ in range(2000)])
     grid = np.linspace(low, high, 20_001)
     log_density = power * np.log(grid) + np.log1p(-reach / grid)
     density = np.exp(log_density - log_density.max())
     below = np.r_[0, np.cumsum((density[1:] + density[:-1]) / 2)]
     law = lambda g: np.interp(g, grid, below / below[-1])  # noqa: E731
     assert kstest(drawn, law).pvalue > 1e-4
-    wrong = np.array([draw_scale(rng, reach, (low, high), power + 4) for _ in range(2000)])
+    wrong = np.array([hmc.draw_scale(rng, reach, (low, high), power + 4) for _ in range(2000)])
     assert kstest(wrong, law).pvalue < 1e-4
 
 
@@ -174,19 +167,19 @@ def test_a_container_of_one_pair_reads():
     pairs = models.Comparisons.from_table(
         {"rater": ["r", "s"], "left": ["a", "a"], "right": ["b", "b"], "winner": ["a", "b"]}
     )
-    structure = read_comparisons(models.bradley_terry(pairs))
+    structure = recognition.read_comparisons(models.bradley_terry(pairs))
     assert structure.cells.tile
     assert np.isfinite(fit_laplace(structure.cells, structure.prior).laplace.centre).all()
 
 
 def test_scale_and_shift_of_a_box_are_redrawn_and_nothing_else():
     """Scale and shift follow p(g) g^(K - N) (1 - range / g), and leave the scaled differences and reliabilities as they are."""
-    prior = read_comparisons(built("box")).prior
+    prior = recognition.read_comparisons(built("box")).prior
     n, k, rng = prior.n_items, prior.n_raters, stream(np.random.SeedSequence(5))
-    theta = np.random.default_rng(5).normal(0, 0.5, n_coordinates(prior))
+    theta = np.random.default_rng(5).normal(0, 0.5, posterior.n_coordinates(prior))
     parts, scales = [], []
     for _ in range(300):
-        assert draw_units.py_func(rng, prior, theta)
+        assert hmc.draw_units.py_func(rng, prior, theta)
         share = 1 / (1 + np.exp(-theta))
         rho = prior.low + (prior.high - prior.low) * share[n : n + k]
         scales.append(np.exp(np.log(rho).mean()))
@@ -207,16 +200,18 @@ def test_scale_and_shift_of_a_box_are_redrawn_and_nothing_else():
 
 def test_a_scale_moves_with_all_that_it_scales(monkeypatch):
     """Deviations are stretched by c where the log of their scale grows by log c; the mean stays."""
-    prior = read_comparisons(built("ties")).prior
+    prior = recognition.read_comparisons(built("ties")).prior
     monkeypatch.setattr(hmc, "anchored_log_p", lambda *_: 0.0)
     rng, n = stream(np.random.SeedSequence(6)), prior.n_items
-    theta = np.random.default_rng(6).normal(size=n_coordinates(prior))
+    theta = np.random.default_rng(6).normal(size=posterior.n_coordinates(prior))
     parts = [np.s_[:n], np.s_[n : n + prior.n_raters]]
     for place, part in zip(prior.at[:2], parts, strict=True):
         moved = 0
         for _ in range(20):
             before = theta.copy()
-            draw_scales.py_func(rng, None, prior, theta, 0.0, (np.empty_like(theta), np.empty_like(theta)))
+            hmc.draw_scales.py_func(
+                rng, None, prior, theta, 0.0, (np.empty_like(theta), np.empty_like(theta))
+            )
             if theta[place] == before[place]:
                 continue
             moved += 1
@@ -227,9 +222,11 @@ def test_a_scale_moves_with_all_that_it_scales(monkeypatch):
 
 
 def test_chains_start_twice_as_far_apart_as_the_laplace_approximation():
-    structure = read_comparisons(built("ties"))
+    structure = recognition.read_comparisons(built("ties"))
     fit = fit_laplace(structure.cells, structure.prior)
-    state = begin_comparisons((structure.cells, structure.prior), fit, ChainPlan(200, 1, 0, 3))
+    state = comparisons_hmc.begin_comparisons(
+        (structure.cells, structure.prior), fit, ChainPlan(200, 1, 0, 3)
+    )
     starts = state["theta"] - fit.laplace.centre
     z = np.linalg.solve(fit.laplace.inverse.T, starts.T)
     assert z.std() == pytest.approx(2, rel=4 / np.sqrt(2 * z.size))
@@ -247,7 +244,7 @@ def test_votes_of_a_row_are_in_any_order_in_the_log_likelihood():
     model = models.bradley_terry(pairs)
     quality, reliability = np.array([[[0.2, -0.5, 1.0]]]), np.array([[[1.3, 0.6]]])
     plan = SimpleNamespace(dtype="float64", cores=1)
-    found = _log_likelihood(model, {"quality": quality, "reliability": reliability}, plan)
+    found = comparisons_hmc._log_likelihood(model, {"quality": quality, "reliability": reliability}, plan)
     wins = 1 / (1 + np.exp(-np.array([1.3 * 0.7, 0.6 * -1.5])))
     expected = binom.logpmf([3, 4], [5, 4], wins)
     np.testing.assert_allclose(found["observed_winner"][0, 0], expected, rtol=1e-10)
@@ -260,8 +257,8 @@ def pooled_cells():
 
 
 def test_search_starts_at_least_squares_of_pooled_logits():
-    prior = read_comparisons(built("ties")).prior
-    prior = prior._replace(n_items=3, n_raters=2, at=(5, 6, NONE, 7))
+    prior = recognition.read_comparisons(built("ties")).prior
+    prior = prior._replace(n_items=3, n_raters=2, at=(5, 6, posterior.NONE, 7))
     theta = centre._start(pooled_cells(), prior)
     wins, losses = np.array([6.0, 1.5, 4.5]), np.array([3.0, 4.5, 4.5])
     root = np.sqrt(wins * losses / (wins + losses))
@@ -273,8 +270,8 @@ def test_search_starts_at_least_squares_of_pooled_logits():
 
 
 def test_a_scale_is_open_by_the_squares_behind_it():
-    prior = read_comparisons(built("ties")).prior
-    theta, n = np.zeros(n_coordinates(prior)), prior.n_items
+    prior = recognition.read_comparisons(built("ties")).prior
+    theta, n = np.zeros(posterior.n_coordinates(prior)), prior.n_items
     theta[:n] = np.linspace(-9, 9, n)
     theta[n : n + 3] = (-1, 0, 1)  # squares of 2
     assert centre._has_open_scale(theta, prior, (0.0, 2 / 9 + 1e-9))
@@ -283,8 +280,8 @@ def test_a_scale_is_open_by_the_squares_behind_it():
 
 
 def test_steps_of_the_scales_end_where_their_equation_holds():
-    prior = read_comparisons(built("ties")).prior
-    theta = np.random.default_rng(7).normal(0, 0.6, n_coordinates(prior))
+    prior = recognition.read_comparisons(built("ties")).prior
+    theta = np.random.default_rng(7).normal(0, 0.6, posterior.n_coordinates(prior))
     spread = (0.3, 0.2)
     moved, longest = centre._scale_steps(theta, prior, spread)
     sizes, laws = (prior.n_items, prior.n_raters), (prior.quality_scale, prior.reliability_scale)
@@ -304,11 +301,11 @@ def test_steps_of_the_scales_end_where_their_equation_holds():
 
 def test_log_prior_has_the_normal_law_of_coordinates_that_sum_to_zero():
     model = built("ties")
-    structure, rng = read_comparisons(model), np.random.default_rng(8)
+    structure, rng = recognition.read_comparisons(model), np.random.default_rng(8)
     basis = np.linalg.svd(np.ones((1, 4)))[2][1:]  # orthonormal, of sum zero
     values = {"quality": rng.normal(size=(1, 2, 3)) @ basis, "quality_scale": np.array([[0.7, 1.4]]),
               "rater": np.zeros((1, 2, 3)), "rater_scale": np.array([[0.3, 0.5]]), "tie": np.array([[0.8, 1.1]])}  # fmt: skip
-    found = _log_prior(model, structure, values)
+    found = comparisons_hmc._log_prior(model, structure, values)
     names = {role: str(rv.name) for role, rv in structure.variables.items()}
     expected = norm.logpdf(values["quality"] @ basis.T, scale=values["quality_scale"][..., None]).sum(axis=-1)
     np.testing.assert_allclose(found[names["quality"]], expected, rtol=1e-12)

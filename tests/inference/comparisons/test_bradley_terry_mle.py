@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from raterzoo import models
 from raterzoo.inference.comparisons.bradley_terry_mle import bradley_terry_mle
-from raterzoo.inference.comparisons.pair_graph import pair_table
 from scipy.special import expit
 from scipy.stats import spearmanr
 
 from tests.support.comparison_designs import simulated, table_of
+from tests.support.comparison_samplers import pair_table
 from tests.support.monte_carlo import assert_rejects_twin
 
 folder = os.environ.get("RATERZOO_DATA")

@@ -7,18 +7,16 @@ import numpy as np
 import pymc as pm
 import pytest
 from raterzoo import inference, models
+from raterzoo.inference.comparisons import recognition
 from raterzoo.inference.comparisons.hmc import draw_comparisons
-from raterzoo.inference.comparisons.kernels.centre import fit_laplace
-from raterzoo.inference.comparisons.kernels.likelihood import pair_cells
-from raterzoo.inference.comparisons.recognition import read_comparisons, values_of
-from raterzoo.inference.runs.model_graph import NotConjugate
-from raterzoo.inference.runs.run import ChainPlan
 from raterzoo.models.distributions.paired_comparisons_kernels import BRADLEY_TERRY
 from scipy.special import expit, log_ndtr
 from scipy.stats import binomtest
 
 from tests.support.comparison_calibration import STRUCTURES, built
+from tests.support.comparison_samplers import fit_laplace, pair_cells
 from tests.support.monte_carlo import bonferroni_threshold, mc_z, seed_of
+from tests.support.runs import ChainPlan, NotConjugate
 
 QUIET = {"progressbar": False}
 UNJUDGED = pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
@@ -95,14 +93,14 @@ def test_the_coverage_of_intervals():
     n = 500 if "RATERZOO_LONG" in os.environ else 200
     design = {"items": 8, "raters": 6, "degree": 4, "alpha": 0.5}
     drawn = [models.simulators.comparisons(**design, random_seed=seed) for seed in range(n)]
-    prior = read_comparisons(models.bradley_terry(drawn[0].data, reliability_range=(1, 20))).prior
+    prior = recognition.read_comparisons(models.bradley_terry(drawn[0].data, reliability_range=(1, 20))).prior
     inside, narrower, ranked = 0, 0, []
     for seed, (data, truth) in enumerate((d.data, d.truth["quality"]) for d in drawn):
         counts = np.eye(2, dtype=int)[data.outcome] * data.count[:, None]
         cells = pair_cells(BRADLEY_TERRY, (data.left, data.right, data.annotation_rater), counts, 6)
         plan = ChainPlan(chains=2, draws=300, tune=50, seed=seed)
         theta, _ = draw_comparisons((cells, prior), fit_laplace(cells, prior), 6, plan)
-        quality = values_of(theta.reshape(600, -1), prior)["quality"]
+        quality = recognition.values_of(theta.reshape(600, -1), prior)["quality"]
         levels = np.quantile(quality[:, 0], [0.05, 0.95, 0.15, 0.85])
         inside += levels[0] < truth[0] < levels[1]
         narrower += levels[2] < truth[0] < levels[3]
@@ -230,23 +228,23 @@ def test_hmc_and_nuts_agree():
 class TestRoutes:
     @pytest.mark.parametrize("structure", STRUCTURES)
     def test_every_structure_has_the_fast_sampler(self, structure):
-        assert read_comparisons(built(structure)).prior.n_items == 4
+        assert recognition.read_comparisons(built(structure)).prior.n_items == 4
 
     def test_what_it_does_not_know_goes_to_nuts_and_says_why(self, golden):
         drawn = models.simulators.comparisons(items=4, raters=3, degree=3, random_seed=1)
         table = {"item": [0, 1, 2, 3], "size": [0.0, 1.0, 2.0, 4.0]}
         with pytest.raises(NotConjugate, match="computed from others"):
-            read_comparisons(models.bradley_terry(drawn.data, covariates=table))
+            recognition.read_comparisons(models.bradley_terry(drawn.data, covariates=table))
         with golden.raises(ValueError):
             inference.sample(models.bradley_terry(drawn.data, covariates=table), method="hmc")
         with models.bradley_terry(drawn.data) as model:
             pm.Potential("pull", model["quality"].sum())
         with pytest.raises(NotConjugate, match="potential 'pull'"):
-            read_comparisons(model)
+            recognition.read_comparisons(model)
         with models.bradley_terry(drawn.data) as model:
             pm.Normal("another", 0, 1)
         with golden.raises(NotConjugate):
-            read_comparisons(model)
+            recognition.read_comparisons(model)
 
 
 class TestNormalApproximation:

@@ -5,12 +5,11 @@ import warnings
 import numpy as np
 import pytest
 from raterzoo import evaluation, models
-from raterzoo.inference.comparisons.pair_graph import pair_table
-from raterzoo.inference.comparisons.quite import _warm_start, quite
-from raterzoo.inference.comparisons.units import initial_values
-from raterzoo.inference.diagnostics import EstimateWarning
+from raterzoo.inference import EstimateWarning, initial_values
+from raterzoo.inference.comparisons import quite as comparisons_quite
 
 from tests.support.comparison_designs import simulated, table_of
+from tests.support.comparison_samplers import pair_table
 from tests.support.monte_carlo import assert_rejects_twin
 
 LINKS = ("bradley_terry", "thurstone")
@@ -19,7 +18,7 @@ LINKS = ("bradley_terry", "thurstone")
 def quietly(pairs, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EstimateWarning)
-        return quite(pairs, **options)
+        return comparisons_quite.quite(pairs, **options)
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -47,7 +46,7 @@ def test_printed_reading_degenerates_loudly(golden):
     for seed in range(5):
         data = simulated(seed=seed).data
         with golden.raises(ValueError):
-            quite(data, variance="printed", prior="printed")
+            comparisons_quite.quite(data, variance="printed", prior="printed")
     assert quietly(data, variance="laplace", prior="frozen").attrs["converged"] == 1
 
 
@@ -102,7 +101,7 @@ def test_second_stage_starts_where_the_first_ended(golden):
     np.testing.assert_allclose(again["quality"], first["quality"], atol=5e-3)
     chosen = data.select(items=data.items[:-1])
     with golden.raises(ValueError):
-        quite(data, start=quietly(chosen))
+        comparisons_quite.quite(data, start=quietly(chosen))
 
 
 def test_new_raters_and_pairs_start_from_the_middle_and_without_a_prior():
@@ -110,7 +109,7 @@ def test_new_raters_and_pairs_start_from_the_middle_and_without_a_prior():
         table_of([("r", "a", "b", "left", 2), ("r", "b", "a", "left", 1), ("s", "b", "c", "left", 1)])
     )
     pairs = table_of([("s", "c", "b", "left", 1), ("new", "a", "c", "left", 1)])
-    begin = _warm_start(pairs, pair_table(pairs), first, (1.0, 6.0))
+    begin = comparisons_quite._warm_start(pairs, pair_table(pairs), first, (1.0, 6.0))
     assert pairs.items.tolist() == ["c", "b", "a"] and pairs.raters.tolist() == ["new", "s"]
     np.testing.assert_array_equal(begin.reliability, [3.5, first["reliability"].sel(rater="s").item()])
     a, b, c = first["quality"].sel(item=["a", "b", "c"]).to_numpy()
@@ -159,20 +158,20 @@ def test_degenerate_but_legal_data():
 )
 def test_arguments_out_of_range(options, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
-        quite(simulated(items=24, degree=4).data, **options)
+        comparisons_quite.quite(simulated(items=24, degree=4).data, **options)
 
 
 def test_disconnected_comparisons_are_refused():
     rows = [("r", "a", "b", "left", 1), ("r", "c", "d", "left", 1)]
     with pytest.raises(models.DataError, match=r"2 components"):
-        quite(table_of(rows))
+        comparisons_quite.quite(table_of(rows))
     with pytest.raises(models.DataError, match="Comparisons"):
-        quite({"a": 1})
+        comparisons_quite.quite({"a": 1})
 
 
 def test_stopping_early_warns():
     with pytest.warns(EstimateWarning, match=r"after 2 iterations"):
-        estimate = quite(simulated().data, max_iterations=2)
+        estimate = comparisons_quite.quite(simulated().data, max_iterations=2)
     assert estimate.attrs["converged"] == 0
 
 
@@ -190,7 +189,7 @@ def test_counts_over_nine_orders_of_magnitude_have_an_estimate_or_a_readable_err
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
-                    quality = quite(pairs, **options)["quality"]
+                    quality = comparisons_quite.quite(pairs, **options)["quality"]
                 except ValueError as error:
                     assert not isinstance(error, np.linalg.LinAlgError)
                     assert "inference.sample" in str(error) or "degenerates in iteration" in str(error)

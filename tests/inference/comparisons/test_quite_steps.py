@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
+from raterzoo.inference.comparisons import pair_graph
+from raterzoo.inference.comparisons import vote_modes as comparisons_vote_modes
 from raterzoo.inference.comparisons.averaged_link import averaged_link
-from raterzoo.inference.comparisons.kernels.modes import Prior, shared_cosh
-from raterzoo.inference.comparisons.pair_graph import PROBES, PairGraph, pair_table
-from raterzoo.inference.comparisons.vote_modes import SparseVotes, by_pair, by_rater, vote_modes
+from raterzoo.inference.comparisons.kernels import modes as kernels_modes
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from tests.support.comparison_designs import simulated, table_of
+from tests.support.comparison_samplers import pair_table
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold
 
 LINKS = ("bradley_terry", "thurstone")
@@ -19,8 +20,10 @@ F = {"bradley_terry": expit, "thurstone": ndtr}
 
 
 def sparse(table, link):
-    votes = by_pair(table)
-    return SparseVotes(link == "thurstone", votes, by_rater(votes, table.n_raters))
+    votes = comparisons_vote_modes.by_pair(table)
+    return comparisons_vote_modes.SparseVotes(
+        link == "thurstone", votes, comparisons_vote_modes.by_rater(votes, table.n_raters)
+    )
 
 
 def counted(seed=3):
@@ -87,9 +90,11 @@ def brute_force(link, z, a, b, gaussian, interval):
 @pytest.mark.parametrize("link", LINKS)
 def test_modes_are_those_of_a_bounded_search(link):
     table = pair_table(counted())
-    modes, rng = vote_modes(table, link), np.random.default_rng(1)
+    modes, rng = comparisons_vote_modes.vote_modes(table, link), np.random.default_rng(1)
     rho, n = rng.uniform(1, 20, table.n_raters), len(table.first)
-    prior = Prior(rng.uniform(-1, 1, n), np.where(rng.random(n) < 0.5, 0.0, rng.uniform(0, 900, n)))
+    prior = kernels_modes.Prior(
+        rng.uniform(-1, 1, n), np.where(rng.random(n) < 0.5, 0.0, rng.uniform(0, 900, n))
+    )
     found = modes.distances(rho, prior, np.zeros(n), 1.0)
     a, b = table.wins + table.ties / 2, table.losses + table.ties / 2
     for e in range(n):
@@ -111,7 +116,7 @@ def test_modes_are_those_of_a_bounded_search(link):
 def test_newton_is_bracketed(link, start):
     """From far away a free step would leap to the other end: the answers are nearly certain there."""
     table = pair_table(table_of([(0, "a", "b", "left", 30), (0, "a", "b", "right", 20)]))
-    flat = Prior(np.zeros(1), np.zeros(1))
+    flat = kernels_modes.Prior(np.zeros(1), np.zeros(1))
     found = sparse(table, link).distances(np.array([20.0]), flat, np.array([start]), 1.0)
     exact = {"bradley_terry": np.log(1.5), "thurstone": 0.2533471031357997}[link] / 20
     assert found.value[0] == pytest.approx(exact, abs=1e-12)
@@ -124,26 +129,30 @@ def test_newton_is_bracketed(link, start):
 @pytest.mark.parametrize("ties", [None, 0.7])
 def test_sufficient_statistic_finds_the_same(ties):
     table = pair_table(simulated(items=24, alpha=1.0, degree=6, tie=ties).data)
-    short, long = vote_modes(table, "bradley_terry"), sparse(table, "bradley_terry")
-    assert not isinstance(short, SparseVotes)
+    short, long = comparisons_vote_modes.vote_modes(table, "bradley_terry"), sparse(table, "bradley_terry")
+    assert not isinstance(short, comparisons_vote_modes.SparseVotes)
     rng, n = np.random.default_rng(2), len(table.first)
     rho, d = rng.uniform(1, 20, table.n_raters), rng.uniform(-1, 1, n)
-    prior = Prior(rng.uniform(-1, 1, n), rng.uniform(0, 500, n))
+    prior = kernels_modes.Prior(rng.uniform(-1, 1, n), rng.uniform(0, 500, n))
     for one, other in (
         (short.distances(rho, prior, d, 1.0), long.distances(rho, prior, d, 1.0)),
         (short.reliabilities(d, rho, (1.0, 20.0)), long.reliabilities(d, rho, (1.0, 20.0))),
     ):
         np.testing.assert_allclose(one.value, other.value, atol=2e-9)
         np.testing.assert_allclose(one.observed, other.observed, rtol=1e-6)
-    assert isinstance(vote_modes(table, "thurstone"), SparseVotes)
+    assert isinstance(
+        comparisons_vote_modes.vote_modes(table, "thurstone"), comparisons_vote_modes.SparseVotes
+    )
     incomplete = pair_table(simulated(items=24, alpha=0.5, degree=6).data)
-    assert isinstance(vote_modes(incomplete, "bradley_terry"), SparseVotes)
+    assert isinstance(
+        comparisons_vote_modes.vote_modes(incomplete, "bradley_terry"), comparisons_vote_modes.SparseVotes
+    )
 
 
 @pytest.mark.parametrize("reach", [0.3, 1.0, 12.0])
 def test_series_are_the_sums(reach):
     z = np.random.default_rng(4).uniform(-20, 20, 300)
-    shared, y = shared_cosh(z, reach), np.linspace(-reach, reach, 101)
+    shared, y = kernels_modes.shared_cosh(z, reach), np.linspace(-reach, reach, 101)
     t = 2 * (y / reach) ** 2 - 1
     slope = 0.5 * np.tanh(0.5 * np.multiply.outer(y, z)) @ z
     curvature = 0.25 * (1 - np.tanh(0.5 * np.multiply.outer(y, z)) ** 2) @ z**2
@@ -166,7 +175,7 @@ def test_least_squares_are_the_normal_equations(dense, monkeypatch):
     b = np.zeros((n, len(first)))
     b[first, np.arange(len(first))], b[second, np.arange(len(first))] = 1, -1
     inverse = np.linalg.pinv(b * w @ b.T, rtol=1e-10)
-    graph = PairGraph(first, second, n)
+    graph = pair_graph.PairGraph(first, second, n)
     np.testing.assert_allclose(graph.fit(d, w), inverse @ (b @ (w * d)), atol=1e-9)
     np.testing.assert_allclose(graph.laplacian(w).toarray(), b * w @ b.T, atol=1e-12)
     np.testing.assert_allclose(graph.variances(w, rng), np.diag(inverse), rtol=1e-9)
@@ -175,7 +184,7 @@ def test_least_squares_are_the_normal_equations(dense, monkeypatch):
 def test_a_long_chain_is_solved():
     """Conjugate gradients would take as many steps as there are items."""
     n = 5_000
-    graph = PairGraph(np.arange(n - 1), np.arange(1, n), n)
+    graph = pair_graph.PairGraph(np.arange(n - 1), np.arange(1, n), n)
     quality = np.cumsum(np.random.default_rng(7).normal(size=n))
     quality -= quality.mean()
     found = graph.fit(graph.differences(quality), np.ones(n - 1))
@@ -187,7 +196,7 @@ def test_probes_estimate_the_variances(monkeypatch):
     rng, n = np.random.default_rng(8), 300
     i, j = np.triu_indices(n, 1)
     kept = rng.random(len(i)) < 0.1
-    graph, w = PairGraph(i[kept], j[kept], n), rng.uniform(1, 3, kept.sum())
+    graph, w = pair_graph.PairGraph(i[kept], j[kept], n), rng.uniform(1, 3, kept.sum())
     exact = graph.variances(w, rng)
     laplacian = graph.laplacian(w).toarray()
     degree = np.diag(laplacian)
@@ -195,7 +204,7 @@ def test_probes_estimate_the_variances(monkeypatch):
         degree, degree
     )
     np.fill_diagonal(unexplained, 0)
-    deviation = np.sqrt((unexplained**2).sum(axis=1) / PROBES)
+    deviation = np.sqrt((unexplained**2).sum(axis=1) / pair_graph.PROBES)
     monkeypatch.setattr("raterzoo.inference.comparisons.pair_graph.EXACT", 0)
     found = graph.variances(w, rng)
 

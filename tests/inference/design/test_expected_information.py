@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.inference.design.expected_information import next_to_ask
+from raterzoo.inference.design import next_to_ask
 from scipy.special import expit, ndtr, xlogy
 
 from tests.support.monte_carlo import assert_rejects_twin

@@ -4,13 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from raterzoo.inference.design.label_information import (
-    category_information,
-    largest_shares,
-    leader_information,
-    leaders,
-    plausibility_information,
-)
+from raterzoo.inference.design import label_information
 from scipy.integrate import quad
 from scipy.special import digamma, gammaln, xlogy
 from scipy.stats import beta, gamma, ks_1samp, ks_2samp, qmc
@@ -29,7 +23,7 @@ def test_category_information_is_that_of_the_enumerated_joint_law():
     items, categories, draws, raters, labels = 4, 3, 5, 2, 4
     p = rng.dirichlet(np.ones(categories), (items, draws)).transpose(0, 2, 1)
     confusion = rng.dirichlet(np.ones(labels), (categories, draws, raters))
-    found = category_information(p, confusion)
+    found = label_information.category_information(p, confusion)
 
     def by_enumeration(i, k, draws):
         total = 0.0
@@ -56,7 +50,7 @@ def test_who_is_always_right_tells_all_and_who_guesses_nothing():
     p = np.random.default_rng(2).dirichlet([1, 1, 1], (6, 7)).transpose(0, 2, 1)
     right, adversary, guesses = np.eye(3), np.roll(np.eye(3), 1, axis=1), np.full((3, 3), 1 / 3)
     confusion = np.stack([right, adversary, guesses], axis=1)[:, None].repeat(7, axis=1)
-    found = category_information(p, confusion)
+    found = label_information.category_information(p, confusion)
     full = [entropy(one) for one in p.mean(axis=2)]
     np.testing.assert_allclose(found, np.stack([full, full, np.zeros(6)], axis=1), atol=1e-12)
 
@@ -95,9 +89,11 @@ def test_leader_information_is_what_refits_give(concentration, counted):
         after = sum(m * entropy(top_law(b)) for m, b in refitted(a, counted))
         assert found == pytest.approx(entropy(top_law(a)) - after, abs=3e-4)
 
-    check(leader_information(leaders(p, None), p, counted))
+    check(label_information.leader_information(label_information.leaders(p, None), p, counted))
     if counted != 1:
-        assert_rejects_twin(check, leader_information(leaders(p, None), p))
+        assert_rejects_twin(
+            check, label_information.leader_information(label_information.leaders(p, None), p)
+        )
 
 
 def divergence(b, a):
@@ -115,10 +111,10 @@ def test_plausibility_information_is_in_closed_form(concentration, counted):
         exact = sum(m * divergence(b, a) for m, b in refitted(a, counted))
         assert found == pytest.approx(exact, abs=2e-4)
 
-    found = plausibility_information(p, counted)
+    found = label_information.plausibility_information(p, counted)
     check(found)
     if counted != 1:
-        assert_rejects_twin(check, plausibility_information(p))
+        assert_rejects_twin(check, label_information.plausibility_information(p))
     else:  # H[E p] - E H[p]
         noise = -(a / a.sum()) @ (digamma(a + 1) - digamma(a.sum() + 1))
         check(entropy(a / a.sum()) - noise)
@@ -129,9 +125,9 @@ def test_answers_that_cannot_come_tell_nothing():
     p = np.array([[0.6, 0.2, 1.0], [0.4, 0.8, 0.0], [0.0, 0.0, 0.0]])
     for counted in (1, 30):
         for few, all_of_them in (
-            (leader_information(leaders(p[:2], None), p[:2], counted),
-             leader_information(leaders(p, None), p, counted)),
-            (plausibility_information(p[:2], counted), plausibility_information(p, counted)),
+            (label_information.leader_information(label_information.leaders(p[:2], None), p[:2], counted),
+             label_information.leader_information(label_information.leaders(p, None), p, counted)),
+            (label_information.plausibility_information(p[:2], counted), label_information.plausibility_information(p, counted)),
         ):  # fmt: skip
             assert np.isfinite(few) and few == pytest.approx(all_of_them, abs=1e-12)
 
@@ -139,15 +135,15 @@ def test_answers_that_cannot_come_tell_nothing():
 def test_a_high_reliability_does_not_underflow():
     p = np.random.default_rng(4).dirichlet([1] * 5, 50).T / 1e6
     p[0] = 1 - p[1:].sum(axis=0)
-    assert np.isfinite(leader_information(leaders(p, None), p, 300))
-    assert np.isfinite(plausibility_information(p, 300))
+    assert np.isfinite(label_information.leader_information(label_information.leaders(p, None), p, 300))
+    assert np.isfinite(label_information.plausibility_information(p, 300))
 
 
 @pytest.mark.parametrize(("size", "concentration"), [(2, 0.3), (413, 1 / 419), (5, 0.2), (30, 1.0)])
 def test_largest_shares_have_their_law(size, concentration):
     name = f"largest {size} {concentration}"
     rng = np.random.default_rng(seed_of(name))
-    drawn = largest_shares(size, concentration, 10_000, rng)
+    drawn = label_information.largest_shares(size, concentration, 10_000, rng)
     assert (np.diff(drawn) >= 0).all() and drawn[0] >= 1 / size and drawn[-1] <= 1
 
     worth = rng.standard_gamma(concentration + 1, (10_000, size))
@@ -163,13 +159,15 @@ def test_largest_shares_have_their_law(size, concentration):
         assert abs(len(above) / len(shares) - exact) <= 4 * error + 1e-12
 
     check(drawn)
-    assert_rejects_twin(check, largest_shares(size, 1.3 * concentration, 10_000, rng))
+    assert_rejects_twin(check, label_information.largest_shares(size, 1.3 * concentration, 10_000, rng))
 
 
 def test_one_member_is_the_whole():
-    np.testing.assert_array_equal(largest_shares(1, 0.5, 3, np.random.default_rng(1)), [1, 1, 1])
+    np.testing.assert_array_equal(
+        label_information.largest_shares(1, 0.5, 3, np.random.default_rng(1)), [1, 1, 1]
+    )
     a = 0.3
-    two = largest_shares(2, a, 10_000, np.random.default_rng(seed_of("two members")))
+    two = label_information.largest_shares(2, a, 10_000, np.random.default_rng(seed_of("two members")))
     assert ks_1samp(two, lambda x: beta.cdf(x, a, a) - beta.cdf(1 - x, a, a)).pvalue > 1e-4
 
 
@@ -178,8 +176,8 @@ def test_leaders_are_those_of_split_draws():
     rng = np.random.default_rng(seed_of("leaders"))
     size, concentration = 4, 0.5
     p = rng.dirichlet([1, 1, size * concentration], 50).T
-    shares = largest_shares(size, concentration, 10_000, rng)
-    found = leaders(p, shares)
+    shares = label_information.largest_shares(size, concentration, 10_000, rng)
+    found = label_information.leaders(p, shares)
     np.testing.assert_allclose(found.sum(axis=0), 1)
     members = rng.dirichlet([concentration] * size, (20_000, 50)).max(axis=2)
     often = (members * p[2] > p[:2].max(axis=0)).mean(axis=0)
@@ -189,9 +187,9 @@ def test_leaders_are_those_of_split_draws():
         assert (np.abs(leads[2] - often) <= bonferroni_threshold(50) * error).all()
 
     check(found)
-    assert_rejects_twin(check, leaders(p, np.ones(1)))
-    np.testing.assert_array_equal(leaders(p, np.empty(0))[2], 0)
+    assert_rejects_twin(check, label_information.leaders(p, np.ones(1)))
+    np.testing.assert_array_equal(label_information.leaders(p, np.empty(0))[2], 0)
 
 
 def test_ties_are_led_by_the_first():
-    np.testing.assert_array_equal(leaders(np.full((3, 2), 1 / 3), None)[:, 0], [1, 0, 0])
+    np.testing.assert_array_equal(label_information.leaders(np.full((3, 2), 1 / 3), None)[:, 0], [1, 0, 0])

@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import inference, models
+from raterzoo.inference.design import label_information, next_to_ask
 from raterzoo.inference.design import label_information as next_label
-from raterzoo.inference.design import next_to_ask
-from raterzoo.inference.design.label_information import (
-    category_information,
-    largest_shares,
-    leader_information,
-    leaders,
-    plausibility_information,
-)
 
 from tests.support.evaluation_trees import as_dense, as_flat, random_case, tree_of
 from tests.support.label_designs import tiny_labels
@@ -57,7 +50,9 @@ def grid(gain, items, raters):
 def test_every_rater_may_be_asked_about_every_item():
     tree = category_tree()
     found = as_table(next_to_ask(tree))
-    assert found == pytest.approx(grid(category_information(*arrays_of(tree)), ITEMS, RATERS), abs=1e-12)
+    assert found == pytest.approx(
+        grid(label_information.category_information(*arrays_of(tree)), ITEMS, RATERS), abs=1e-12
+    )
     assert all(found["d", k] == pytest.approx(0, abs=1e-12) for k in RATERS)
     some = as_table(next_to_ask(tree, items=["c", "a"], raters=[30]))
     assert some == pytest.approx({(i, 30): found[i, 30] for i in "ac"}, abs=1e-12)
@@ -73,8 +68,10 @@ def test_anyone_is_one_of_the_raters_at_random():
     def check(gain):
         assert found == pytest.approx(grid(gain, ITEMS, ["anyone"]), abs=1e-12)
 
-    check(category_information(p, average))
-    assert_rejects_twin(check, category_information(p, confusion).mean(axis=1, keepdims=True))
+    check(label_information.category_information(p, average))
+    assert_rejects_twin(
+        check, label_information.category_information(p, confusion).mean(axis=1, keepdims=True)
+    )
 
 
 def test_a_matrix_that_all_share_is_anyones(golden):
@@ -82,7 +79,7 @@ def test_a_matrix_that_all_share_is_anyones(golden):
     shared = tree["posterior"]["confusion"].isel(rater=1, drop=True)
     alike = category_tree(confusion=shared)
     p, confusion = arrays_of(tree)
-    expected = grid(category_information(p, confusion[:, :, 1:2]), ITEMS, ["anyone"])
+    expected = grid(label_information.category_information(p, confusion[:, :, 1:2]), ITEMS, ["anyone"])
     for raters in (None, "anyone"):
         assert as_table(next_to_ask(alike, raters=raters)) == pytest.approx(expected, abs=1e-12)
     with golden.raises(ValueError):
@@ -100,7 +97,9 @@ def test_layouts_agree(about):
     p = dense["posterior"]["plausibility"].stack(s=("chain", "draw")).to_numpy()
     for i, own in zip(case.items, p, strict=True):
         exact = (
-            leader_information(leaders(own, None), own) if about == "truth" else plausibility_information(own)
+            label_information.leader_information(label_information.leaders(own, None), own)
+            if about == "truth"
+            else label_information.plausibility_information(own)
         )
         assert of_dense[i, "anyone"] == pytest.approx(exact, abs=1e-12)
 
@@ -110,14 +109,19 @@ def test_other_leads_by_its_largest_member():
     found = as_table(next_to_ask(as_flat(case), random_seed=5))
     left_out = as_table(next_to_ask(as_flat(case, concentration=np.nan)))
     rng, sizes = np.random.default_rng(5), [case.n_categories - len(n) for n in case.named]
-    shares = {n: largest_shares(n, case.concentration, next_label.SHARES, rng) for n in np.unique(sizes)}
+    shares = {
+        n: label_information.largest_shares(n, case.concentration, next_label.SHARES, rng)
+        for n in np.unique(sizes)
+    }
     for item, size, draws in zip(case.items, sizes, case.draws, strict=True):
         p = draws.reshape(-1, draws.shape[-1]).T
         assert found[item, "anyone"] == pytest.approx(
-            leader_information(leaders(p, shares[size]), p), abs=1e-12
+            label_information.leader_information(label_information.leaders(p, shares[size]), p), abs=1e-12
         )
-        without = leaders(p, np.empty(0))
-        assert left_out[item, "anyone"] == pytest.approx(leader_information(without, p), abs=1e-12)
+        without = label_information.leaders(p, np.empty(0))
+        assert left_out[item, "anyone"] == pytest.approx(
+            label_information.leader_information(without, p), abs=1e-12
+        )
     again = as_table(next_to_ask(as_flat(case), random_seed=6))
     assert again == pytest.approx(found, abs=0.02)
 
@@ -155,9 +159,9 @@ def test_reliability_counts_answers_or_sharpens_them(reliability, model, trusts,
         for share, sharpness, counted in trusts:
             answers = p**sharpness / (p**sharpness).sum(axis=0)
             exact += share * (
-                leader_information(leaders(p, None), answers, counted)
+                label_information.leader_information(label_information.leaders(p, None), answers, counted)
                 if about == "truth"
-                else plausibility_information(answers, counted)
+                else label_information.plausibility_information(answers, counted)
             )
         assert gain == pytest.approx(exact, abs=1e-12)
 

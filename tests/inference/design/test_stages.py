@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, models
+from raterzoo.inference import EstimateWarning
 from raterzoo.inference.comparisons.quite import quite
-from raterzoo.inference.design.stages import BEST_PRODUCT, fisher_information, second_stage
-from raterzoo.inference.diagnostics import EstimateWarning
+from raterzoo.inference.design import second_stage, stages
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, ndtr
@@ -19,25 +19,27 @@ from tests.support.comparison_designs import simulated
 from tests.support.monte_carlo import assert_rejects_twin
 
 
-@pytest.mark.parametrize("link", BEST_PRODUCT)
+@pytest.mark.parametrize("link", stages.BEST_PRODUCT)
 def test_best_reliability_maximises_the_information(link):
     for d in (0.05, -0.3, 1.0):
         best = minimize_scalar(
-            lambda rho, d=d: -float(fisher_information(d, rho, link)), bounds=(0.01, 10 / abs(d)), method="bounded",
+            lambda rho, d=d: -float(stages.fisher_information(d, rho, link)), bounds=(0.01, 10 / abs(d)), method="bounded",
             options={"xatol": 1e-9},
         )  # fmt: skip
-        assert best.x * abs(d) == pytest.approx(BEST_PRODUCT[link], rel=1e-5)
+        assert best.x * abs(d) == pytest.approx(stages.BEST_PRODUCT[link], rel=1e-5)
     printed = {"bradley_terry": 2.399, "thurstone": 1.575}[link]
-    assert BEST_PRODUCT[link] == pytest.approx(printed, abs=5e-4)
+    assert stages.BEST_PRODUCT[link] == pytest.approx(printed, abs=5e-4)
 
 
 def test_information_is_the_variance_of_the_score():
     d, rho = 0.2, 5.0
     p = ndtr(rho * d)
     exact = rho**2 * norm.pdf(rho * d) ** 2 * (1 / p + 1 / (1 - p))
-    assert fisher_information(d, rho, "thurstone") == pytest.approx(exact, rel=1e-12)
-    assert fisher_information(d, rho, "bradley_terry") == pytest.approx(25 * expit(1) * expit(-1), rel=1e-12)
-    assert 0 < fisher_information(1.0, 37.0, "thurstone") < 1e-100  # no cancellation in the tail
+    assert stages.fisher_information(d, rho, "thurstone") == pytest.approx(exact, rel=1e-12)
+    assert stages.fisher_information(d, rho, "bradley_terry") == pytest.approx(
+        25 * expit(1) * expit(-1), rel=1e-12
+    )
+    assert 0 < stages.fisher_information(1.0, 37.0, "thurstone") < 1e-100  # no cancellation in the tail
     assert quad(lambda x: norm.pdf(x), -1, 1)[0] > 0.68
 
 
@@ -71,7 +73,7 @@ def test_unlimited_raters_are_the_most_informative():
     plan = second_stage(first, pairs=20, answers=2, load=20)
     for pair in range(20):
         d = float(plan["distance"][pair])
-        best = np.sort(fisher_information(d, first["reliability"].to_numpy(), "thurstone"))[-2:]
+        best = np.sort(stages.fisher_information(d, first["reliability"].to_numpy(), "thurstone"))[-2:]
         np.testing.assert_allclose(np.sort(plan["information"][pair]), best)
 
 

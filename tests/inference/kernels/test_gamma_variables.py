@@ -3,10 +3,10 @@
 import numba as nb
 import numpy as np
 import pytest
-from raterzoo.inference.kernels.gamma_variables import FEW, draw_gammas, words_ahead
-from raterzoo.inference.kernels.random_streams import standard_exponential, standard_gamma, stream
+from raterzoo.inference.kernels import gamma_variables
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
+from tests.support.random_streams import standard_exponential, standard_gamma, stream
 
 ROUNDS = 2000
 
@@ -14,9 +14,9 @@ ROUNDS = 2000
 @nb.njit(error_model="numpy")
 def at_once(rng, shape, rounds):
     gamma, log_boost = np.empty((rounds, len(shape))), np.empty((rounds, len(shape)))
-    ahead = words_ahead(len(shape))
+    ahead = gamma_variables.words_ahead(len(shape))
     for i in range(rounds):
-        draw_gammas(rng, shape, gamma[i], log_boost[i], ahead)
+        gamma_variables.draw_gammas(rng, shape, gamma[i], log_boost[i], ahead)
     return gamma, log_boost
 
 
@@ -36,8 +36,8 @@ def one_by_one(rng, shape, rounds, boost_first):
 
 SHAPES = {
     "one": np.array([0.5]),
-    "few": np.full(FEW - 1, 1.002),
-    "no longer few": np.full(FEW, 2.0),
+    "few": np.full(gamma_variables.FEW - 1, 1.002),
+    "no longer few": np.full(gamma_variables.FEW, 2.0),
     "candidates of an item": np.concatenate([np.full(24, 1.002), [0.3]]),
     "never ranked": np.full(40, 1 / 419),
     "many": np.linspace(0.01, 50, 419),

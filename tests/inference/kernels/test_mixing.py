@@ -7,15 +7,7 @@ import pytest
 import scipy
 from arviz_stats.base import array_stats
 from packaging.version import Version
-from raterzoo.inference.kernels.convergence import (
-    DIGIT_BITS,
-    LEADING_DIGITS,
-    TAIL,
-    measure_few,
-    measure_mixing,
-    normal_scores_of_ranks,
-    sort_draws,
-)
+from raterzoo.inference.kernels import convergence
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
@@ -35,10 +27,12 @@ def autoregressive(name, n_chains, n_draws, coefficients=COEFFICIENTS):
 
 
 def measured(draws):
-    scores = normal_scores_of_ranks(*draws.shape[:2], draws.dtype)
-    result = measure_mixing(np.ascontiguousarray(draws), scores, 0, draws.shape[2])
-    np.testing.assert_allclose(measure_few(draws, scores), result, rtol=1e-9, atol=1e-15)
-    sizes = measure_mixing(np.ascontiguousarray(draws), scores, 0, draws.shape[2], sizes_only=True)
+    scores = convergence.normal_scores_of_ranks(*draws.shape[:2], draws.dtype)
+    result = convergence.measure_mixing(np.ascontiguousarray(draws), scores, 0, draws.shape[2])
+    np.testing.assert_allclose(convergence.measure_few(draws, scores), result, rtol=1e-9, atol=1e-15)
+    sizes = convergence.measure_mixing(
+        np.ascontiguousarray(draws), scores, 0, draws.shape[2], sizes_only=True
+    )
     np.testing.assert_array_equal(sizes, result[1:3])
     return result
 
@@ -50,7 +44,7 @@ def of_arviz(draws):
             [
                 array_stats.rhat(draws, **AXES, method="rank"),
                 array_stats.ess(draws, **AXES, method="bulk"),
-                array_stats.ess(draws, **AXES, method="tail", prob=TAIL),
+                array_stats.ess(draws, **AXES, method="tail", prob=convergence.TAIL),
                 array_stats.mcse(draws, **AXES, method="mean"),
             ]
         )
@@ -142,18 +136,20 @@ def test_stuck_chains_fail():
 
 def test_any_part_is_that_part_of_the_whole():
     draws = autoregressive("parts", 2, 100, np.linspace(0, 0.9, 37))
-    scores = normal_scores_of_ranks(2, 100, draws.dtype)
-    parts = [measure_mixing(draws, scores, a, b) for a, b in ((0, 5), (5, 22), (22, 22), (22, 37))]
+    scores = convergence.normal_scores_of_ranks(2, 100, draws.dtype)
+    parts = [
+        convergence.measure_mixing(draws, scores, a, b) for a, b in ((0, 5), (5, 22), (22, 22), (22, 37))
+    ]
     np.testing.assert_array_equal(np.concatenate(parts, axis=1), measured(draws))
 
 
 def sorted_draws(x):
     work = (
         *(np.empty(len(x), np.uint64) for _ in range(2)),
-        np.empty((LEADING_DIGITS, 1 << DIGIT_BITS), np.int32),
+        np.empty((convergence.LEADING_DIGITS, 1 << convergence.DIGIT_BITS), np.int32),
     )
     ascending, order = np.empty(len(x)), np.empty(len(x), np.int32)
-    sort_draws(x, ascending, order, work)
+    convergence.sort_draws(x, ascending, order, work)
     np.testing.assert_array_equal(ascending, x[order])
     return order
 
@@ -230,7 +226,7 @@ def test_tails_of_the_reference_are_told_apart():
         np.testing.assert_allclose(ess_tail, of_arviz(draws)[2], rtol=1e-3)
 
     assert_rejects_twin(equals_arviz, array_stats.ess(draws, **AXES, method="tail", prob=0.95))
-    scores = normal_scores_of_ranks(4, 1000, draws.dtype)
-    ess_tail = measure_mixing(draws, scores, 0, draws.shape[2], 0.95)[2]
+    scores = convergence.normal_scores_of_ranks(4, 1000, draws.dtype)
+    ess_tail = convergence.measure_mixing(draws, scores, 0, draws.shape[2], 0.95)[2]
     expected = array_stats.ess(draws, **AXES, method="tail", prob=0.95)
     np.testing.assert_allclose(ess_tail, expected, rtol=1e-10)

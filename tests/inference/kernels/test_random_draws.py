@@ -5,32 +5,25 @@ import math
 import numba as nb
 import numpy as np
 import pytest
+from raterzoo.inference.kernels import random_streams
 from raterzoo.inference.kernels.log_concave import log_concave_sampler
-from raterzoo.inference.kernels.random_streams import (
-    _next_word,
-    log_standard_gamma,
-    standard_exponential,
-    standard_gamma,
-    standard_normal,
-    stream,
-    uniform,
-)
 from scipy import stats
 from scipy.special import betaln, loggamma
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
+from tests.support.random_streams import standard_exponential, standard_gamma, stream
 
 N = 200_000
 
 
 @nb.njit
 def words(rng, n):
-    return [_next_word(rng) for _ in range(n)]
+    return [random_streams._next_word(rng) for _ in range(n)]
 
 
 @nb.njit
 def uniforms(rng, n):
-    return np.array([uniform(rng) for _ in range(n)])
+    return np.array([random_streams.uniform(rng) for _ in range(n)])
 
 
 @nb.njit
@@ -40,7 +33,7 @@ def exponentials(rng, n):
 
 @nb.njit
 def normals(rng, n):
-    return np.array([standard_normal(rng) for _ in range(n)])
+    return np.array([random_streams.standard_normal(rng) for _ in range(n)])
 
 
 @nb.njit
@@ -50,7 +43,7 @@ def gammas(rng, n, shape):
 
 @nb.njit
 def log_gammas(rng, n, shape):
-    return np.array([log_standard_gamma(rng, shape) for _ in range(n)])
+    return np.array([random_streams.log_standard_gamma(rng, shape) for _ in range(n)])
 
 
 def own_stream(name):

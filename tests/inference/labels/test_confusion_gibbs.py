@@ -4,13 +4,13 @@ import numpy as np
 import pymc as pm
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.labels.gibbs import beta_log_density, dirichlet_log_density
-from raterzoo.inference.runs.model_graph import NotConjugate
+from raterzoo.inference.labels import gibbs
 from raterzoo.models.labels.observed import observe_labels
 from scipy.stats import beta, dirichlet
 
 from tests.support.label_designs import exact_means, favoured, tiny_labels
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.runs import NotConjugate
 
 LABELS = tiny_labels()
 QUIET = {"progressbar": False, "compute_convergence_checks": False, "quiet": True}
@@ -121,10 +121,10 @@ def test_probabilities_that_storage_has_rounded_to_0_or_1_keep_a_log_density(dty
         np.array([0, 0.3, 1], dtype),
         np.array([kind.tiny, np.array(0.3, dtype), 1 - kind.epsneg], float),
     )
-    found = beta_log_density(p, np.array(0.5), np.array(2.5))
+    found = gibbs.beta_log_density(p, np.array(0.5), np.array(2.5))
     np.testing.assert_allclose(found, beta.logpdf(within, 0.5, 2.5), rtol=1e-5)
     alpha, rows = np.array([0.5, 2.0, 3.0]), np.array([[0.2, 0.3, 0.5], [0, 0.4, 0.6]], dtype)
-    found = dirichlet_log_density(rows, alpha)
+    found = gibbs.dirichlet_log_density(rows, alpha)
     assert found[0] == pytest.approx(
         dirichlet.logpdf(rows[0].astype(float) / rows[0].sum(dtype=float), alpha), rel=1e-5
     )

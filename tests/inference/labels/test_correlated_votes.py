@@ -9,13 +9,12 @@ import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.labels.correlated_votes import read_correlated_votes
 from raterzoo.inference.labels.kernels.effective_votes import effective_truth
-from raterzoo.inference.methods import route_of
-from raterzoo.inference.runs.model_graph import NotConjugate
-from raterzoo.models.distributions.marginal_labels_kernels import Answers
 from scipy.stats import beta as beta_law
 from scipy.stats import kstest
 
 from tests.support.label_designs import tiny_labels
+from tests.support.laws import Answers
+from tests.support.runs import NotConjugate, route_of
 
 PRIOR = (1.2, 2.5)
 OPTIONS = {"draws": 500, "thin": 1, "random_seed": 3, "progressbar": False, "dtype": "float64"}

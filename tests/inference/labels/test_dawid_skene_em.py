@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from raterzoo import inference
 from raterzoo.inference.labels.em_search import distinct_optima
+from raterzoo.inference.labels.kernels import em
 from raterzoo.inference.labels.kernels import em as label_ascent
-from raterzoo.inference.labels.kernels.em import answer_patterns, coded_answers, vote_share
 from raterzoo.models import DataError, Labels, dawid_skene, one_coin
 
 folder = os.environ.get("RATERZOO_DATA")
@@ -105,7 +105,7 @@ def test_parts_are_passed_over_by_as_many_threads_as_there_are(monkeypatch):
     monkeypatch.setattr(label_ascent.os, "cpu_count", lambda: 2)
     monkeypatch.setattr(label_ascent, "LEAST_PART", 8)
     item, rater = np.repeat(np.arange(8), 3), np.tile(np.arange(3), 8)
-    patterns = answer_patterns(coded_answers(item, rater, item >> rater & 1, np.full(8, -1), 2))
+    patterns = em.answer_patterns(em.coded_answers(item, rater, item >> rater & 1, np.full(8, -1), 2))
     label_ascent.e_step(patterns, np.full(2, 0.5), np.full((6, 2), 0.5))
     assert asked == [2]
 
@@ -266,8 +266,8 @@ def test_patterns_are_exact():
     item = np.sort(rng.integers(0, 500, 1000))
     rater, label = rng.integers(0, 3, 1000), rng.integers(0, 2, 1000)
     order = np.lexsort((label, rater, item))
-    answers = coded_answers(item, rater[order], label[order], rng.integers(-1, 2, 500), 2)
-    patterns = answer_patterns(answers)
+    answers = em.coded_answers(item, rater[order], label[order], rng.integers(-1, 2, 500), 2)
+    patterns = em.answer_patterns(answers)
     assert len(patterns.multiplicity) < 300 and patterns.multiplicity.sum() == 500
     for i, p in enumerate(patterns.pattern):
         one = answers.code[answers.start[i] : answers.start[i + 1]]
@@ -278,11 +278,11 @@ def test_patterns_are_exact():
 
 def test_vote_shares_are_of_weighted_answers_and_one_for_gold():
     item, rater, label = np.array([0, 0, 0, 1, 1]), np.array([0, 1, 2, 0, 1]), np.array([1, 1, 2, 0, 0])
-    answers = coded_answers(item, rater, label, np.array([-1, 2, -1, 1]), 3)
+    answers = em.coded_answers(item, rater, label, np.array([-1, 2, -1, 1]), 3)
     uniform = [1 / 3, 1 / 3, 1 / 3]  # of an item without answers
     gold = [[0, 0, 1], [0, 1, 0]]
-    np.testing.assert_allclose(vote_share(answers, 3), [[0, 2 / 3, 1 / 3], gold[0], uniform, gold[1]])
-    weighted = vote_share(answers, 3, np.array([0.5, 0.5, 3.0, 1.0, 1.0]))
+    np.testing.assert_allclose(em.vote_share(answers, 3), [[0, 2 / 3, 1 / 3], gold[0], uniform, gold[1]])
+    weighted = em.vote_share(answers, 3, np.array([0.5, 0.5, 3.0, 1.0, 1.0]))
     np.testing.assert_allclose(weighted, [[0, 0.25, 0.75], gold[0], uniform, gold[1]])
 
 

@@ -8,14 +8,13 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.labels.ebcc import begin_subtypes, draw_subtypes
+from raterzoo.inference.labels import ebcc
 from raterzoo.inference.labels.recognition import read_subtypes
-from raterzoo.inference.methods import route_of
-from raterzoo.inference.runs.run import ChainPlan
 from scipy.special import gammaln
 
 from tests.support.label_designs import favoured, tiny_labels
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.runs import ChainPlan, route_of
 
 LABELS = tiny_labels()
 ALPHA, GAMMA = np.array([1.0, 2.0]), 0.7
@@ -64,7 +63,7 @@ def second_moment(concentration):
 def drawn(model, seed):
     law = read_subtypes(model)
     plan = ChainPlan(4, 20_000, 200, seed, dtype="float64", thin=3)
-    found = draw_subtypes(law.answers, law.prior, plan)
+    found = ebcc.draw_subtypes(law.answers, law.prior, plan)
     confusion = np.einsum("cdjm,cdkjml->cdkjl", found.weight, law.by_subtype(found.table))
     squares = (found.weight**2).sum(axis=-1)
     values = (found.prevalence, confusion, found.plausibility, squares)
@@ -150,5 +149,5 @@ def test_label_combiner_refuses_dependent_answers(golden):
 
 def test_items_start_in_every_subtype():
     law = read_subtypes(MODEL)
-    state = begin_subtypes(law.answers, law.prior, ChainPlan(40, 1, 0, 3))["state"]
+    state = ebcc.begin_subtypes(law.answers, law.prior, ChainPlan(40, 1, 0, 3))["state"]
     assert {*state.ravel() % 2} == {0, 1} and {*state.ravel() // 2} == {0, 1}

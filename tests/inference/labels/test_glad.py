@@ -5,9 +5,9 @@ import os
 import numpy as np
 import pytest
 from raterzoo import inference, models
-from raterzoo.models.labels.glad import easiness_nodes
 from scipy.special import log_expit, logsumexp
 
+from tests.support.data_parts import easiness_nodes
 from tests.support.label_designs import tiny_labels
 from tests.support.monte_carlo import (
     assert_rejects_twin,

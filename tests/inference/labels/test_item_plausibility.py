@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.labels.item_states import with_items_drawn
 from raterzoo.inference.labels.kernels.item_states import draw_item_plausibility
-from raterzoo.inference.runs.run import Draws
 from scipy.special import gammaln, logsumexp
 from scipy.stats import beta as beta_law
 from scipy.stats import kstest
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.random_streams import stream
+from tests.support.runs import Draws
 
 COUNTS = np.array([[5, 5], [4, 0], [1, 3], [2, 1], [0, 3], [0, 0]])
 ALPHA, BETA = np.full(3, 0.7), np.array([0.8, 1.3])

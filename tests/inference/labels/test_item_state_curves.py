@@ -10,19 +10,18 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.evaluation.surveys.item_states.checks import classifier_scores, observed_curve
-from raterzoo.evaluation.surveys.item_states.curves import ItemStates, Score, asymptote, curve_at
-from raterzoo.evaluation.surveys.item_states.equivalence import posterior_power_curve
+from raterzoo.evaluation.surveys.item_states import curves
 from raterzoo.inference.labels.item_states import draw_states
-from raterzoo.inference.labels.kernels.item_states import CountPatterns, StatePrior
-from raterzoo.inference.runs.run import ChainPlan
+from raterzoo.inference.labels.kernels import item_states
 from scipy.stats import binom
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
+from tests.support.runs import ChainPlan
+from tests.support.survey_parts import classifier_scores, observed_curve, posterior_power_curve
 
 DATA = os.environ.get("RATERZOO_DATA")
 QUIET = {"progressbar": False}
-BITS = Score("cross_entropy")
+BITS = curves.Score("cross_entropy")
 RUNNING_URNS = np.array([[0.2, 0.8], [0.5, 0.5], [0.9, 0.1]])
 # a long run by one command: RATERZOO_LONG=1 pytest -m "" -n 0 tests/inference/labels/test_item_state_curves.py -k coverage
 LONG = bool(os.environ.get("RATERZOO_LONG"))
@@ -32,25 +31,25 @@ DATA_SETS, ITEMS = (500, 1000) if LONG else (40, 4000)
 
 def patterns_of(counts):
     distinct, items = np.unique(counts, axis=0, return_counts=True)
-    return CountPatterns(distinct.astype(float), items.astype(np.int64))
+    return item_states.CountPatterns(distinct.astype(float), items.astype(np.int64))
 
 
 def covered(counts, truth, prior, seed):
     plan = ChainPlan(1, 1000, 1000, seed, thin=5)
     weight, probability = (x[0] for x in draw_states(patterns_of(counts), prior, plan))
-    states = ItemStates(weight, probability, np.zeros_like(weight))
+    states = curves.ItemStates(weight, probability, np.zeros_like(weight))
     low, high = np.quantile(asymptote_gain(states), [0.025, 0.975])
     return low <= truth <= high
 
 
 def asymptote_gain(states):
-    limit = asymptote(states, BITS)
-    return limit - curve_at(states, 0, BITS, "abc")
+    limit = curves.asymptote(states, BITS)
+    return limit - curves.curve_at(states, 0, BITS, "abc")
 
 
 def coverage(law, prior, seed):
     weight, probability = (np.array(x) for x in law)
-    truth = asymptote_gain(ItemStates(weight[None], probability[None], np.zeros((1, len(weight)))))
+    truth = asymptote_gain(curves.ItemStates(weight[None], probability[None], np.zeros((1, len(weight)))))
 
     def one(s):
         rng = np.random.default_rng([seed, s])
@@ -70,9 +69,9 @@ def check_coverage(hits):
 def test_coverage_of_the_asymptote():
     """Default prior, on the running example; twin: two states, which are not enough."""
     running = ([0.7, 0.1, 0.2], RUNNING_URNS)
-    default = StatePrior(np.full(10, 0.5), np.full((10, 2), 0.5))
+    default = item_states.StatePrior(np.full(10, 0.5), np.full((10, 2), 0.5))
     check_coverage(coverage(running, default, seed_of("coverage")))
-    two = StatePrior(np.full(2, 0.5), np.full((2, 2), 0.5))
+    two = item_states.StatePrior(np.full(2, 0.5), np.full((2, 2), 0.5))
     assert_rejects_twin(check_coverage, coverage(running, two, seed_of("coverage")))
 
 
@@ -80,19 +79,19 @@ def test_classifier_and_curve_share_their_errors():
     """Scores of the same draws make the ratio half as uncertain as scores that are shuffled among them."""
     drawn = models.simulators.urn_items(random_seed=seed_of("shared"))
     score = drawn.truth["score"]
-    prior = StatePrior(np.full(10, 0.5), np.full((10, 2), 0.5))
+    prior = item_states.StatePrior(np.full(10, 0.5), np.full((10, 2), 0.5))
     plan = ChainPlan(1, 1000, 1000, seed_of("shared"), thin=10)
     weight, probability = (x[0] for x in draw_states(patterns_of(drawn.data.counts), prior, plan))
-    states = ItemStates(weight, probability, np.zeros_like(weight))
+    states = curves.ItemStates(weight, probability, np.zeros_like(weight))
     rng = np.random.default_rng(1)
     found = classifier_scores(states, drawn.data.counts, BITS.by_label(score[None]), rng)[:, 0]
-    base = curve_at(states, 0, BITS, "abc")
+    base = curves.curve_at(states, 0, BITS, "abc")
     ratio, shuffled = ((own - base) / asymptote_gain(states) for own in (found, rng.permutation(found)))
     assert ratio.std() < 0.7 * shuffled.std()
-    truth = ItemStates(np.array([[0.7, 0.1, 0.2]]), RUNNING_URNS[None], np.zeros((1, 3)))
+    truth = curves.ItemStates(np.array([[0.7, 0.1, 0.2]]), RUNNING_URNS[None], np.zeros((1, 3)))
     q = drawn.truth["plausibility"]
     true_score = (q * np.log2(score)).sum(axis=1).mean()
-    exact = (true_score - curve_at(truth, 0, BITS, "abc")) / asymptote_gain(truth)
+    exact = (true_score - curves.curve_at(truth, 0, BITS, "abc")) / asymptote_gain(truth)
     assert abs(ratio.mean() - exact[0]) < 4 * ratio.std()
 
 

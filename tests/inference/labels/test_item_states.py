@@ -11,12 +11,11 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.evaluation.surveys.item_states.curves import ItemStates, Score, asymptote, curve_at
-from raterzoo.inference.kernels.random_streams import draw_binomial, stream
-from raterzoo.inference.labels.item_states import draw_states, sort_states
+from raterzoo.evaluation.surveys.item_states import curves as item_states_curves
+from raterzoo.inference.kernels.random_streams import draw_binomial
+from raterzoo.inference.labels import item_states
 from raterzoo.inference.labels.kernels import item_states as kernel
-from raterzoo.inference.labels.kernels.item_states import CountPatterns, StatePrior
-from raterzoo.inference.runs.run import ChainPlan
+from raterzoo.inference.labels.kernels import item_states as kernels_item_states
 from scipy.special import gammaln
 from scipy.stats import binom, chisquare
 
@@ -28,11 +27,13 @@ from tests.support.monte_carlo import (
     seed_of,
     within_sbc_band,
 )
+from tests.support.random_streams import stream
+from tests.support.runs import ChainPlan
 from tests.support.source_twins import altered
 
 TINY = models.Labels.from_counts({"item": list("abcdef"), "x": [2, 0, 3, 1, 2, 0], "y": [1, 4, 0, 1, 1, 0]})
 QUIET = {"progressbar": False}
-BITS = Score("cross_entropy")
+BITS = item_states_curves.Score("cross_entropy")
 
 
 @nb.njit
@@ -97,19 +98,21 @@ def check_invariants(draws, exact):
 
 def patterns_of(counts):
     distinct, items = np.unique(counts, axis=0, return_counts=True)
-    return CountPatterns(distinct.astype(float), items.astype(np.int64))
+    return kernels_item_states.CountPatterns(distinct.astype(float), items.astype(np.int64))
 
 
 def test_sweeps_draw_the_exact_posterior():
     alpha, beta = np.full(3, 0.7), np.tile([0.8, 1.3], (3, 1))
-    patterns, prior = patterns_of(TINY.counts), StatePrior(alpha, beta)
+    patterns, prior = patterns_of(TINY.counts), kernels_item_states.StatePrior(alpha, beta)
     plan = ChainPlan(4, 20_000, 200, seed_of("exact"), thin=3)
     exact = exact_posterior(TINY.counts, alpha, beta)
-    check_invariants(draw_states(patterns, prior, plan), exact)
-    other = StatePrior(alpha, beta + 0.1)
-    assert_rejects_twin(check_invariants, draw_states(patterns, other, plan), exact)
-    alone = CountPatterns(patterns.counts, np.ones_like(patterns.items))  # multiplicities forgotten
-    assert_rejects_twin(check_invariants, draw_states(alone, prior, plan), exact)
+    check_invariants(item_states.draw_states(patterns, prior, plan), exact)
+    other = kernels_item_states.StatePrior(alpha, beta + 0.1)
+    assert_rejects_twin(check_invariants, item_states.draw_states(patterns, other, plan), exact)
+    alone = kernels_item_states.CountPatterns(
+        patterns.counts, np.ones_like(patterns.items)
+    )  # multiplicities forgotten
+    assert_rejects_twin(check_invariants, item_states.draw_states(alone, prior, plan), exact)
 
 
 @cache
@@ -119,8 +122,10 @@ def tree_of(states=3, **options):
 
 
 def curves(tree):
-    states = ItemStates.of(tree["posterior"].to_dataset())
-    found = [curve_at(states, k, BITS, "abc") for k in (0, 1, 5)] + [asymptote(states, BITS)]
+    states = item_states_curves.ItemStates.of(tree["posterior"].to_dataset())
+    found = [item_states_curves.curve_at(states, k, BITS, "abc") for k in (0, 1, 5)] + [
+        item_states_curves.asymptote(states, BITS)
+    ]
     size = [tree["posterior"].sizes[d] for d in ("chain", "draw")]
     return np.stack(found, axis=-1).reshape(*size, -1)
 
@@ -189,7 +194,7 @@ N_DRAWS = 49
 def ranks_of(module, seed, extra=0.0):
     rng, ranks = np.random.default_rng(seed), []
     alpha, beta = np.full(3, 1.0), np.tile([0.8, 1.0, 1.2], (3, 1))
-    prior = StatePrior(alpha, beta + extra)
+    prior = kernels_item_states.StatePrior(alpha, beta + extra)
     for s in range(200):
         weight = rng.dirichlet(alpha)
         probability = np.stack([rng.dirichlet(b) for b in beta])
@@ -206,9 +211,9 @@ def ranks_of(module, seed, extra=0.0):
 
 
 def functionals(weight, probability):
-    states = ItemStates(weight, probability, np.zeros_like(weight))
-    curve = [curve_at(states, k, BITS, "abc") for k in (0, 3)]
-    limit = asymptote(states, BITS)
+    states = item_states_curves.ItemStates(weight, probability, np.zeros_like(weight))
+    curve = [item_states_curves.curve_at(states, k, BITS, "abc") for k in (0, 3)]
+    limit = item_states_curves.asymptote(states, BITS)
     order = np.argsort(probability[..., -1], axis=-1)
     first = np.take_along_axis(weight, order, -1)[:, 0]
     return np.column_stack([*curve, limit, first, invariants(weight, probability)])
@@ -244,7 +249,7 @@ def test_states_are_sorted_by_their_last_category_with_all_that_is_theirs():
         },
         coords,
     )
-    found = sort_states({"posterior": posterior, "log_prior": posterior[["state_weight"]]})
+    found = item_states.sort_states({"posterior": posterior, "log_prior": posterior[["state_weight"]]})
     for group in found.values():
         assert group["state_weight"].equals(posterior["state_weight"].copy(data=np.sort(yes) + 1))
     np.testing.assert_array_equal(found["posterior"]["state_probability"].sel(category="yes"), np.sort(yes))

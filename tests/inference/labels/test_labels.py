@@ -13,16 +13,12 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.labels.gibbs import draw_labels_model
 from raterzoo.inference.labels.kernels import gibbs
-from raterzoo.inference.labels.kernels.gibbs import ABILITIES, FREE_ROWS, ONE_ABILITY, ConfusionPrior
-from raterzoo.inference.labels.recognition import constant_prior, read_labels
-from raterzoo.inference.runs.run import ChainPlan
-from raterzoo.models.distributions.counted_labels import CountedLabels
-from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_codes, answer_sweeps
+from raterzoo.inference.labels.kernels import gibbs as kernels_gibbs
 
 from tests.support.label_designs import exact_means, favoured, tiny_labels
+from tests.support.label_samplers import constant_prior, draw_labels_model, read_labels
+from tests.support.laws import Answers, CountedLabels, answer_codes, answer_sweeps
 from tests.support.monte_carlo import (
     assert_rejects_twin,
     bonferroni_threshold,
@@ -31,6 +27,8 @@ from tests.support.monte_carlo import (
     seed_of,
     within_sbc_band,
 )
+from tests.support.random_streams import stream
+from tests.support.runs import ChainPlan
 
 LABELS = tiny_labels()
 QUIET = {"progressbar": False}
@@ -81,7 +79,7 @@ def test_collapsed_sweep_keeps_every_category_in_play():
     # rows of huge concentration: the confusion matrices are all but known
     beta = 1e12 * np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.1, 0.9]]])
     table = np.ascontiguousarray(beta.swapaxes(1, 2)).reshape(-1, 2)
-    prior = ConfusionPrior(np.full(2, 50.0), table, FREE_ROWS)
+    prior = kernels_gibbs.ConfusionPrior(np.full(2, 50.0), table, kernels_gibbs.FREE_ROWS)
     for collapsed in (True, False):
         plan = ChainPlan(4, 1000, 10, seed_of("odds"), dtype="float64")
         draws = draw_labels_model(answers, prior, plan, collapsed)
@@ -119,7 +117,10 @@ def test_two_categories_are_drawn_to_the_bit_as_any_number_of_them(distinct):
         sweeps.append(compiled(gibbs.draw_distinct_pair))
     # with concentrations of 1e-5 one taken from a sum would leave few digits
     for concentration in (table, table * 1e-5, table * 1e12):
-        prior, drawn = ConfusionPrior(np.array([1.0, 2.0]), concentration, FREE_ROWS), []
+        prior, drawn = (
+            kernels_gibbs.ConfusionPrior(np.array([1.0, 2.0]), concentration, kernels_gibbs.FREE_ROWS),
+            [],
+        )
         for run in sweeps:
             category = np.where(answers.gold_category < 0, np.arange(60) % 2, answers.gold_category)
             counts = np.zeros(2, np.int64), np.zeros(table.shape, np.int64), np.zeros((raters, 2), np.int64)
@@ -155,7 +156,10 @@ def test_items_of_many_informative_answers_are_left_to_the_sweep_that_takes_logs
     answers = Answers(start, answer_codes(rater, label, 2), np.full(items, -1))
     for concentration, seed in product((0.5, 0.02), range(10)):
         table, drawn = np.full((2 * raters, 2), concentration), []
-        prior, total = ConfusionPrior(np.ones(2), table, FREE_ROWS), np.full((raters, 2), 2 * concentration)
+        prior, total = (
+            kernels_gibbs.ConfusionPrior(np.ones(2), table, kernels_gibbs.FREE_ROWS),
+            np.full((raters, 2), 2 * concentration),
+        )
         for sweep, own in ((gibbs.draw_distinct_pair.py_func, total), (pair, (total, (0, items)))):
             category = right ^ np.isin(np.arange(items), [2, 5])  # two wide items are wrong at first
             counts = np.zeros(2, np.int64), np.zeros(table.shape, np.int64), np.zeros((raters, 2), np.int64)
@@ -347,11 +351,11 @@ def simulated(rng, design, kind, alpha, beta):
     n = design.categories
     prevalence = rng.dirichlet(alpha)
     confusion = np.empty((design.raters, n, n))
-    if kind == FREE_ROWS:
+    if kind == kernels_gibbs.FREE_ROWS:
         for r, j in np.ndindex(confusion.shape[:2]):
             confusion[r, j] = rng.dirichlet(beta[r, j])
     else:
-        size = (design.raters, 1 if kind == ONE_ABILITY else n)
+        size = (design.raters, 1 if kind == kernels_gibbs.ONE_ABILITY else n)
         ability = np.broadcast_to(rng.beta(4.0, 2.0, size), (design.raters, n))[:, :, None]
         confusion = np.where(np.eye(n, dtype=bool), ability, (1 - ability) / (n - 1))
     truth = rng.choice(n, design.items, p=prevalence)
@@ -369,9 +373,9 @@ def ranks_of(design, kind, beta, collapsed, seed, extra=0.0):
     alpha = np.full(n, 2.0)
     table = np.zeros((design.raters, n, n))
     table[:, 0], table[:, 1] = 4.0 + extra, 2.0
-    if kind == FREE_ROWS:
+    if kind == kernels_gibbs.FREE_ROWS:
         table = beta.swapaxes(1, 2) + extra
-    prior = ConfusionPrior(alpha, np.ascontiguousarray(table).reshape(-1, n), kind)
+    prior = kernels_gibbs.ConfusionPrior(alpha, np.ascontiguousarray(table).reshape(-1, n), kind)
     for s in range(300):
         prevalence, confusion, answers = simulated(rng, design, kind, alpha, beta)
         plan = ChainPlan(1, N_DRAWS, 100, seed + s, 1, "float64", thin=10)
@@ -395,9 +399,15 @@ def ranks_of(design, kind, beta, collapsed, seed, extra=0.0):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "collapsed"), [(FREE_ROWS, True), (FREE_ROWS, False), (ONE_ABILITY, False), (ABILITIES, False)],
+    ("kind", "collapsed"),
+    [
+        (kernels_gibbs.FREE_ROWS, True),
+        (kernels_gibbs.FREE_ROWS, False),
+        (kernels_gibbs.ONE_ABILITY, False),
+        (kernels_gibbs.ABILITIES, False),
+    ],
     ids=["collapsed rows", "rows", "coin", "coins"],
-)  # fmt: skip
+)
 def test_truths_are_ranked_uniformly(kind, collapsed):
     seed = seed_of(f"calibration {kind} {collapsed}")
     beta = np.broadcast_to(favoured(2), (SPARSE.raters, 2, 2))
@@ -411,10 +421,10 @@ def test_truths_are_ranked_uniformly(kind, collapsed):
 def test_a_flat_prior_fails_calibration_because_labels_switch():
     design = Design(items=60, raters=8, answers=8)
     flat = np.ones((design.raters, 2, 2))
-    ranks = ranks_of(design, FREE_ROWS, flat, collapsed=True, seed=seed_of("flat"))
+    ranks = ranks_of(design, kernels_gibbs.FREE_ROWS, flat, collapsed=True, seed=seed_of("flat"))
     assert not within_sbc_band(ranks, N_DRAWS, 1 - 0.01 / 5).all()
     named = np.broadcast_to(favoured(2), flat.shape)
-    ranks = ranks_of(design, FREE_ROWS, named, collapsed=True, seed=seed_of("named"))
+    ranks = ranks_of(design, kernels_gibbs.FREE_ROWS, named, collapsed=True, seed=seed_of("named"))
     assert within_sbc_band(ranks, N_DRAWS, 1 - 0.01 / 5).all()
 
 

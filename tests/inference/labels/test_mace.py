@@ -7,17 +7,14 @@ import numpy as np
 import pymc as pm
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.labels.gibbs import draw_labels_model
 from raterzoo.inference.labels.kernels import gibbs as competence
-from raterzoo.inference.labels.kernels.gibbs import COMPETENCE, ConfusionPrior
-from raterzoo.inference.labels.recognition import constant_prior, read_labels
-from raterzoo.inference.runs.run import ChainPlan
-from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_codes
+from raterzoo.inference.labels.kernels import gibbs as kernels_gibbs
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import binom
 
 from tests.support.label_designs import tiny_labels
+from tests.support.label_samplers import constant_prior, draw_labels_model, read_labels
+from tests.support.laws import Answers, answer_codes
 from tests.support.monte_carlo import (
     assert_rejects_twin,
     bonferroni_threshold,
@@ -26,7 +23,9 @@ from tests.support.monte_carlo import (
     seed_of,
     within_sbc_band,
 )
+from tests.support.random_streams import stream
 from tests.support.rater_laws import given_truth, truths
+from tests.support.runs import ChainPlan
 from tests.support.source_twins import altered
 
 LABELS = tiny_labels()
@@ -236,7 +235,9 @@ def ranks_of(simulations, seed, extra=0.0):
     rng, ranks = np.random.default_rng(seed), []
     table = np.zeros((RATERS, CATEGORIES, CATEGORIES))
     table[:, :, 0], table[:, 0, 1], table[:, 1, 1] = 1.0, 2.0, 1.0 + extra
-    prior = ConfusionPrior(np.full(CATEGORIES, 2.0), table.reshape(-1, CATEGORIES), COMPETENCE)
+    prior = kernels_gibbs.ConfusionPrior(
+        np.full(CATEGORIES, 2.0), table.reshape(-1, CATEGORIES), kernels_gibbs.COMPETENCE
+    )
     for s in range(simulations):
         answers, truth = simulated(rng)
         draws = draw_labels_model(answers, prior, ChainPlan(1, N_DRAWS, 200, seed + s, 1, "float64", thin=10))

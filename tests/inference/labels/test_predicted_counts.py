@@ -5,18 +5,13 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
+from raterzoo.inference.labels import predicted
 from raterzoo.inference.labels.dirichlet import begin_counted_labels
-from raterzoo.inference.labels.predicted import (
-    begin_strength,
-    continue_strength,
-    draw_items,
-    read_predicted_counts,
-)
-from raterzoo.inference.methods import begin_run, route_of
-from raterzoo.inference.runs.run import ChainPlan, Draws, item_keys, streams_of_items
+from raterzoo.inference.runs.run import item_keys
 
 from tests.support.dirichlet_multinomial import exact_strength
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.runs import ChainPlan, Draws, begin_run, route_of, streams_of_items
 
 COUNTS = np.array([[4, 1, 0], [0, 3, 1], [1, 0, 0], [0, 0, 0], [2, 2, 2]])
 PROBABILITY = np.array(
@@ -38,11 +33,11 @@ def model_of(counts=COUNTS, values=PROBABILITY, **options):
 
 
 def is_exact(model, power=1.0):
-    law = read_predicted_counts(model)
+    law = predicted.read_predicted_counts(model)
     plan = ChainPlan(4, 10_000, 200, seed_of("quadrature of counts"), dtype="float64")
-    strength = continue_strength(law, plan, begin_strength(law, plan))
+    strength = predicted.continue_strength(law, plan, predicted.begin_strength(law, plan))
     streams = streams_of_items(item_keys(np.arange(5)), 4, plan.seed)
-    shares = draw_items(law, streams, strength, plan).plausibility.reshape(4, 10_000, -1)
+    shares = predicted.draw_items(law, streams, strength, plan).plausibility.reshape(4, 10_000, -1)
     slope = np.vstack([PROBABILITY, np.zeros(3)])
     mean, plausibility = exact_strength(BASE, slope, power * COUNTS, SCALE)
     z = mc_z(np.concatenate([strength[..., None], shares], axis=-1), np.append(mean, plausibility))
@@ -77,19 +72,19 @@ def test_densities_are_those_of_pymc():
 def test_items_without_labels_or_without_prediction_do_not_move_the_strength():
     plan = ChainPlan(2, 50, 20, 1, dtype="float64")
     more = np.vstack([COUNTS, [[7, 0, 0], [0, 9, 1]]])
-    laws = [read_predicted_counts(model_of(counts)) for counts in (COUNTS, more)]
-    strengths = [continue_strength(law, plan, begin_strength(law, plan)) for law in laws]
+    laws = [predicted.read_predicted_counts(model_of(counts)) for counts in (COUNTS, more)]
+    strengths = [predicted.continue_strength(law, plan, predicted.begin_strength(law, plan)) for law in laws]
     np.testing.assert_array_equal(*strengths)
     changed = np.where(np.arange(5)[:, None] == 0, COUNTS + 1, COUNTS)
-    law = read_predicted_counts(model_of(changed))
-    assert (continue_strength(law, plan, begin_strength(law, plan)) != strengths[0]).any()
+    law = predicted.read_predicted_counts(model_of(changed))
+    assert (predicted.continue_strength(law, plan, predicted.begin_strength(law, plan)) != strengths[0]).any()
 
 
 def test_many_labels_of_an_item_are_as_exact_as_few():
     many = np.array([[300, 100, 0], [1, 200, 40]])  # beyond the products of ratios
-    law = read_predicted_counts(model_of(many, PROBABILITY[:2]))
+    law = predicted.read_predicted_counts(model_of(many, PROBABILITY[:2]))
     plan = ChainPlan(4, 4000, 200, 2, dtype="float64")
-    strength = continue_strength(law, plan, begin_strength(law, plan))
+    strength = predicted.continue_strength(law, plan, predicted.begin_strength(law, plan))
     mean, _ = exact_strength(BASE, PROBABILITY[:2], many, SCALE)
     assert np.abs(mc_z(strength[..., None], np.array([mean]))).max() < bonferroni_threshold(1)
 

@@ -8,20 +8,13 @@ import numpy as np
 import pymc as pm
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.labels.shared_guess import (
-    constant_guess_prior,
-    draw_guess_model,
-    group_votes,
-    read_shared_guess,
-    values_of,
-)
+from raterzoo.inference.labels import shared_guess
 from raterzoo.inference.labels.shared_guess_em import _vote_counts
-from raterzoo.inference.methods import route_of
-from raterzoo.inference.runs.run import ChainPlan
 from raterzoo.models.distributions.shared_guesses_kernels import GroupedAnswers
 from scipy.special import betaln, gammaln
 
 from tests.support.monte_carlo import bonferroni_threshold, mc_z, rejects
+from tests.support.runs import ChainPlan, route_of
 
 TABLE = {
     "item": ["a", "a", "a", "b", "b", "b", "c", "c", "d"],
@@ -88,10 +81,12 @@ def tiny_model(shared=(1.5, 0.7), **options):
 
 
 def test_draws_have_the_exact_posterior_means():
-    structure = read_shared_guess(model := tiny_model())
+    structure = shared_guess.read_shared_guess(model := tiny_model())
     plan = ChainPlan(4, 20_000, 100, 1, dtype="float64", thin=4)
-    drawn = draw_guess_model(structure, constant_guess_prior(model, structure), plan)
-    found = [*values_of(structure, drawn), drawn.plausibility]
+    drawn = shared_guess.draw_guess_model(
+        structure, shared_guess.constant_guess_prior(model, structure), plan
+    )
+    found = [*shared_guess.values_of(structure, drawn), drawn.plausibility]
     found = np.concatenate([x.reshape(4, 20_000, -1) for x in found], axis=2)
     moving = found.std(axis=(0, 1)) > 1e-12  # not those of the gold item
 
@@ -158,7 +153,7 @@ def test_learned_shares_go_to_nuts_and_the_step_moves_the_rest(golden):
     assert route.method == "nuts" and route.name == "shared_guess"
     assert "GuessGibbs" in route.reason
     golden.says(route.reason, "variable 'shared_mean'")
-    assert len(read_shared_guess(model).concentrations) == 5
+    assert len(shared_guess.read_shared_guess(model).concentrations) == 5
     with golden.raises(ValueError):
         tiny_model("learnt")
 
@@ -169,7 +164,7 @@ def test_em_begins_from_counts_in_which_half_of_the_answers_of_groups_are_copies
         np.full(3, -1),
     )  # fmt: skip
     p, items = np.array([[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]]), np.array([1.0, 2.0, 3.0])  # of each pattern
-    votes = group_votes(answers, 2, 1)
+    votes = shared_guess.group_votes(answers, 2, 1)
     found = _vote_counts(answers, SimpleNamespace(multiplicity=items), votes, p)
     own, guess, halves = np.zeros((3, 2, 2)), np.zeros((1, 2, 2)), np.zeros((3, 2))
     for i in range(3):

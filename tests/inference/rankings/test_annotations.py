@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from raterzoo.inference.rankings.recognition import distinct_annotations
+
+from tests.support.ranking_samplers import distinct_annotations
 
 # Two items of three and two candidates; 3 annotations of the first, 1 of the second.
 BLOCK = np.array([[0, 1, 2], [0, 1, 2], [1, 0, 1], [0, 1, -1]], np.int8)

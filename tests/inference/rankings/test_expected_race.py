@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from raterzoo.inference.rankings.kernels.mle import MAX_SUBSETS, expect_by_last, expect_by_subsets
+from raterzoo.inference.rankings.kernels import mle
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
@@ -26,13 +26,13 @@ def enumerated(worth, rest):
 
 def by_subsets(worth, rest):
     exposure = np.empty(len(worth))
-    duration, log_p = expect_by_subsets(worth, rest, np.empty((3, 2 ** len(worth))), exposure)
+    duration, log_p = mle.expect_by_subsets(worth, rest, np.empty((3, 2 ** len(worth))), exposure)
     return exposure, duration, log_p
 
 
 def by_last(worth, rest):
     exposure = np.empty(len(worth))
-    duration, log_p = expect_by_last(worth, rest, exposure)
+    duration, log_p = mle.expect_by_last(worth, rest, exposure)
     return exposure, duration, log_p
 
 
@@ -54,7 +54,7 @@ def test_equals_enumeration(way, size):
         assert_same(way(worth, rest), enumerated(worth, rest))
 
 
-@pytest.mark.parametrize("size", [MAX_SUBSETS, 11])
+@pytest.mark.parametrize("size", [mle.MAX_SUBSETS, 11])
 def test_both_ways_agree(size):
     for worth, rest in blocks("both ways", size):
         assert_same(by_last(worth, rest), by_subsets(worth, rest))

@@ -7,21 +7,13 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.methods import begin_run, route_of
-from raterzoo.inference.rankings.hierarchical import (
-    draw_raters,
-    rater_log_likelihood,
-    rater_rankings,
-    read_rater_reliabilities,
-    zero_sum_log_density,
-)
+from raterzoo.inference.rankings import hierarchical
 from raterzoo.inference.rankings.kernels import hierarchical as kernels
-from raterzoo.inference.runs.model_graph import NotConjugate
-from raterzoo.inference.runs.run import ChainPlan, Draws
 from scipy.special import betaln, expit
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.random_streams import stream
+from tests.support.runs import ChainPlan, Draws, NotConjugate, begin_run, route_of
 
 # the first of two categories, by item; the other is not ranked, and Bob has not seen the last item
 FIRST = {"Ann": "xxxyx", "Bob": "xxyx"}
@@ -73,9 +65,9 @@ def exact_means():
 
 def z_of_gibbs(model):
     """Standardised errors of the sampler's means."""
-    layout = rater_rankings(read_rater_reliabilities(model))
+    layout = hierarchical.rater_rankings(hierarchical.read_rater_reliabilities(model))
     plan = ChainPlan(4, 8000, 300, seed_of("quadrature"), dtype="float64", thin=4)
-    drawn = draw_raters(layout, plan)
+    drawn = hierarchical.draw_raters(layout, plan)
     shares = expit(drawn.log_worth[..., ::2] - drawn.log_worth[..., 1::2])
     both = [drawn.log_reliability[..., :1], drawn.spread[..., None], shares]
     return mc_z(np.concatenate(both, axis=-1), exact_means())
@@ -135,7 +127,9 @@ def spread_given(log_reliability, scale):
 
 
 def test_the_spread_is_drawn_from_its_conditional():
-    rankings, _ = rater_rankings(read_rater_reliabilities(model_of(tied(), spread=0.7)))
+    rankings, _ = hierarchical.rater_rankings(
+        hierarchical.read_rater_reliabilities(model_of(tied(), spread=0.7))
+    )
     log_reliability = np.array([0.9, -0.4, -0.5])
     state = kernels.RaterState(np.zeros(8), log_reliability, np.ones(1), np.ones(4), np.ones(8))
     rng, drawn = stream(np.random.SeedSequence(seed_of("spread"))), np.empty((4, 500, 1))
@@ -149,14 +143,14 @@ def test_the_spread_is_drawn_from_its_conditional():
 
 
 def test_a_change_of_the_likelihood_shows_in_its_log():
-    law = read_rater_reliabilities(models.hierarchical_plackett_luce(tied()))
+    law = hierarchical.read_rater_reliabilities(models.hierarchical_plackett_luce(tied()))
     rng = np.random.default_rng(seed_of("likelihood"))
     log_worth, reliability = rng.normal(size=(1, 1, len(law.shape))), np.ones((1, 1, 3))
-    alike = rater_log_likelihood(law, log_worth, reliability)
+    alike = hierarchical.rater_log_likelihood(law, log_worth, reliability)
     reliability[..., 0] = 2.0
-    changed = rater_log_likelihood(law, log_worth, reliability)
+    changed = hierarchical.rater_log_likelihood(law, log_worth, reliability)
     assert ((alike != changed)[0, 0] == (law.rater == 0)).all()
-    assert zero_sum_log_density(np.zeros((1, 3))) == pytest.approx(-np.log(2 * np.pi))
+    assert hierarchical.zero_sum_log_density(np.zeros((1, 3))) == pytest.approx(-np.log(2 * np.pi))
 
 
 @pytest.mark.parametrize(
@@ -173,6 +167,6 @@ def test_other_laws_are_refused(golden):
         models.hierarchical_plackett_luce(tied())
         pm.Normal("further")
     with pytest.raises(NotConjugate, match="further"):
-        read_rater_reliabilities(outer)
+        hierarchical.read_rater_reliabilities(outer)
     with golden.raises(ValueError):
         models.hierarchical_plackett_luce(models.PartialRankings.from_blocks({"a": {"Ann": [["x"], ["y"]]}}))

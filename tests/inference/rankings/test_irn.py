@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from raterzoo import models
-from raterzoo.inference.rankings.point_estimates import irn, plackett_luce_mle
-from raterzoo.models.data.rankings import inverse_rank_scores, ranked_pairs
+from raterzoo.inference import irn, plackett_luce_mle
+from raterzoo.models.data import rankings as data_rankings
 
 # Figure 3 of the paper, by hand: sum over the six raters of 1 / rank, over the size of the block
 # and whole. The totals are 26/3 and 35/3.
@@ -56,14 +56,14 @@ def test_figure_17b_by_hand():
 
 def test_layout():
     rankings = models.published_ddx_cases()
-    estimate, pairs = irn(rankings), ranked_pairs(rankings)
+    estimate, pairs = irn(rankings), data_rankings.ranked_pairs(rankings)
     assert estimate.name == "plausibility"
     assert estimate.dims == ("candidate",)
     assert estimate["item"].values.tolist() == rankings.items[pairs.item].tolist()
     assert (np.diff(pairs.item) >= 0).all()
     assert (np.diff(pairs.category)[np.diff(pairs.item) == 0] > 0).all()
     np.testing.assert_allclose(np.add.reduceat(estimate.values, pairs.start[:-1]), 1, rtol=1e-14)
-    np.testing.assert_array_equal(estimate, inverse_rank_scores(rankings, "split"))
+    np.testing.assert_array_equal(estimate, data_rankings.inverse_rank_scores(rankings, "split"))
 
 
 def test_integer_categories_stay_integers():
@@ -101,12 +101,12 @@ def test_top_labels_that_the_weight_of_ties_changes():
         },
         categories=range(419),
     )
-    start = ranked_pairs(rankings).start
+    start = data_rankings.ranked_pairs(rankings).start
     tops = [
         [scores[a:b].argmax() for a, b in pairwise(start)]
         for scores in (
-            np.round(inverse_rank_scores(rankings, "split"), 12),
-            np.round(inverse_rank_scores(rankings, "full"), 12),
+            np.round(data_rankings.inverse_rank_scores(rankings, "split"), 12),
+            np.round(data_rankings.inverse_rank_scores(rankings, "full"), 12),
         )
     ]
     assert len(tops[0]) == 1947

@@ -6,7 +6,7 @@ import choix
 import numpy as np
 import pytest
 from raterzoo import models
-from raterzoo.inference.rankings.point_estimates import plackett_luce_mle
+from raterzoo.inference import plackett_luce_mle
 from scipy.optimize import minimize
 from scipy.special import softmax
 

@@ -5,14 +5,13 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.methods import begin_run, route_of
+from raterzoo.inference.rankings import predicted
 from raterzoo.inference.rankings.gibbs import plausibilities
-from raterzoo.inference.rankings.predicted import draw_strengths, posterior_of, read_predicted_worths
 from raterzoo.inference.rankings.recognition import gamma_parameters
-from raterzoo.inference.runs.run import ChainPlan, Draws
 
 from tests.support.dirichlet_multinomial import exact_strength
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.runs import ChainPlan, Draws, begin_run, route_of
 
 ITEMS, CATEGORIES = ["a", "b", "c", "d"], ["x", "y", "z"]
 FIRST = {
@@ -49,10 +48,10 @@ def exact_means(counted=(0, 1, 2)):
 
 
 def is_exact(model):
-    law = read_predicted_worths(model)
+    law = predicted.read_predicted_worths(model)
     plan = ChainPlan(4, 6000, 300, seed_of("quadrature of predictions"), dtype="float64", thin=2)
-    drawn = draw_strengths(law, np.array([1, 2, 1, 1]), plan)
-    shares = plausibilities(drawn.log_worth, posterior_of(law).candidate_start)
+    drawn = predicted.draw_strengths(law, np.array([1, 2, 1, 1]), plan)
+    shares = plausibilities(drawn.log_worth, predicted.posterior_of(law).candidate_start)
     strength, plausibility = exact_means()
     z = mc_z(np.concatenate([drawn.strength[..., None], shares], axis=-1), np.append(strength, plausibility))
     assert np.abs(z).max() < bonferroni_threshold(z.size)
@@ -63,9 +62,9 @@ def test_posterior_is_that_of_quadrature_in_both_layouts():
     is_exact(model_of(candidates="all"))
     assert_rejects_twin(is_exact, model_of(candidates="all", values=PROBABILITY[::-1]))
     flat = model_of()
-    law = read_predicted_worths(flat)
+    law = predicted.read_predicted_worths(flat)
     sizes = [len(own) + 1 for own in everyone.values()]
-    assert np.diff(posterior_of(law).candidate_start).tolist() == sizes
+    assert np.diff(predicted.posterior_of(law).candidate_start).tolist() == sizes
     expected = [0.8, 0.1, 0.1, 0.2, 0.7, 0.1, 0.1, 0.9, 0, 0, 0]  # OTHER has the probabilities of its members
     np.testing.assert_allclose(law.prior.slope, expected, atol=1e-12)
     np.testing.assert_allclose(law.prior.base, np.array([1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1]) * SHAPE)
@@ -91,7 +90,7 @@ def test_densities_are_those_of_pymc_and_the_tree_says_whom_its_prior_has_seen()
 
 def test_strength_zero_is_the_model_without_predictions():
     for options in ({}, {"candidates": "all"}, {"unranked": "single"}, {"unranked": "ignored"}):
-        law = read_predicted_worths(model_of(**options))
+        law = predicted.read_predicted_worths(model_of(**options))
         without = models.plackett_luce(rankings(), concentration=SHAPE, **options)
         shape, rate = gamma_parameters(without["worth"])
         np.testing.assert_array_equal(law.prior.base, shape)

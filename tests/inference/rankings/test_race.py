@@ -5,25 +5,12 @@ from itertools import permutations
 import numba as nb
 import numpy as np
 import pytest
-from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.rankings.kernels import gibbs
-from raterzoo.inference.rankings.kernels.gibbs import (
-    _list_waits,
-    _log_density,
-    _tied_waits,
-    _tied_waits_by_arrival,
-    draw_leader_factor,
-)
-from raterzoo.inference.rankings.kernels.race import (
-    LEAST_RATE,
-    draw_log_arrivals,
-    draw_log_rates,
-    draw_orders,
-    race_track,
-)
-from raterzoo.inference.rankings.recognition import distinct_annotations, worth_posterior
+from raterzoo.inference.rankings.kernels import race as kernels_race
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.random_streams import stream
+from tests.support.ranking_samplers import distinct_annotations, worth_posterior
 
 WORTHS = {
     "pair": ([1.0, 0.3], 0.5),
@@ -57,7 +44,7 @@ def expected_race(worth, rest):
 def arrivals(rng, log_worth, log_rest, n_draws):
     out = np.empty((n_draws, len(log_worth)))
     for d in range(n_draws):
-        draw_log_arrivals(rng, log_worth, log_rest, out[d])
+        kernels_race.draw_log_arrivals(rng, log_worth, log_rest, out[d])
     return out
 
 
@@ -90,7 +77,7 @@ def test_orders_of_a_tied_block(name):
     worth, rest = WORTHS[name]
     copies, size = 200_000, 2 ** len(worth)
     table = (np.empty(size), np.empty(size), np.empty(size, np.int64))
-    draw_orders(own_stream(f"orders {name}"), np.array(worth), rest, copies, table)
+    kernels_race.draw_orders(own_stream(f"orders {name}"), np.array(worth), rest, copies, table)
     _, racing, visits = table
     visited = expected_race(worth, rest)[2]
 
@@ -146,10 +133,10 @@ def expected_exposure(reliability):
 
 @nb.njit
 def log_rates(rng, posterior, log_worth, n_draws):
-    track = race_track(posterior, 0, 1)
+    track = kernels_race.race_track(posterior, 0, 1)
     out = np.empty((n_draws, len(log_worth)))
     for d in range(n_draws):
-        draw_log_rates(rng, 0, posterior, log_worth, track)
+        kernels_race.draw_log_rates(rng, 0, posterior, log_worth, track)
         out[d] = track.log_rate[: len(log_worth)]
     return out
 
@@ -177,7 +164,7 @@ def test_the_rate_of_a_candidate_without_prior_rate_and_exposure_is_all_but_zero
     posterior = worth_posterior(distinct_annotations(BLOCK, place, 1, 5), 1.0, 1.0)
     rate = np.array([0.0, 1e-3, 0.0, 2.0, 1.0])
     bare = posterior._replace(annotation_start=np.zeros(2, np.int64), rate=rate)
-    for scale, zero in ((0.0, np.log(LEAST_RATE)), (90.0, -np.inf)):  # linear, and in logs
+    for scale, zero in ((0.0, np.log(kernels_race.LEAST_RATE)), (90.0, -np.inf)):  # linear, and in logs
         (found,) = log_rates(own_stream("rate"), bare, np.log(WORTH) + scale, 1)
         largest = np.log(WORTH).max() if scale == 0 else 0.0
         exact = np.where(rate > 0, np.log(rate, where=rate > 0, out=np.zeros(5)), zero - largest)
@@ -188,10 +175,10 @@ def waits_of(block, leads, copies=30):
     """Return the waits of a tied block in front of racing worth 1.7: {racing worth: number} with leader 0, and number without."""
     place = np.tile(np.arange(5), (3, 1))
     posterior = worth_posterior(distinct_annotations(BLOCK, place, copies, 5), 1.0, 1.0)
-    track = race_track(posterior, 0, 1)
+    track = kernels_race.race_track(posterior, 0, 1)
     track.worth[:] = WORTH
     race = (1.7, leads, 0.0, 0, copies)
-    used, behind = _tied_waits.py_func(own_stream("waits"), np.array(block), race, 0, track)
+    used, behind = gibbs._tied_waits.py_func(own_stream("waits"), np.array(block), race, 0, track)
     return dict(zip(np.exp(track.offset[:used]).round(9).tolist(), track.count[:used], strict=True)), behind
 
 
@@ -211,7 +198,7 @@ def test_density_of_the_common_factor_is_that_of_its_docstring():
 
     h = 1e-4
     for y in (-3.0, 0.2, 5.0):
-        value, slope, curvature = _log_density.py_func(y, (power, offset, count))
+        value, slope, curvature = gibbs._log_density.py_func(y, (power, offset, count))
         assert value == pytest.approx(log_density(y), rel=1e-12)
         assert slope == pytest.approx((log_density(y + h) - log_density(y - h)) / (2 * h), abs=1e-6)
         second = (log_density(y + h) - 2 * log_density(y) + log_density(y - h)) / h**2
@@ -224,9 +211,9 @@ def test_waits_of_one_order_after_another_are_listed_exactly():
     place = np.tile(np.arange(3), (4, 1))
     posterior = worth_posterior(distinct_annotations(block, place, 1, 3), np.array([0.5, 1.0, 2.0]), 1.0)
     assert posterior.leader[0] == 0
-    track = race_track(posterior, 0, 1)
+    track = kernels_race.race_track(posterior, 0, 1)
     track.worth[:] = (4.0, 0.5, 1.2)
-    used, behind = _list_waits.py_func(own_stream("list"), 0, posterior, 0.0, track)
+    used, behind = gibbs._list_waits.py_func(own_stream("list"), 0, posterior, 0.0, track)
     assert (used, behind) == (3, 3)
     np.testing.assert_allclose(np.exp(track.offset[1:3]), [1.7, 1.2])
     np.testing.assert_array_equal(track.count[1:3], [4, 1])
@@ -234,17 +221,21 @@ def test_waits_of_one_order_after_another_are_listed_exactly():
 
 def test_waits_that_are_drawn_by_arrival_are_counted_one_by_one():
     place = np.tile(np.arange(5), (3, 1))
-    track = race_track(worth_posterior(distinct_annotations(BLOCK, place, 20, 5), 1.0, 1.0), 0, 1)
+    track = kernels_race.race_track(
+        worth_posterior(distinct_annotations(BLOCK, place, 20, 5), 1.0, 1.0), 0, 1
+    )
     track.worth[:], track.count[:] = WORTH, np.nan
     race = (1.7, False, np.log(WORTH[0]), 0, 20)
-    used, behind = _tied_waits_by_arrival.py_func(own_stream("by arrival"), np.array([0, 1]), race, 0, track)
+    used, behind = gibbs._tied_waits_by_arrival.py_func(
+        own_stream("by arrival"), np.array([0, 1]), race, 0, track
+    )
     assert used + behind == 40 and behind > 0 and (track.count[:used] == 1).all()
     assert {*np.exp(track.offset[:used]).round(9)} == {1.7, 2.2}
 
 
 def test_work_space_has_room_for_the_longest_annotation():
     place = np.tile(np.arange(5), (3, 1))
-    track = race_track(worth_posterior(distinct_annotations(BLOCK, place, 2, 5), 1.0, 1.0), 0, 1)
+    track = kernels_race.race_track(worth_posterior(distinct_annotations(BLOCK, place, 2, 5), 1.0, 1.0), 0, 1)
     sizes = {name: len(array) for name, array in track._asdict().items()}
     waits = sizes.pop("offset")
     assert sizes.pop("count") == waits >= 2 + 1 + 2 * 2
@@ -260,13 +251,15 @@ def test_common_factor_is_drawn_given_prior_waits_and_wins(monkeypatch):
     place, shape = np.tile(np.arange(3), (4, 1)), np.array([0.5, 1.0, 2.0])
     posterior = worth_posterior(distinct_annotations(block, place, 1, 3), shape, 1.0)
     told = []
-    monkeypatch.setattr(gibbs, "_list_waits", _list_waits.py_func)
+    monkeypatch.setattr(gibbs, "_list_waits", gibbs._list_waits.py_func)
     monkeypatch.setattr(
         gibbs, "_draw_log_factor", lambda rng, waits, x: told.append((x, *map(np.copy, waits))) or 0.25
     )
     before = np.log([4.0, 0.5, 1.0])
     after = before.copy()
-    draw_leader_factor.py_func(own_stream("factor"), 0, posterior, after, race_track(posterior, 0, 1))
+    gibbs.draw_leader_factor.py_func(
+        own_stream("factor"), 0, posterior, after, kernels_race.race_track(posterior, 0, 1)
+    )
     np.testing.assert_allclose(after - before, [0, 0.25, 0.25], atol=1e-12)
     ((start, power, offset, count),) = told
     assert start == 0 and power == pytest.approx(

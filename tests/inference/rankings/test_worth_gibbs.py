@@ -5,16 +5,15 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.rankings import gibbs
 from raterzoo.inference.rankings.independent_worths import draw_prior_log_worths
 from raterzoo.inference.rankings.kernels.gibbs import sweep_items
-from raterzoo.inference.rankings.recognition import distinct_annotations, worth_posterior
-from raterzoo.inference.runs.model_graph import NotConjugate
-from raterzoo.inference.runs.run import ChainPlan, streams_of_items
 from raterzoo.models.distributions import PartialRanking
 
 from tests.support.monte_carlo import bonferroni_threshold, geweke_z, mc_z, seed_of
+from tests.support.random_streams import stream
+from tests.support.ranking_samplers import distinct_annotations, worth_posterior
+from tests.support.runs import ChainPlan, NotConjugate, streams_of_items
 
 SMALL = models.published_ddx_cases().select(items=["fig3", "fig17a"])
 QUIET = {"progressbar": False, "compute_convergence_checks": False, "quiet": True}

@@ -4,12 +4,12 @@ from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
-from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.rankings.kernels.gibbs import Schedule, continue_item
-from raterzoo.inference.rankings.recognition import distinct_annotations, worth_posterior
+from raterzoo.inference.rankings.kernels import gibbs as kernels_gibbs
 from scipy.special import digamma, logsumexp
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.random_streams import stream
+from tests.support.ranking_samplers import distinct_annotations, worth_posterior
 
 # Blocks of three (or two) candidates by rater; the largest number is unranked.
 RANKINGS = {
@@ -111,7 +111,7 @@ def exact():
 def sample_item(rng, item, posterior, schedule, draws):
     """Run one chain of one item from a draw of its prior."""
     log_worth = np.empty(draws.shape[1])
-    continue_item(rng, item, posterior, schedule._replace(fresh=True), (log_worth, draws))
+    kernels_gibbs.continue_item(rng, item, posterior, schedule._replace(fresh=True), (log_worth, draws))
 
 
 def log_plausibilities(name, posterior, schedule, n_draws):
@@ -129,7 +129,7 @@ def gibbs(name, concentration, *, extra_shape=0.0, dropped=0):
     posterior = posterior_of(
         block, shapes(block.shape[1], concentration) + extra_shape, RELIABILITY.get(name, 1)
     )
-    return log_plausibilities(f"{name} {concentration}", posterior, Schedule(5000, 50), 4000)
+    return log_plausibilities(f"{name} {concentration}", posterior, kernels_gibbs.Schedule(5000, 50), 4000)
 
 
 def race_sampler(name, concentration, full_race):
@@ -203,7 +203,7 @@ def test_wins_paired_with_the_full_race_are_rejected(exact):
 )
 def test_chains_of_rankings_over_hundreds_of_decades(n, shape, reliability, decades):
     posterior = posterior_of(np.arange(n), shape, reliability)
-    log_p = log_plausibilities(f"chain {n}", posterior, Schedule(10_000, 500), 2000)
+    log_p = log_plausibilities(f"chain {n}", posterior, kernels_gibbs.Schedule(10_000, 500), 2000)
     left = np.stack([logsumexp(log_p[..., j:], axis=-1) for j in range(n)], axis=-1)
     log_tail = left[..., 1:] - left[..., :-1]  # log of one minus the share, for j = 0 ... n - 2
     others = (n - 1 - np.arange(n - 1)) * shape
@@ -222,7 +222,7 @@ def test_uninformative_annotation_leaves_the_prior():
     shape = np.array([0.5, 1 / 419, 3.0])
     posterior = posterior_of([0, 0, 0], shape, 7)
     draws = np.empty((1, 20_000, 3))
-    sample_item(stream(np.random.SeedSequence(7)), 0, posterior, Schedule(10, 1), draws[0])
+    sample_item(stream(np.random.SeedSequence(7)), 0, posterior, kernels_gibbs.Schedule(10, 1), draws[0])
     z = mc_z(draws, digamma(shape))
     assert np.abs(z).max() < bonferroni_threshold(3)
 
@@ -236,4 +236,4 @@ def test_uninformative_annotation_leaves_the_prior():
 )
 def test_legal_extremes_are_finite(block, concentration, reliability):
     posterior = posterior_of(block, concentration, reliability)
-    log_plausibilities("extremes", posterior, Schedule(500, 1), 500)
+    log_plausibilities("extremes", posterior, kernels_gibbs.Schedule(500, 1), 500)

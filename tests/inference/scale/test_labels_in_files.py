@@ -16,7 +16,7 @@ import pytest
 import xarray as xr
 from raterzoo import inference
 from raterzoo.inference.labels import em_search as search
-from raterzoo.inference.labels.kernels.em import answer_patterns, coded_answers
+from raterzoo.inference.labels.kernels import em as kernels_em
 from raterzoo.inference.scale import em_of_files, label_files, sharded_em
 from raterzoo.models import DataError, Labels, LabelShards
 
@@ -362,7 +362,9 @@ def test_workers_of_dask_by_the_same_call(files, tmp_path):
 
 
 def test_optima_differ_by_their_plausibilities():
-    patterns = answer_patterns(coded_answers(*np.array([[0, 1], [0, 0], [0, 1]]), np.full(2, -1), 2))
+    patterns = kernels_em.answer_patterns(
+        kernels_em.coded_answers(*np.array([[0, 1], [0, 0], [0, 1]]), np.full(2, -1), 2)
+    )
     even, table = np.array([0.5, 0.5]), np.array([[0.9, 0.3], [0.1, 0.7]])  # (rater * label, category)
     shard = SimpleNamespace(open=lambda: patterns)
     assert sharded_em.largest_difference(shard, (even, table), (even, table)) == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.inference.scale.workers import call_to_file, load_result, workers_of
+from raterzoo.inference.scale import workers as scale_workers
 
 
 def large(n=2**20):
@@ -29,20 +29,20 @@ def assert_same(found, made):
 
 
 def test_a_result_passes_through_a_file(tmp_path):
-    path = call_to_file(str(tmp_path), large, 9)
+    path = scale_workers.call_to_file(str(tmp_path), large, 9)
     assert [Path(path)] == list(tmp_path.iterdir())
-    assert_same(load_result(path), large(9))
+    assert_same(scale_workers.load_result(path), large(9))
     assert not list(tmp_path.iterdir())
 
 
 def test_processes_return_large_results_in_the_order_of_tasks():
-    with workers_of(2) as workers:
+    with scale_workers.workers_of(2) as workers:
         for found in workers.ordered(large, ((2**20,) for _ in range(5))):
             assert_same(found, large())
 
 
 def test_an_error_is_raised_with_the_name_of_its_task():
-    with ThreadPoolExecutor(2) as threads, workers_of(threads) as workers:
+    with ThreadPoolExecutor(2) as threads, scale_workers.workers_of(threads) as workers:
         with pytest.raises(ZeroDivisionError) as raised:
             list(workers.run(lambda n: 1 // n, [(1,), (0,)], lambda number: f"item {number}"))
     assert raised.value.__notes__ == ["while working on item 1"]
@@ -56,7 +56,7 @@ def test_tasks_are_taken_as_workers_are_free():
             taken.append(number)
             yield (number,)
 
-    with ThreadPoolExecutor(2) as threads, workers_of(threads) as workers:
+    with ThreadPoolExecutor(2) as threads, scale_workers.workers_of(threads) as workers:
         for done, _ in enumerate(workers.run(lambda n: n, tasks())):
             assert len(taken) <= done + 4  # two workers, each with a task ahead
 
@@ -66,7 +66,10 @@ KILL = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 
 @pytest.mark.parametrize("own", [True, False])
 def test_a_killed_process_is_an_error_with_the_remedies(own):
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool, workers_of(2 if own else pool) as workers:
+    with (
+        ProcessPoolExecutor(1, get_context("spawn")) as pool,
+        scale_workers.workers_of(2 if own else pool) as workers,
+    ):
         with pytest.raises(RuntimeError, match="dask") as raised:
             list(workers.run(exec, [(KILL,)] * 3))
     assert "memory" in str(raised.value)
@@ -84,7 +87,7 @@ def kill_a_process(workers):
 
 
 def test_a_process_killed_while_it_sends_keeps_nobody_waiting():
-    with ThreadPoolExecutor(1) as thread, pytest.raises(RuntimeError), workers_of(2) as workers:
+    with ThreadPoolExecutor(1) as thread, pytest.raises(RuntimeError), scale_workers.workers_of(2) as workers:
         for number, _ in enumerate(workers.run(ones, ((k % 200,) for k in range(100_000)))):
             if number == 4:
                 thread.submit(kill_a_process, workers)
@@ -136,5 +139,5 @@ def test_a_script_without_a_guard_is_told_of_it(tmp_path):
 
 @pytest.mark.parametrize("executor", [0, True, object()])
 def test_an_executor_takes_work(executor):
-    with pytest.raises(ValueError, match="executor="), workers_of(executor):
+    with pytest.raises(ValueError, match="executor="), scale_workers.workers_of(executor):
         pass

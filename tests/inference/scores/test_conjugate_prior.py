@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from raterzoo import inference, models
-from raterzoo.models.data.errors import DataWarning
+from raterzoo.models import DataWarning
 
 from tests.support.monte_carlo import seed_of
 

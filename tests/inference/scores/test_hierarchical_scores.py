@@ -8,12 +8,8 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.runs.run import ChainPlan
-from raterzoo.inference.scores.hierarchical import draw_hierarchy
+from raterzoo.inference.scores.kernels import hierarchical
 from raterzoo.inference.scores.kernels import hierarchical as score_chain
-from raterzoo.inference.scores.kernels.hierarchical import ScoreDraws, ScoreState
-from raterzoo.inference.scores.recognition import read_rater_scores
 from scipy.special import gammaln
 from scipy.stats import norm
 
@@ -26,7 +22,10 @@ from tests.support.monte_carlo import (
     seed_of,
     within_sbc_band,
 )
+from tests.support.random_streams import stream
+from tests.support.runs import ChainPlan
 from tests.support.score_designs import hierarchy
+from tests.support.score_samplers import draw_hierarchy, read_rater_scores
 from tests.support.source_twins import altered
 
 QUIET = {"progressbar": False}
@@ -86,12 +85,14 @@ def state_of(prior, s):
     own = {name: prior[name].to_numpy()[s] for name in NAMES}
     population = [own[n] for n in ("location_mean", "location_spread", "bias_spread", "variance_shape")]  # fmt: skip
     arrays = (own[n] for n in ("location", "rater_bias", "rater_variance", "group_bias", "usual_variance"))  # fmt: skip
-    return ScoreState(*(np.array(x, np.float64) for x in arrays), np.array(population), *np.zeros((2, 0)))
+    return hierarchical.ScoreState(
+        *(np.array(x, np.float64) for x in arrays), np.array(population), *np.zeros((2, 0))
+    )
 
 
 def blank(draws):
     shapes = (7, 5, 5, 2, 2, 4, 0, 0)
-    return ScoreDraws(*(np.empty((draws, n)) for n in shapes))
+    return hierarchical.ScoreDraws(*(np.empty((draws, n)) for n in shapes))
 
 
 def calibration(simulations, twin=None):

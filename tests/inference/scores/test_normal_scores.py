@@ -9,17 +9,10 @@ import pytest
 import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.nuts.drawing import finished_groups
-from raterzoo.inference.runs.run import Draws
 from raterzoo.inference.scores.empirical_bayes import log_marginal_gradient
-from raterzoo.inference.scores.kernels.normal import (
-    NormalItems,
-    ScoreMoments,
-    _on_circle,
-    _uniform,
-    score_moments,
-)
+from raterzoo.inference.scores.kernels import normal
 from raterzoo.inference.scores.normal import draw_normal_posterior
-from raterzoo.models.data.errors import DataWarning
+from raterzoo.models import DataWarning
 from scipy.optimize import approx_fprime
 from scipy.stats import invgamma, kstest, norm
 
@@ -31,6 +24,7 @@ from tests.support.monte_carlo import (
     seed_of,
     within_sbc_band,
 )
+from tests.support.runs import Draws
 from tests.support.score_designs import PRIOR, marginal_by_quadrature, tiny_scores
 from tests.support.source_twins import altered
 
@@ -89,8 +83,8 @@ def check_law(draws, post):
 
 
 PROBLEM = (
-    NormalItems(*(np.array(x) for x in ([0.0, 1, 2, 0], [0.5, 2, 1, 1], [2.0, 0.4, 0.3, 1], [1.0, 3, 1, 2]))),
-    ScoreMoments(np.array([3.0, 1, 0, 0]), np.array([1.0, 4, 0, 0]), np.array([2.0, 0, 0, 0])),
+    normal.NormalItems(*(np.array(x) for x in ([0.0, 1, 2, 0], [0.5, 2, 1, 1], [2.0, 0.4, 0.3, 1], [1.0, 3, 1, 2]))),
+    normal.ScoreMoments(np.array([3.0, 1, 0, 0]), np.array([1.0, 4, 0, 0]), np.array([2.0, 0, 0, 0])),
     np.arange(4, dtype=np.uint64),
 )  # fmt: skip
 
@@ -101,7 +95,7 @@ def closed_form(prior, moments):
     mean = (prior.mean_weight * prior.mean + n * moments.mean) / weight
     between = prior.mean_weight * n / weight * (moments.mean - prior.mean) ** 2
     rate = prior.rate + (moments.squares + between) / 2
-    return NormalItems(mean, weight, prior.shape + n / 2, rate)
+    return normal.NormalItems(mean, weight, prior.shape + n / 2, rate)
 
 
 def test_draws_have_the_law():
@@ -135,8 +129,8 @@ def test_wrong_kernels_are_rejected(function, change, monkeypatch):
 def test_draws_depend_on_seed_and_item_alone():
     rng = np.random.default_rng(1)
     n = 1500
-    prior = NormalItems(*(rng.gamma(3, size=n) for _ in range(4)))
-    moments = ScoreMoments(np.ones(n), rng.normal(size=n), np.zeros(n))
+    prior = normal.NormalItems(*(rng.gamma(3, size=n) for _ in range(4)))
+    moments = normal.ScoreMoments(np.ones(n), rng.normal(size=n), np.zeros(n))
     keys = rng.integers(0, 2**63, n).astype(np.uint64)
     whole = draw_normal_posterior(prior, moments, keys, plan_of(3, 2, 20))
     threads = draw_normal_posterior(prior, moments, keys, plan_of(3, 2, 20, cores=4))
@@ -197,7 +191,7 @@ def test_marginal_gradient_and_its_maximum():
     item = np.repeat(np.arange(n_items), 1 + np.arange(n_items) % 8)
     score = location[item] + np.sqrt(variance[item]) * rng.standard_normal(len(item))
     few = item < 40
-    moments = score_moments(item[few], score[few], 40)
+    moments = normal.score_moments(item[few], score[few], 40)
     theta = np.array([4.0, -0.3, 0.8, 0.5])
     _, gradient = log_marginal_gradient(theta, moments)
     numeric = approx_fprime(theta, lambda t: log_marginal_gradient(t, moments)[0], 1e-6)
@@ -208,7 +202,7 @@ def test_marginal_gradient_and_its_maximum():
     truth = {"mean": 5.0, "mean_weight": 0.5, "shape": 3.0, "rate": 2.0}
     # at the maximum the gradient is nothing beside its sampling error, and the truth is 4 errors away at most
     at = np.array([found["mean"], *np.log([found[k] for k in list(truth)[1:]])])
-    all_moments = score_moments(item, score, n_items)
+    all_moments = normal.score_moments(item, score, n_items)
     assert np.abs(log_marginal_gradient(at, all_moments)[1]).max() < 1e-2 * np.sqrt(n_items)
     for name, value in truth.items():
         assert abs(found[name] / value - 1) < 0.15, name
@@ -315,8 +309,8 @@ def test_nuts_ranks_truths_uniformly_long():
 def test_points_of_the_circle_are_on_it():
     """Sine and cosine are those of the angle in the upper bits, to the last digits."""
     words = np.random.default_rng(1).integers(0, 2**64, 200, dtype=np.uint64)
-    points = np.array([_on_circle.py_func(word) for word in words])
+    points = np.array([normal._on_circle.py_func(word) for word in words])
     np.testing.assert_allclose((points**2).sum(axis=1), 1, rtol=1e-13)
-    angle = (_uniform.py_func(words) - 0.5) * np.pi / 2
+    angle = (normal._uniform.py_func(words) - 0.5) * np.pi / 2
     expected = np.sort(np.abs([np.sin(angle), np.cos(angle)]), axis=0)
     np.testing.assert_allclose(np.sort(np.abs(points.T), axis=0), expected, rtol=0, atol=1e-13)

@@ -7,15 +7,15 @@ import pytensor
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.kernels.random_streams import stream
-from raterzoo.inference.methods import route_of
 from raterzoo.inference.scores.kernels import hierarchical as score_gibbs
-from raterzoo.inference.scores.recognition import read_rater_scores
 from scipy import stats
 from sklearn.linear_model import Ridge
 
 from tests.inference.scores.test_score_gibbs import HYPER, SCORES, check, gaussian, state
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.random_streams import stream
+from tests.support.runs import route_of
+from tests.support.score_samplers import read_rater_scores
 from tests.support.source_twins import altered
 
 DRAWS = 20_000

@@ -3,30 +3,17 @@
 import numba as nb
 import numpy as np
 import pytest
-from raterzoo.inference.kernels.random_streams import stream
+from raterzoo.inference.scores.kernels import hierarchical
 from raterzoo.inference.scores.kernels import hierarchical as score_gibbs
-from raterzoo.inference.scores.kernels.hierarchical import (
-    ItemScores,
-    RaterScores,
-    ScoreHyper,
-    ScoreState,
-    SharedDraws,
-    _slice_width,
-    digamma,
-    draw_locations,
-    draw_log_shape,
-    draw_spread,
-    spread_log_p,
-    trigamma,
-)
 from scipy import special, stats
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.random_streams import stream
 from tests.support.source_twins import altered
 
 DRAWS = 20_000
-HYPER = ScoreHyper(0.5, 3.0, 1.5, 1.0, 0.8, 2.0, 2.0, 2.0, 0.25, 0.9)
-SCORES = RaterScores(
+HYPER = hierarchical.ScoreHyper(0.5, 3.0, 1.5, 1.0, 0.8, 2.0, 2.0, 2.0, 0.25, 0.9)
+SCORES = hierarchical.RaterScores(
     np.array([0, 0, 0, 1, 1, 2, 2, 2, 4, 4]),
     np.array([0, 1, 2, 0, 3, 1, 2, 3, 0, 1]),
     np.array([1.0, 1.5, 0.2, -1.0, 0.4, 2.0, 2.2, 3.0, 0.1, 0.9]),
@@ -37,7 +24,7 @@ SCORES = RaterScores(
 
 
 def state():
-    return ScoreState(
+    return hierarchical.ScoreState(
         np.array([0.6, -0.5, 2.1, 0.4, 0.3]),
         np.array([0.1, -0.2, 0.3, 0.5]),
         np.array([0.5, 1.0, 0.8, 2.0]),
@@ -162,12 +149,12 @@ def test_variances_and_populations():
     now, count = state(), np.bincount(SCORES.rater)
     rng, scaled, usual = stream(np.random.SeedSequence(seed_of("variances"))), [], []
     for _ in range(4000):
-        own = ScoreState(*(x.copy() for x in now))
+        own = hierarchical.ScoreState(*(x.copy() for x in now))
         score_gibbs.draw_raters(rng, SCORES, HYPER, own)
         away = SCORES.score - own.location[SCORES.item] - own.bias[SCORES.rater]
         rate = 4.0 * now.usual[SCORES.group] + 0.5 * np.bincount(SCORES.rater, away**2)
         scaled.append(rate / own.variance)
-        own = ScoreState(*(x.copy() for x in now))
+        own = hierarchical.ScoreState(*(x.copy() for x in now))
         score_gibbs.draw_populations(rng, SCORES, HYPER, own)
         usual.append(own.usual)
     for draws, shape in zip(np.transpose(scaled), 3.0 + 0.5 * count, strict=True):
@@ -196,7 +183,9 @@ def test_shape_has_its_density(members):
     ratio = rng.gamma(3.0, 1 / 3.0, members)
     fit = (np.log(ratio) - ratio).sum()
     state_ = stream(rng)
-    draws = [draw_log_shape(state_, (float(members), fit - 0.25, 2.0), 0.0) for _ in range(10_000)]
+    draws = [
+        hierarchical.draw_log_shape(state_, (float(members), fit - 0.25, 2.0), 0.0) for _ in range(10_000)
+    ]
 
     def density(x, power=2.0):
         a = np.exp(x)
@@ -215,15 +204,17 @@ def test_spread_has_its_density():
         law = stats.norm.logpdf(away[some], scale=np.sqrt(s**2 + 1 / weight[some])).sum()
         law += stats.halfnorm.logpdf(s, scale=1.5)
         if s < 1:
-            first = law - spread_log_p(s, weight, away, 1 / 2.25)
-    assert abs(law - spread_log_p(s, weight, away, 1 / 2.25) - first) < 1e-12
+            first = law - hierarchical.spread_log_p(s, weight, away, 1 / 2.25)
+    assert abs(law - hierarchical.spread_log_p(s, weight, away, 1 / 2.25) - first) < 1e-12
     state_, s, draws = stream(rng), 1.0, []
     for _ in range(40_000):
-        s = draw_spread(state_, weight, away, 1 / 2.25, s)
+        s = hierarchical.draw_spread(state_, weight, away, 1 / 2.25, s)
         draws.append(s)
     apart = np.array(draws[::8])  # nearly independent
-    assert quantiles(apart, lambda s: spread_log_p(s, weight, away, 1 / 2.25), 0, 12) > 1e-4
-    twin = quantiles(apart, lambda s: spread_log_p(s, weight, away, 1 / 2.25) - np.log(s), 1e-6, 12)
+    assert quantiles(apart, lambda s: hierarchical.spread_log_p(s, weight, away, 1 / 2.25), 0, 12) > 1e-4
+    twin = quantiles(
+        apart, lambda s: hierarchical.spread_log_p(s, weight, away, 1 / 2.25) - np.log(s), 1e-6, 12
+    )
     assert twin < 1e-4
 
 
@@ -236,7 +227,7 @@ def test_no_spread_takes_a_bounded_slice(weight, noise):
     away = noise * rng.standard_normal(4000) / np.sqrt(weight)
     state_, weights, s, draws = stream(rng), np.full(4000, weight), 1.0, []
     for _ in range(300):
-        s = draw_spread(state_, weights, away, 0.25, s)
+        s = hierarchical.draw_spread(state_, weights, away, 0.25, s)
         draws.append(s)
     reach = min(1 / np.sqrt(weight), 2.0)
     if np.isnan(noise):
@@ -252,17 +243,17 @@ def test_the_first_slice_has_three_standard_deviations(spread, weight):
     sd = np.sqrt(spread**2 + 1 / weight)
     weights, away = np.full(members, weight), sd * stats.norm.ppf((np.arange(members) + 0.5) / members)
     grid = np.linspace(0.5 * spread, 1.5 * spread, 101)
-    log_p = np.array([spread_log_p.py_func(s, weights, away, narrow) for s in grid])
+    log_p = np.array([hierarchical.spread_log_p.py_func(s, weights, away, narrow) for s in grid])
     p = np.exp(log_p - log_p.max())
     mean = (grid * p).sum() / p.sum()
     exact = np.sqrt(((grid - mean) ** 2 * p).sum() / p.sum())
-    assert _slice_width.py_func(weights, away, narrow) == pytest.approx(3 * exact, rel=0.03)
+    assert hierarchical._slice_width.py_func(weights, away, narrow) == pytest.approx(3 * exact, rel=0.03)
 
 
 def test_derivatives_of_log_gamma():
     for x in np.exp(np.random.default_rng(1).uniform(-20, 20, 300)):
-        np.testing.assert_allclose(digamma(x), special.digamma(x), rtol=1e-13, atol=1e-13)
-        np.testing.assert_allclose(trigamma(x), special.polygamma(1, x), rtol=1e-13)
+        np.testing.assert_allclose(hierarchical.digamma(x), special.digamma(x), rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(hierarchical.trigamma(x), special.polygamma(1, x), rtol=1e-13)
 
 
 def locations_given_draws(kernel):
@@ -271,9 +262,9 @@ def locations_given_draws(kernel):
     population = np.column_stack([rng.normal(size=4000), rng.uniform(0.2, 2, 4000), np.ones((4000, 2))])
     bias, variance = rng.normal(size=(4000, 4)), rng.uniform(0.1, 3, (4000, 4))
     features, effect = rng.normal(size=(5, 2)), rng.normal(size=(4000, 2))
-    shared = SharedDraws(population, bias.T.copy(), 1 / variance.T, effect)
+    shared = hierarchical.SharedDraws(population, bias.T.copy(), 1 / variance.T, effect)
     start = np.searchsorted(SCORES.item, np.arange(6))
-    scores = ItemScores(start, SCORES.rater, SCORES.score, features)
+    scores = hierarchical.ItemScores(start, SCORES.rater, SCORES.score, features)
     streams, drawn = rng.integers(0, 2**64, (4, 5), dtype=np.uint64), np.empty((4000, 5))
     kernel(streams, scores, shared, drawn)
     # Normal with precision 1 / tau^2 + sum 1 / sigma2_k, and the weighted mean of m + x w and all y - b_k
@@ -291,7 +282,7 @@ def test_locations_given_all_draws_have_their_conditional():
     def check(units):
         assert min(stats.kstest(own, "norm").pvalue for own in units.T) > 1e-4 / 5
 
-    check(locations_given_draws(draw_locations))
+    check(locations_given_draws(hierarchical.draw_locations))
     for old, new in (
         ("(scores.score[a] - shared.bias[k, d])", "scores.score[a]"),
         ("centre = shared.population[d, MEAN]", "centre = 0.0"),

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.runs.run import ChainPlan
-from raterzoo.inference.scores.hierarchical import draw_hierarchy
-from raterzoo.inference.scores.recognition import read_rater_scores
 
 from tests.support.monte_carlo import seed_of
+from tests.support.runs import ChainPlan
 from tests.support.score_designs import hierarchy, tiny_scores
+from tests.support.score_samplers import draw_hierarchy, read_rater_scores
 
 QUIET = {"progressbar": False}
 

@@ -14,16 +14,14 @@ import xarray as xr
 import zarr
 from raterzoo import inference, models
 from raterzoo.inference import checkpoints as checkpointing
-from raterzoo.inference.methods import begin_run
-from raterzoo.inference.runs.run import Run
+from raterzoo.inference.storage import model_identity
 from raterzoo.inference.storage import model_identity as recipes
-from raterzoo.inference.storage.journal import read_journal
-from raterzoo.inference.storage.model_identity import build_again, fingerprint, note_of_run
-from raterzoo.inference.storage.store import DrawStore, journal_of, read_draws
 from raterzoo.posterior import schema
 
 from tests.support import killable_runs
 from tests.support.resumable_runs import BUILD, assert_same_bits, drawn, plan_of
+from tests.support.runs import Run, begin_run
+from tests.support.stores import DrawStore, journal_of, read_draws, read_journal
 
 LONG = bool(os.environ.get("RATERZOO_LONG"))
 KILLS = 100 if LONG else 2
@@ -364,10 +362,12 @@ def test_every_builder_records_how_it_was_called():
     for name in models.catalog:
         assert hasattr(getattr(models, name), "__wrapped__"), name
     model = models.prirn(models.published_ddx_cases(), reliability=4)
-    note, arrays = note_of_run(model, plan_of(8), {})
+    note, arrays = model_identity.note_of_run(model, plan_of(8), {})
     assert json.loads(json.dumps(note)) == note
-    assert fingerprint(build_again(note["recipe"], arrays)) == fingerprint(model)
+    assert model_identity.fingerprint(
+        model_identity.build_again(note["recipe"], arrays)
+    ) == model_identity.fingerprint(model)
     other = models.prirn(models.published_ddx_cases(), reliability=5)
-    assert fingerprint(other) != fingerprint(model)
+    assert model_identity.fingerprint(other) != model_identity.fingerprint(model)
     model.add_coord("further", [1, 2])
-    assert note_of_run(model, plan_of(8), {})[0]["recipe"] is None
+    assert model_identity.note_of_run(model, plan_of(8), {})[0]["recipe"] is None

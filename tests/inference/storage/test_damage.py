@@ -11,12 +11,11 @@ import pytest
 import xarray as xr
 from raterzoo import inference
 from raterzoo.inference.storage import store as stores
-from raterzoo.inference.storage.posterior_files import read_posterior, write_posterior
-from raterzoo.inference.storage.store import DrawStore, allocated, read_draws
 from raterzoo.inference.storage.untrusted_files import DamageError
 
 from tests.support.command_line import run, said, write
 from tests.support.fuzz_posteriors import posterior
+from tests.support.stores import DrawStore, allocated, read_draws, read_posterior, write_posterior
 
 DRAWS, PIECE = 50, 10
 PLAUSIBILITY = "posterior/plausibility"

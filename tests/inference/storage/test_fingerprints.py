@@ -19,8 +19,8 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.type import RandomType
 from raterzoo import models
 from raterzoo.inference.checkpoints import _same_model
+from raterzoo.inference.storage import model_identity
 from raterzoo.inference.storage import model_identity as fingerprints
-from raterzoo.inference.storage.model_identity import SCHEME, build_again, fingerprint, note_of_run
 from raterzoo.posterior import schema
 
 from benchmarks.same_draws import model_of
@@ -61,10 +61,10 @@ def test_fingerprints_are_the_same_in_another_process():
     child = subprocess.run(
         [sys.executable, "-c", CHILD], env=environment, capture_output=True, text=True, check=True
     )
-    found = {name: fingerprint(model) for name, model in built.items()}
+    found = {name: model_identity.fingerprint(model) for name, model in built.items()}
     assert json.loads(child.stdout) == found
     assert len(set(found.values())) == len(found)
-    assert all(text.startswith(SCHEME) for text in found.values())
+    assert all(text.startswith(model_identity.SCHEME) for text in found.values())
     assert all(note_of(model)[0]["recipe"] for model in built.values())  # they are built again
 
 
@@ -73,7 +73,7 @@ def test_modules_of_libraries_do_not_count(monkeypatch):
     read = []
     monkeypatch.setattr(fingerprints, "_line", lambda *parts: read.append(repr(parts)) or b"")
     for model in every_model().values():
-        fingerprint(model)
+        model_identity.fingerprint(model)
     found = {name for text in read for name in re.findall(r"(?:raterzoo|pytensor|pymc)[.:][\w.]+", text)}
     assert {"raterzoo:LabelLogP", "raterzoo:PairedComparisonsRV", "pytensor:Elemwise"} <= found
     assert not {name for name in found if "." in name}
@@ -117,9 +117,9 @@ SUMS = {
 
 
 def test_models_that_compute_something_else_are_told_apart():
-    found = {name: fingerprint(two_normals(by)) for name, by in SUMS.items()}
+    found = {name: model_identity.fingerprint(two_normals(by)) for name, by in SUMS.items()}
     assert len(set(found.values())) == len(found)
-    assert found == {name: fingerprint(two_normals(by)) for name, by in SUMS.items()}
+    assert found == {name: model_identity.fingerprint(two_normals(by)) for name, by in SUMS.items()}
 
 
 def test_inner_graphs_are_told_apart():
@@ -130,34 +130,34 @@ def test_inner_graphs_are_told_apart():
         with pm.Model() as built:
             mu = pm.Normal("mu", 0.0, 1.0)
             pm.CustomDist("y", mu, dist=dist, observed=np.array([0.5, 1.0]))
-        return fingerprint(built)
+        return model_identity.fingerprint(built)
 
     assert model(pt.exp) == model(pt.exp) != model(pt.expm1)
 
 
 def test_the_state_of_random_numbers_does_not_count():
     model = BUILD["dawid_skene"]()
-    before, moved = fingerprint(model), 0
+    before, moved = model_identity.fingerprint(model), 0
     for node in ancestors(model.basic_RVs):
         if isinstance(node.type, RandomType):
             node.set_value(np.random.default_rng(3))
             moved += 1
-    assert moved and fingerprint(model) == before
+    assert moved and model_identity.fingerprint(model) == before
 
 
 def test_data_that_is_replaced_counts():
     with pm.Model() as model:
         x = pm.Data("x", np.array([1.0, 2.0]))
         pm.Normal("y", x, 1.0)
-    before = fingerprint(model)
+    before = model_identity.fingerprint(model)
     pm.set_data({"x": np.array([1.0, 3.0])}, model=model)
-    assert fingerprint(model) != before
+    assert model_identity.fingerprint(model) != before
 
 
 def note_of(model, **other):
     """Return what the journal of a run keeps of its model."""
     attrs = {"versions": json.dumps(schema.versions_of_now())}
-    note, arrays = note_of_run(model, plan_of(8), attrs)
+    note, arrays = model_identity.note_of_run(model, plan_of(8), attrs)
     return note | other, arrays
 
 
@@ -179,7 +179,7 @@ def test_fingerprints_of_another_scheme_do_not_speak_of_another_model(golden):
         _same_model(store, model, *note_of(model, **old))
     built = BUILD["dirichlet"]()
     kept = note_of(built, **old)  # it says how it was built
-    assert fingerprint(_same_model(store, None, *kept)) == fingerprint(built)
+    assert model_identity.fingerprint(_same_model(store, None, *kept)) == model_identity.fingerprint(built)
     assert _same_model(store, built, *kept) is built
     with golden.raises(ValueError):
         _same_model(store, BUILD["prirn"](), *kept)
@@ -191,9 +191,11 @@ def test_fingerprints_of_another_scheme_do_not_speak_of_another_model(golden):
 def test_models_with_an_option_are_built_again_from_their_recipe(name):
     """Of such a run `raterzoo fit --resume` said that its model had to be given."""
     model = model_of(name)
-    note, arrays = note_of_run(model, plan_of(8), {})
+    note, arrays = model_identity.note_of_run(model, plan_of(8), {})
     note = json.loads(json.dumps(note))
-    assert fingerprint(build_again(note["recipe"], arrays)) == fingerprint(model)
+    assert model_identity.fingerprint(
+        model_identity.build_again(note["recipe"], arrays)
+    ) == model_identity.fingerprint(model)
 
 
 def test_features_of_any_form_are_in_the_recipe():
@@ -211,8 +213,10 @@ def test_features_of_any_form_are_in_the_recipe():
     long = {"item": labels.items.tolist(), "x": [0.5, *range(1, len(labels.items))]}  # no list of one type
     for own in (features, array, long, pl.from_pandas(features)):
         model = models.one_coin(labels, features=own)
-        note, arrays = note_of_run(model, plan_of(8), {})
-        assert fingerprint(build_again(json.loads(json.dumps(note))["recipe"], arrays)) == fingerprint(model)
+        note, arrays = model_identity.note_of_run(model, plan_of(8), {})
+        assert model_identity.fingerprint(
+            model_identity.build_again(json.loads(json.dumps(note))["recipe"], arrays)
+        ) == model_identity.fingerprint(model)
 
 
 @pytest.mark.parametrize("cells", [["a", "b\0"], [1, 2**70], [0.1, float("inf")], [True, False], ["a", 1]])

@@ -3,25 +3,25 @@
 import signal
 
 import pytest
-from raterzoo.inference.storage.interruptions import SIGNALS, Advice, Interrupted, Interruptions
+from raterzoo.inference.storage import interruptions
 
-ADVICE = Advice("all is kept", "call again", "type again")
+ADVICE = interruptions.Advice("all is kept", "call again", "type again")
 
 
 @pytest.fixture
 def handler_of():
     """Set the handlers of a test."""
-    before = {number: signal.getsignal(number) for number in SIGNALS}
+    before = {number: signal.getsignal(number) for number in interruptions.SIGNALS}
     yield signal.signal
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("number", interruptions.SIGNALS)
 def test_a_handler_that_does_not_raise_gets_both_signals(number, handler_of):
     calls = []
     handler_of(number, lambda n, _: calls.append(n))
-    with Interruptions(lambda: ADVICE) as run:
+    with interruptions.Interruptions(lambda: ADVICE) as run:
         signal.raise_signal(number)
         assert not calls and run.asked == number
         signal.raise_signal(number)
@@ -29,10 +29,10 @@ def test_a_handler_that_does_not_raise_gets_both_signals(number, handler_of):
     assert calls == [number, number]
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("number", interruptions.SIGNALS)
 def test_an_ignored_signal_is_ignored(number, handler_of):
     handler_of(number, signal.SIG_IGN)
-    with Interruptions(lambda: ADVICE) as run:
+    with interruptions.Interruptions(lambda: ADVICE) as run:
         signal.raise_signal(number)
         signal.raise_signal(number)
     assert run.asked is None and signal.getsignal(number) is signal.SIG_IGN
@@ -41,7 +41,7 @@ def test_an_ignored_signal_is_ignored(number, handler_of):
 def test_a_second_signal_that_a_handler_takes_leaves_the_advice(handler_of, golden):
     """The handler of the second signal lets Ctrl-C raise again."""
     handler_of(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, signal.default_int_handler))
-    with golden.raises(Interrupted):
-        with Interruptions(lambda: ADVICE):
+    with golden.raises(interruptions.Interrupted):
+        with interruptions.Interruptions(lambda: ADVICE):
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)

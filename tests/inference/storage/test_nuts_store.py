@@ -15,8 +15,10 @@ import pytest
 from raterzoo import inference
 from raterzoo.inference.nuts import stored_runs
 from raterzoo.inference.storage.interruptions import Interrupted
-from raterzoo.inference.storage.posterior_files import read_posterior, unfinished
-from raterzoo.inference.storage.store import DiskFullError, DrawStore, journal_of, read_draws
+from raterzoo.inference.storage.posterior_files import unfinished
+from raterzoo.inference.storage.store import DiskFullError
+
+from tests.support.stores import DrawStore, journal_of, read_draws, read_posterior
 
 SETTINGS = {
     "draws": 20,

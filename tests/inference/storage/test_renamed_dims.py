@@ -5,9 +5,9 @@ import json
 import pytest
 import zarr
 from raterzoo import inference
-from raterzoo.inference.storage.store import DrawStore, read_draws
 
 from tests.support.resumable_runs import BUILD
+from tests.support.stores import DrawStore, read_draws
 
 
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")

@@ -13,22 +13,23 @@ import xarray as xr
 import zarr
 from raterzoo import inference
 from raterzoo.inference import checkpoints as checkpointing
-from raterzoo.inference.runs.run import Run
 from raterzoo.inference.storage import posterior_files, untrusted_files
-from raterzoo.inference.storage.journal import check_run, read_journal, write_journal
-from raterzoo.inference.storage.posterior_files import read_posterior
-from raterzoo.inference.storage.store import (
-    DrawStore,
-    allocated,
-    draws_per_block,
-    journal_of,
-    read_draws,
-    store_attrs,
-)
-from raterzoo.inference.storage.untrusted_files import check_netcdf, check_zarr
+from raterzoo.inference.storage.store import draws_per_block
 from raterzoo.models import DataError
 
 from tests.support.resumable_runs import BUILD
+from tests.support.runs import Run
+from tests.support.stores import (
+    DrawStore,
+    allocated,
+    check_run,
+    journal_of,
+    read_draws,
+    read_journal,
+    read_posterior,
+    store_attrs,
+    write_journal,
+)
 
 DRAWS, ITEMS, PIECE = 600_000, 1000, 100  # 4.8 GB
 pytestmark = pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
@@ -66,7 +67,7 @@ def test_a_large_store_that_was_killed_before_its_first_piece_is_gone_on_with(la
 def test_what_an_unfinished_store_says_is_there_has_to_be(large, written, golden):
     zarr.open_group(large).attrs["draws_written"] = written
     with golden.raises(DataError):
-        check_zarr(large)
+        untrusted_files.check_zarr(large)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_what_is_not_of_draws_counts_as_a_whole(large, changed):
     file = large / "posterior" / "plausibility" / "zarr.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | changed))
     with pytest.raises(DataError, match="its arrays declare"):
-        check_zarr(large)
+        untrusted_files.check_zarr(large)
 
 
 def test_chunks_of_an_unfinished_store_are_bounded(large, golden):
@@ -93,14 +94,14 @@ def test_chunks_of_an_unfinished_store_are_bounded(large, golden):
     node["chunk_grid"]["configuration"]["chunk_shape"] = [2, DRAWS, ITEMS]
     file.write_text(json.dumps(node))
     with golden.raises(DataError):
-        check_zarr(large)
+        untrusted_files.check_zarr(large)
 
 
 @pytest.fixture
 def small(tmp_path):
     path = tmp_path / "small.zarr"
     xr.DataTree.from_dict(piece(2)).to_zarr(path, consolidated=False)
-    check_zarr(path)
+    untrusted_files.check_zarr(path)
     return path
 
 
@@ -122,11 +123,11 @@ def test_links_in_a_store_are_refused(small, tmp_path, golden):
         read_posterior(small)
     link.unlink()
     with golden.raises(DataError):
-        check_zarr(small)
+        untrusted_files.check_zarr(small)
     shutil.rmtree(target)
-    check_zarr(small)
+    untrusted_files.check_zarr(small)
     (tmp_path / "elsewhere").symlink_to(small)  # of the whole store: whose it is, is known
-    check_zarr(tmp_path / "elsewhere")
+    untrusted_files.check_zarr(tmp_path / "elsewhere")
 
 
 @pytest.mark.parametrize("where", ["zarr.json", "posterior/zarr.json", "posterior/plausibility/c/0"])
@@ -134,20 +135,20 @@ def test_parts_of_a_store_that_are_links_are_refused(small, tmp_path, where, gol
     (small / where).rename(tmp_path / "moved")
     (small / where).symlink_to(tmp_path / "moved")
     with golden.raises(DataError):
-        check_zarr(small)
+        untrusted_files.check_zarr(small)
 
 
 def test_a_pipe_is_not_waited_for(small, golden):
     os.mkfifo(small / "posterior" / "plausibility" / "c" / "9")
     with golden.raises(DataError):
-        check_zarr(small)
+        untrusted_files.check_zarr(small)
 
 
 @pytest.mark.parametrize("name", [".zarray", ".zgroup", ".zattrs", ".zmetadata"])
 def test_declarations_of_format_2_below_an_array_are_refused(small, name, golden):
     (small / "posterior" / "plausibility" / "c" / "0" / name).write_text("{}")
     with golden.raises(DataError):
-        check_zarr(small)
+        untrusted_files.check_zarr(small)
 
 
 class Killed(Exception):
@@ -329,7 +330,7 @@ def test_a_chunk_of_netcdf_that_needs_too_much_memory_is_refused(tmp_path, golde
     with h5py.File(path, "w") as file:
         file.create_dataset("x", (2**29,), "f8", chunks=(2**28 + 1,))
     with golden.raises(ValueError):
-        check_netcdf(path)
+        untrusted_files.check_netcdf(path)
 
 
 def test_a_store_that_exists_is_not_written_over(tmp_path, golden):

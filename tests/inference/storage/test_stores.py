@@ -5,12 +5,12 @@ from functools import partial
 import numpy as np
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.labels.kernels.gibbs import FREE_ROWS, ConfusionPrior
+from raterzoo.inference.labels.kernels import gibbs
 from raterzoo.inference.scale.sharded_gibbs import PosteriorLayout
-from raterzoo.inference.storage.store import store_attrs
 from raterzoo.posterior import schema
 
 from tests.support.executors import Stopped, Stops
+from tests.support.stores import store_attrs
 
 VOTES = {"item": list("aabbcc"), "rater": list("rsrsrs"), "label": list("xxyxyy")}
 FEW = {"draws": 4, "chains": 1, "random_seed": 1, "progressbar": False}
@@ -44,7 +44,7 @@ def groups_of(items, raters, categories):
     rater = np.arange(raters)
     frame = {"item": rater % items, "rater": rater, "label": (rater % categories).astype(str)}
     n = categories
-    prior = ConfusionPrior(np.ones(n), np.ones((raters * n, n)), FREE_ROWS)
+    prior = gibbs.ConfusionPrior(np.ones(n), np.ones((raters * n, n)), gibbs.FREE_ROWS)
     return PosteriorLayout(models.Labels.from_table(frame), prior, 4, 1000, 1, "float32")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from raterzoo.models.comparisons.bradley_terry import bradley_terry
+from raterzoo.models import bradley_terry
 
 from tests.support.few_comparisons import all_pairs, check_means, draws_of_three_items
 from tests.support.monte_carlo import assert_rejects_twin, seed_of, within_sbc_band

@@ -11,9 +11,7 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference
-from raterzoo.models import Comparisons, DataError, DataWarning
-from raterzoo.models.comparisons.bradley_terry import bradley_terry
-from raterzoo.models.comparisons.thurstone import thurstone
+from raterzoo.models import Comparisons, DataError, DataWarning, bradley_terry, thurstone
 from raterzoo.models.distributions.paired_comparisons import PairedComparisonsRV
 
 from tests.support.few_comparisons import from_rows, three_items

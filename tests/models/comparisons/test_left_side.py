@@ -11,9 +11,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from raterzoo import inference, models
-from raterzoo.models import Comparisons
-from raterzoo.models.comparisons.bradley_terry import bradley_terry
-from raterzoo.models.comparisons.thurstone import thurstone
+from raterzoo.models import Comparisons, bradley_terry, thurstone
 from scipy.stats import kendalltau, norm
 
 from tests.support.few_comparisons import all_pairs, from_rows, three_items

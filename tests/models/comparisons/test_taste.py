@@ -5,7 +5,6 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.methods import route_of
 from raterzoo.reports.sections.next_annotation import pair_questions
 from scipy.special import expit, gammaln
 from scipy.stats import halfnorm, norm
@@ -13,6 +12,7 @@ from scipy.stats import halfnorm, norm
 from tests.support.comparison_designs import simulated
 from tests.support.few_comparisons import all_pairs
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
+from tests.support.runs import route_of
 
 PAIRS = all_pairs(items=3, raters=4)
 COMPILED = {"mode": "FAST_COMPILE", "on_unused_input": "ignore"}

@@ -7,8 +7,7 @@ one is of Bradley-Terry.
 import os
 
 import pytest
-from raterzoo.models.comparisons.bradley_terry import bradley_terry
-from raterzoo.models.comparisons.thurstone import thurstone
+from raterzoo.models import bradley_terry, thurstone
 
 from tests.support.few_comparisons import all_pairs, check_means, draws_of_three_items
 from tests.support.monte_carlo import assert_rejects_twin, seed_of, within_sbc_band

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.methods import route_of
 from scipy.special import expit
 from scipy.stats import norm
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
+from tests.support.runs import route_of
 
 VOTES = {
     "rater": [*"rrrsssrs"],

@@ -12,7 +12,6 @@ from raterzoo.models import DataError, Labels
 from raterzoo.models.data import coded_rows
 from raterzoo.models.data.coded_rows import CodedRows
 from raterzoo.models.data.reading import coded_cells
-from raterzoo.models.data.reading.coded_cells import CodedCells, by_appearance
 from raterzoo.models.data.reading.columns import code_values
 from raterzoo.models.data.reading.frames import named_columns
 
@@ -62,7 +61,7 @@ def test_codes_are_those_of_the_list_of_cells(name):
         assert distinct == known and [*map(type, distinct)] == [*map(type, known)]
         np.testing.assert_array_equal(code, exact)
         assert code.dtype == np.int32 and [*values] == cells
-        coded += isinstance(values, CodedCells)
+        coded += isinstance(values, coded_cells.CodedCells)
     assert coded == (1 if name == "arrays" else 3)
     categories = ["no", "perhaps", "yes"]
     assert Labels.from_table(FRAMES[name], categories=categories) == Labels.from_table(
@@ -120,7 +119,7 @@ def test_integers_are_numbered_as_they_appear(dtype, spread, ordered, monkeypatc
     for low in {limit.min, 0, limit.max - min(spread, limit.max // 2)}:
         keys = rng.integers(low, min(low + spread, limit.max), 500, dtype, endpoint=True)
         keys = np.sort(keys) if ordered else np.append(keys, keys.min())
-        code, first = by_appearance(keys)
+        code, first = coded_cells.by_appearance(keys)
         exact = by_dict(keys)
         assert code.tolist() == exact[0] and first.tolist() == exact[1] and code.dtype == np.int32
 

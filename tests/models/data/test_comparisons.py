@@ -12,10 +12,11 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raterzoo.inference.comparisons.pair_graph import pair_table
 from raterzoo.models import Comparisons, DataError
-from raterzoo.models.data.comparisons import connected_components, require_connected
+from raterzoo.models.data import comparisons
 from scipy.sparse import coo_array, csgraph
+
+from tests.support.comparison_samplers import pair_table
 
 TABLE = {
     "rater": ["s", "r", "s", "s", "r", "t"],
@@ -181,10 +182,10 @@ def test_components_are_named(golden):
     pairs = Comparisons.from_table(table, rater=None)
     assert [c.tolist() for c in pairs.components] == [[*"abcd"], [*"xyz"], [*"mn"]]
     with golden.raises(DataError):
-        require_connected(pairs, "quite")
+        comparisons.require_connected(pairs, "quite")
     largest = pairs.largest_component()
     assert largest.items.tolist() == [*"abcd"] and largest.connected and len(largest) == 3
-    require_connected(largest, "quite")
+    comparisons.require_connected(largest, "quite")
     assert largest.largest_component() == largest
     assert "NOT CONNECTED" in pairs.report() and "NOT CONNECTED" not in largest.report()
 
@@ -194,7 +195,7 @@ def test_components_are_named(golden):
 def test_components_agree_with_scipy(n, data):
     code = st.integers(0, n - 1)
     edges = np.array(data.draw(st.lists(st.tuples(code, code), max_size=60)), int).reshape(-1, 2)
-    ours = connected_components(n, *edges.T)
+    ours = comparisons.connected_components(n, *edges.T)
     graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
     theirs = csgraph.connected_components(graph, directed=False)[1]
     assert len({*zip(ours, theirs, strict=True)}) == len({*ours}) == len({*theirs})
@@ -211,8 +212,8 @@ def test_a_million_items_in_one_chain(order):
         code = code[::-1]
     elif order == "shuffled":
         code = np.random.default_rng(1).permutation(code)
-    assert not connected_components(len(code), code[:-1], code[1:]).any()
-    assert connected_components(len(code), code[:-2], code[1:-1]).sum() == 1
+    assert not comparisons.connected_components(len(code), code[:-1], code[1:]).any()
+    assert comparisons.connected_components(len(code), code[:-2], code[1:-1]).sum() == 1
 
 
 def test_a_million_items_with_one_vote_each(golden):
@@ -221,7 +222,7 @@ def test_a_million_items_with_one_vote_each(golden):
     pairs = Comparisons.from_table({"rater": np.arange(n), "left": left, "right": right, "winner": left})
     assert (len(pairs.items), len(pairs)) == (2 * n, n)
     with golden.raises(DataError) as caught:
-        require_connected(pairs, "quite")
+        comparisons.require_connected(pairs, "quite")
     assert len(str(caught.value)) < 600
     report = pairs.report()
     assert len(report) < 2500 and "500,000 components" in report

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from raterzoo import models
 from raterzoo.models import Comparisons, DataError, Labels, PartialRankings, Scores, read_export
+from raterzoo.models.data.exports import tools
 from raterzoo.models.data.exports.records import read_document
-from raterzoo.models.data.exports.tools import TOOLS, long_table, recognised
 
+from tests.support.data_parts import TOOLS
 from tests.support.exports import (
     ARGILLA,
     ARGILLA_1,
@@ -56,12 +57,14 @@ def test_each_tool_is_recognised_and_a_plain_table_is_none(file):
     for name, value in ALL.items():
         assert [own for own, tool in TOOLS.items() if tool.recognises(read_document(file(value)))] == [name]
         if isinstance(value, list):
-            assert recognised(read_document(file(value, "export.jsonl"))) == name
-            assert recognised(read_document(write_lines(file(value), value))) == name  # lines called .json
+            assert tools.recognised(read_document(file(value, "export.jsonl"))) == name
+            assert (
+                tools.recognised(read_document(write_lines(file(value), value))) == name
+            )  # lines called .json
     for table in ([{"item": 1, "rater": "a", "label": "x"}], {"item": [1], "label": ["x"]}, [], {}, 3, [3], ["x"],
                   [{"model_a": "g", "model_b": "h", "winner": "g", "user": "u"}],
                   [{"id": 1, "text": "so", "mood": "good", "annotator": 3, "annotation_id": 9}]):  # fmt: skip
-        assert recognised(read_document(file(table))) is None
+        assert tools.recognised(read_document(file(table))) is None
 
 
 @pytest.mark.parametrize("written", ["json", "deflated", "zstandard"])
@@ -74,7 +77,7 @@ def test_scorers_of_inspect_are_raters(tmp_path, written, golden):
     assert rows(read_export(path, "labels")) == [
         ("1", "strict", "C"), ("1", "judge", "C"), ("2", "strict", "I"), ("2", "judge", "C")
     ]  # fmt: skip
-    found = long_table(read_document(path), "inspect", "labels")
+    found = tools.long_table(read_document(path), "inspect", "labels")
     assert found.records == [1, 1, 2, 2]
     golden.says(found.said)
     predicted = read_export(path, "predictions", question="judge")
@@ -111,7 +114,7 @@ def test_assertions_of_promptfoo(file, golden):
         ("0", "yes", "openai:small", 1),
         ("1", "no", "openai:small", 1),
     ]
-    said = long_table(read_document(path), "promptfoo", "labels", "polite").said
+    said = tools.long_table(read_document(path), "promptfoo", "labels", "polite").said
     golden.says(said, "failures of", "results without")
     assert (
         read_export(file(PROMPTFOO["results"]["results"], "r.jsonl"), "labels", question="polite") == polite
@@ -165,7 +168,7 @@ def test_annotations_and_predictions_of_label_studio(file, golden):
     ]
     labels = Labels.from_table(table, gold="gold")
     assert labels.gold.tolist() == [-1, labels.categories.tolist().index("bad")]
-    said = long_table(read_document(path), "label-studio", "labels", "mood").said
+    said = tools.long_table(read_document(path), "label-studio", "labels", "mood").said
     assert "on regions" in said
     golden.says(said, "cancelled annotations")
     assert rows(read_export(path, "scores")) == [("11", "7", "4")]
@@ -194,7 +197,7 @@ def test_responses_and_suggestions_of_argilla(file, golden):
     assert rows(read_export(path, "predictions")) == [("a", "good", "small", 1)]
     flat = file(ARGILLA_FLAT, "records.jsonl")
     assert rows(read_export(flat, "labels")) == [("a", "u1", "good"), ("b", "u1", "bad")]
-    golden.says(long_table(read_document(flat), "argilla", "labels").said, "discarded responses")
+    golden.says(tools.long_table(read_document(flat), "argilla", "labels").said, "discarded responses")
     assert rows(read_export(flat, "predictions")) == [("a", "good", "small", 1)]
 
 
@@ -203,7 +206,7 @@ def test_votes_of_pairwise_controls_of_label_studio(file, golden):
     votes = [("oak", "fir", "left", "7"), ("oak", "fir", "right", "8"), ("fir", "elm", "right", "7")]
     table = read_export(path, "comparisons")
     assert rows(table) == votes and Comparisons.from_table(table).outcome.tolist() == [0, 1, 1]
-    said = long_table(read_document(path), "label-studio", "comparisons").said
+    said = tools.long_table(read_document(path), "label-studio", "comparisons").said
     assert "cancelled annotations 1" in said
     golden.says(said, "ground truth")
     assert rows(read_export(path, "labels")) == [("21", "7", "good")]  # which needs no sides
@@ -227,14 +230,14 @@ def test_votes_of_pairwise_controls_of_label_studio(file, golden):
     for bad in ('"selected": "none"', '"selected": null', '"chosen": "left"'):
         path = file(json.loads(json.dumps(PAIRWISE).replace('"selected": "left"', bad)))
         assert rows(read_export(path, "labels")) == [("21", "7", "good")]
-        said = long_table(read_document(path), "label-studio", "labels").said
+        said = tools.long_table(read_document(path), "label-studio", "labels").said
         assert "other types" not in said
         golden.says(said, "votes between")
         with pytest.raises(DataError, match=r"selected|is no side"):
             read_export(path, "comparisons")
     guessed = [PAIRWISE[0] | {"predictions": [{"result": PAIRWISE[0]["annotations"][0]["result"]}]}]
     assert rows(read_export(file(guessed), "predictions")) == [("21", "good", 1)]
-    said = long_table(read_document(file(guessed)), "label-studio", "predictions").said
+    said = tools.long_table(read_document(file(guessed)), "label-studio", "predictions").said
     golden.says(said, "other types", "votes between")
     two = json.loads(json.dumps(PAIRWISE).replace("pw", "tone", 2))
     with golden.raises(DataError):
@@ -246,12 +249,12 @@ def test_votes_of_pairwise_controls_of_label_studio(file, golden):
 def test_responses_and_suggestions_of_argilla_1(file, records, names, golden):
     first, second = names
     for path in (file(records), file(records, "records.jsonl")):
-        assert recognised(read_document(path)) == "argilla"
+        assert tools.recognised(read_document(path)) == "argilla"
         mood = read_export(path, "labels", question="mood")
         assert rows(mood) == [(first, "u1", "good"), (second, "u1", "bad")]
         assert rows(read_export(path, "rankings")) == [(first, "u1", "x", "1"), (first, "u1", "y", "2")]
         assert rows(read_export(path, "predictions")) == [(first, "good", "small", 1)]
-    said = long_table(read_document(path), "argilla", "labels", "mood").said
+    said = tools.long_table(read_document(path), "argilla", "labels", "mood").said
     assert f"discarded responses {2 - (names == '12')}" in said
     nameless = [{name: cell for name, cell in own.items() if name != "external_id"} for own in ARGILLA_1]
     assert read_export(file(nameless), "scores")["item"] == ["s1"]
@@ -267,7 +270,7 @@ def test_choices_and_accepted_labels_of_prodigy(file, golden):
         ("-11", "set-bob", "bad"),
         ("12", "ann", "bad"),
     ]
-    said = long_table(read_document(path), "prodigy", "labels").said
+    said = tools.long_table(read_document(path), "prodigy", "labels").said
     golden.says(said, "rejected tasks")
     binary = [{"_input_hash": 1, "_session_id": who, "label": label, "answer": answer}
               for who, label, answer in (("a", "SPORT", "accept"), ("b", "SPORT", "reject"), ("a", "ART", "accept"))]  # fmt: skip

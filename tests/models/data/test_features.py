@@ -10,7 +10,8 @@ import pytest
 import xarray as xr
 from raterzoo import models
 from raterzoo.models import DataError, DataWarning
-from raterzoo.models.data.features import item_features
+
+from tests.support.data_parts import item_features
 
 ITEMS = np.array(["a", "b", "c", "d"])
 TABLE = {"item": ["d", "c", "b", "a"], "x": [1.0, 2, 3, 6], "y": [True, False, True, True]}

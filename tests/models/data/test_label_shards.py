@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from raterzoo.models import DataError, Labels, LabelShards
-from raterzoo.models.data.label_shards import closed_set, identity, labels_in
+from raterzoo.models.data import label_shards
 
 FIRST = {"item": [1, 1, 2], "rater": ["Ann", "Bob", "Ann"], "label": ["cat", "dog", "cat"]}
 SECOND = {"item": [3, 4, 4], "rater": ["Eve", "Bob", "Ann"], "label": ["cat", "cat", "cat"]}
@@ -38,8 +38,12 @@ def test_columns_by_other_names_and_categories_of_all_files(tmp_path):
     names = {"item": "task", "rater": "worker", "label": "response"}
     tables = [{names[role]: cells for role, cells in own.items()} for own in (FIRST, SECOND)]
     shards = LabelShards.from_parquet(write(tmp_path, a=tables[0], b=tables[1]), **names)
-    assert sorted(labels_in(shards, 0)) == ["cat", "dog"] and labels_in(shards, 1) == ["cat"]
-    closed = closed_set(shards, [labels_in(shards, 0), labels_in(shards, 1)])
+    assert sorted(label_shards.labels_in(shards, 0)) == ["cat", "dog"] and label_shards.labels_in(
+        shards, 1
+    ) == ["cat"]
+    closed = label_shards.closed_set(
+        shards, [label_shards.labels_in(shards, 0), label_shards.labels_in(shards, 1)]
+    )
     assert closed.tolist() == ["cat", "dog"]
     assert len(shards.labels(1, closed)) == 3
 
@@ -91,7 +95,7 @@ def test_missing_is_a_word(tmp_path, golden):
 def test_one_category_is_refused(tmp_path, golden):
     shards = LabelShards.from_parquet(write(tmp_path, a=SECOND))
     with golden.raises(DataError):
-        closed_set(shards, [labels_in(shards, 0)])
+        label_shards.closed_set(shards, [label_shards.labels_in(shards, 0)])
 
 
 def test_without_pyarrow_the_remedy_is_said(tmp_path, monkeypatch, golden):
@@ -110,6 +114,6 @@ def test_without_pyarrow_the_remedy_is_said(tmp_path, monkeypatch, golden):
 
 def test_identity_changes_with_the_files(tmp_path):
     shards = LabelShards.from_parquet(write(tmp_path, a=FIRST))
-    before = identity(shards)
+    before = label_shards.identity(shards)
     write(tmp_path, a={name: cells * 2 for name, cells in FIRST.items()})
-    assert identity(shards) != before
+    assert label_shards.identity(shards) != before

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from raterzoo.evaluation import predictions_from_table
 from raterzoo.models import DataError, Labels
-from raterzoo.models.data.prior_arguments import confusion_concentrations, default_confusion
+from raterzoo.models.data import prior_arguments
 
 TABLE = {
     "item": ["a", "a", "b", "b", "c"],
@@ -176,7 +176,7 @@ def test_other_arguments_are_refused_in_words(golden):
 def test_classifiers_have_a_weak_prior_by_default():
     joint = LABELS.with_predictions(ranked(["no", "no", "no"], classifier="net"))
     own = joint.raters == "net"
-    concentration = default_confusion(joint)
+    concentration = prior_arguments.default_confusion(joint)
     assert (concentration[own] == [[2, 1], [1, 2]]).all()
-    assert (concentration[~own] == confusion_concentrations(2)).all()
-    assert (default_confusion(LABELS) == confusion_concentrations(2)).all()
+    assert (concentration[~own] == prior_arguments.confusion_concentrations(2)).all()
+    assert (prior_arguments.default_confusion(LABELS) == prior_arguments.confusion_concentrations(2)).all()

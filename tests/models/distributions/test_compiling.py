@@ -9,14 +9,7 @@ import numba as nb
 import numpy as np
 import pytest
 from numba.core import event
-from raterzoo.models.distributions.compiling import (
-    ENTRY,
-    SELF_CONTAINED,
-    _imported,
-    cached_njit,
-    inner_njit,
-    source_digest,
-)
+from raterzoo.models.distributions import compiling
 
 HELPER = "import numba as nb\n\n@nb.njit\ndef helper(x):\n    return x + {}\n"
 SCRIPT = """
@@ -89,7 +82,7 @@ def test_only_what_python_calls_becomes_machine_code(tmp_path, decorator, parts)
 
 
 def test_a_part_is_called_from_python_too():
-    @inner_njit()
+    @compiling.inner_njit()
     def inner(x):
         return x + 1
 
@@ -101,7 +94,7 @@ def test_a_part_is_called_from_python_too():
     assert inner(1.5) == outer(1.5) == 2.5
 
 
-@pytest.mark.parametrize("decorator", [inner_njit, cached_njit, nb.njit])
+@pytest.mark.parametrize("decorator", [compiling.inner_njit, compiling.cached_njit, nb.njit])
 def test_a_part_has_its_own_arithmetic_whoever_calls_it_first(decorator):
     """numba's own takes over the options of the first caller in the process, here that sums may be reordered."""
 
@@ -122,8 +115,8 @@ def test_a_part_has_its_own_arithmetic_whoever_calls_it_first(decorator):
 
 
 def digest_of(path):
-    _imported.cache_clear(), source_digest.cache_clear()
-    return source_digest(str(path))
+    compiling._imported.cache_clear(), compiling.source_digest.cache_clear()
+    return compiling.source_digest(str(path))
 
 
 def test_digest_is_of_the_file_and_all_it_imports_and_of_nothing_else(tmp_path):
@@ -164,7 +157,7 @@ print(len(loaded), missing)
 
 
 def test_options_are_numbas():
-    @cached_njit(error_model="numpy")
+    @compiling.cached_njit(error_model="numpy")
     def inverse(x):
         return 1.0 / x
 
@@ -181,11 +174,11 @@ def test_no_garbage_is_collected_while_numba_compiles():
         def on_end(self, event):
             pass
 
-    @inner_njit()
+    @compiling.inner_njit()
     def inner(x):
         return x + 1
 
-    @nb.njit(**ENTRY)
+    @nb.njit(**compiling.ENTRY)
     def entry(x):
         return inner(x)
 
@@ -194,7 +187,7 @@ def test_no_garbage_is_collected_while_numba_compiles():
     assert enabled == [True, False]  # before the entry, before its part
     assert gc.isenabled()
 
-    @nb.njit(**ENTRY)
+    @nb.njit(**compiling.ENTRY)
     def impossible(x):
         return x.nothing
 
@@ -274,7 +267,7 @@ def shared_functions(options):
 
 
 def test_a_self_contained_function_shares_no_code():
-    assert not shared_functions(SELF_CONTAINED)
+    assert not shared_functions(compiling.SELF_CONTAINED)
     assert shared_functions({})
 
 

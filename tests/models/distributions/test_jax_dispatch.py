@@ -10,9 +10,7 @@ from types import SimpleNamespace
 import pytest
 from pymc.model.transform.optimization import freeze_dims_and_data
 from raterzoo import models
-from raterzoo.models.distributions import jax_dispatch
-from raterzoo.models.distributions.marginal_labels import ExpectedAnswers, LabelLogP
-from raterzoo.models.distributions.paired_comparisons import PairGradient, PairLogP
+from raterzoo.models.distributions import jax_dispatch, marginal_labels, paired_comparisons
 from raterzoo.models.distributions.partial_ranking import PartialRankingLogP
 
 FOLDER = Path(jax_dispatch.__file__).parent
@@ -42,7 +40,13 @@ def test_density_in_jax(kind):
     assert model.compile_logp(mode="JAX")(start) == pytest.approx(here, rel=1e-12)
     from pytensor.link.jax.dispatch import jax_funcify
 
-    for op in (PartialRankingLogP, LabelLogP, ExpectedAnswers, PairLogP, PairGradient):
+    for op in (
+        PartialRankingLogP,
+        marginal_labels.LabelLogP,
+        marginal_labels.ExpectedAnswers,
+        paired_comparisons.PairLogP,
+        paired_comparisons.PairGradient,
+    ):
         assert jax_funcify.dispatch(op) is not jax_funcify.dispatch(object), op
 
 
@@ -59,7 +63,7 @@ def apply(monkeypatch):
 def test_an_interrupted_import_of_jax_is_repeated(apply):
     tries = []
 
-    @jax_dispatch.register_in_jax(LabelLogP)
+    @jax_dispatch.register_in_jax(marginal_labels.LabelLogP)
     def load():
         tries.append(1)
         if len(tries) == 1:
@@ -68,7 +72,7 @@ def test_an_interrupted_import_of_jax_is_repeated(apply):
 
     with pytest.raises(KeyboardInterrupt):
         apply()
-    assert apply().dispatch(LabelLogP) is min and not jax_dispatch._waiting
+    assert apply().dispatch(marginal_labels.LabelLogP) is min and not jax_dispatch._waiting
     apply()
     assert len(tries) == 2
 
@@ -76,7 +80,7 @@ def test_an_interrupted_import_of_jax_is_repeated(apply):
 def test_another_thread_waits_until_the_laws_are_registered(apply):
     other, waited = Thread(target=apply), []
 
-    @jax_dispatch.register_in_jax(LabelLogP)
+    @jax_dispatch.register_in_jax(marginal_labels.LabelLogP)
     def load():
         other.start()
         other.join(0.1)

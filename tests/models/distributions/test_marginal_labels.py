@@ -7,10 +7,9 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from raterzoo.models.distributions.counted_labels import CountedLabels
-from raterzoo.models.distributions.marginal_labels import MarginalLabels, label_logp
-from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_codes, answer_sweeps
+from raterzoo.models.distributions import marginal_labels
 
+from tests.support.laws import Answers, CountedLabels, answer_codes, answer_sweeps
 from tests.support.monte_carlo import bonferroni_threshold, rejects, seed_of
 
 
@@ -42,7 +41,7 @@ def by_enumeration(prevalence, confusion, start, rater, known, label):
 def evaluated(prevalence, confusion, start, rater, known, label, mode="NUMBA"):
     p, pi = pt.vector("p", shape=prevalence.shape), pt.tensor("pi", shape=confusion.shape)
     code = rater * len(prevalence) + label
-    outputs = label_logp(p, pi, (start, code, known))
+    outputs = marginal_labels.label_logp(p, pi, (start, code, known))
     return pytensor.function([p, pi], list(outputs), mode=mode)(prevalence, confusion)
 
 
@@ -51,7 +50,7 @@ def gradient_in_logs(log_confusion, as_log):
     x = pt.tensor("x", shape=log_confusion.shape)
     answers = (np.array([0, 1]), np.zeros(1, np.int64), np.array([-1]))
     confusion = pt.exp(x) if as_log else pt.exp(x / 2) ** 2
-    slope = pytensor.grad(label_logp(pt.full((2,), 0.5), confusion, answers)[0].sum(), x)
+    slope = pytensor.grad(marginal_labels.label_logp(pt.full((2,), 0.5), confusion, answers)[0].sum(), x)
     return pytensor.function([x], slope, mode="FAST_COMPILE")(log_confusion)
 
 
@@ -104,7 +103,7 @@ def test_backends_agree(problem, mode):
     start, rater, known, label = design
     p, pi = pt.vector("p", shape=prevalence.shape), pt.tensor("pi", shape=confusion.shape)
     weight = np.linspace(-1, 2, len(known))
-    log_p = label_logp(p, pi, (start, rater * 4 + label, known))[0]
+    log_p = marginal_labels.label_logp(p, pi, (start, rater * 4 + label, known))[0]
     gradient = pt.grad((weight * log_p).sum(), [p, pi])
     found = [pytensor.function([p, pi], gradient, mode=m)(prevalence, confusion) for m in (mode, "NUMBA")]
     for one, other in zip(*found, strict=True):
@@ -118,7 +117,7 @@ def test_gradient_equals_complex_steps():
         design = random_design(rng, 10, 3, 3, 30)
         p, pi = pt.vector("p", shape=(3,)), pt.tensor("pi", shape=(3, 3, 3))
         start, rater, known, label = design
-        log_p = label_logp(p, pi, (start, rater * 3 + label, known))[0]
+        log_p = marginal_labels.label_logp(p, pi, (start, rater * 3 + label, known))[0]
         point = {p: prevalence, pi: confusion}
         found = [g.eval(point, mode="FAST_COMPILE") for g in pt.grad(log_p.sum(), [p, pi])]
         for k, parameter in enumerate((prevalence, confusion)):
@@ -226,7 +225,7 @@ def test_replicates_follow_the_law(mode):
     start, rater, known = np.array([0, 2, 3]), np.array([0, 1, 1]), np.array([-1, 0])
     n = 40_000
     source = pt.random.shared_rng(rng)
-    law = MarginalLabels.dist(prevalence, confusion, start, rater, known, size=n, rng=source)
+    law = marginal_labels.MarginalLabels.dist(prevalence, confusion, start, rater, known, size=n, rng=source)
     draws = pytensor.function([], law, mode=mode)()
     patterns = np.array(list(product(range(2), repeat=3)))
     found = np.array([(draws == pattern).all(axis=1).sum() for pattern in patterns])
@@ -264,8 +263,8 @@ def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them(go
         ([0, 1, 1], [0, 3], known),
     ]:
         with golden.raises(ValueError):
-            MarginalLabels.dist(third, half, start_, rater, known_)
-    law = MarginalLabels.dist(third, half, start, [0, 1, 1], known)
+            marginal_labels.MarginalLabels.dist(third, half, start_, rater, known_)
+    law = marginal_labels.MarginalLabels.dist(third, half, start, [0, 1, 1], known)
     np.testing.assert_allclose(pm.logp(law, np.array([0, 1, 2])).eval(), np.log([1 / 3, 1 / 9]))
     for label in ([0, 1, 3], [-1, 1, 2]):
         assert (pm.logp(law, np.array(label)).eval() == -np.inf).all()

@@ -8,8 +8,7 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from raterzoo.models.distributions.paired_comparisons import PairedComparisons, PairLogP, pair_logp
-from raterzoo.models.distributions.paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
+from raterzoo.models.distributions import paired_comparisons, paired_comparisons_kernels
 from scipy.stats import chi2, norm
 
 from tests.support.monte_carlo import rejects, seed_of
@@ -21,12 +20,12 @@ LAWS = [("bradley_terry", 2), ("bradley_terry", 3), ("thurstone", 2), ("thurston
 def swept(link, x, tie, counts):
     """log p and slopes of counts at given distances: one item is x better than the other, one rater for each point."""
     n = len(x)
-    strengths = Strengths(
+    strengths = paired_comparisons_kernels.Strengths(
         np.r_[x, 0.0], np.ones(n), np.zeros(n), np.broadcast_to(np.asarray(tie, float), n).copy()
     )
-    codes = PairCodes(np.arange(n), np.full(n, n), np.arange(n))
+    codes = paired_comparisons_kernels.PairCodes(np.arange(n), np.full(n, n), np.arange(n))
     found = (np.empty(n), np.empty(n), np.empty(n))
-    pair_sweeps(link, counts.shape[1]).log_p(strengths, codes, counts, found)
+    paired_comparisons_kernels.pair_sweeps(link, counts.shape[1]).log_p(strengths, codes, counts, found)
     return found
 
 
@@ -113,7 +112,9 @@ def test_sums_to_one_and_equals_brute_force(link, n_outcomes):
             exact.append(orders * np.prod(p**own))
     counts, codes = np.array(counts), np.array(codes).T
     total = counts.sum(axis=1)
-    law = PairedComparisons.dist(quality, reliability, tuple(codes), total, left_bias=0.2, tie=tie, link=link)
+    law = paired_comparisons.PairedComparisons.dist(
+        quality, reliability, tuple(codes), total, left_bias=0.2, tie=tie, link=link
+    )
     p = np.exp(pm.logp(law, counts).eval())
     np.testing.assert_allclose(p, exact, rtol=1e-12)
     np.testing.assert_allclose(np.bincount(total, p), 1, rtol=1e-12)
@@ -149,7 +150,11 @@ def random_law(rng, n_outcomes, annotations=300):
     left = rng.integers(0, 12, annotations)
     right = (left + rng.integers(1, 12, annotations)) % 12
     codes = (left, right, rng.integers(0, 7, annotations))
-    return Strengths(quality, *raters), codes, rng.integers(0, 4, (annotations, n_outcomes))
+    return (
+        paired_comparisons_kernels.Strengths(quality, *raters),
+        codes,
+        rng.integers(0, 4, (annotations, n_outcomes)),
+    )
 
 
 @pytest.mark.parametrize(("link", "n_outcomes"), LAWS)
@@ -158,8 +163,11 @@ def test_backends_agree(link, n_outcomes):
     rng = np.random.default_rng(seed_of(f"backends {link} {n_outcomes}"))
     strengths, codes, counts = random_law(rng, n_outcomes)
     inputs = [pt.vector(name, shape=(len(x),)) for name, x in strengths._asdict().items()]
-    log_p = pair_logp(
-        Strengths(*inputs), PairCodes(*codes), pt.as_tensor_variable(counts), (link, n_outcomes)
+    log_p = paired_comparisons.pair_logp(
+        paired_comparisons_kernels.Strengths(*inputs),
+        paired_comparisons_kernels.PairCodes(*codes),
+        pt.as_tensor_variable(counts),
+        (link, n_outcomes),
     )
     weight = np.linspace(-1, 2, len(counts))
     wanted = inputs if n_outcomes == 3 else inputs[:3]
@@ -182,7 +190,7 @@ def test_jax_differentiates_far_out(link):
     x, tie = points(np.random.default_rng(seed_of(f"jax {link}")), 200)
     for outcome in range(3):
         counts = np.eye(3)[[outcome] * 200]
-        op = PairLogP(link, 3)
+        op = paired_comparisons.PairLogP(link, 3)
         log_p, pull = jax.vjp(lambda x, t, c=counts, op=op: pair_jax._log_p(op, x, t, c), x, tie)
         exact = swept(link, x, tie, counts.astype(np.int64))
         for one, other in zip((log_p, *pull(np.ones(200))), exact, strict=True):
@@ -191,10 +199,14 @@ def test_jax_differentiates_far_out(link):
 
 @pytest.mark.parametrize("link", ["bradley_terry", "thurstone"])
 def test_impossible_counts(link):
-    law = PairedComparisons.dist([0.3, 0.0], [1.0], ([0] * 4, [1] * 4, [0] * 4), [2] * 4, link=link)
+    law = paired_comparisons.PairedComparisons.dist(
+        [0.3, 0.0], [1.0], ([0] * 4, [1] * 4, [0] * 4), [2] * 4, link=link
+    )
     log_p = pm.logp(law, np.array([[1, 1], [3, -1], [1, 2], [0, 0]])).eval()
     assert np.isfinite(log_p[0]) and (log_p[1:] == -np.inf).all()
-    tied = PairedComparisons.dist([0.3, 0.0], [1.0], ([0], [1], [0]), [1], tie=-1.0, link=link)
+    tied = paired_comparisons.PairedComparisons.dist(
+        [0.3, 0.0], [1.0], ([0], [1], [0]), [1], tie=-1.0, link=link
+    )
     with pytest.raises(pm.logprob.utils.ParameterValueError, match="tie > 0"):
         pm.logp(tied, np.array([[0, 0, 1]])).eval()
 
@@ -208,17 +220,19 @@ def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them(go
         (([0, 1], [1], [0]), [1]),
     ]:
         with golden.raises(ValueError):
-            PairedComparisons.dist([0.3, 0.0], [1.0], codes, total)
+            paired_comparisons.PairedComparisons.dist([0.3, 0.0], [1.0], codes, total)
     with golden.raises(ValueError):
-        PairedComparisons.dist([0.3, 0.0], [1.0], ([0], [1], [0]), [1], link="probit")
+        paired_comparisons.PairedComparisons.dist([0.3, 0.0], [1.0], ([0], [1], [0]), [1], link="probit")
     with golden.raises(ValueError):
-        one = Strengths(*([1.0] for _ in range(4)))
-        pair_logp(one, PairCodes([0], [0], [0]), pt.as_tensor([[1, 2]]), ("thurstone", 3))
+        one = paired_comparisons_kernels.Strengths(*([1.0] for _ in range(4)))
+        paired_comparisons.pair_logp(
+            one, paired_comparisons_kernels.PairCodes([0], [0], [0]), pt.as_tensor([[1, 2]]), ("thurstone", 3)
+        )
 
 
 def test_compiled_ops_are_told_apart():
-    keys = {PairLogP(link, n_outcomes).cache_key() for link, n_outcomes in LAWS}
-    assert len(keys) == 4 and len({PairLogP(*law) for law in LAWS}) == 4
+    keys = {paired_comparisons.PairLogP(link, n_outcomes).cache_key() for link, n_outcomes in LAWS}
+    assert len(keys) == 4 and len({paired_comparisons.PairLogP(*law) for law in LAWS}) == 4
 
 
 @pytest.mark.parametrize(("link", "n_outcomes"), LAWS)
@@ -226,7 +240,7 @@ def test_compiled_ops_are_told_apart():
 def test_replicates_follow_the_law(mode, link, n_outcomes):
     n, total, tie = 20_000, 3, 0.8 if n_outcomes == 3 else None
     source = pt.random.shared_rng(np.random.default_rng(seed_of(f"replicates {mode} {link} {n_outcomes}")))
-    law = PairedComparisons.dist(
+    law = paired_comparisons.PairedComparisons.dist(
         [0.7, 0.0],
         [0.8, -0.5],
         ([0, 1], [1, 0], [1, 0]),

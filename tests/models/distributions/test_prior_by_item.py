@@ -7,8 +7,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.tensor.special import softmax
-from raterzoo.models.distributions.marginal_labels import MarginalLabels, label_logp
-from raterzoo.models.distributions.shared_guesses import SharedGuesses, guess_logp
+from raterzoo.models.distributions import marginal_labels, shared_guesses
 
 from tests.support.monte_carlo import bonferroni_threshold, rejects, seed_of
 
@@ -62,8 +61,8 @@ def outputs_of(odds, others, design, of_prior=softmax):
     start, rater, label, known = design
     prior = of_prior(odds, axis=1)
     if len(others) == 1:
-        return label_logp(prior, *others, (start, rater * odds.type.shape[1] + label, known))
-    return guess_logp(prior, *others, (start, rater, label, GROUP, known))
+        return marginal_labels.label_logp(prior, *others, (start, rater * odds.type.shape[1] + label, known))
+    return shared_guesses.guess_logp(prior, *others, (start, rater, label, GROUP, known))
 
 
 def compiled(parameters, design, mode="FAST_COMPILE", weight=None, of_prior=softmax):
@@ -145,9 +144,13 @@ def test_one_prior_for_all_items_is_the_prevalence(shared):
     found = outputs_of(rows, constants, design, lambda x, axis: x)
     start, rater, label, known = design
     if shared:
-        exact = guess_logp(pt.as_tensor_variable(prevalence), *constants, (start, rater, label, GROUP, known))
+        exact = shared_guesses.guess_logp(
+            pt.as_tensor_variable(prevalence), *constants, (start, rater, label, GROUP, known)
+        )
     else:
-        exact = label_logp(pt.as_tensor_variable(prevalence), *constants, (start, rater * 3 + label, known))
+        exact = marginal_labels.label_logp(
+            pt.as_tensor_variable(prevalence), *constants, (start, rater * 3 + label, known)
+        )
     for one, other in zip(found, exact, strict=True):
         np.testing.assert_allclose(one.eval(mode="FAST_COMPILE"), other.eval(mode="FAST_COMPILE"), atol=1e-14)
 
@@ -171,7 +174,7 @@ def test_priors_beyond_the_range_of_doubles(mode):
     confusion = np.array([[[1.0, 0.0], [0.25, 0.75]]])
     start, rater, known = np.array([0, 1, 1]), np.zeros(1, int), np.array([-1, 1])
     p, pi = pt.matrix("p", shape=(2, 2)), pt.tensor("pi", shape=(1, 2, 2))
-    outputs = label_logp(softmax(p, axis=1), pi, (start, rater * 2 + 1, known))
+    outputs = marginal_labels.label_logp(softmax(p, axis=1), pi, (start, rater * 2 + 1, known))
     log_p, plausibility = pytensor.function([p, pi], list(outputs), mode=mode)(odds, confusion)
     np.testing.assert_allclose(log_p, [-900 + np.log(0.75), -900.0], rtol=1e-14)
     assert plausibility.tolist() == [[0.0, 1.0], [0.0, 1.0]]
@@ -187,9 +190,11 @@ def test_sums_to_one_over_all_patterns(shared):
     prior = softmax(pt.as_tensor_variable(np.tile(odds[0], (len(patterns), 1))), axis=1)
     constants = [pt.as_tensor_variable(x) for x in others]
     if shared:
-        log_p = guess_logp(prior, *constants, (start, rater, patterns.ravel(), GROUP, known))[0]
+        log_p = shared_guesses.guess_logp(prior, *constants, (start, rater, patterns.ravel(), GROUP, known))[
+            0
+        ]
     else:
-        log_p = label_logp(prior, *constants, (start, rater * 3 + patterns.ravel(), known))[0]
+        log_p = marginal_labels.label_logp(prior, *constants, (start, rater * 3 + patterns.ravel(), known))[0]
     assert np.exp(log_p.eval(mode="FAST_COMPILE")).sum() == pytest.approx(1, abs=1e-12)
 
 
@@ -203,9 +208,11 @@ def test_replicates_follow_the_law(mode, shared):
     source, copies, group = pt.random.shared_rng(rng), np.array([0.5, 0.7]), np.array([0, 0])
     options = {"by_item": True, "size": n, "rng": source}
     if shared:
-        law = SharedGuesses.dist(prior, confusion, guess, copies, start, rater, group, known, **options)
+        law = shared_guesses.SharedGuesses.dist(
+            prior, confusion, guess, copies, start, rater, group, known, **options
+        )
     else:
-        law = MarginalLabels.dist(prior, confusion, start, rater, known, **options)
+        law = marginal_labels.MarginalLabels.dist(prior, confusion, start, rater, known, **options)
     draws = pytensor.function([], law, mode=mode)()
     patterns = np.array(list(product(range(2), repeat=3)))
     found = np.array([(draws == pattern).all(axis=1).sum() for pattern in patterns])
@@ -232,4 +239,6 @@ def test_replicates_follow_the_law(mode, shared):
 def test_a_prior_of_other_items_is_refused(golden):
     third = np.full((4, 3), 1 / 3)
     with golden.raises(ValueError):
-        MarginalLabels.dist(third, np.full((2, 3, 3), 1 / 3), [0, 1, 2], [0, 1], [-1, -1], by_item=True)
+        marginal_labels.MarginalLabels.dist(
+            third, np.full((2, 3, 3), 1 / 3), [0, 1, 2], [0, 1], [-1, -1], by_item=True
+        )

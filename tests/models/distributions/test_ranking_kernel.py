@@ -5,13 +5,7 @@ from math import lgamma, log
 
 import numpy as np
 import pytest
-from raterzoo.models.distributions.partial_ranking_kernels import (
-    draw_ranking,
-    draws_log_p,
-    race,
-    rankings_log_p,
-    recursion,
-)
+from raterzoo.models.distributions import partial_ranking_kernels
 
 from tests.support.monte_carlo import bonferroni_threshold, seed_of
 from tests.support.partial_rankings import all_partial_rankings, log_p_by_enumeration, random_block
@@ -23,7 +17,7 @@ def evaluate(log_worth, block):
     log_worth = np.atleast_2d(np.asarray(log_worth, float))
     block = np.atleast_2d(np.asarray(block, np.int8))
     log_p, gradient = np.empty(len(block)), np.empty(log_worth.shape)
-    rankings_log_p(log_worth, block, log_p, gradient)
+    partial_ranking_kernels.rankings_log_p(log_worth, block, log_p, gradient)
     return log_p, gradient
 
 
@@ -74,8 +68,10 @@ def test_recursion_equals_race(size):
     for _ in range(20):
         log_ratio = rng.normal(0, 3, size)
         slope, d_worth = np.empty(size), np.empty(size)
-        raced = race(log_ratio, np.empty(size), slope)
-        summed, d_rest = recursion(np.exp(log_ratio), 1.0, np.empty((3, 2**size)), d_worth)
+        raced = partial_ranking_kernels.race(log_ratio, np.empty(size), slope)
+        summed, d_rest = partial_ranking_kernels.recursion(
+            np.exp(log_ratio), 1.0, np.empty((3, 2**size)), d_worth
+        )
         assert raced == pytest.approx(summed, abs=1e-12)
         np.testing.assert_allclose(slope, d_worth * np.exp(log_ratio), rtol=0, atol=1e-11)
         assert -slope.sum() == pytest.approx(d_rest, abs=1e-11)
@@ -177,7 +173,7 @@ def frequencies(log_worth, sizes, draws, name):
     rng = np.random.default_rng(seed_of(name))
     block, counts = np.empty(len(log_worth), np.int16), {}
     for _ in range(draws):
-        draw_ranking(rng, log_worth, sizes, block)
+        partial_ranking_kernels.draw_ranking(rng, log_worth, sizes, block)
         counts[tuple(block.tolist())] = counts.get(tuple(block.tolist()), 0) + 1
     return counts
 
@@ -219,7 +215,7 @@ def test_log_p_of_draws_is_that_of_each_draw_to_the_bit(scale, dtype):
 
     def of_draws(candidate):
         found = np.empty((len(log_worth), len(block)), dtype)
-        draws_log_p(log_worth, candidate, block, found)
+        partial_ranking_kernels.draws_log_p(log_worth, candidate, block, found)
         return found
 
     expected = np.array([evaluate(own[candidate], block)[0] for own in log_worth]).astype(dtype)

@@ -7,16 +7,9 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from raterzoo.models.distributions.marginal_labels_kernels import Answers
-from raterzoo.models.distributions.shared_guesses import SharedGuesses, guess_logp
-from raterzoo.models.distributions.shared_guesses_kernels import (
-    GroupedAnswers,
-    GuessLaw,
-    grouped_answers,
-    guess_counts,
-    guess_log_p,
-)
+from raterzoo.models.distributions import shared_guesses, shared_guesses_kernels
 
+from tests.support.laws import Answers
 from tests.support.monte_carlo import bonferroni_threshold, rejects, seed_of
 
 GROUP = np.array([0, 1, -1, 0, 1, 1])  # of six raters
@@ -28,7 +21,7 @@ def random_design(rng, items=10, answers=40, categories=3, group=GROUP):
     start = np.searchsorted(item, np.arange(items + 1)).astype(np.int64)
     known = np.where(rng.random(items) < 0.2, rng.integers(0, categories, items), -1)
     rater, label = rng.integers(0, len(group), answers), rng.integers(0, categories, answers)
-    return GroupedAnswers(start, rater, label, group, known)
+    return shared_guesses_kernels.GroupedAnswers(start, rater, label, group, known)
 
 
 def random_parameters(rng, categories=3, group=GROUP, concentration=1.0):
@@ -65,7 +58,7 @@ def by_enumeration(prevalence, confusion, guess, shared, answers):
 
 def graph(parameters, answers):
     inputs = [pt.tensor(dtype="float64", shape=x.shape) for x in parameters]
-    return inputs, guess_logp(*inputs, answers)
+    return inputs, shared_guesses.guess_logp(*inputs, answers)
 
 
 @pytest.mark.parametrize("categories", [2, 3])
@@ -115,12 +108,12 @@ def passes(parameters, answers):
     prevalence, confusion, guess, shared = parameters
     n = len(prevalence)
     own = (confusion * (1 - shared)[:, None, None]).swapaxes(1, 2).reshape(-1, n)
-    law = GuessLaw(prevalence, np.ascontiguousarray(own), guess, shared)
+    law = shared_guesses_kernels.GuessLaw(prevalence, np.ascontiguousarray(own), guess, shared)
     items = len(answers.gold_category)
     log_p, plausibility = np.empty(items), np.empty((items, n))
-    guess_log_p(answers, law, log_p, plausibility)
+    shared_guesses_kernels.guess_log_p(answers, law, log_p, plausibility)
     counts = tuple(np.empty(x.shape) for x in law)
-    total = guess_counts(answers, law, np.ones(items), counts)
+    total = shared_guesses_kernels.guess_counts(answers, law, np.ones(items), counts)
     np.testing.assert_allclose(total, log_p.sum(), rtol=1e-12)
     return log_p, plausibility, counts
 
@@ -151,7 +144,9 @@ def test_shares_of_zero_and_one(share):
 def test_answers_that_no_category_explains():
     rng = np.random.default_rng(1)
     prevalence, confusion, guess, _ = random_parameters(rng)
-    answers = GroupedAnswers(np.array([0, 2, 3]), np.array([0, 3, 0]), np.array([0, 1, 2]), GROUP, np.full(2, -1))  # fmt: skip
+    answers = shared_guesses_kernels.GroupedAnswers(
+        np.array([0, 2, 3]), np.array([0, 3, 0]), np.array([0, 1, 2]), GROUP, np.full(2, -1)
+    )
     shared = np.where(GROUP >= 0, 1.0, 0.0)  # two copies of one guess that differ
     log_p, plausibility, _ = passes((prevalence, confusion, guess, shared), answers)
     assert log_p[0] == -np.inf and np.isfinite(log_p[1]) and np.isnan(plausibility[0]).all()
@@ -163,7 +158,7 @@ def test_products_beyond_the_range_of_doubles(many):
     rng = np.random.default_rng(seed_of("many answers"))
     parameters = random_parameters(rng, concentration=0.5)
     rater, label = rng.integers(0, 6, many), rng.integers(0, 3, many)
-    answers = GroupedAnswers(np.array([0, many]), rater, label, GROUP, np.array([-1]))
+    answers = shared_guesses_kernels.GroupedAnswers(np.array([0, many]), rater, label, GROUP, np.array([-1]))
     log_p, plausibility, _ = passes(parameters, answers)
     prevalence, confusion, guess, shared = parameters
     joint = np.log(prevalence)
@@ -186,7 +181,9 @@ def test_sums_to_one_over_all_patterns():
     parameters, rater = random_parameters(rng), np.array([0, 1, 3, 3])
     patterns = np.array(list(product(range(3), repeat=4)))
     start, known = np.arange(0, patterns.size + 1, 4), np.full(len(patterns), -1)
-    answers = GroupedAnswers(start, np.tile(rater, len(patterns)), patterns.ravel(), GROUP, known)
+    answers = shared_guesses_kernels.GroupedAnswers(
+        start, np.tile(rater, len(patterns)), patterns.ravel(), GROUP, known
+    )
     assert np.exp(passes(parameters, answers)[0]).sum() == pytest.approx(1, abs=1e-12)
 
 
@@ -197,14 +194,19 @@ def test_replicates_follow_the_law(mode):
     parameters = (*random_parameters(rng, 2, group)[:3], np.array([0.7, 0.4, 0.0]))
     start, rater, known = np.array([0, 3, 4]), np.array([0, 1, 2, 1]), np.array([-1, 0])
     n, source = 40_000, pt.random.shared_rng(rng)
-    law = SharedGuesses.dist(*parameters, start, rater, group, known, size=n, rng=source)
+    law = shared_guesses.SharedGuesses.dist(*parameters, start, rater, group, known, size=n, rng=source)
     draws = pytensor.function([], law, mode=mode)()
     patterns = np.array(list(product(range(2), repeat=4)))
     found = np.array([(draws == pattern).all(axis=1).sum() for pattern in patterns])
 
     def check(shared):
         given = (*parameters[:3], shared)
-        p = [by_enumeration(*given, GroupedAnswers(start, rater, y, group, known))[0].sum() for y in patterns]
+        p = [
+            by_enumeration(*given, shared_guesses_kernels.GroupedAnswers(start, rater, y, group, known))[
+                0
+            ].sum()
+            for y in patterns
+        ]
         p = np.exp(p) / parameters[0][0]
         z = (found - n * p) / np.sqrt(n * p * (1 - p))
         assert np.abs(z).max() < bonferroni_threshold(len(patterns))
@@ -217,14 +219,16 @@ def test_codes_that_are_not_there_are_refused(golden):
     law = [np.full(x, 1 / 3) for x in ((3,), (2, 3, 3), (1, 3, 3), (2,))]
     layout = ([0, 1, 3], [0, 1, 1], [0, -1], [-1, -1])
     with golden.raises(ValueError):
-        SharedGuesses.dist(*law, *layout[:2], [0, 1], layout[3])
+        shared_guesses.SharedGuesses.dist(*law, *layout[:2], [0, 1], layout[3])
     with golden.raises(ValueError):
-        SharedGuesses.dist(*law, [0, 1, 3], [0, 2, 1], *layout[2:])
-    built = SharedGuesses.dist(*law, *layout)
+        shared_guesses.SharedGuesses.dist(*law, [0, 1, 3], [0, 2, 1], *layout[2:])
+    built = shared_guesses.SharedGuesses.dist(*law, *layout)
     for label in ([0, 1, 3], [-1, 1, 2]):
         assert (pm.logp(built, np.array(label)).eval() == -np.inf).all()
 
 
 def test_codes_are_split_into_raters_and_labels():
-    found = grouped_answers(Answers(np.array([0, 2]), np.array([5, 7], np.int32), np.array([-1])), GROUP, 3)
+    found = shared_guesses_kernels.grouped_answers(
+        Answers(np.array([0, 2]), np.array([5, 7], np.int32), np.array([-1])), GROUP, 3
+    )
     assert found.rater.tolist() == [1, 2] and found.label.tolist() == [2, 1]

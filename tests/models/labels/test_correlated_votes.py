@@ -8,7 +8,6 @@ import pytest
 from raterzoo import models
 from raterzoo.models.data.prior_arguments import PUBLIC
 from raterzoo.models.labels import vote_correlation
-from raterzoo.models.labels.vote_correlation import GRID, INDEPENDENT, correlation_evidence
 from scipy.special import logsumexp
 from scipy.stats import beta as beta_law
 
@@ -81,7 +80,7 @@ def test_residual_correlation_is_that_of_all_pairs(monkeypatch):
                 above[i] += weight * (e @ f)
                 below[i] += weight * np.sqrt((1 - p @ p) * (1 - q @ q))
     r = above.sum() / below.sum()
-    found = correlation_evidence(labels, np.ones(3), np.ones((4, 3, 3)))
+    found = vote_correlation.correlation_evidence(labels, np.ones(3), np.ones((4, 3, 3)))
     assert found.residual == pytest.approx(r, abs=1e-12)
     assert found.error == pytest.approx(np.sqrt(((above - r * below) ** 2).sum()) / below.sum(), abs=1e-12)
 
@@ -94,14 +93,16 @@ def test_gold_items_update_the_prior_of_public_studies(monkeypatch):
     own = (np.array([0.6, 0.4]), np.tile(q.T, (3, 1)))
     monkeypatch.setattr(vote_correlation, "_posterior_mode", lambda *_: own)
     monkeypatch.setattr(vote_correlation, "_residual_correlation", lambda *_: (np.nan, np.nan))
-    grid = np.concatenate([[0.0], GRID])
-    density = beta_law.pdf(GRID, *PUBLIC)
-    prior = np.concatenate([[INDEPENDENT], (1 - INDEPENDENT) * density / density.sum()])
+    grid = np.concatenate([[0.0], vote_correlation.GRID])
+    density = beta_law.pdf(vote_correlation.GRID, *PUBLIC)
+    prior = np.concatenate(
+        [[vote_correlation.INDEPENDENT], (1 - vote_correlation.INDEPENDENT) * density / density.sum()]
+    )
     power = 1 / (1 + grid)
     odds = (q[0, 0] / q[1, 0]) ** (2 * power) * (0.6 / 0.4) ** power  # of x to y, of two answers x
     weight = prior / (1 + odds)
     weight /= weight.sum()
-    found = correlation_evidence(labels, np.ones(2), np.ones((3, 2, 2)))
+    found = vote_correlation.correlation_evidence(labels, np.ones(2), np.ones((3, 2, 2)))
     law = beta_law(found.a, found.b)
     mean = weight @ grid
     assert (found.gold_items, np.isnan(found.residual)) == (2, True)
@@ -117,10 +118,10 @@ def test_residuals_update_the_prior_of_public_studies(monkeypatch, r, error):
     monkeypatch.setattr(vote_correlation, "_residual_correlation", lambda *_: (r, error))
     monkeypatch.setattr(vote_correlation, "_of_independent_raters", lambda *_: EXPECTED)
     labels = models.Labels.from_table({"item": list("aab"), "rater": list("rsr"), "label": list("xxy")})
-    found = correlation_evidence(labels, np.ones(2), np.ones((2, 2, 2)))
+    found = vote_correlation.correlation_evidence(labels, np.ones(2), np.ones((2, 2, 2)))
     rng = np.random.default_rng(1)
     n = 400_000
-    rho = np.where(rng.random(n) < INDEPENDENT, 0.0, rng.beta(*PUBLIC, n))
+    rho = np.where(rng.random(n) < vote_correlation.INDEPENDENT, 0.0, rng.beta(*PUBLIC, n))
     shown = np.exp(rng.normal(np.log(0.2), 0.6, n))
     expected, independent = _given_residuals(r, error, rho, shown)
     mean = found.a / (found.a + found.b)
@@ -181,7 +182,9 @@ def studies(correlation, n=40, answers=10):
 
 def evidence_of(labels):
     shape = (len(labels.raters), 2, 2)
-    return correlation_evidence(labels, np.ones(2), np.broadcast_to([[4.8, 3.2], [3.2, 4.8]], shape))
+    return vote_correlation.correlation_evidence(
+        labels, np.ones(2), np.broadcast_to([[4.8, 3.2], [3.2, 4.8]], shape)
+    )
 
 
 def test_residuals_tell_independent_from_correlated_raters():
@@ -189,8 +192,8 @@ def test_residuals_tell_independent_from_correlated_raters():
     correlated = [evidence_of(labels) for labels in studies(0.1, 20)]
     r = np.array([found.residual for found in independent])
     assert abs(r.mean()) < 0.0075 and min(found.residual for found in correlated) > r.max()
-    assert np.mean([found.independent for found in independent]) > 4 * INDEPENDENT
-    assert max(found.independent for found in correlated) < INDEPENDENT
+    assert np.mean([found.independent for found in independent]) > 4 * vote_correlation.INDEPENDENT
+    assert max(found.independent for found in correlated) < vote_correlation.INDEPENDENT
     mean = {
         name: np.mean([f.a / (f.a + f.b) for f in own])
         for name, own in (("no", independent), ("yes", correlated))
@@ -202,19 +205,21 @@ def test_few_answers_leave_residuals_of_independent_raters():
     """With five answers an item the inferred truth agrees too well with them: .03 is no sign of shared errors."""
     found = [evidence_of(labels) for labels in studies(0.0, 6, answers=5)]
     assert min(own.residual for own in found) > 0.02
-    assert np.mean([own.independent for own in found]) > INDEPENDENT
+    assert np.mean([own.independent for own in found]) > vote_correlation.INDEPENDENT
     with pytest.MonkeyPatch.context() as patch:  # residuals expected to be those with known matrices
         patch.setattr(vote_correlation, "_of_independent_raters", lambda *_: (0.0, 0.005))
         wrong = [evidence_of(labels) for labels in studies(0.0, 6, answers=5)]
-    assert np.mean([own.independent for own in wrong]) < INDEPENDENT / 2
+    assert np.mean([own.independent for own in wrong]) < vote_correlation.INDEPENDENT / 2
 
 
 def test_without_evidence_the_prior_is_that_of_public_studies():
     labels = models.Labels.from_table({"item": ["a", "b"], "rater": ["r", "r"], "label": ["x", "y"]})
     found = evidence_of(labels)
     a, b = PUBLIC
-    assert np.isnan(found.residual) and found.independent == pytest.approx(INDEPENDENT)
-    assert found.a / (found.a + found.b) == pytest.approx((1 - INDEPENDENT) * a / (a + b), abs=1e-3)
+    assert np.isnan(found.residual) and found.independent == pytest.approx(vote_correlation.INDEPENDENT)
+    assert found.a / (found.a + found.b) == pytest.approx(
+        (1 - vote_correlation.INDEPENDENT) * a / (a + b), abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("wrong", ["none", (0.0, 1.0), (1.0,), 0.3, (1.0, np.nan)])

@@ -7,7 +7,7 @@ import pymc as pm
 import pytensor
 import pytest
 from raterzoo import models
-from raterzoo.inference.labels.ebcc import SubtypeDraws, sort_subtypes, sorted_subtypes
+from raterzoo.inference.labels import ebcc
 from raterzoo.models.labels.item_effects import check_size
 from scipy.special import gammaln
 from xarray import Dataset
@@ -106,8 +106,8 @@ def test_subtypes_are_sorted_in_every_draw_and_what_they_share_is_not_changed():
     rng = np.random.default_rng(1)
     weight = rng.dirichlet(np.ones(3), (5, 2))  # (draw, category, subtype)
     table = rng.random((5, 4, 6))  # (draw, rater * label, state)
-    given = SubtypeDraws(np.zeros((5, 2)), weight, table, np.zeros(5), np.zeros(5))
-    found = sorted_subtypes(given)
+    given = ebcc.SubtypeDraws(np.zeros((5, 2)), weight, table, np.zeros(5), np.zeros(5))
+    found = ebcc.sorted_subtypes(given)
     assert (np.diff(found.weight, axis=-1) <= 0).all()
     before = np.einsum("djm,drjm->drj", weight, table.reshape(5, 4, 2, 3))
     after = np.einsum("djm,drjm->drj", found.weight, found.table.reshape(5, 4, 2, 3))
@@ -123,7 +123,7 @@ def test_subtypes_are_sorted_in_every_draw_and_what_they_share_is_not_changed():
         },
         {"subtype": [0, 1, 2]},
     )
-    sorted_by_name = sort_subtypes({"posterior": posterior, "log_prior": posterior[["subtype_weight"]]})
+    sorted_by_name = ebcc.sort_subtypes({"posterior": posterior, "log_prior": posterior[["subtype_weight"]]})
     np.testing.assert_array_equal(sorted_by_name["posterior"]["subtype_weight"][0], found.weight)
     np.testing.assert_array_equal(
         sorted_by_name["posterior"]["subtype_confusion"][0], found.table.reshape(5, 4, 2, 3)

@@ -8,12 +8,12 @@ import pytensor
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.methods import route_of
+from raterzoo.models import DataError
 from raterzoo.models._catalog import recipe_of
-from raterzoo.models.data.errors import DataError
 from raterzoo.models.labels.features_of_items import FeatureDirections
 
 from tests.support.monte_carlo import seed_of
+from tests.support.runs import route_of
 
 BUILDERS = {
     "dawid_skene": {},

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from raterzoo import models
-from raterzoo.models.labels.glad import easiness_nodes
 from scipy.special import expit, log_expit, logsumexp
 
+from tests.support.data_parts import easiness_nodes
 from tests.support.label_designs import tiny_labels
 from tests.support.monte_carlo import assert_rejects_twin
 from tests.support.rater_laws import at_values

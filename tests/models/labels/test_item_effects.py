@@ -9,14 +9,14 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from raterzoo import models
-from raterzoo.models.data.errors import DataWarning
-from raterzoo.models.distributions.marginal_labels import MarginalLabels, distinct_items, label_logp
-from raterzoo.models.distributions.marginal_labels_kernels import Answers, answer_sweeps
-from raterzoo.models.labels.item_effects import check_size, normal_nodes, observe_states, trapezoid_step
+from raterzoo.models import DataWarning
+from raterzoo.models.distributions import marginal_labels
+from raterzoo.models.labels import item_effects
 from scipy.special import expit, log_softmax, logsumexp, softmax
 
 from tests.support.item_effect_designs import drawn_point, outputs_at
 from tests.support.label_designs import tiny_labels
+from tests.support.laws import Answers, answer_sweeps
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 LABELS = tiny_labels()
@@ -45,7 +45,7 @@ def observed(labels, prevalence, weight, confusion):
     coords = {"item": labels.items, "category": labels.categories, "annotation": range(len(labels))}
     with pm.Model(coords=coords) as model:
         p, pi = map(pt.as_tensor_variable, (prevalence, confusion))
-        state = observe_states(labels, p, weight, pi)
+        state = item_effects.observe_states(labels, p, weight, pi)
     (log_p,) = model.logp(vars=model.observed_RVs, sum=False)
     return pytensor.function([], [log_p, model["plausibility"], state], mode=FAST)()
 
@@ -116,7 +116,7 @@ def test_backends_and_gradient_agree_beyond_the_unrolled():
     answers = design(rng, 30, 40, 20, 100)
     probability, confusion = rng.dirichlet(np.ones(40)), rng.dirichlet(np.ones(3), (4, 40))
     p, pi = pt.vector("p", shape=(40,)), pt.tensor("pi", shape=(4, 40, 3))
-    log_p, state = label_logp(p, pi, answers, 20)
+    log_p, state = marginal_labels.label_logp(p, pi, answers, 20)
     outputs = [log_p, state, *pt.grad(log_p.sum(), [p, pi])]
     found = [
         pytensor.function([p, pi], outputs, mode=m)(probability, confusion) for m in (FAST, "NUMBA", "JAX")
@@ -141,7 +141,7 @@ def test_replicates_follow_the_law(mode):
     start, rater, known = np.array([0, 2, 3]), np.array([0, 1, 1]), np.array([-1, 0])
     n, source = 40_000, pt.random.shared_rng(rng)
     options = {"nodes": 2, "size": n, "rng": source}
-    law = MarginalLabels.dist(probability, by_state, start, rater, known, **options)
+    law = marginal_labels.MarginalLabels.dist(probability, by_state, start, rater, known, **options)
     draws = pytensor.function([], law, mode=mode)()
     patterns = np.array(list(product(range(2), repeat=3)))
     found = np.array([(draws == pattern).all(axis=1).sum() for pattern in patterns])
@@ -163,13 +163,13 @@ def test_items_alike_are_computed_once():
     rng = np.random.default_rng(seed_of("alike"))
     start = np.arange(0, 301, 3)
     answers = Answers(start, rng.integers(0, 2, 300), rng.integers(-1, 2, 100))
-    own, kind = distinct_items(answers)
+    own, kind = marginal_labels.distinct_items(answers)
     assert len(own.gold_category) <= 3 * 4 < len(kind) == 100
     for i in range(100):
         k = kind[i]
         mine, kept = (answers.code[start[i] : start[i + 1]], own.code[own.start[k] : own.start[k + 1]])
         assert sorted(mine) == sorted(kept) and answers.gold_category[i] == own.gold_category[k]
-    empty, kind = distinct_items(Answers(np.array([0, 0]), np.array([], int), np.array([-1])))
+    empty, kind = marginal_labels.distinct_items(Answers(np.array([0, 0]), np.array([], int), np.array([-1])))
     assert empty.start.tolist() == [0, 0] and kind.tolist() == [0]
 
 
@@ -191,16 +191,18 @@ def test_nodes_keep_their_bound():
             weight = np.exp(-(point**2) / 2)
             np.testing.assert_allclose(averaged(point, weight / weight.sum()), exact, rtol=1e-8)
 
-        nodes = normal_nodes(1, factors)
+        nodes = item_effects.normal_nodes(1, factors)
         np.testing.assert_allclose(averaged(nodes.point[:, 0], nodes.weight), exact, rtol=1e-8)
-        check(trapezoid_step(factors))
-        assert_rejects_twin(check, 3 * trapezoid_step(factors))
-    assert trapezoid_step(5) > trapezoid_step(50) and trapezoid_step(5, 2.0) > trapezoid_step(5)
+        check(item_effects.trapezoid_step(factors))
+        assert_rejects_twin(check, 3 * item_effects.trapezoid_step(factors))
+    assert item_effects.trapezoid_step(5) > item_effects.trapezoid_step(50) and item_effects.trapezoid_step(
+        5, 2.0
+    ) > item_effects.trapezoid_step(5)
 
 
 @pytest.mark.parametrize("dims", [2, 3, 4, 6])
 def test_nodes_of_more_dimensions_have_the_moments_of_normals(dims):
-    point, weight = normal_nodes(dims, 5)
+    point, weight = item_effects.normal_nodes(dims, 5)
     assert weight.sum() == pytest.approx(1, abs=1e-14)
     tolerance = {2: 2e-3, 3: 0.02}.get(dims, 0.05)
     np.testing.assert_allclose(weight @ point, 0, atol=tolerance)
@@ -231,10 +233,10 @@ def test_products_follow_the_number_of_answers(labels, error, most, answers):
     rng = np.random.default_rng(seed_of(f"products {labels} {answers}"))
     favoured, counts = items_of_softmax(rng, labels, answers, 2.0)
     of_items = (favoured, counts, 2.0)
-    exact = log_p_of_counts(*of_items, normal_nodes(labels - 1, 30, {3: 101, 4: 45}[labels]))
+    exact = log_p_of_counts(*of_items, item_effects.normal_nodes(labels - 1, 30, {3: 101, 4: 45}[labels]))
 
     def check(factors):
-        nodes = normal_nodes(labels - 1, factors, error=error)
+        nodes = item_effects.normal_nodes(labels - 1, factors, error=error)
         np.testing.assert_allclose(log_p_of_counts(*of_items, nodes), exact, rtol=0, atol=most)
 
     check(answers)
@@ -245,14 +247,14 @@ def test_products_follow_the_number_of_answers(labels, error, most, answers):
 def test_nodes_asked_for_refine_a_product():
     rng = np.random.default_rng(seed_of("asked"))
     of_items = (*items_of_softmax(rng, 3, 30, 2.0), 2.0)
-    found = [log_p_of_counts(*of_items, normal_nodes(2, 30, n)) for n in (15, 31, 61, 121)]
+    found = [log_p_of_counts(*of_items, item_effects.normal_nodes(2, 30, n)) for n in (15, 31, 61, 121)]
     off = [np.abs(one - found[-1]).max() for one in found[:-1]]
     assert off[0] > 10 * off[1] > 100 * off[2]
 
 
 def test_many_answers_have_steps_without_overflow():
     with np.errstate(all="raise", under="ignore"):
-        steps = [trapezoid_step(factors) for factors in (100, 1000, 10_000)]
+        steps = [item_effects.trapezoid_step(factors) for factors in (100, 1000, 10_000)]
     np.testing.assert_allclose(np.divide(steps[:-1], steps[1:]), math.sqrt(10), rtol=0.05)
     many = {"item": ["a", "b"], 1: [600, 10], 2: [300, 800], 3: [100, 190]}
     model = models.ordinal(models.Labels.from_counts(many))
@@ -261,19 +263,24 @@ def test_many_answers_have_steps_without_overflow():
 
 def test_few_nodes_for_many_answers_are_said(golden):
     with golden.warns(DataWarning):
-        normal_nodes(4, 10)
-    assert len(normal_nodes(4, 9).weight) == 512 and len(normal_nodes(4, 30, 600).weight) == 600
+        item_effects.normal_nodes(4, 10)
+    assert (
+        len(item_effects.normal_nodes(4, 9).weight) == 512
+        and len(item_effects.normal_nodes(4, 30, 600).weight) == 600
+    )
     with golden.raises(ValueError):
-        normal_nodes(3, 900)
+        item_effects.normal_nodes(3, 900)
 
 
 def test_what_cannot_be_is_refused(golden):
     for nodes in (2, 5.0, True):
         with golden.raises(ValueError):
-            normal_nodes(1, 5, nodes)
+            item_effects.normal_nodes(1, 5, nodes)
     with golden.raises(ValueError):
-        check_size(LABELS, 3, 10_000_000)
+        item_effects.check_size(LABELS, 3, 10_000_000)
     with pytest.raises(ValueError, match=r"use models\.hierarchical_dawid_skene"):
-        check_size(LABELS, 10_000_000, 6)
+        item_effects.check_size(LABELS, 10_000_000, 6)
     with golden.raises(ValueError):
-        MarginalLabels.dist(np.full(6, 1 / 6), np.full((1, 6, 2), 0.5), [0, 1], [0], [2], nodes=3)
+        marginal_labels.MarginalLabels.dist(
+            np.full(6, 1 / 6), np.full((1, 6, 2), 0.5), [0, 1], [0], [2], nodes=3
+        )

@@ -8,13 +8,11 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference.methods import route_of
-from raterzoo.inference.nuts.drawing import draw_with_nuts
-from raterzoo.inference.runs.run import Draws
 
 from tests.support.label_designs import TINY
 from tests.support.monte_carlo import seed_of, within_sbc_band
 from tests.support.nuts_calibration import KEPT, nuts_ranks
+from tests.support.runs import Draws, draw_with_nuts, route_of
 
 LABELS = models.Labels.from_table(TINY, count="count", gold="gold", categories=["x", "y", "z"])
 OPTIONS = {"item_difficulty": {"nodes": 5}, "logistic_random_effects": {"nodes": 5}}

@@ -4,7 +4,7 @@ import numpy as np
 import pymc as pm
 import pytest
 from raterzoo import inference, models
-from raterzoo.models.data.errors import DataError
+from raterzoo.models import DataError
 from scipy.stats import norm
 
 from tests.support.score_designs import PRIOR, hierarchy, tiny_scores

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from raterzoo import inference, models
-from raterzoo.inference.methods import route_of
 from scipy.stats import norm
 
 from tests.support.monte_carlo import seed_of
+from tests.support.runs import route_of
 
 COMPILED = {"mode": "FAST_COMPILE", "on_unused_input": "ignore"}
 KINDS = ["person", "person", "judge", "judge", "judge", "bot"]

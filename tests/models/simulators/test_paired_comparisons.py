@@ -3,13 +3,13 @@
 import networkx
 import numpy as np
 import pytest
-from raterzoo.inference.comparisons.pair_graph import pair_table
 from raterzoo.models import simulators
 from raterzoo.models.data.comparisons import connected_components
-from raterzoo.models.simulators.paired_comparisons import allot_raters, regular_graph
+from raterzoo.models.simulators import paired_comparisons
 from scipy.special import expit
 from scipy.stats import norm
 
+from tests.support.comparison_samplers import pair_table
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 
@@ -100,13 +100,13 @@ def test_raters_without_a_pair_go():
 
 @pytest.mark.parametrize(("items", "degree"), [(2, 1), (3, 2), (6, 2), (20, 3), (40, 20), (9, 20), (50, 2)])
 def test_regular_graphs(items, degree):
-    pairs = regular_graph(items, degree, random_seed=seed_of(f"{items} {degree}"))
+    pairs = paired_comparisons.regular_graph(items, degree, random_seed=seed_of(f"{items} {degree}"))
     assert (np.bincount(pairs.ravel(), minlength=items) == min(degree, items - 1)).all()
     assert (pairs[:, 0] < pairs[:, 1]).all()
     assert (np.diff(pairs[:, 0] * items + pairs[:, 1]) > 0).all()
     assert not connected_components(items, *pairs.T).any()
     np.testing.assert_array_equal(
-        pairs, regular_graph(items, degree, random_seed=seed_of(f"{items} {degree}"))
+        pairs, paired_comparisons.regular_graph(items, degree, random_seed=seed_of(f"{items} {degree}"))
     )
 
 
@@ -114,7 +114,7 @@ def test_regular_graphs(items, degree):
     ("n_pairs", "raters", "per_pair"), [(1, 5, 2), (7, 5, 3), (100, 40, 13), (10, 4, 4), (50, 30, 1)]
 )
 def test_allotment_is_balanced(n_pairs, raters, per_pair):
-    allotted = allot_raters(n_pairs, raters, per_pair, np.random.default_rng(5))
+    allotted = paired_comparisons.allot_raters(n_pairs, raters, per_pair, np.random.default_rng(5))
     assert allotted.shape == (n_pairs, per_pair)
     assert (np.diff(allotted, axis=1) > 0).all() and allotted.min() >= 0 and allotted.max() < raters
     assert np.ptp(np.bincount(allotted.ravel(), minlength=raters)) <= 1
@@ -124,7 +124,7 @@ def test_every_rater_is_as_likely_on_every_pair():
     rng = np.random.default_rng(seed_of("allotment"))
     seen = np.zeros((7, 5))
     for _ in range(4000):
-        drawn = allot_raters(7, 5, 2, rng)
+        drawn = paired_comparisons.allot_raters(7, 5, 2, rng)
         np.add.at(seen, (np.arange(7)[:, None], drawn), 1)
 
     def check(share):

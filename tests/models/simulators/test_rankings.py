@@ -5,7 +5,7 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 from raterzoo.models import simulators
-from raterzoo.models.simulators.partial_rankings import draw_order, log_gamma
+from raterzoo.models.simulators import partial_rankings
 from scipy.special import digamma, polygamma
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
@@ -97,14 +97,14 @@ def check_log_gamma(draws, shape):
 @pytest.mark.parametrize("shape", [1e-3, 0.1, 1.0, 7.5])
 def test_log_gamma_has_the_moments_of_log_gamma(shape):
     rng = np.random.default_rng(seed_of(f"log gamma {shape}"))
-    draws = log_gamma(np.full(100_000, shape), rng)
+    draws = partial_rankings.log_gamma(np.full(100_000, shape), rng)
     check_log_gamma(draws, shape)
     assert_rejects_twin(check_log_gamma, draws, 1.05 * shape)
 
 
 def test_worths_over_600_orders_of_magnitude_are_ranked_exactly():
     log_worth = np.log(10) * np.array([[-300.0, 0.0, 300.0, 300.0]])
-    order = draw_order(np.repeat(log_worth, 1000, axis=0), np.random.default_rng(1))
+    order = partial_rankings.draw_order(np.repeat(log_worth, 1000, axis=0), np.random.default_rng(1))
     assert (order[:, 2:] == [1, 0]).all()
     first = (order[:, 0] == 2).sum()
     assert abs(first - 500) < bonferroni_threshold(1) * np.sqrt(250)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from raterzoo.models import Scores, simulators
-from raterzoo.models.data.reading.numbers import MAX_COUNT, MAX_SCORE
+from raterzoo.models.data.reading import numbers
 from raterzoo.models.simulators.rater_scores import different_raters
 from scipy.stats import chisquare, gamma, kstest, norm
 
@@ -130,12 +130,12 @@ def test_fifty_million_votes_are_counts():
 def test_the_largest_and_the_smallest_sizes_give_legal_scores(model, size):
     options = {"scale": size, "spread": size, "bias": size, "center": -size, "step": size}
     data = simulators.scores(model=model, unequal=10, random_seed=1, **options).data
-    assert np.abs(data.score).max() <= MAX_SCORE
+    assert np.abs(data.score).max() <= numbers.MAX_SCORE
     exact = simulators.scores(model=model, scale=np.float32(0.5), step=np.int8(1), random_seed=1)
     assert (exact.data.score % 1 == 0).all()
     few = {"center": size, "spread": size, "scale": size, "votes": size if size < 1 else 1e8}
     data = simulators.aesthetic_scores(items=5, random_seed=1, **few).data
-    assert data.count.max() <= MAX_COUNT and len(data) >= 5
+    assert data.count.max() <= numbers.MAX_COUNT and len(data) >= 5
 
 
 @pytest.mark.parametrize(
