@@ -284,7 +284,7 @@ def test_the_cost_is_that_of_the_named_labels(case, probabilities, metric, monke
     def refuse(*_):
         raise AssertionError("made dense")
 
-    monkeypatch.setattr(scoring.forms, "dense_plausibility", refuse)
+    monkeypatch.setattr(scoring.drawn_truth, "dense_plausibility", refuse)
     on_flat = evaluation.uncertainty_adjusted(metric, as_flat(case), probabilities)
     on_dense = evaluation.uncertainty_adjusted(metric, shared_out(case), probabilities)
     np.testing.assert_allclose(on_flat, on_dense, rtol=1e-12)

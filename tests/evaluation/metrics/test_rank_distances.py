@@ -255,7 +255,7 @@ def test_the_cost_is_that_of_the_named_labels(scores, case, monkeypatch):
     def refuse(*_):
         raise AssertionError("made dense")
 
-    monkeypatch.setattr(scoring.forms, "dense_plausibility", refuse)
+    monkeypatch.setattr(scoring.drawn_truth, "dense_plausibility", refuse)
     for metric in METRICS:
         evaluation.uncertainty_adjusted(metric(), as_flat(case), scores)
 

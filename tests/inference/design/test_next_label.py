@@ -5,7 +5,6 @@ import pytest
 import xarray as xr
 from raterzoo import inference, models
 from raterzoo.inference.design import label_information, next_to_ask
-from raterzoo.inference.design import label_information as next_label
 
 from tests.support.evaluation_trees import as_dense, as_flat, random_case, tree_of
 from tests.support.label_designs import tiny_labels
@@ -110,7 +109,7 @@ def test_other_leads_by_its_largest_member():
     left_out = as_table(next_to_ask(as_flat(case, concentration=np.nan)))
     rng, sizes = np.random.default_rng(5), [case.n_categories - len(n) for n in case.named]
     shares = {
-        n: label_information.largest_shares(n, case.concentration, next_label.SHARES, rng)
+        n: label_information.largest_shares(n, case.concentration, label_information.SHARES, rng)
         for n in np.unique(sizes)
     }
     for item, size, draws in zip(case.items, sizes, case.draws, strict=True):
@@ -131,7 +130,7 @@ def test_blocks_and_order_change_nothing(make, monkeypatch):
     tree = make(random_case(np.random.default_rng(4)))
     whole = next_to_ask(tree, random_seed=1)
     ids = np.unique(whole["item"]).tolist()[::-1]
-    monkeypatch.setattr(next_label, "BLOCK_SIZE", 1)
+    monkeypatch.setattr("raterzoo.posterior.plausibility.BLOCK_SIZE", 1)
     assert as_table(next_to_ask(tree, items=ids, random_seed=1)) == pytest.approx(as_table(whole), abs=1e-12)
 
 

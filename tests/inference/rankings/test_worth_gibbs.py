@@ -171,7 +171,7 @@ def test_draws_from_the_prior_do_not_depend_on_how_items_are_divided(monkeypatch
         return draw_prior_log_worths(law, start, streams, plan), streams
 
     whole, after = drawn()
-    monkeypatch.setattr(gibbs, "BLOCK", 2)
+    monkeypatch.setitem(draw_prior_log_worths.__globals__, "BLOCK", 2)
     parts, after_parts = drawn()
     np.testing.assert_array_equal(parts, whole)
     np.testing.assert_array_equal(after_parts, after)
