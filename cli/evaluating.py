@@ -14,11 +14,16 @@ from ..evaluation.uncertainty.questions import COMMANDS, OPEN, is_of_raters, is_
 from ..inference.storage.posterior_files import has_checksums, read_posterior, unfinished
 from ..models._catalog import annotation_kinds
 from ..models.data.reading.columns import Missing, nearest
-from ..posterior.matching import with_complement
-from ..posterior.plausibility import Plausibility, UnknownTruth, of_rankings, plausibility_of, truth_of
+from ..posterior.matching import integer_id, with_complement
+from ..posterior.plausibility import (
+    Plausibility,
+    UnknownTruth,
+    of_rankings,
+    plausibility_of,
+    refuse_without_draws,
+    truth_of,
+)
 from ..posterior.schema import ASK_TRUTH, OTHER
-from ..posterior.summaries import refuse_without_draws
-from ..posterior.table_text import integer_id
 from ..reports import page
 from ..reports.metric_names import CONCORDANCE
 from ..reports.sections.comparisons import and_more, concordances, order_pairs

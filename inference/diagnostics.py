@@ -12,8 +12,8 @@ import numpy as np
 import xarray as xr
 
 from .._messages import escaped
+from ..posterior.plausibility import refuse_without_draws
 from ..posterior.schema import SHARED, SUMMARISED
-from ..posterior.summaries import refuse_without_draws
 from .kernels.convergence import mixing_of
 from .runs.trees import with_current_dims
 

@@ -1,1 +1,1 @@
-"""The contract of a posterior tree: its schema, plausibilities, summaries, raters and errors."""
+"""The contract of a posterior tree: its schema, raters, plausibilities, summaries, labels and errors."""

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .other import category_of_member
 from .plausibility import Block, Plausibility
-from .top_labels import NO_LABEL, TopLabels
+from .top_labels import NO_LABEL, TopLabels, category_of_member
 
 
 def sampled_label(labels: TopLabels, block: Block, rng: np.random.Generator) -> np.ndarray:

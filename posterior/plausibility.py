@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
@@ -17,19 +18,52 @@ import numpy as np
 import xarray as xr
 
 from .._messages import short_repr
-from .errors import EvaluationError
+from .errors import DrawsNotKept, EvaluationError
 from .matching import ids_of
-from .schema import ASK_TRUTH, OTHER, TRUTHS, truth_by_model
-from .seeds import Seed, default_seed, generator_of
-from .summaries import refuse_without_draws
+from .schema import ASK_TRUTH, DRAWS_NOT_KEPT, OTHER, SUMMARISED, TRUTHS, truth_by_model
 
 Cells = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # items, categories, start, code
+Seed = int | np.random.Generator | None
+Source = xr.DataTree | xr.Dataset | xr.DataArray
+CORNER = 16  # values read along each dim to derive a seed: cheap also for arrays on disk
 REMEDY = "inference.label(tree, data) adds what evaluation needs to any tree"
 SAY_TRUTH: dict[type, str] = {
     xr.DataTree: 'inference.label(tree, data, truth="category")',
     xr.Dataset: 'dataset["plausibility"].attrs["truth"] = "category"',
     xr.DataArray: 'array.attrs["truth"] = "category"',
 }
+
+
+def summary_of(tree: object) -> xr.Dataset | None:
+    """Return the summaries of the items of a tree; None if it has none."""
+    if isinstance(tree, xr.DataTree) and SUMMARISED in tree.children:
+        return tree[SUMMARISED].to_dataset()
+    return None
+
+
+def refuse_without_draws(tree: xr.DataTree, variable: str) -> None:
+    """Raise `DrawsNotKept` if a tree has summaries of a variable and no draws of it."""
+    summary = summary_of(tree)
+    if summary is None or variable not in summary:
+        return
+    if "posterior" not in tree.children or variable not in tree["posterior"]:
+        raise DrawsNotKept(DRAWS_NOT_KEPT.format(variable))
+
+
+def kept_in_words(tree: object) -> dict[str, str]:
+    """Return the attribute that says of which draws a metric is, for a posterior that keeps every so many; else none."""
+    if (
+        not isinstance(tree, xr.DataTree)
+        or "kept_every" not in tree.attrs
+        or "diagnosis" not in tree.children
+    ):
+        return {}
+    sizes, made = tree["posterior"].sizes, tree["diagnosis"].attrs
+    kept, drawn = sizes["chain"] * sizes["draw"], made["chains"] * made["draws"]
+    return {
+        "kept_draws": f"{kept:,} of the {drawn:,} draws of the posterior, the others were not kept; the Monte-Carlo error "
+        "(mcse of metric_intervals) is that of the kept ones"
+    }
 
 
 def plausibility_of(tree: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArray:
@@ -378,3 +412,44 @@ def _finite_and_not_negative(values: np.ndarray) -> bool:
         if values.view(bits).max() < np.array(np.inf, kind).view(bits):
             return True
     return bool(values.min() >= 0 and values.max() < np.inf)
+
+
+# --- Seeds derived from a posterior, so that the same call gives the same result twice ---
+
+
+def default_seed(source: Source) -> int:
+    """Return a seed derived from the one that a tree was sampled with, or else from some values of a tree or array."""
+    sampled = source.attrs.get("seed")
+    # never the seed of the sampler itself, whose random numbers made the draws
+    digest = blake2b(b"evaluation", digest_size=8)
+    if isinstance(sampled, int | np.integer):
+        digest.update(str(int(sampled)).encode())
+        return int.from_bytes(digest.digest()) >> 1
+    if isinstance(source, xr.DataTree):
+        source = source["posterior"].to_dataset() if "posterior" in source.children else source.to_dataset()
+    arrays = [source] if isinstance(source, xr.DataArray) else list(source.data_vars.values())
+    for array in arrays:
+        corner = array.isel({dim: slice(CORNER) for dim in array.dims}).to_numpy()
+        digest.update(str(array.sizes.values()).encode())
+        digest.update(corner.tobytes() if corner.dtype.kind in "biuf" else b"")
+    return int.from_bytes(digest.digest()) >> 1
+
+
+def generator_of(random_seed: Seed, source: Source | int) -> np.random.Generator:
+    """Return a generator for a seed, by default for that of a tree or array; raise if the seed is invalid."""
+    if isinstance(random_seed, bool) or not isinstance(random_seed, int | np.integer):
+        if not (random_seed is None or isinstance(random_seed, np.random.Generator)):
+            raise EvaluationError(f"random_seed={random_seed!r}: expected an integer, a Generator or None")
+    elif random_seed < 0:
+        raise EvaluationError(f"random_seed={random_seed}: expected an integer from 0 on")
+    if random_seed is None:
+        random_seed = source if isinstance(source, int) else default_seed(source)
+    return np.random.default_rng(random_seed)
+
+
+def fixed_seed(random_seed: Seed, source: Source | int) -> int:
+    """Return an integer seed, so that the same draws can be made twice; by default that of a tree or array."""
+    rng = generator_of(random_seed, source)
+    if isinstance(random_seed, int | np.integer):
+        return int(random_seed)
+    return int(rng.integers(np.iinfo(np.int64).max))

@@ -1,10 +1,10 @@
-"""Schema of a posterior tree: names of its groups, dims, labels and attributes, and its version and those of packages."""
+"""Schema of a posterior tree: its groups, dims, attributes, versions and raters."""
 
 import json
 import platform
 from collections.abc import Hashable, Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ SUMMARISED = "item_summary"  # group of summaries of the items, where their draw
 SHARED = "shared_posterior"  # group of all draws of what items share, beside thinned ones in the posterior
 OF_ITEMS = ("item", "candidate")  # dims of the variables of items
 OTHER = "OTHER"  # pool of the categories that no rater of an item ranked
+# variables of the constant data with the attributes of raters; no coordinates of the posterior, as `arviz.summary` refuses a
+# posterior of which some variables lack a coordinate
+RATER_PREFIX = "rater_"
 CLASSIFIER = "classifier"  # value of the attribute of raters whose answers are predictions
 # constant data of a posterior whose prior has seen the probabilities of a classifier, and attribute with the name of that
 SEEN_IN_PRIOR = "prior_predictions"
@@ -93,3 +96,71 @@ def check_schema(path: object, attrs: Mapping[str, Any]) -> None:
 def reliability_is(attrs: Mapping[str, Any]) -> str | None:
     """Role of the reliability in a tree with these root `attrs`, a value of `RELIABILITY`; None if unknown."""
     return RELIABILITY.get(str(attrs.get("model")))
+
+
+# --- Raters of a posterior: their attributes, such as their kind, and their answers ---
+
+
+def posterior_with_attributes(tree: "xr.DataTree") -> "xr.Dataset":
+    """Return the posterior with the attributes of its raters as coordinates along ``rater``, without the prefix."""
+    import xarray as xr  # not by readers of annotations, which this module serves too
+
+    posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
+    if "constant_data" not in tree.children or "rater" not in posterior.dims:
+        return posterior
+    return posterior.assign_coords(
+        {
+            str(name).removeprefix(RATER_PREFIX): ("rater", values.to_numpy())
+            for name, values in tree["constant_data"].data_vars.items()
+            if str(name).startswith(RATER_PREFIX) and values.dims == ("rater",)
+        }
+    )
+
+
+def are_classifiers(attributes: Mapping[str, np.ndarray], n_raters: int) -> np.ndarray:
+    """Whether some attribute of each rater (rater,) says "classifier"."""
+    found = np.zeros(n_raters, bool)
+    for values in attributes.values():
+        found |= values.astype(str) == CLASSIFIER
+    return found
+
+
+def classifiers_of(posterior: "xr.Dataset") -> list[object]:
+    """Return the raters of a posterior with attributes who are classifiers."""
+    raters = posterior["rater"].to_numpy()
+    attributes = {
+        str(name): values.to_numpy()
+        for name, values in posterior.coords.items()
+        if name != "rater" and values.dims == ("rater",)
+    }
+    return raters[are_classifiers(attributes, len(raters))].tolist()
+
+
+class SeenAnswers(NamedTuple):
+    """Answers of the raters in a tree."""
+
+    raters: list[object]  # ids
+    classifiers: list[object]  # of these, whose attribute says so
+    item: np.ndarray  # (answer,), codes
+    rater: np.ndarray  # (answer,), codes
+    label: np.ndarray  # (answer,), codes
+
+
+def answers_of(tree: "xr.DataTree") -> SeenAnswers | None:
+    """Return the answers that a tree of a model of labels holds, or None if it does not name their raters."""
+    if not {"observed_data", "constant_data"} <= {*tree.children}:
+        return None
+    posterior = posterior_with_attributes(tree)
+    constant, observed = (tree[group].to_dataset() for group in ("constant_data", "observed_data"))
+    if (
+        "rater" not in posterior.coords
+        or "observed_label" not in observed
+        or "annotation_rater" not in constant
+    ):
+        return None
+    codes = observed["observed_label"], constant["annotation_item"], constant["annotation_rater"]
+    if {own.dims for own in codes} != {codes[0].dims} or codes[0].ndim != 1:
+        return None
+    label, item, rater = (own.to_numpy().astype(np.int64) for own in codes)
+    raters = posterior["rater"].to_numpy().tolist()
+    return SeenAnswers(raters, classifiers_of(posterior), item, rater, label)

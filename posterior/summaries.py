@@ -3,15 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from .errors import DrawsNotKept, EvaluationError
-from .schema import DRAWS_NOT_KEPT, SHARED, SUMMARISED, TRUTHS
-
-
-def summary_of(tree: object) -> xr.Dataset | None:
-    """Return the summaries of the items of a tree; None if it has none."""
-    if isinstance(tree, xr.DataTree) and SUMMARISED in tree.children:
-        return tree[SUMMARISED].to_dataset()
-    return None
+from .errors import EvaluationError
+from .plausibility import summary_of
+from .schema import SHARED, TRUTHS
 
 
 def with_shared_draws(tree: xr.DataTree) -> xr.DataTree:
@@ -50,31 +44,6 @@ def refuse_sets_of_categories(tree: object, top: int) -> None:
     mean = mean_plausibility(tree)
     if mean is not None and top > 1 and is_of_category(mean):
         raise EvaluationError(one_category(top))
-
-
-def refuse_without_draws(tree: xr.DataTree, variable: str) -> None:
-    """Raise `DrawsNotKept` if a tree has summaries of a variable and no draws of it."""
-    summary = summary_of(tree)
-    if summary is None or variable not in summary:
-        return
-    if "posterior" not in tree.children or variable not in tree["posterior"]:
-        raise DrawsNotKept(DRAWS_NOT_KEPT.format(variable))
-
-
-def kept_in_words(tree: object) -> dict[str, str]:
-    """Return the attribute that says of which draws a metric is, for a posterior that keeps every so many; else none."""
-    if (
-        not isinstance(tree, xr.DataTree)
-        or "kept_every" not in tree.attrs
-        or "diagnosis" not in tree.children
-    ):
-        return {}
-    sizes, made = tree["posterior"].sizes, tree["diagnosis"].attrs
-    kept, drawn = sizes["chain"] * sizes["draw"], made["chains"] * made["draws"]
-    return {
-        "kept_draws": f"{kept:,} of the {drawn:,} draws of the posterior, the others were not kept; the Monte-Carlo error "
-        "(mcse of metric_intervals) is that of the kept ones"
-    }
 
 
 def stored_certainty(tree: object, top: int, other: str | None) -> xr.DataArray | None:

@@ -18,8 +18,7 @@ import xarray as xr
 from scipy.special import ndtr
 
 from ...posterior.errors import EvaluationError
-from ...posterior.plausibility import REMEDY, in_threads
-from ...posterior.summaries import refuse_without_draws
+from ...posterior.plausibility import REMEDY, in_threads, refuse_without_draws
 
 ERROR = 1e-6  # largest error of a probability from the table
 STEEPEST = 0.5506  # max |Phi''''|

@@ -3,8 +3,7 @@
 import xarray as xr
 
 from ...posterior.errors import EvaluationError
-from ...posterior.seeds import Seed, generator_of
-from ...posterior.summaries import refuse_without_draws
+from ...posterior.plausibility import Seed, generator_of, refuse_without_draws
 from ..argument_checks import check_whole
 from .comparisons import comparison_checks
 from .discrepancies import FEWEST_REPLICATES

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from ...posterior.errors import EvaluationError
 from ...posterior.prior_of_items import effect_on_categories, features_of, given_features
-from ...posterior.raters import posterior_with_attributes
+from ...posterior.schema import posterior_with_attributes
 from ..raters.joint_answers import SAMPLE, copied_groups, drawn
 from .discrepancies import check_number
 

@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from ...posterior.errors import EvaluationError
-from ...posterior.raters import posterior_with_attributes
+from ...posterior.schema import posterior_with_attributes
 from .discrepancies import check_number
 from .label_laws import raters_of
 

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from ...posterior.errors import EvaluationError
-from ...posterior.summaries import refuse_without_draws
+from ...posterior.plausibility import refuse_without_draws
 
 Qualities = xr.DataTree | xr.Dataset | xr.DataArray
 BLOCK_SIZE = 5_000_000  # ranks in one block

@@ -36,8 +36,7 @@ import xarray as xr
 
 from ...posterior.errors import EvaluationError
 from ...posterior.matching import places_of, with_complement
-from ...posterior.plausibility import Plausibility
-from ...posterior.seeds import generator_of
+from ...posterior.plausibility import Plausibility, generator_of
 from ...posterior.top_labels import OtherAs
 from ..argument_checks import check_probability, check_whole
 from .inputs import ConformityScores, LabelMass

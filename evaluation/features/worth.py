@@ -26,8 +26,8 @@ from arviz_stats.base.array import array_stats
 from scipy.special import softmax, xlogy
 
 from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import Seed, generator_of
 from ...posterior.prior_of_items import features_of, given_features
-from ...posterior.seeds import Seed, generator_of
 from ..raters.worth import interpolated_worth, largest_panel, panel_curves
 from .effects import REMEDY, effect_of, spread_out
 

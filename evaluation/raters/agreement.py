@@ -22,8 +22,7 @@ from scipy.stats import pearsonr, spearmanr
 
 from ...posterior.errors import EvaluationError
 from ...posterior.matching import match_items
-from ...posterior.plausibility import Plausibility
-from ...posterior.seeds import generator_of
+from ...posterior.plausibility import Plausibility, generator_of
 from ...posterior.top_labels import OtherAs
 from ..argument_checks import check_probability, check_whole
 from ..certainty.annotation import annotation_certainty

@@ -7,9 +7,8 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from ...posterior.errors import EvaluationError
-from ...posterior.plausibility import Block, Plausibility
-from ...posterior.raters import answers_of
-from ...posterior.summaries import kept_in_words
+from ...posterior.plausibility import Block, Plausibility, kept_in_words
+from ...posterior.schema import answers_of
 from ...posterior.top_labels import TopLabels
 
 

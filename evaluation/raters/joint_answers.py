@@ -12,7 +12,7 @@ from scipy.special import xlogy
 
 from ...posterior.errors import EvaluationError
 from ...posterior.plausibility import in_threads
-from ...posterior.raters import posterior_with_attributes
+from ...posterior.schema import posterior_with_attributes
 from .quality import of_raters
 
 MOST_OUTCOMES = 1_024  # joint answers of a group that are enumerated

@@ -6,7 +6,7 @@ from scipy.special import xlogy
 
 from ...posterior.errors import EvaluationError
 from ...posterior.prior_of_items import shares_of_categories
-from ...posterior.raters import posterior_with_attributes
+from ...posterior.schema import posterior_with_attributes
 from ...posterior.summaries import with_shared_draws
 from ..argument_checks import check_probability
 

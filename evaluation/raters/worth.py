@@ -23,8 +23,7 @@ import xarray as xr
 from scipy.special import softmax
 
 from ...posterior.errors import EvaluationError
-from ...posterior.plausibility import in_threads
-from ...posterior.seeds import generator_of
+from ...posterior.plausibility import generator_of, in_threads
 from ...posterior.summaries import with_shared_draws
 from ..argument_checks import check_whole
 from .joint_answers import joint_information, joint_law

@@ -14,10 +14,16 @@ from ..._messages import step
 from ...posterior import drawn_truth
 from ...posterior.drawn_truth import DrawnBlock
 from ...posterior.errors import EvaluationError
-from ...posterior.plausibility import BLOCK_SIZE, MOST_THREADS, Block, Plausibility, in_threads
+from ...posterior.plausibility import (
+    BLOCK_SIZE,
+    MOST_THREADS,
+    Block,
+    Plausibility,
+    fixed_seed,
+    in_threads,
+    kept_in_words,
+)
 from ...posterior.schema import OTHER
-from ...posterior.seeds import fixed_seed
-from ...posterior.summaries import kept_in_words
 from ...posterior.top_labels import OtherAs, TopLabels, treatment_of_other
 from ..argument_checks import check_arguments
 from ..metrics.callables import ByDraw, FailedDrawError, PerDraw, metric_from_callable

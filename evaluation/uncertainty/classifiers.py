@@ -7,8 +7,7 @@ import numpy as np
 import xarray as xr
 
 from ...posterior.errors import EvaluationError
-from ...posterior.plausibility import Plausibility
-from ...posterior.seeds import fixed_seed
+from ...posterior.plausibility import Plausibility, fixed_seed
 from ...posterior.top_labels import OtherAs
 from ..argument_checks import check_arguments, check_probability
 from ..metrics.callables import ByDraw, has_known_direction, name_of

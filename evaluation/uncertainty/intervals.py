@@ -27,9 +27,7 @@ import xarray as xr
 from arviz_stats.base.array import array_stats
 
 from ...posterior.errors import EvaluationError
-from ...posterior.plausibility import Block
-from ...posterior.seeds import fixed_seed
-from ...posterior.summaries import kept_in_words
+from ...posterior.plausibility import Block, fixed_seed, kept_in_words
 from ...posterior.top_labels import OtherAs
 from ..argument_checks import check_arguments, check_probability, check_whole
 from ..metrics.callables import ByDraw

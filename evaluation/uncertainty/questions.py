@@ -20,8 +20,7 @@ from scipy.stats import rankdata
 
 from ..._messages import OUR_FILES, first_reprs, short_repr
 from ...posterior.plausibility import Plausibility, UnknownTruth, of_rankings, plausibility_of, truth_of
-from ...posterior.raters import SeenAnswers, answers_of
-from ...posterior.schema import ALONE, classifier_in_prior
+from ...posterior.schema import ALONE, SeenAnswers, answers_of, classifier_in_prior
 from .alignment import align, align_items
 from .predicted_features import labels_in_features
 

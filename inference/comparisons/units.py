@@ -5,8 +5,8 @@ from typing import Any, Literal, cast
 import numpy as np
 import xarray as xr
 
+from ...posterior.plausibility import refuse_without_draws
 from ...posterior.schema import SHARED, SUMMARISED
-from ...posterior.summaries import refuse_without_draws
 from ..diagnostics import DIAGNOSIS
 
 

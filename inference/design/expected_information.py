@@ -9,7 +9,7 @@ import xarray as xr
 from ..._messages import first_reprs, short_repr
 from ...models.distributions.paired_comparisons_kernels import law_code
 from ...posterior.links import Link
-from ...posterior.summaries import refuse_without_draws
+from ...posterior.plausibility import refuse_without_draws
 from ..comparisons.kernels.information import answer_information
 from ..runs.new_items import with_new_items
 from .label_information import AboutLabels, most_informative_first, next_label_to_ask, positions_of

@@ -37,8 +37,7 @@ from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.labels.dawid_skene import dawid_skene
 from ...posterior.prior_of_items import shares_of_categories
-from ...posterior.raters import classifiers_of, posterior_with_attributes
-from ...posterior.schema import CLASSIFIER
+from ...posterior.schema import CLASSIFIER, classifiers_of, posterior_with_attributes
 from ..labels.gibbs import draw_labels_model
 from ..labels.kernels.gibbs import ConfusionPrior
 from ..labels.recognition import constant_prior, read_labels

@@ -12,10 +12,10 @@ from pymc.backends.arviz import find_constants, find_observations
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 
-from ...posterior.raters import PREFIX
 from ...posterior.schema import (
     OF_ITEMS,
     OTHER,
+    RATER_PREFIX,
     SAMPLE,
     SCHEMA_VERSION,
     SEEN_IN_PRIOR,
@@ -180,9 +180,9 @@ def _add_rater_attributes(groups: dict[str, xr.Dataset], given: Mapping[str, np.
     found = {}
     for name, values in given.items():
         there = group.drop_vars(name, errors="ignore")
-        if PREFIX + name in known:
-            there = there.assign_coords({name: known[PREFIX + name]})
-        found[PREFIX + name] = ("rater", _checked_length("rater", values, there, name))
+        if RATER_PREFIX + name in known:
+            there = there.assign_coords({name: known[RATER_PREFIX + name]})
+        found[RATER_PREFIX + name] = ("rater", _checked_length("rater", values, there, name))
     ids = {"rater": group["rater"]} if "rater" in group.coords else {}
     groups["constant_data"] = known.assign(found).assign_coords(ids)
 
@@ -283,9 +283,9 @@ class CodeNames:
         if items is None or (of_categories and categories is None) or not plain:
             return None
         attributes = {
-            name.removeprefix(PREFIX): np.asarray(values)
+            name.removeprefix(RATER_PREFIX): np.asarray(values)
             for name, values in model.coords.items()
-            if name.startswith(PREFIX)
+            if name.startswith(RATER_PREFIX)
         }
         known = None if categories is None else np.asarray(categories)
         return cls(np.asarray(items), known, attributes)

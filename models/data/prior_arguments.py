@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...posterior.raters import are_classifiers
+from ...posterior.schema import are_classifiers
 from .raters import HasRaters
 
 TOTAL, DIAGONAL = 8.0, 4.8

@@ -16,7 +16,7 @@ from ...evaluation import plots
 from ...models import Comparisons
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
 from ...posterior.links import LOGISTIC
-from ...posterior.raters import posterior_with_attributes
+from ...posterior.schema import posterior_with_attributes
 from ..metric_names import CONCORDANCE
 from ..page import Row, Section, table_rows
 from ..wording import interval, with_interval

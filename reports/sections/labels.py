@@ -15,7 +15,7 @@ from ...evaluation.truth.gold import contradicts_answers, gold_in_words
 from ...models import Labels
 from ...models._catalog import SHARED_ON_ITEMS, shared_errors_of
 from ...posterior.prior_of_items import effect_on_categories, shares_of_categories
-from ...posterior.raters import posterior_with_attributes
+from ...posterior.schema import posterior_with_attributes
 from ..page import Section, interval_columns, table_rows
 from ..wording import PEOPLE, first_names, interval
 from .certainty import best_guess_scores, certainty_in_words

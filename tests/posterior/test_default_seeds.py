@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.posterior.seeds import default_seed
+from raterzoo.posterior.plausibility import default_seed
 
 from tests.support.evaluation_trees import as_dense, as_flat, random_case
 

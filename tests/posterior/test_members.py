@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from raterzoo.posterior import other
+from raterzoo.posterior import top_labels
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
@@ -38,25 +38,25 @@ def test_largest_members_have_the_law_of_the_sorted_dirichlet(members, concentra
     size = np.sort(np.resize([members, members - 1], N))
     mass = rng.uniform(0.2, 1, N)
     floors = np.full(N, floor)
-    found = other.largest_members(mass, floors, size, concentration, 3, rng)
+    found = top_labels.largest_members(mass, floors, size, concentration, 3, rng)
     expected = brute_force(size, concentration, 3, mass, rng)
     assert (found[:-1] >= found[1:]).all()
     assert_same_law(found, expected, floor)
-    wrong = other.largest_members(mass, floors, size, 1.5 * concentration, 3, rng)
+    wrong = top_labels.largest_members(mass, floors, size, 1.5 * concentration, 3, rng)
     if (expected > floor).any():
         assert_rejects_twin(assert_same_law, wrong, expected, floor)
 
 
 def test_one_member_takes_all():
     mass = np.array([0.25, 0.5])
-    found = other.largest_members(mass, np.zeros(2), np.ones(2, int), 0.1, 2, np.random.default_rng(0))
+    found = top_labels.largest_members(mass, np.zeros(2), np.ones(2, int), 0.1, 2, np.random.default_rng(0))
     np.testing.assert_array_equal(found, [mass, [0, 0]])
 
 
 def test_members_are_drawn_without_replacement():
     rng = np.random.default_rng(seed_of("without replacement"))
     size = np.full(60_000, 5)
-    triple = np.array(list(other.distinct_members(3, size, rng)))
+    triple = np.array(list(top_labels.distinct_members(3, size, rng)))
     assert (triple >= 0).all() and (triple < 5).all()
     pairs = [(triple[a] != triple[b]).all() for a, b in combinations(range(3), 2)]
     assert all(pairs)
@@ -69,13 +69,13 @@ def test_members_are_drawn_without_replacement():
 def test_members_are_the_categories_that_are_not_named():
     for named in combinations(range(6), 3):
         rest = [c for c in range(6) if c not in named]
-        found = other.category_of_member(np.arange(3), np.array([*named, 9])[:, None].repeat(3, axis=1))
+        found = top_labels.category_of_member(np.arange(3), np.array([*named, 9])[:, None].repeat(3, axis=1))
         assert found.tolist() == rest
 
 
 def test_insertion_keeps_order_and_puts_equals_last():
     best, codes = np.zeros((3, 1)), np.full((3, 1), -1)
     for code, value in enumerate([1.0, 3.0, 1.0, 0.0, 3.0, 2.0]):
-        other.insert(best, np.array([value]), codes, code)
+        top_labels.insert(best, np.array([value]), codes, code)
     assert best.ravel().tolist() == [3, 3, 2]
     assert codes.ravel().tolist() == [1, 4, 5]

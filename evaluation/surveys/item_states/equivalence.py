@@ -22,8 +22,7 @@ import numpy as np
 import xarray as xr
 
 from ....posterior.errors import EvaluationError
-from ....posterior.plausibility import in_threads
-from ....posterior.seeds import fixed_seed, generator_of
+from ....posterior.plausibility import fixed_seed, generator_of, in_threads
 from ...argument_checks import check_probability, check_whole
 from ..counts import Classifiers, LabelCounts
 from ..results import crossing, interval_of
