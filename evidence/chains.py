@@ -16,7 +16,6 @@ from raterzoo.inference.comparisons.kernels import hmc as laplace_hmc
 from raterzoo.inference.comparisons.kernels.centre import fit_laplace
 from raterzoo.inference.comparisons.kernels.likelihood import pair_cells
 from raterzoo.inference.comparisons.recognition import coordinates_of, read_comparisons, values_of
-from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.labels import ebcc as subtype_chains
 from raterzoo.inference.labels import gibbs as label_chains
 from raterzoo.inference.labels import item_states as state_chains
@@ -59,7 +58,7 @@ from raterzoo.inference.rankings.recognition import (
     read_rankings,
     worth_posterior,
 )
-from raterzoo.inference.runs.run import ChainPlan, Run
+from raterzoo.inference.runs.run import ChainPlan, Run, stream
 from raterzoo.inference.scores import hierarchical as score_chains
 from raterzoo.inference.scores.hierarchical import begin_hierarchical_scores
 from raterzoo.inference.scores.kernels import hierarchical as score_chain

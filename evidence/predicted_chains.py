@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
-from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.labels import predicted as count_chains
 from raterzoo.inference.labels.kernels import predicted as count_chain
 from raterzoo.inference.labels.kernels.item_states import DirichletDraws
@@ -16,7 +15,7 @@ from raterzoo.inference.rankings import predicted as ranking_chains
 from raterzoo.inference.rankings.kernels import predicted as ranking_chain
 from raterzoo.inference.rankings.kernels.predicted import StrengthDraws, StrengthState
 from raterzoo.inference.rankings.predicted import begin_predicted_worths, read_predicted_worths
-from raterzoo.inference.runs.run import ChainPlan
+from raterzoo.inference.runs.run import ChainPlan, stream
 from raterzoo.models._prior_predictions import STRENGTH
 
 from .chains import KEPT, Chains

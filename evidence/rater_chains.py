@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
-from raterzoo.inference.kernels.random_streams import stream
 from raterzoo.inference.rankings import hierarchical as rater_chains
 from raterzoo.inference.rankings.hierarchical import begin_rater_reliabilities, read_rater_reliabilities
 from raterzoo.inference.rankings.kernels import hierarchical as rater_chain
 from raterzoo.inference.rankings.kernels.hierarchical import RaterDraws, RaterState
-from raterzoo.inference.runs.run import ChainPlan
+from raterzoo.inference.runs.run import ChainPlan, stream
 
 from .chains import KEPT, Chains, chains_of
 from .joint_law import Values

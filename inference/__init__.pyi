@@ -8,11 +8,11 @@ from .comparisons.quite import quite as quite
 from .comparisons.step import LaplaceHMC as LaplaceHMC
 from .comparisons.units import in_units as in_units
 from .comparisons.units import initial_values as initial_values
-from .costs import CostWarning as CostWarning
 from .diagnostics import ConvergenceWarning as ConvergenceWarning
 from .diagnostics import EstimateWarning as EstimateWarning
 from .diagnostics import diagnose as diagnose
 from .diagnostics import relabel as relabel
+from .kept_draws import CostWarning as CostWarning
 from .labels.combiner import label_combiner as label_combiner
 from .labels.glad_em import glad_em as glad_em
 from .labels.mace_em import mace_em as mace_em

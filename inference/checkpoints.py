@@ -16,8 +16,8 @@ import xarray as xr
 
 from .._messages import compiled_step
 from ..posterior.schema import other_versions
-from .costs import Costs
 from .diagnostics import diagnose, warn_unless_converged
+from .kept_draws import Costs
 from .methods import Route, begin_run, route_of
 from .nuts.stored_runs import resume_nuts
 from .runs.run import Draws, Run, SinglePrecisionError

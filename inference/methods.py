@@ -16,16 +16,14 @@ from .labels import gibbs as labels_gibbs
 from .labels import predicted as predicted_counts
 from .rankings import gibbs as rankings_gibbs
 from .rankings import hierarchical as hierarchical_rankings
-from .rankings import independent_worths
 from .rankings import predicted as predicted_worths
 from .runs.model_graph import NotConjugate, graph_lock, refuse_part
-from .runs.run import Draws, Run, Tuning
-from .runs.samplers import Sampler, observes
+from .runs.run import Draws, Run, Sampler, Tuning, observes
 from .scores import hierarchical as hierarchical_scores
 from .scores import normal
 
 SAMPLERS: tuple[Sampler, ...] = (
-    independent_worths.SAMPLER,
+    rankings_gibbs.INDEPENDENT,
     correlated_votes.SAMPLER,
     ebcc.SAMPLER,
     labels_gibbs.SAMPLER,

@@ -18,7 +18,7 @@ from ..models.distributions.paired_comparisons import PairedComparisonsRV
 from ..models.distributions.partial_ranking import NO_REPLICATES, RankedCandidatesRV
 from ..models.distributions.shared_guesses import SharedGuessesRV
 from ..posterior.schema import SAMPLE
-from .costs import ALLOWED, allowed_memory
+from .kept_draws import ALLOWED, allowed_memory
 from .runs.model_graph import graph_lock, refuse_part
 from .runs.new_items import NewItems
 from .runs.run import check_options

@@ -13,9 +13,8 @@ import xarray as xr
 
 from .._messages import Step, compiled_step, handed_over, step
 from .checkpoints import draw_into
-from .costs import Costs
 from .diagnostics import diagnose, warn_unless_converged
-from .kept_draws import ALL, Keep, Kept, Numbered, blocks_of, kept_groups, kept_of
+from .kept_draws import ALL, Costs, Keep, Kept, Numbered, blocks_of, kept_groups, kept_of
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, route_of
 from .nuts.drawing import check_nuts_options, draw_with_nuts
@@ -158,7 +157,8 @@ def sample(
     chosen = _choose(route, method)
     seed = int(np.random.SeedSequence().generate_state(1)[0] if random_seed is None else random_seed)
     plan = Draws(draws, tune, chains, cores, seed, progressbar, thin, dtype, densities=log_likelihood)
-    check_nuts_options(nuts)
+    if nuts:
+        check_nuts_options(nuts)
     if nuts and chosen != "nuts":
         raise ValueError(f"{', '.join(nuts)}: only method='nuts' takes options of pymc.sample")
     kept = kept_of(keep, model, plan, in_store=store is not None)

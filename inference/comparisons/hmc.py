@@ -11,10 +11,8 @@ from scipy.special import gammaln
 from ...models.data.errors import DataWarning
 from ...models.distributions.paired_comparisons import PairedComparisonsRV
 from ...models.distributions.paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
-from ..kernels.random_streams import stream
 from ..runs.model_graph import constant_value
-from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads
-from ..runs.samplers import Sampler
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, stream
 from ..runs.trees import as_dataset
 from .kernels.centre import LaplaceFit, fit_laplace
 from .kernels.hmc import HmcSchedule, Laplace, PairState, continue_pairs

@@ -9,9 +9,8 @@ import numpy as np
 import pymc as pm
 from pytensor.graph.basic import Variable
 
-from ..kernels.random_streams import stream
 from ..runs.model_graph import GibbsStep, compiled_values
-from ..runs.run import check_whole
+from ..runs.run import check_whole, stream
 from .kernels.centre import fit_laplace
 from .kernels.hmc import MOST_WARM_UP_FACTOR, WARM_UP_FACTOR, HmcSchedule, sample_pairs
 from .kernels.posterior import BOX

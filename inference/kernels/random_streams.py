@@ -17,13 +17,6 @@ import numpy as np
 from ...models.distributions.compiling import cached_njit, inner_njit
 
 
-def stream(seed: np.random.SeedSequence | np.random.Generator) -> np.ndarray:
-    """Return the stream, uint64 (4,), of a seed sequence, or of the next four words of a generator."""
-    if isinstance(seed, np.random.SeedSequence):
-        return seed.generate_state(4, np.uint64)
-    return seed.integers(0, 2**64, size=4, dtype=np.uint64)
-
-
 @inner_njit(inline="always")
 def _rotate(word, by):
     """Rotate the bits of a word to the left."""

@@ -14,8 +14,7 @@ from ...models.distributions.marginal_labels import MarginalLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.correlated_votes import SPEC as CORRELATED_VOTES
 from ..runs.model_graph import NotConjugate, positive_constant, refuse_further
-from ..runs.run import Draws, ItemBlocks, Run, Tuning, in_threads
-from ..runs.samplers import Sampler
+from ..runs.run import Draws, ItemBlocks, Run, Sampler, Tuning, in_threads
 from ..runs.trees import as_dataset
 from .gibbs import SAMPLE, begin_labels_gibbs
 from .kernels.effective_votes import effective_truth
@@ -33,11 +32,6 @@ class VotesStructure:
     labels: LabelStructure
     prior: ConfusionPrior
     correlation: tuple[float, float]  # Beta prior
-
-
-def has_correlated_votes(model: pm.Model) -> bool:
-    """Whether a label model has the variables of `models.correlated_votes`."""
-    return {CORRELATION, INDEPENDENT, EFFECTIVE} <= set(model.named_vars)
 
 
 def read_correlated_votes(model: pm.Model) -> VotesStructure:
@@ -162,7 +156,7 @@ def _fill_effective(
 
 SAMPLER = Sampler(
     law=MarginalLabelsRV,
-    where=has_correlated_votes,
+    variables=(CORRELATION, INDEPENDENT, EFFECTIVE),
     read=read_correlated_votes,
     begin=begin_correlated_votes,
     reason="given the true categories, prevalence and confusion are conjugate, and the correlation has its prior",

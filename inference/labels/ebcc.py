@@ -9,9 +9,7 @@ import xarray as xr
 from ...models.distributions.marginal_labels import MarginalLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.ebcc import SPEC as EBCC
-from ..kernels.random_streams import stream
-from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, pilot
-from ..runs.samplers import Sampler
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, pilot, stream
 from ..runs.trees import as_dataset
 from .gibbs import BLOCK, dirichlet_log_density
 from .kernels.ebcc import SubtypeDraws, SubtypePrior, sample_subtypes
@@ -162,7 +160,7 @@ def _log_prior(model: pm.Model, law: SubtypeLaw, drawn: tuple[np.ndarray, ...]) 
 
 SAMPLER = Sampler(
     law=MarginalLabelsRV,
-    where=lambda model: "subtype_weight" in model.named_vars,
+    variables=("subtype_weight",),
     read=read_subtypes,
     begin=begin_subtypes_gibbs,
     reason="given the categories and subtypes of the items, their weights and confusion matrices are conjugate",

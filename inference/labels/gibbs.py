@@ -15,9 +15,7 @@ from ...models.labels.dawid_skene import SPEC as DAWID_SKENE
 from ...models.labels.mace import SPEC as MACE
 from ...models.labels.multinomial import SPEC as MULTINOMIAL
 from ...models.labels.one_coin import SPEC as ONE_COIN
-from ..kernels.random_streams import stream
-from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Tuning, in_threads, parts_of, pilot
-from ..runs.samplers import Sampler
+from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Sampler, Tuning, in_threads, parts_of, pilot, stream
 from ..runs.trees import as_dataset
 from .kernels.em import jittered_vote
 from .kernels.gibbs import (

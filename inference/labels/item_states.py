@@ -9,10 +9,8 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from ...models.distributions.mixed_counts import MixedCountsRV
 from ...models.labels.item_states import SPEC as ITEM_STATES
-from ..kernels.random_streams import stream
 from ..runs.model_graph import constant_value
-from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, item_keys, pilot
-from ..runs.samplers import Sampler
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, item_keys, pilot, stream
 from ..runs.trees import as_dataset
 from .kernels.item_states import (
     CountPatterns,

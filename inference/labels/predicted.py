@@ -9,18 +9,26 @@ import xarray as xr
 
 from ...models.distributions.counted_labels import CountedLabelsRV
 from ...models.labels.dirichlet import SPEC as DIRICHLET
-from ..kernels.random_streams import stream
 from ..runs.model_graph import NotConjugate, constant_value, only_observed, refuse_further, shape_of
 from ..runs.prior_predictions import (
     SHARED_STRENGTH,
     STRENGTH,
     affine_in_strength,
-    has_prediction_strength,
     read_strength,
     strength_log_prior,
 )
-from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, item_keys, pilot, streams_of_items
-from ..runs.samplers import Sampler
+from ..runs.run import (
+    ChainPlan,
+    Draws,
+    Run,
+    Sampler,
+    Tuning,
+    in_threads,
+    item_keys,
+    pilot,
+    stream,
+    streams_of_items,
+)
 from ..runs.trees import as_dataset
 from .dirichlet import BLOCK, SAMPLE
 from .kernels.item_states import DirichletDraws
@@ -146,7 +154,7 @@ def _pilot_thinning(law: PredictedCounts, chains: ChainPlan) -> int:
 
 SAMPLER = Sampler(
     law=CountedLabelsRV,
-    where=has_prediction_strength,
+    free=(STRENGTH,),
     read=read_predicted_counts,
     begin=begin_predicted_counts,
     reason="given the strength of the predictions, counts of labels and a Dirichlet prior are conjugate",

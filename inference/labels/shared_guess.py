@@ -15,7 +15,6 @@ from ...models.distributions.marginal_labels_kernels import Answers, answer_code
 from ...models.distributions.shared_guesses import SharedGuessesByItemRV, SharedGuessesRV
 from ...models.distributions.shared_guesses_kernels import GroupedAnswers, grouped_answers
 from ...models.labels.shared_guess import SPEC as SHARED_GUESS
-from ..kernels.random_streams import stream
 from ..runs.model_graph import (
     NotConjugate,
     constant_value,
@@ -25,8 +24,7 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, pilot
-from ..runs.samplers import Sampler
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, pilot, stream
 from ..runs.trees import as_dataset
 from .gibbs import BLOCK, SAMPLE, beta_log_density, dirichlet_log_density
 from .kernels.em import jittered_vote

@@ -6,8 +6,8 @@ import numpy as np
 import pymc as pm
 from pytensor.graph.basic import Variable
 
-from ..kernels.random_streams import stream
 from ..runs.model_graph import GibbsStep, compiled_values
+from ..runs.run import stream
 from .kernels.gibbs import sweep_labels
 from .kernels.shared_guess import GuessParameters, sweep_guesses
 from .recognition import LabelStructure, as_table, read_labels

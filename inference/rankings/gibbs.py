@@ -13,11 +13,23 @@ from scipy.special import gammaln
 from ..._messages import compiled_step
 from ...models.distributions.partial_ranking_kernels import draws_log_p
 from ...models.rankings.plackett_luce import SPEC as PLACKETT_LUCE
+from ...models.rankings.prirn import SPEC as PRIRN
 from ...models.rankings.tempered_plackett_luce import SPEC as TEMPERED_PLACKETT_LUCE
-from ..kernels.random_streams import stream
+from ..kernels.random_streams import draw_log_gammas
 from ..runs.model_graph import refuse_further, shape_of
-from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Tuning, in_threads, item_keys, pilot
-from ..runs.samplers import Sampler
+from ..runs.run import (
+    ChainPlan,
+    Draws,
+    ItemBlocks,
+    Run,
+    Sampler,
+    Tuning,
+    in_threads,
+    item_keys,
+    pilot,
+    stream,
+    streams_of_items,
+)
 from ..runs.trees import as_dataset
 from .kernels.gibbs import Schedule, continue_item, normalise_worths
 from .kernels.race import WorthPosterior
@@ -328,3 +340,74 @@ SAMPLER = Sampler(
     numbers_by_item=_numbers_by_item,
 )
 """Sampler of partial rankings, and the last to be asked."""
+
+
+# --- Worths without data: independent draws from their Gamma prior ---
+
+PRIOR_BLOCK = 256  # items per task
+
+
+def draw_prior_log_worths(
+    law: tuple[np.ndarray, np.ndarray], start: np.ndarray, streams: np.ndarray, plan: ChainPlan
+) -> np.ndarray:
+    """Draw independent log worths of all items from their Gamma priors.
+
+    Shapes: law, shapes and rates (candidate,); start (item + 1,), candidates of item i are start[i]:start[i + 1];
+    streams (chain, 4, item), advanced in place; returns (chain, draw, candidate).
+    """
+    out = np.empty((plan.chains, plan.draws, start[-1]), plan.dtype)
+    shape, log_rate = law[0], np.log(law[1])
+
+    def run(chain: int, first: int) -> None:
+        bounds = start[first : first + PRIOR_BLOCK + 1]
+        own = slice(bounds[0], bounds[-1])
+        block = streams[chain, :, first : first + PRIOR_BLOCK]
+        draw_log_gammas(block, bounds, shape[own], log_rate[own], out[chain, :, own])
+
+    in_threads(run, product(range(plan.chains), range(0, len(start) - 1, PRIOR_BLOCK)), plan.threads)
+    return out
+
+
+def begin_independent(
+    law: tuple[np.ndarray, np.ndarray], model: pm.Model, plan: Draws, found: Tuning | None = None
+) -> Run:
+    """Set up independent draws of worths from their prior. Shapes: law, shapes and rates (candidate,)."""
+    start = np.searchsorted(
+        model["candidate_item"].get_value(), np.arange(len(model.coords["item"] or ()) + 1)
+    )
+    keys = item_keys(np.asarray(model.coords["item"]))
+    streams, chains = streams_of_items(keys, plan.chains, plan.seed), plan.chain(tune=0)
+
+    def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
+        log_worth = draw_prior_log_worths(law, start, streams, chains.part(drawn, n))
+        return posterior_groups(model, log_worth, start)
+
+    return Run({}, {"stream": streams}, draw)
+
+
+def _is_independent(model: pm.Model) -> bool:
+    """Whether the only random variable is a Gamma ``worth`` of flat candidates with constant parameters."""
+    if model.observed_RVs or model.potentials or [rv.name for rv in model.free_RVs] != ["worth"]:
+        return False
+    try:
+        gamma_parameters(model.free_RVs[0])
+    except ValueError:
+        return False
+    return "candidate_item" in model.named_vars
+
+
+def _read_prior(model: pm.Model) -> tuple[np.ndarray, np.ndarray]:
+    """Return shapes and rates of the worths."""
+    return gamma_parameters(model.free_RVs[0])
+
+
+INDEPENDENT = Sampler(
+    law=None,
+    where=_is_independent,
+    read=_read_prior,
+    begin=begin_independent,
+    reason="nothing is observed and the worths are independent Gammas",
+    method="exact",
+    name=PRIRN.name,
+    numbers_by_item=lambda model: numbers_of_worths(model, _read_prior(model)),
+)

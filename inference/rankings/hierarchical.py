@@ -12,7 +12,6 @@ from pytensor.tensor.variable import TensorVariable
 from ...models.distributions.partial_ranking import PartialRankingRV
 from ...models.distributions.partial_ranking_kernels import rankings_log_p
 from ...models.rankings.hierarchical_plackett_luce import SPEC as HIERARCHICAL_PLACKETT_LUCE
-from ..kernels.random_streams import stream
 from ..runs.model_graph import (
     NotConjugate,
     constant_value,
@@ -21,8 +20,7 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Tuning, in_threads, pilot
-from ..runs.samplers import Sampler
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, pilot, stream
 from ..runs.trees import as_dataset
 from .gibbs import SWEEPS_BEFORE, plausibilities, worth_log_prior
 from .kernels.hierarchical import RaterDraws, RaterRankings, RaterState, sample_raters
@@ -48,11 +46,6 @@ class RaterLaw:
     n_raters: int
     shape: np.ndarray  # (candidate,), of the worths' Gamma priors, whose rates are 1
     scale: float  # of the spread's HalfNormal prior
-
-
-def has_rater_reliabilities(model: pm.Model) -> bool:
-    """Whether a model has the variables of `models.hierarchical_plackett_luce`."""
-    return {*LAWS, "reliability"} <= set(model.named_vars)
 
 
 def read_rater_reliabilities(model: pm.Model) -> RaterLaw:
@@ -284,7 +277,7 @@ def zero_sum_log_density(deviation: np.ndarray) -> np.ndarray:
 
 SAMPLER = Sampler(
     law=PartialRankingRV,
-    where=has_rater_reliabilities,
+    variables=(*LAWS, "reliability"),
     read=read_rater_reliabilities,
     begin=begin_rater_reliabilities,
     reason="given the races behind the rankings, each log worth has a log-concave density, and reliabilities a slice",

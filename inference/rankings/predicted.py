@@ -8,13 +8,11 @@ import xarray as xr
 
 from ...models.distributions.partial_ranking import PartialRankingRV
 from ...models.rankings.plackett_luce import SPEC as PLACKETT_LUCE
-from ..kernels.random_streams import stream
 from ..runs.model_graph import NotConjugate, refuse_further, shape_of
 from ..runs.prior_predictions import (
     SHARED_STRENGTH,
     STRENGTH,
     affine_in_strength,
-    has_prediction_strength,
     read_strength,
     strength_log_prior,
 )
@@ -23,12 +21,13 @@ from ..runs.run import (
     ChainPlan,
     Draws,
     Run,
+    Sampler,
     Tuning,
     in_threads,
     pilot,
+    stream,
     sweeps_for_each_draw,
 )
-from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .gibbs import SWEEPS_BEFORE, plausibilities, ranking_log_likelihood, worth_log_prior
 from .kernels.predicted import StrengthDraws, StrengthPrior, StrengthState, sample_strengths
@@ -196,7 +195,7 @@ def predicted_log_prior(law: PredictedWorths, draws: StrengthDraws) -> np.ndarra
 
 SAMPLER = Sampler(
     law=PartialRankingRV,
-    where=has_prediction_strength,
+    free=(STRENGTH,),
     read=read_predicted_worths,
     begin=begin_predicted_worths,
     reason="given the strength of the predictions, Gamma worths behind partial rankings are conjugate",

@@ -9,8 +9,8 @@ from pymc.distributions.transforms import LogTransform
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
-from ..kernels.random_streams import stream
 from ..runs.model_graph import GibbsStep, NotConjugate, shape_of
+from ..runs.run import stream
 from .kernels.gibbs import sweep_items
 from .recognition import distinct_annotations, read_rankings, worth_posterior
 

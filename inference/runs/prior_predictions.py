@@ -16,11 +16,6 @@ SHARED_STRENGTH = "the strength of the prior predictions"  # by all items
 LOG_2_OVER_PI = np.log(2 / np.pi)
 
 
-def has_prediction_strength(model: pm.Model) -> bool:
-    """Whether a model has a strength of predictions."""
-    return STRENGTH in (rv.name for rv in model.free_RVs)
-
-
 def read_strength(model: pm.Model) -> tuple[TensorVariable, float]:
     """Return the strength and the scale of its half-normal prior; NotConjugate for another prior."""
     strength = next(rv for rv in model.free_RVs if rv.name == STRENGTH)

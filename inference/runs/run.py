@@ -1,17 +1,18 @@
-"""Resumable sampler: chains that can stop after any draw and continue from their state."""
+"""Sampler of a law, and its run: chains that can stop after any draw and continue from their state."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Literal, Self
 
 import numpy as np
+import pymc as pm
 import xarray as xr
 
 from ..kernels.convergence import mixing_of
-from ..kernels.random_streams import item_streams, stream
+from ..kernels.random_streams import item_streams
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,14 @@ def in_threads(run: Callable[..., None], work: Iterable[Iterable[Any]], threads:
         list(pool.map(lambda unit: run(*unit), work))
 
 
-# --- Random streams of items ---
+# --- Random streams of chains and items ---
+
+
+def stream(seed: np.random.SeedSequence | np.random.Generator) -> np.ndarray:
+    """Return the stream, uint64 (4,), of a seed sequence, or of the next four words of a generator."""
+    if isinstance(seed, np.random.SeedSequence):
+        return seed.generate_state(4, np.uint64)
+    return seed.integers(0, 2**64, size=4, dtype=np.uint64)
 
 
 def item_keys(items: np.ndarray) -> np.ndarray:
@@ -147,6 +155,54 @@ class Run:
         for name, own in self.state.items():
             own[...] = state[name]
         self.drawn = drawn
+
+
+# --- Sampler of a law: which models it draws, how it reads them and how a run begins ---
+
+Groups = dict[str, xr.Dataset]
+
+
+def observes(model: pm.Model, law: type) -> bool:
+    """Whether an observed variable of the model has this random variable as its law."""
+    return any(isinstance(rv.owner.op, law) for rv in model.observed_RVs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampler:
+    """Own sampler of the models of a law; `SAMPLER` at the end of its file."""
+
+    law: type | None  # random variable that the model observes, if it must
+    variables: Collection[str] = ()  # names of variables that the model must have
+    free: Collection[str] = ()  # of these, free random variables
+    where: Callable[[pm.Model], bool] | None = None  # further condition
+    read: Callable[[pm.Model], Any]  # numbers of the law, or raises NotConjugate with the reason for NUTS
+    begin: Callable[..., Run]  # of what was read, the model, `Draws` and the tuning that was found
+    reason: str  # why it draws exactly
+    method: str = "gibbs"
+    # name of a model that no builder of the catalog made, given what was read, or None if it was refused
+    name: str | Callable[[pm.Model, Any], str | None]
+    names_refused: bool = False  # whether models that `read` refuses bear the name, too
+    items_share: str = ""  # what all items share, in a model whose items are independent otherwise
+    # numbers of the prior and reliabilities by item: name -> dim of the first axis, array
+    numbers_by_item: Callable[[pm.Model], dict[str, tuple[str, np.ndarray]]] | None = None
+    storage: Callable[..., Any] | None = None  # of model, draws and dtype, where it must hold more digits
+    finish: Callable[[pm.Model, Groups], Groups] | None = None  # of draws by PyMC, as the sampler has them
+
+    def draws(self, model: pm.Model) -> bool:
+        """Whether the model is of this law."""
+        if self.law is not None and not observes(model, self.law):
+            return False
+        if not {*self.variables} <= {*model.named_vars} or not {*self.free} <= {
+            rv.name for rv in model.free_RVs
+        }:
+            return False
+        return self.where is None or self.where(model)
+
+    def name_of(self, model: pm.Model, law: Any) -> str | None:
+        """Return the name of a model of this law, given what was read; None if it has no name."""
+        if callable(self.name):
+            return self.name(model, law)
+        return self.name if law is not None or self.names_refused else None
 
 
 # --- Thinning of runs, by a fixed rule applied to a pilot run ---

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...models.data.labels import Labels, expand_answers
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps
-from ..kernels.random_streams import item_streams, stream
+from ..kernels.random_streams import item_streams
 from ..labels.kernels.em import (
     AnswerPatterns,
     answer_patterns,
@@ -25,7 +25,7 @@ from ..labels.kernels.em import (
 )
 from ..labels.kernels.sharded import count_drawn_categories, count_near_vote
 from ..labels.votes import LabelIds
-from ..runs.run import check_whole
+from ..runs.run import check_whole, stream
 from ..storage.interruptions import cleaned_up
 from .item_slices import items_between
 from .workers import AnyExecutor, Workers, workers_of

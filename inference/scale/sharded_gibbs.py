@@ -26,12 +26,11 @@ from ...models.data.labels import Labels, expand_answers
 from ...models.data.prior_arguments import positive_array
 from ...models.labels.dawid_skene import SPEC as DAWID_SKENE
 from ...models.labels.observed import concentration_of_confusion, require_identified_raters
-from ..kernels.random_streams import stream
 from ..labels.gibbs import SAMPLER
 from ..labels.kernels.gibbs import FREE_ROWS, ConfusionPrior
 from ..labels.kernels.sharded import draw_parameters
 from ..labels.recognition import as_table
-from ..runs.run import check_options
+from ..runs.run import check_options, stream
 from ..runs.trees import attributes, label
 from ..storage.interruptions import adviser
 from ..storage.resumable_calls import (

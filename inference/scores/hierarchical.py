@@ -9,21 +9,21 @@ import xarray as xr
 from scipy.special import gammaln
 
 from ...models.scores.hierarchical import SPEC as HIERARCHICAL_SCORES
-from ..kernels.random_streams import stream
 from ..runs.run import (
     ChainPlan,
     Draws,
     ItemBlocks,
     Run,
+    Sampler,
     SinglePrecisionError,
     Tuning,
     in_threads,
     item_keys,
     parts_of,
     pilot,
+    stream,
     streams_of_items,
 )
-from ..runs.samplers import Sampler
 from ..runs.trees import as_dataset
 from .kernels.hierarchical import (
     LOCATION_SPREAD,
@@ -398,7 +398,7 @@ def _groups_of_raters(
 
 SAMPLER = Sampler(
     law=None,
-    where=lambda model: {"rater_bias", "rater_variance"} <= set(model.named_vars),
+    variables=("rater_bias", "rater_variance"),
     read=read_rater_scores,
     begin=begin_hierarchical_scores,
     reason="given the rest, locations, biases and variances of hierarchical scores are conjugate",

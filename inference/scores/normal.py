@@ -12,8 +12,7 @@ from pytensor.graph.traversal import ancestors
 from ...models.distributions.item_scores import ItemScoresRV
 from ...models.scores.normal import SPEC as NORMAL_SCORES
 from ..runs.model_graph import evaluator
-from ..runs.run import Draws, ItemBlocks, Run, Tuning, in_threads, item_keys, streams_of_items
-from ..runs.samplers import Sampler
+from ..runs.run import Draws, ItemBlocks, Run, Sampler, Tuning, in_threads, item_keys, streams_of_items
 from ..runs.trees import as_dataset
 from .kernels.normal import (
     NormalDraws,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.inference import checkpoints, costs, sampling
+from raterzoo.inference import checkpoints, kept_draws, sampling
 from raterzoo.inference.runs.run import SinglePrecisionError
 from raterzoo.inference.storage.store import MOST_BYTES
 
@@ -50,7 +50,7 @@ def builders():
 def test_memory_is_within_a_factor_of_two(name):
     """The peak of all arrays that `sample` makes, by Python's own count."""
     model = builders()[name]()
-    estimate = costs.Costs(model, plan()).of_run(route_of(model).method).memory
+    estimate = kept_draws.Costs(model, plan()).of_run(route_of(model).method).memory
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)
         inference.sample(model, **SIZE | {"draws": 4}, thin=1)  # compiles and imports
@@ -76,11 +76,11 @@ def huge():
 
 def test_three_hundred_categories_are_said_before_the_first_draw(monkeypatch, golden):
     model = huge()
-    own = costs.Costs(model, plan(draws=1000, thin="pilot"))
-    monkeypatch.setenv(costs.ALLOWED, "4")
+    own = kept_draws.Costs(model, plan(draws=1000, thin="pilot"))
+    monkeypatch.setenv(kept_draws.ALLOWED, "4")
     with golden.raises(ValueError):
         own.check_run("gibbs")
-    monkeypatch.setenv(costs.ALLOWED, "1000")
+    monkeypatch.setenv(kept_draws.ALLOWED, "1000")
     with golden.warns(inference.CostWarning):
         own.check_run("gibbs")
     with warnings.catch_warnings():
@@ -89,25 +89,25 @@ def test_three_hundred_categories_are_said_before_the_first_draw(monkeypatch, go
 
 
 def test_an_allowance_must_be_a_number(monkeypatch, golden):
-    monkeypatch.setenv(costs.ALLOWED, "much")
-    monkeypatch.setattr(costs, "SMALL", 0)
+    monkeypatch.setenv(kept_draws.ALLOWED, "much")
+    monkeypatch.setattr(kept_draws, "SMALL", 0)
     with golden.raises(ValueError):
         inference.sample(builders()["dirichlet"](), **SIZE)
 
 
 def test_nuts_is_estimated_before_it_is_compiled(monkeypatch, golden):
     model = models.glad(labels())
-    monkeypatch.setattr(costs, "SMALL", 0)
-    monkeypatch.setenv(costs.ALLOWED, ".01")
+    monkeypatch.setattr(kept_draws, "SMALL", 0)
+    monkeypatch.setenv(kept_draws.ALLOWED, ".01")
     with golden.raises(ValueError):
         inference.sample(model, **SIZE)
 
 
 def test_a_pilot_run_may_be_larger_than_the_run():
-    numbers = costs.SMALL // 1200 + 1  # in the 4 x 300 draws of a pilot run
+    numbers = kept_draws.SMALL // 1200 + 1  # in the 4 x 300 draws of a pilot run
 
     def is_small(thin):
-        own = costs.Costs(models.dirichlet(labels()), plan(draws=1, chains=1, thin=thin))
+        own = kept_draws.Costs(models.dirichlet(labels()), plan(draws=1, chains=1, thin=thin))
         own._sizes = {"x": numbers}
         return own._is_small(1)
 
@@ -119,7 +119,7 @@ def test_a_store_needs_the_memory_of_a_block_and_of_one_variable_of_the_posterio
     model, long = models.dirichlet(labels(6000)), plan(draws=2000)
 
     def memory(**in_store):
-        return costs.Costs(model, long, **in_store).of_run(method).memory
+        return kept_draws.Costs(model, long, **in_store).of_run(method).memory
 
     found = memory(in_store=True)
     variable = 4 * 2000 * 48_000 * (8 if method == "hmc" else 4)  # chains, draws, numbers, bytes
@@ -129,13 +129,13 @@ def test_a_store_needs_the_memory_of_a_block_and_of_one_variable_of_the_posterio
         assert variable < found <= 2 * variable
     if method != "hmc":
         assert found < memory() / 1.2
-    double = costs.Costs(model, long, in_store=True).in_double_precision().of_run(method).memory
+    double = kept_draws.Costs(model, long, in_store=True).in_double_precision().of_run(method).memory
     assert double == pytest.approx(found * (2 if method == "gibbs" else 1), rel=0.05)
 
 
 def test_thinned_draws_of_items_need_less_where_items_come_in_blocks():
-    own = costs.Costs(models.dirichlet(labels(6000)), plan(draws=2000), kept_every=100)
-    whole = costs.Costs(models.dirichlet(labels(6000)), plan(draws=2000)).of_run("gibbs").memory
+    own = kept_draws.Costs(models.dirichlet(labels(6000)), plan(draws=2000), kept_every=100)
+    whole = kept_draws.Costs(models.dirichlet(labels(6000)), plan(draws=2000)).of_run("gibbs").memory
     assert own.of_run("gibbs").memory < whole / 50
     assert own.of_run("gibbs", in_blocks=False).memory == whole
 
@@ -168,8 +168,8 @@ def test_a_second_run_in_double_precision_is_not_said_again(monkeypatch, tmp_pat
             raise SinglePrecisionError
         return begin(model, plan, *args, **options)
 
-    monkeypatch.setattr(costs, "SMALL", 0)
-    monkeypatch.setattr(costs, "SAID_BYTES", 0)
+    monkeypatch.setattr(kept_draws, "SMALL", 0)
+    monkeypatch.setattr(kept_draws, "SAID_BYTES", 0)
     monkeypatch.setattr(checkpoints if stored else sampling, "begin_run", begin_in_double)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

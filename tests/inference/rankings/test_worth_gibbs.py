@@ -6,7 +6,7 @@ import pytensor.tensor as pt
 import pytest
 from raterzoo import inference, models
 from raterzoo.inference.rankings import gibbs
-from raterzoo.inference.rankings.independent_worths import draw_prior_log_worths
+from raterzoo.inference.rankings.gibbs import draw_prior_log_worths
 from raterzoo.inference.rankings.kernels.gibbs import sweep_items
 from raterzoo.models.distributions import PartialRanking
 
