@@ -181,7 +181,8 @@ class Regression(NamedTuple):
 class WithFeatures(ConfusionEm):
     """EM of prevalence and confusion by features of the items."""
 
-    round, sampled = 5, False
+    round: int = 5
+    sampled: bool = False
 
     def __init__(self, labels: Labels, features: ItemFeatures, penalty: float, objective: Objective) -> None:
         super().__init__(patterns_of(labels), objective)

@@ -56,7 +56,8 @@ class EmModel[Parameters, Expected](ABC):
 
     def __init__(self, patterns: AnswerPatterns | None, n_categories: int, rule: Rule) -> None:
         self.patterns: Any = patterns  # None: not in the memory of this process
-        self.n_categories, self.rule = n_categories, rule
+        self.n_categories: int = n_categories
+        self.rule: Rule = rule
 
     @abstractmethod
     def expected_of_vote(self, plausibility: np.ndarray) -> Expected:
