@@ -218,7 +218,7 @@ class DrawStore:
     ) -> Self:
         """Lock the path of a new store, which `allocate` makes; `FileExistsError` if it exists.
 
-        `journal` holds the files, note and arrays by name, that must exist as soon as the store does.
+        `journal` holds files, note and arrays by name, for a run whose store is made later.
         """
         store = cls(Path(path))
         refuse_existing(store.path)
@@ -227,23 +227,35 @@ class DrawStore:
         for left in store.journal.glob("*.npz"):  # left by a store that was removed
             left.unlink()
         with store._dropped_at_errors():
-            for name, file in (journal or {}).items():
-                store.write_journal(name, *file)
+            store._write_files(journal)
         return store
 
+    def _write_files(
+        self, journal: Mapping[str, tuple[Mapping[str, Any], Mapping[str, np.ndarray]]] | None
+    ) -> None:
+        """Write files of the journal, note and arrays by name."""
+        for name, file in (journal or {}).items():
+            self.write_journal(name, *file)
+
     def allocate(
-        self, groups: Mapping[str, xr.Dataset], attrs: Mapping[str, Any], chunks: Mapping[str, int]
+        self,
+        groups: Mapping[str, xr.Dataset],
+        attrs: Mapping[str, Any],
+        chunks: Mapping[str, int],
+        journal: Mapping[str, tuple[Mapping[str, Any], Mapping[str, np.ndarray]]] | None = None,
     ) -> None:
         """Make the store: constants and coordinates written, draws allocated.
 
         `groups` have their final size (see `allocated`); variables with a dim in `chunks`, the chunk length along
-        each growing dim, are allocated but not written, all others are written.
+        each growing dim, are allocated but not written, all others are written. `journal` holds the files that must
+        exist as soon as the store does: they are written last, so that few kills leave a journal alone.
         """
         with self.disk_full_errors(), tempfile.TemporaryDirectory(dir=self.journal) as folder:
             begun = Path(folder) / "store"  # moved to its path when it is complete
             zarr.create_group(begun, attributes=dict(attrs) | {WRITTEN: 0})
             for name, group in groups.items():
                 _create_group(begun, name, group, chunks)
+            self._write_files(journal)
             os.replace(begun, self.path)
 
     @classmethod
@@ -256,9 +268,9 @@ class DrawStore:
         journal: Mapping[str, tuple[Mapping[str, Any], Mapping[str, np.ndarray]]] | None = None,
     ) -> Self:
         """Lock and make a new store: `begin`, and `allocate`."""
-        store = cls.begin(path, journal)
+        store = cls.begin(path)
         with store._dropped_at_errors():
-            store.allocate(groups, attrs, chunks)
+            store.allocate(groups, attrs, chunks, journal)
         return store
 
     @contextmanager
