@@ -93,7 +93,7 @@ def check_schema(path: object, attrs: Mapping[str, Any]) -> None:
         )
 
 
-def reliability_is(attrs: Mapping[str, Any]) -> str | None:
+def reliability_is(attrs: Mapping[Any, Any]) -> str | None:
     """Role of the reliability in a tree with these root `attrs`, a value of `RELIABILITY`; None if unknown."""
     return RELIABILITY.get(str(attrs.get("model")))
 

@@ -280,7 +280,7 @@ def _name(_: pm.Model, law: tuple[LabelStructure, ConfusionPrior] | None) -> str
     """Return the name of the model with these confusion matrices."""
     if law is None:
         return None
-    structure, _ = law
+    structure = law[0]
     if structure.kind == FREE_ROWS:
         return (DAWID_SKENE if structure.skills[0].type.ndim == 3 else MULTINOMIAL).name
     return {COMPETENCE: MACE, ONE_ABILITY: ONE_COIN, ABILITIES: CLASS_CONDITIONAL}[structure.kind].name

@@ -87,6 +87,7 @@ def _draw(
                 if writer.interruptions.asked is None:
                     raise ChainLostError(writer.advice()) from problem
         writer.interruptions.raise_unless(drawn is not None)
+        assert drawn is not None
         groups = drawn if groups is None else _joined(groups, drawn, np.argsort([*kept, *missing]))
     with compiled_step("Completing the posterior", shown=plan.progressbar):
         done = finished_groups(model, xr.DataTree.from_dict(groups), plan)

@@ -113,7 +113,9 @@ def _has_draws(array: Any, place: tuple[int, ...], written: int | list[int]) -> 
     dims = array.metadata.dimension_names or ()
     if "draw" not in dims or array.ndim == 1:
         return True
-    first = {dim: n * length for dim, n, length in zip(dims, place, array.chunks, strict=True)}
+    first: dict[str, int] = {
+        dim: n * length for dim, n, length in zip(dims, place, array.chunks, strict=True)
+    }
     drawn = written if isinstance(written, int) else dict(enumerate(written)).get(first["chain"], 0)
     return first["draw"] < drawn
 

@@ -207,7 +207,7 @@ def cached_njit(**options: Any) -> Callable[[Callable], Any]:
 
     def decorate(function: Callable) -> Any:
         compiled: Any = nb.njit(cache=True, **ENTRY, **options)(function)
-        index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+        index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
         # without a stamp, an old version of an imported function would be read from the disk
         if not hasattr(index, "_load_index"):
             return nb.njit(**ENTRY, **options)(function)

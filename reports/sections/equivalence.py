@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -287,7 +287,7 @@ def posterior_equivalence(
 
 def picture_of(found: xr.Dataset) -> Figure:
     """Return the figure of the power curve with the classifiers on it."""
-    return plots.power_curve(found).figure
+    return cast(Figure, plots.power_curve(found).figure)
 
 
 # --- Survey equivalence: sentences and sections of a report ---

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -48,7 +48,7 @@ def _worth_section(tree: xr.DataTree, replicated: xr.DataTree, group: str | None
             " The matrices of this model are averages over the items, and leave out that raters err together on hard items: "
             "panels look better, and the worth of a rater smaller, than they are."
         )
-    figure = plots.rater_worth(found).figure
+    figure = cast(Figure, plots.rater_worth(found).figure)
     facts: dict[str, Any] = {"group": group, "reference": reference}
     if group is not None:
         groups = worth_rows(found, "group_worth", "group_censored", GROUPS)
