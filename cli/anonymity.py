@@ -17,7 +17,7 @@ from ..models.data.look_alikes import look_alikes
 from ..models.data.reading.columns import code_ids, is_blank
 from ..models.data.reading.files import TableFile
 from ..models.data.reading.frames import Column, named_columns
-from ..posterior.matching import TRADE, folded
+from ..posterior.table_text import TRADE, folded
 from .exports import is_export
 
 # names of columns in the words of the trade; single letters may be the initials of raters

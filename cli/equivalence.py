@@ -9,7 +9,7 @@ import typer
 from .._messages import step
 from ..inference.storage.permissions import private_files
 from ..models._catalog import annotation_kinds
-from ..posterior.matching import decimal_number
+from ..posterior.table_text import decimal_number
 from ..reports.wording import ADDITIVE, OF_POSTERIOR
 from .options import (
     FORMATS,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from ..models._catalog import annotation_kinds, catalog
-from ..posterior.matching import decimal_number, whole_number
+from ..posterior.table_text import decimal_number, whole_number
 
 if TYPE_CHECKING:
     from ..reports.settings import Settings

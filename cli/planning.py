@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..posterior.matching import decimal_number, whole_number
+from ..posterior.table_text import decimal_number, whole_number
 from .options import Prob, Seed, check_output, number_option, whole_option
 from .terminal import print_table, print_text
 

@@ -31,7 +31,7 @@ from ..models.data.reading.frames import (
     resolved_names,
 )
 from ..models.data.reading.numbers import decimal_points, is_number, number_of
-from ..posterior.matching import columns_alike, folded, renamed_in_words
+from ..posterior.table_text import columns_alike, folded, renamed_in_words
 from ..reports.settings import Groups, Settings
 from ..reports.wording import contradictions_in_words
 from .anonymity import Raters, may_show, without_named_columns, without_names

@@ -15,8 +15,8 @@ from ..models.data.errors import DataError
 from ..models.data.exports.label_studio import PATH, Control, controls, task_ids
 from ..models.data.exports.records import Document, read_document
 from ..models.data.exports.tools import TOOLS, recognised
-from ..posterior.matching import whole_number
 from ..posterior.plausibility import Plausibility, refuse_without_draws
+from ..posterior.table_text import whole_number
 from .page import interval_columns
 
 MODEL_VERSION = "raterzoo"

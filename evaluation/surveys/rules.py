@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ...posterior.errors import EvaluationError
-from ...posterior.matching import decimal_number
+from ...posterior.table_text import decimal_number
 from ..argument_checks import check_whole
 from . import scores
 from .combiners import AnonymousBayesian, Combiner, Frequency, Function, Learn, Plurality

@@ -11,7 +11,7 @@ import xarray as xr
 
 from ..._messages import OUR_FILES, first_reprs, short_repr
 from ...posterior.errors import EvaluationError
-from ...posterior.matching import columns_alike, renamed_in_words
+from ...posterior.table_text import columns_alike, renamed_in_words
 
 SYNONYMS = {"score": "confidence"}  # role -> another row of the names of the trade
 MAX_SCORES = 1_000_000_000  # of a dense array

@@ -29,7 +29,7 @@ import narwhals as nw
 import numpy as np
 
 from ..._messages import first_reprs, short_repr
-from ...posterior.matching import columns_alike
+from ...posterior.table_text import columns_alike
 from .errors import BUILDERS, DataError, DataWarning
 from .reading.columns import code_ids, first_repeat, is_empty, match_ids, nearest
 from .reading.frames import Column, Columns, column_names, is_listed, named_columns

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from raterzoo.models import Comparisons, DataError
 from raterzoo.models.data.reading import comparison_tables
-from raterzoo.posterior.matching import folded
+from raterzoo.posterior.table_text import folded
 
 TEXT = {
     "rater": ["r", "s", "r", "s"],

@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ...._messages import short_repr
-from ....posterior.matching import renamed_in_words
 from ....posterior.schema import OTHER
+from ....posterior.table_text import renamed_in_words
 from ..errors import BUILDERS, DataError, DataWarning
 from .coded_cells import CodedCells
 from .frames import (

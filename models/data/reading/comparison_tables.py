@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...._messages import short_repr
-from ....posterior.matching import folded
+from ....posterior.table_text import folded
 from ..errors import DataError
 from .columns import code_ids, distinct_ids, match_ids, nearest, refused_cell, refused_value
 from .frames import Column

@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 
 from ...._messages import short_repr
-from ....posterior.matching import TRADE, columns_alike, folded
+from ....posterior.table_text import TRADE, columns_alike, folded
 from ..errors import DataError
 from .coded_cells import coded_cells, coded_integers
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...._messages import short_repr
-from ....posterior.matching import decimal_number
+from ....posterior.table_text import decimal_number
 from ..errors import DataError
 from .columns import FLOATS, code_values, first_place, is_integer, kinds_of, refused_cell, refused_value
 from .frames import Column, is_listed, listed
