@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from functools import partial
 
 import h5py
@@ -389,13 +390,18 @@ def test_messages_about_files_have_no_names(tmp_path, caplog, kind):
         assert marked(tmp_path / "out", result, caplog) == []
 
 
+def without_numbers(text):
+    """Return a text without the numbers of raters, which are shuffled."""
+    return re.sub(r"'rater \d+'", "'rater #'", text)
+
+
 def test_messages_have_the_number_and_the_row(tmp_path, golden):
     table, _ = ODD_TABLES["two kinds of a rater"]
     path = write(tmp_path / "t.csv", table)
     result = run("check", path, "--kind", "labels", "--rater-attribute", "kind", "--anonymize")
-    golden.says(result.output, "column 'kind':")
+    golden.says(without_numbers(result.output), "column 'kind':")
     path = write(tmp_path / "t.csv", ODD_TABLES["look-alike raters"][0])
     result = run("fit", path, "--kind", "labels", *QUICK, "-o", tmp_path / "p.txt", "--anonymize")
     assert result.exit_code == 2
     result = run("check", path, "--kind", "labels", "--anonymize")
-    golden.says(result.output, "(first in row")
+    golden.says(without_numbers(result.output), "(first in row")
