@@ -197,7 +197,7 @@ def test_thresholds_within_the_bounds_may_be_beyond_the_scores():
         {"names": "toxic"},
         {"names": ("toxic", "toxic")},
         {"names": ["fine", "bad", "bad"]},
-        {"names": {"fine", "toxic"}},
+        {"names": {"fine": 0, "toxic": 1}},
         {"names": np.array("fine")},
         {"names": np.array([["fine", "toxic"]])},
         {"names": ["fine", ["toxic"]]},
