@@ -53,7 +53,7 @@ class Route:
 
     @property
     def items_share(self) -> str:
-        """What all items share, in a model whose items are independent otherwise."""
+        """Parameter shared by items that are independent otherwise, in words; empty if there is none."""
         return "" if self.sampler is None else self.sampler.items_share
 
 
