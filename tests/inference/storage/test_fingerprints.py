@@ -45,8 +45,9 @@ def every_model():
 
 
 CHILD = """
-import json, test_fingerprints as here
-print(json.dumps({name: here.fingerprint(model) for name, model in here.every_model().items()}))
+import json
+from tests.inference.storage import test_fingerprints as here
+print(json.dumps({name: here.model_identity.fingerprint(model) for name, model in here.every_model().items()}))
 """
 
 
@@ -54,8 +55,7 @@ print(json.dumps({name: here.fingerprint(model) for name, model in here.every_mo
 def test_fingerprints_are_the_same_in_another_process():
     built = every_model()
     assert set(models.catalog) <= set(built)
-    here = Path(__file__).parent
-    paths = os.pathsep.join([str(here), str(here.parent), os.environ.get("PYTHONPATH", "")])
+    paths = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
     seed = "1" if os.environ.get("PYTHONHASHSEED") == "2" else "2"
     environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": paths}
     child = subprocess.run(
