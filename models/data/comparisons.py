@@ -9,7 +9,7 @@ import numpy as np
 from ..._messages import short_repr
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
-from .errors import DataError
+from .errors import DataError, refused_argument
 from .raters import read_attributes
 from .reading.columns import (
     Missing,
@@ -33,9 +33,7 @@ def named_outcomes(winners: Sequence[Any] | np.ndarray) -> list[str]:
     if not is_listed(winners):
         problem, allowed = f"winners are a {type(winners).__name__}", f"a list of {_NAMES}"
         remedy = "pass the three sequences in the order of the votes"
-        raise DataError(
-            problem, column="winners", value=winners, allowed=allowed, remedy=remedy, where="argument winners"
-        )
+        raise refused_argument("winners", problem, value=winners, allowed=allowed, remedy=remedy)
     words = []
     for row, cell in enumerate(winners, 1):
         name = getattr(cell, "name", None) or str(cell).rpartition(".")[2]
@@ -435,11 +433,9 @@ class Comparisons(Container):
         """Lines of the report on the pairs compared, and on those with unanimous votes."""
         n_items = len(self.items)
         possible = n_items * (n_items - 1) // 2
-        first, second = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
-        compared, pair = np.unique(first.astype(np.int64) * n_items + second, return_inverse=True)
+        pair, found = self._unordered()
+        compared, pair = np.unique(pair, return_inverse=True)
         n_pairs = len(compared)
-        # 0 where the first item won, 1 where the second did, 2 for a tie
-        found = np.where(self.outcome == TIE, TIE, self.outcome ^ (self.left > self.right))
         given = np.bincount(found * n_pairs + pair, self.count, len(OUTCOMES) * n_pairs)
         given = given.reshape(-1, n_pairs).astype(int)
         votes = given.sum(axis=0)
@@ -457,28 +453,16 @@ class Comparisons(Container):
             )
         return lines
 
-    def contradictions(self) -> int:
-        """Count the votes with another winner than the rater's first vote on the two items; 0 if the raters are anonymous.
-
-        Returns
-        -------
-        int
-            Number of such votes, exact repeats of one counted once; a tie is another winner.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> votes = {"rater": ["Ann"] * 2, "left": ["tea", "milk"], "right": ["milk", "tea"], "winner": ["left", "left"]}
-        >>> models.Comparisons.from_table(votes, rater="rater").contradictions()
-        1
-        """
-        if self.anonymous:
-            return 0
-        n_items = len(self.items)
-        first, second = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
-        pair = (first.astype(np.int64) * n_items + second) * len(self.raters) + self.annotation_rater
-        winner = np.where(self.outcome == TIE, TIE, self.outcome ^ (self.left > self.right))
+    def _contradictions(self) -> int:
+        pair, winner = self._unordered()
+        pair = pair * len(self.raters) + self.annotation_rater
         return len(np.unique(pair * len(OUTCOMES) + winner)) - len(np.unique(pair))
+
+    def _unordered(self) -> tuple[np.ndarray, np.ndarray]:
+        """Codes of the pairs of items, and outcomes (annotation,): 0 if the first item of the pair won, 1, or 2 for a tie."""
+        first, second = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
+        outcome = np.where(self.outcome == TIE, TIE, self.outcome ^ (self.left > self.right))
+        return first.astype(np.int64) * len(self.items) + second, outcome
 
     def _count_and_names(self, which: np.ndarray) -> str:
         """Count the items in a mask, and name the first five."""

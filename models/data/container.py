@@ -11,7 +11,7 @@ import numpy as np
 
 from ..._messages import short_repr
 from .coded_rows import NO_RATERS, CodedRows
-from .errors import DataError
+from .errors import DataError, refused_argument
 from .look_alikes import groups_in_words, look_alikes
 from .reading.columns import chosen_items
 
@@ -175,7 +175,8 @@ class Container(ABC):
         -------
         int
             Labels other than the rater's first label of the item, and votes with another winner than the rater's first vote on
-            the two items, whichever is on the left. 0 for anonymous answers, and for scores and rankings.
+            the two items, whichever is on the left; exact repeats of one are counted once, and a tie is another winner. 0 for
+            anonymous answers, and for scores and rankings.
 
         Examples
         --------
@@ -184,7 +185,7 @@ class Container(ABC):
         >>> models.Labels.from_table(table).contradictions()
         1
         """
-        return 0
+        return 0 if self.anonymous else self._contradictions()
 
     def with_look_alikes_merged(self, raters: Sequence[Sequence[Any]] | None = None) -> Self:
         """Take ids that differ only in case, spaces, invisible characters, Unicode form or letters of like shape as one id.
@@ -306,6 +307,10 @@ class Container(ABC):
     def _summary(self) -> dict[str, str]:
         """Lines of `report`, by their headings."""
 
+    def _contradictions(self) -> int:
+        """Count the contradictions of identified raters."""
+        return 0
+
     def _rows(self) -> CodedRows:
         """Codes and numbers of every annotation."""
         return CodedRows({name: getattr(self, name) for name in self._columns})
@@ -361,11 +366,9 @@ class Container(ABC):
     def _anonymised(self, whose: AnonymisedIds, random_seed: int | None, argument: str) -> Self:
         """Anonymised copy; `argument` names `whose` in the error."""
         if whose not in get_args(AnonymisedIds):
-            problem, where = f"{short_repr(whose)} is not a choice of ids to replace", f"argument {argument}"
+            problem = f"{short_repr(whose)} is not a choice of ids to replace"
             allowed, remedy = "'raters', or 'all' for items as well", "choose one, or leave it out"
-            raise DataError(
-                problem, column=argument, value=whose, allowed=allowed, remedy=remedy, where=where
-            )
+            raise refused_argument(argument, problem, value=whose, allowed=allowed, remedy=remedy)
         rng = np.random.default_rng(random_seed)
         raters, items = draw_recoding("rater", len(self.raters), rng), identity_recoding(self.items)
         if whose == "all":

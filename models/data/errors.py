@@ -108,6 +108,14 @@ class DataError(ValueError):
         return {name: getattr(self, name) for name in names}
 
 
+def refused_argument(
+    argument: str, problem: str, *, value: object = None, allowed: str = "", remedy: str
+) -> DataError:
+    """Error about an argument."""
+    where = f"argument {argument}"
+    return DataError(problem, column=argument, value=value, allowed=allowed, remedy=remedy, where=where)
+
+
 def _place(row: int | None, column: str | None) -> str:
     """Phrase with row and column."""
     parts = [] if row is None else [f"row {row:,}"]

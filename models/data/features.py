@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import narwhals as nw
@@ -30,7 +31,7 @@ import numpy as np
 
 from ..._messages import first_reprs, short_repr
 from ...posterior.table_text import columns_alike
-from .errors import BUILDERS, DataError, DataWarning
+from .errors import BUILDERS, DataError, DataWarning, refused_argument
 from .reading.columns import code_ids, first_repeat, is_empty, match_ids, nearest
 from .reading.frames import Column, Columns, column_names, is_listed, named_columns
 from .reading.numbers import MAX_SCORE, number_of
@@ -38,6 +39,7 @@ from .reading.numbers import MAX_SCORE, number_of
 ITEM = "item"
 WHERE = "features"
 _FORMS = "a DataArray (item, feature), or a table with a column of item ids and columns of numbers"
+_refused = partial(refused_argument, WHERE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -497,13 +499,6 @@ def _tell_repeated(names: np.ndarray, answer: str) -> None:
 
 def _warn(said: str) -> None:
     warnings.warn(f"{WHERE}: {said}", DataWarning, skip_file_prefixes=BUILDERS)
-
-
-def _refused(problem: str, *, value: object = None, allowed: str = "", remedy: str) -> DataError:
-    """Error about the argument features."""
-    return DataError(
-        problem, column=WHERE, value=value, allowed=allowed, remedy=remedy, where=f"argument {WHERE}"
-    )
 
 
 def _no_id_column(names: list[str], other: list[str]) -> DataError:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..._messages import short_repr
-from .errors import DataError
+from .errors import DataError, refused_argument
 from .labels import Labels
 from .reading.columns import Missing, check_missing, code_categories, is_blank, tell_synonyms
 from .reading.files import opened_parquet, validate_arrow
@@ -228,7 +228,7 @@ def _files_of(files: str | PathLike[str] | Sequence[str | PathLike[str]]) -> lis
     paths = [Path(path) for path in files]
     if not paths:
         remedy = "give a folder, or the paths of the files"
-        raise DataError("no file is named", remedy=remedy, where="argument files")
+        raise refused_argument("files", "no file is named", remedy=remedy)
     for number, path in enumerate(paths):
         if not path.is_file():
             found = "is not a file" if path.exists() else "does not exist"

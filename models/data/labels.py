@@ -10,9 +10,9 @@ from ..._messages import short_repr
 from ...posterior.schema import CLASSIFIER
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
-from .errors import DataError
+from .errors import DataError, refused_argument
 from .raters import attributes_with_classifiers, read_attributes
-from .reading.columns import Missing, annotation_columns, code_categories, code_ids, nearest
+from .reading.columns import Missing, annotation_columns, code_categories, code_ids
 from .reading.label_tables import (
     UNKNOWN,
     at_wide_cells,
@@ -22,7 +22,14 @@ from .reading.label_tables import (
     wide_columns,
 )
 from .reading.numbers import read_counts, split_counts
-from .reading.predicted_labels import PredictedLabels, joined_ids, read_predicted_labels, refused_predictions
+from .reading.predicted_labels import (
+    PredictedLabels,
+    joined_ids,
+    joined_raters,
+    read_predicted_labels,
+    refused_predictions,
+    unknown_items,
+)
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category
 MAX_ANSWERS = 200_000_000
@@ -301,13 +308,7 @@ class Labels(Container):
                 remedy="read a table with a column of raters",
             )
         found = read_predicted_labels(predictions, self.categories)
-        raters = joined_ids(self.raters, found.classifiers, ("the raters", "the classifiers"))
-        if known := sorted({*self.raters.tolist()} & {*found.classifiers.tolist()}):
-            raise refused_predictions(
-                f"{short_repr(known[0])} is a rater of these labels already, and a classifier counts once",
-                value=known[0],
-                remedy="leave out its predictions, or its answers, or give another classifier another name",
-            )
+        raters = joined_raters(self.raters, found.classifiers, "labels", "answers")
         items, place = self._items_with(found, new_items)
         self._refuse_apart(found, place)
         attributes = attributes_with_classifiers(
@@ -324,21 +325,16 @@ class Labels(Container):
         """Return the items with those that are only predicted last, and the code of each predicted item, or raise."""
         if new_items not in ("error", "add"):
             problem, allowed = f"{short_repr(new_items)} is no choice", "'error' or 'add'"
-            raise DataError(
-                problem, value=new_items, allowed=allowed, remedy="choose one", where="argument new_items"
+            raise refused_argument(
+                "new_items", problem, value=new_items, allowed=allowed, remedy="choose one"
             )
         code = {item: place for place, item in enumerate(self.items.tolist())}
         new = np.array([item not in code for item in found.items.tolist()])
         whose = ("the items of the labels", "those of the predictions")
         items = joined_ids(self.items, found.items[new], whose)
         if new.any() and new_items == "error":
-            first, more = found.items[new.argmax()].item(), int(new.sum()) - 1
-            raise refused_predictions(
-                f"item {short_repr(first)}{f' and {more:,} more' * bool(more)} is none of the items of the labels",
-                value=first,
-                allowed=nearest(first, self.items),
-                remedy="correct the id, leave the prediction out, or pass new_items='add' to take items that no rater answered",
-            )
+            remedy = "correct the id, leave the prediction out, or pass new_items='add' to take items that no rater answered"
+            raise unknown_items(found.items[new].tolist(), self.items, "labels", remedy)
         code |= {item: len(self.items) + place for place, item in enumerate(found.items[new].tolist())}
         return items, np.array([code[item] for item in found.items.tolist()], np.int64)
 
@@ -422,23 +418,7 @@ class Labels(Container):
         np.add.at(counts, (self.annotation_item, self.label_code), self.count)
         return counts
 
-    def contradictions(self) -> int:
-        """Count the labels other than the rater's first label of the item; 0 if the raters are anonymous.
-
-        Returns
-        -------
-        int
-            Number of such answers, exact repeats of one counted once.
-
-        Examples
-        --------
-        >>> from raterzoo import models
-        >>> table = {"item": [1, 1, 1, 2], "rater": ["Ann"] * 4, "label": ["cat", "cat", "dog", "dog"]}
-        >>> models.Labels.from_table(table).contradictions()
-        1
-        """
-        if self.anonymous:
-            return 0
+    def _contradictions(self) -> int:
         pair = self.annotation_item.astype(np.int64) * len(self.raters) + self.annotation_rater
         return len(pair) - len(np.unique(pair))
 

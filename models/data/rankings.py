@@ -10,10 +10,16 @@ from ..._messages import short_repr
 from .coded_rows import CodedRows
 from .container import Container, range_of
 from .errors import DataError
-from .reading.columns import Missing, annotation_columns, code_categories, code_ids, distinct_ids, nearest
+from .reading.columns import Missing, annotation_columns, code_categories, code_ids, distinct_ids
 from .reading.frames import Column, nested_columns
 from .reading.numbers import read_ranks
-from .reading.predicted_labels import joined_ids, read_predicted_rankings, refused_predictions
+from .reading.predicted_labels import (
+    joined_ids,
+    joined_raters,
+    read_predicted_rankings,
+    refused_predictions,
+    unknown_items,
+)
 
 _ENTRY = ("annotation_item", "annotation_rater", "category_code", "rank")
 
@@ -233,13 +239,7 @@ class PartialRankings(Container):
         doi:10.2307/2530508: accuracy without a gold standard.
         """
         found = read_predicted_rankings(predictions, self.categories)
-        raters = joined_ids(self.raters, found.classifiers, ("the raters", "the classifiers"))
-        if known := sorted({*self.raters.tolist()} & {*found.classifiers.tolist()}):
-            raise refused_predictions(
-                f"{short_repr(known[0])} is a rater of these rankings already, and a classifier counts once",
-                value=known[0],
-                remedy="leave out its predictions, or its rankings, or give another classifier another name",
-            )
+        raters = joined_raters(self.raters, found.classifiers, "rankings", "rankings")
         for code, name in enumerate(found.classifiers.tolist()):
             if not (found.classifier == code).any():
                 problem = f"classifier {short_repr(name)} has no prediction"
@@ -247,13 +247,8 @@ class PartialRankings(Container):
         joined_ids(self.items, found.items, ("the items of the rankings", "those of the predictions"))
         place = {item: code for code, item in enumerate(self.items.tolist())}
         if unknown := [item for item in found.items.tolist() if item not in place]:
-            raise refused_predictions(
-                f"item {short_repr(unknown[0])}{f' and {len(unknown) - 1:,} more' * (len(unknown) > 1)} is none of the items of "
-                "the rankings",
-                value=unknown[0],
-                allowed=nearest(unknown[0], self.items),
-                remedy="correct the id, or leave the prediction out",
-            )
+            remedy = "correct the id, or leave the prediction out"
+            raise unknown_items(unknown, self.items, "rankings", remedy)
         item = np.array([place[own] for own in found.items.tolist()], np.int64)[found.item]
         codes = (item, len(self.raters) + found.classifier, found.category, found.rank)
         joint = self._rows().extended(len(item), **dict(zip(_ENTRY, codes, strict=True)))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..._messages import OUR_FILES, first_reprs, short_repr
-from .errors import DataError, DataWarning
+from .errors import DataError, DataWarning, refused_argument
 from .reading.columns import ATTRIBUTE, code_ids, nearest
 from .reading.frames import Column
 
@@ -63,7 +63,7 @@ def attributes_with_classifiers(
     if attribute not in attributes and group == PERSON:
         problem = f"group={short_repr(group)} would be the {attribute} of all raters, and nobody told apart"
         remedy = "name the group of the classifiers, such as 'classifier'"
-        raise DataError(problem, column="group", value=group, remedy=remedy, where="argument group")
+        raise refused_argument("group", problem, value=group, remedy=remedy)
     known = (
         dict(attributes) if attribute in attributes else {**attributes, attribute: np.full(n_raters, PERSON)}
     )
@@ -127,14 +127,7 @@ def rater_groups(
         problem = f"{argument}={short_repr(group)} is not one of the attributes of the raters"
         allowed = nearest(group, known) if len(known) else "there are none"
         remedy = "read its column with from_table(..., rater_attributes=[...])"
-        raise DataError(
-            problem,
-            column=argument,
-            value=group,
-            allowed=allowed,
-            remedy=remedy,
-            where=f"argument {argument}",
-        )
+        raise refused_argument(argument, problem, value=group, allowed=allowed, remedy=remedy)
     try:
         return code_ids(Column(group, list(attributes[group])))
     except DataError as error:

@@ -22,9 +22,7 @@ ARCHIVE = ".eval"  # a zip archive of JSON files
 SUFFIXES = (".json", *JSON_LINES, ARCHIVE)
 ZSTANDARD = 93  # compression method of a zip archive
 ENCRYPTED = 1  # flag of a member
-LOCAL_HEADER = struct.Struct(
-    "<4s22x2H"
-)  # signature, and the lengths of name and extra field, before each member
+LOCAL_HEADER = struct.Struct("<4s22x2H")  # before each member: signature, lengths of name and extra field
 LOCAL_SIGNATURE = b"PK\x03\x04"
 _DAMAGED = (BadZipFile, ZlibError, EOFError, NotImplementedError, OSError, RuntimeError, ValueError)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...._messages import short_repr
-from ..errors import DataError
+from ..errors import DataError, refused_argument
 from . import (
     argilla,
     chatbot_arena,
@@ -88,10 +88,10 @@ def read_export(
     path = Path(path)
     if kind not in KINDS:
         problem, allowed = f"kind={short_repr(kind)} is no kind of annotation", ", ".join(map(repr, KINDS))
-        raise DataError(problem, value=kind, allowed=allowed, remedy="choose one", where="argument kind")
+        raise refused_argument("kind", problem, value=kind, allowed=allowed, remedy="choose one")
     if tool is not None and tool not in TOOLS:
         problem, allowed = f"tool={short_repr(tool)} is no tool that is known", ", ".join(map(repr, TOOLS))
-        raise DataError(problem, value=tool, allowed=allowed, remedy="choose one", where="argument tool")
+        raise refused_argument("tool", problem, value=tool, allowed=allowed, remedy="choose one")
     if path.suffix.lower() not in SUFFIXES:
         raise DataError(
             f"the suffix {path.suffix!r} is not that of an export",
@@ -110,11 +110,8 @@ def read_export(
             where=path.name,
         )
     if sides is not None and (name != "label-studio" or kind != "comparisons"):
-        raise DataError(
-            f"these are no comparisons of {TOOLS['label-studio'].title}",
-            remedy="leave the argument out",
-            where="argument sides",
-        )
+        problem = f"these are no comparisons of {TOOLS['label-studio'].title}"
+        raise refused_argument("sides", problem, remedy="leave the argument out")
     return dict(long_table(document, name, kind, question, sides).columns)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ...._messages import short_repr
 from ....posterior.schema import OTHER
 from ....posterior.table_text import renamed_in_words
-from ..errors import BUILDERS, DataError, DataWarning
+from ..errors import BUILDERS, DataError, DataWarning, refused_argument
 from .coded_cells import CodedCells
 from .frames import (
     MAX_CHARACTERS,
@@ -206,27 +206,9 @@ def _integer_index(column: Column, distinct: list[int]) -> np.ndarray:
 def check_missing(missing: Missing) -> None:
     """Raise `DataError` unless `missing` is a treatment of empty cells."""
     if missing not in get_args(Missing):
-        raise DataError(
-            f"missing={short_repr(missing)} is no treatment of empty cells",
-            value=missing,
-            allowed="'error', or 'drop' for rows with an empty cell",
-            remedy="choose one",
-            where="argument missing",
-        )
-
-
-def _left_out(role: str, kind: str) -> DataError:
-    """Return the error that a column without which there are no annotations is None."""
-    remedy = "name the column"
-    if (kind, role) == ("labels", "rater"):
-        remedy += "; labels that are counted, without raters, are read by models.Labels.from_counts"
-    return DataError(
-        f"{kind} need a column of {role}s",
-        value=None,
-        allowed="the name of a column",
-        remedy=remedy,
-        where=f"argument {role}",
-    )
+        problem = f"missing={short_repr(missing)} is no treatment of empty cells"
+        allowed = "'error', or 'drop' for rows with an empty cell"
+        raise refused_argument("missing", problem, value=missing, allowed=allowed, remedy="choose one")
 
 
 def annotation_columns(
@@ -242,19 +224,21 @@ def annotation_columns(
     asked = {role: name for role, name in roles.items() if name is not None}
     for role in ("item",) if kind in ANONYMOUS_KINDS else ("item", "rater"):
         if role in roles and role not in asked:
-            raise _left_out(role, kind)
+            problem, remedy = f"{kind} need a column of {role}s", "name the column"
+            if (kind, role) == ("labels", "rater"):
+                remedy += "; labels that are counted, without raters, are read by models.Labels.from_counts"
+            raise refused_argument(role, problem, allowed="the name of a column", remedy=remedy)
     asked |= {ATTRIBUTE + name: name for name in rater_attributes}
     found = resolved_names(
         column_names(frame), asked, optional={"rater"} if kind in ANONYMOUS_KINDS else (), kind=kind
     )
     if rater_attributes and "rater" not in found:
-        raise DataError(
+        raise refused_argument(
+            "rater_attributes",
             f"column {short_repr(rater_attributes[0])} describes raters who are not told apart",
-            column=rater_attributes[0],
             value=rater_attributes,
             allowed="rater_attributes with a column of raters",
             remedy="name the column of the raters: rater=..., or leave the attribute out",
-            where="argument rater_attributes",
         )
     tell_synonyms({role: name for role, name in found.items() if asked[role] != name})
     columns = named_columns(frame, found)
@@ -350,18 +334,11 @@ def distinct_ids(argument: str, ids: Sequence[Any] | np.ndarray, reserved: Seque
     if not is_listed(ids):
         problem = f"{argument}={short_repr(ids)} is a {type(ids).__name__}"
         allowed, remedy = "a list or another sequence in a fixed order", f"pass {argument}=[...]"
-        raise DataError(
-            problem, column=argument, value=ids, allowed=allowed, remedy=remedy, where=f"argument {argument}"
-        )
+        raise refused_argument(argument, problem, value=ids, allowed=allowed, remedy=remedy)
     if not 0 < len(ids) <= MAX_IDS:
-        raise DataError(
-            f"{len(ids):,} ids are listed",
-            column=argument,
-            value=len(ids),
-            allowed=f"1 to {MAX_IDS:,} ids",
-            remedy="list the ids to be used",
-            where=f"argument {argument}",
-        )
+        problem, allowed = f"{len(ids):,} ids are listed", f"1 to {MAX_IDS:,} ids"
+        remedy = "list the ids to be used"
+        raise refused_argument(argument, problem, value=len(ids), allowed=allowed, remedy=remedy)
     column = Column(argument, listed(ids))
     try:
         index, code = code_ids(column, reserved)
@@ -416,9 +393,7 @@ def chosen_items(items: Sequence[Any] | np.ndarray, index: np.ndarray) -> tuple[
         unknown = wanted[(code < 0).argmax()].item()
         problem, allowed = f"{short_repr(unknown)} is not one of the items", nearest(unknown, index)
         remedy = "choose among .items"
-        raise DataError(
-            problem, column="items", value=unknown, allowed=allowed, remedy=remedy, where="argument items"
-        )
+        raise refused_argument("items", problem, value=unknown, allowed=allowed, remedy=remedy)
     place = np.full(len(index), -1, np.int32)
     place[code] = np.arange(len(code))
     return code, place

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...._messages import short_repr
 from ....posterior.table_text import folded
-from ..errors import DataError
+from ..errors import refused_argument
 from .columns import code_ids, distinct_ids, match_ids, nearest, refused_cell, refused_value
 from .frames import Column
 
@@ -51,18 +51,11 @@ def item_set(declared: Sequence[Any] | np.ndarray | None) -> np.ndarray | None:
     if taken := _ambiguous_ids(items):
         problem, allowed = f"{short_repr(taken[0])} is also the word for an outcome", f"any id but {_WORDS}"
         remedy = "give the item another name"
-        raise DataError(
-            problem, column="items", value=taken[0], allowed=allowed, remedy=remedy, where="argument items"
-        )
+        raise refused_argument("items", problem, value=taken[0], allowed=allowed, remedy=remedy)
     if len(items) < 2:
-        raise DataError(
-            f"{short_repr(items[0].item())} is the only item: there is nothing to compare it with",
-            column="items",
-            value=items[0].item(),
-            allowed="two or more items",
-            remedy="declare all items that could have been compared",
-            where="argument items",
-        )
+        only, remedy = items[0].item(), "declare all items that could have been compared"
+        problem = f"{short_repr(only)} is the only item: there is nothing to compare it with"
+        raise refused_argument("items", problem, value=only, allowed="two or more items", remedy=remedy)
     return items
 
 

@@ -82,9 +82,8 @@ class TableFile:
     columns: Any
     note: str = ""  # how it was read, if that is not plain
     may_have_commas: bool = False  # for decimal points: cells are divided by another mark
-    guarded: Mapping[str, str] = field(
-        default_factory=dict
-    )  # column -> its first cell or name that lost an apostrophe
+    # column -> its first cell or name that lost an apostrophe
+    guarded: Mapping[str, str] = field(default_factory=dict)
     records: Sequence[int] = ()  # of an export of another tool: record of each row, from 1
 
     @property

@@ -108,9 +108,7 @@ def missing_columns(
     known = {folded(name): name for name in names if folded(name) and name not in taken}
     near = {role: _nearest(role, name, known) for role, name in missing.items()}
     times = Counter(near.values())
-    near = {
-        role: found if times[found] == 1 else "" for role, found in near.items()
-    }  # one column is one role
+    near = {role: found * (times[found] == 1) for role, found in near.items()}  # one column is one role
     there = ", ".join(map(short_repr, names[:20])) + (", ..." if len(names) > 20 else "")
     listed = [short_repr(name) for name in missing.values()]
     remedies = [words.column(role, known.get(found, "...")) for role, found in near.items()]
@@ -168,9 +166,7 @@ class Column:
     """
 
     name: str  # in messages
-    values: Sequence[
-        Any
-    ]  # cells, in row order; those of a frame that are one kind of text or integers are `CodedCells`
+    values: Sequence[Any]  # in row order; those of a frame that are text or integers alone are `CodedCells`
     declared: list[Any] | None = None
     kept: np.ndarray | None = None  # rows of the table, from 0, of the cells; None if they are all there
     fill_in: str = "fill the cell in or leave the row out: a missing answer has no row"  # remedy
@@ -242,9 +238,7 @@ def listed(values: Sequence[Any] | np.ndarray) -> list[Any]:
 
 def _cells(values: Sequence[Any] | np.ndarray) -> Sequence[Any]:
     """List of plain Python objects, or codes of an array of integers."""
-    coded = (
-        coded_integers(values) if type(values) is np.ndarray else None
-    )  # of masked arrays cells are missing
+    coded = coded_integers(values) if type(values) is np.ndarray else None  # masked arrays lack cells
     return listed(values) if coded is None else coded
 
 
@@ -345,7 +339,7 @@ def _frame_column(name: str, series: nw.Series[Any]) -> Column:
     series = _without_pandas(series)
     if (
         series.implementation.is_pandas_like()
-    ):  # whose dtype narwhals may fail to read: old pandas hashes categories
+    ):  # narwhals may fail to read its dtype: old pandas hashes categories
         declared = getattr(series.to_native().dtype, "categories", None)
     else:
         declared = series.dtype.categories if isinstance(series.dtype, nw.Enum) else None

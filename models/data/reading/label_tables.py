@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...._messages import short_repr
-from ..errors import DataError
+from ..errors import DataError, refused_argument
 from .coded_cells import CodedCells
 from .columns import (
     cells_that,
@@ -157,7 +157,7 @@ def counted_columns(
         unknown = names[(place < 0).argmax()].item()
         problem, allowed = f"{short_repr(unknown)} has no counts", nearest(unknown, there)
         remedy = "choose among the columns, or labels, that have counts"
-        raise DataError(problem, value=unknown, allowed=allowed, remedy=remedy, where="argument categories")
+        raise refused_argument("categories", problem, value=unknown, allowed=allowed, remedy=remedy)
     if len(names) < 2:
         problem = f"{short_repr(names[0].item())} is the only category: there is nothing to choose from"
         allowed, remedy = "a closed set of two or more categories", "give counts of the others as well"

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...._messages import short_repr
 from ....posterior.table_text import decimal_number
-from ..errors import DataError
+from ..errors import DataError, refused_argument
 from .columns import FLOATS, code_values, first_place, is_integer, kinds_of, refused_cell, refused_value
 from .frames import Column, is_listed, listed
 
@@ -137,9 +137,7 @@ def _allowed(bounds: Bounds | None) -> str:
 def _refused_bounds(bounds: Any, problem: str) -> DataError:
     problem, allowed = f"{short_repr(bounds)} {problem}", "two finite numbers, the lower first"
     remedy = "pass bounds=(low, high), the lowest and the highest score that could be given, or None"
-    return DataError(
-        problem, column="bounds", value=bounds, allowed=allowed, remedy=remedy, where="argument bounds"
-    )
+    return refused_argument("bounds", problem, value=bounds, allowed=allowed, remedy=remedy)
 
 
 MAX_RANK = 1_000_000

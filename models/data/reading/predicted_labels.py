@@ -2,18 +2,20 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...._messages import short_repr
 from ....posterior.table_text import integer_id
-from ..errors import DataError
+from ..errors import DataError, refused_argument
 from .columns import code_ids, first_repeat, match_ids, nearest, text_or_integer
 from .frames import Column
 
 NAME = "predictions"  # of a classifier without a name
 NONE = -1  # code of an item without a prediction
+refused_predictions = partial(refused_argument, NAME)
 FORMS = (
     "a DataArray (item, position) of labels, best first, or (item, category) of scores, perhaps with a dim classifier, as "
     "evaluation.predictions_from_table makes it"
@@ -77,11 +79,8 @@ def read_predicted_rankings(predictions: Any, categories: np.ndarray) -> Predict
     values = array.to_numpy()
     if "category" in array.dims:
         codes = category_codes(_ids_along(array, "category"), categories)
-        scores = (
-            np.where(values, 0.0, -np.inf)
-            if values.dtype.kind == "b"
-            else _scores(values, classifiers, items)
-        )
+        is_set = values.dtype.kind == "b"
+        scores = np.where(values, 0.0, -np.inf) if is_set else _scores(values, classifiers, items)
         who, item, column = np.nonzero(scores > -np.inf)
         category, score = codes[column], scores[who, item, column]
         better = (scores[who, item] > score[:, None]) & (scores[who, item] > -np.inf)
@@ -108,12 +107,6 @@ def read_predicted_rankings(predictions: Any, categories: np.ndarray) -> Predict
         problem = f"{short_repr(labels[row].item())} is twice in the list of {cell}"
         raise refused_predictions(problem, value=labels[row].item(), remedy="keep the first of them")
     return PredictedRankings(classifiers, items, who, item, category, rank)
-
-
-def refused_predictions(problem: str, *, value: object = None, allowed: str = "", remedy: str) -> DataError:
-    """Error about the argument predictions."""
-    where = "argument predictions"
-    return DataError(problem, column=NAME, value=value, allowed=allowed, remedy=remedy, where=where)
 
 
 def _as_array(predictions: Any) -> Any:
@@ -246,6 +239,25 @@ def _unknown(label: Any, categories: np.ndarray, cell: str) -> DataError:
 def _cell(classifiers: np.ndarray, items: np.ndarray, c: int, i: int) -> str:
     """Name a classifier and an item in messages."""
     return f"item {short_repr(items[i].item())} by {short_repr(classifiers[c].item())}"
+
+
+def joined_raters(raters: np.ndarray, classifiers: np.ndarray, data: str, answers: str) -> np.ndarray:
+    """Ids of raters, then classifiers; raise if one has the name of a rater. `data` and `answers` are nouns for messages."""
+    joined = joined_ids(raters, classifiers, ("the raters", "the classifiers"))
+    if known := sorted({*raters.tolist()} & {*classifiers.tolist()}):
+        raise refused_predictions(
+            f"{short_repr(known[0])} is a rater of these {data} already, and a classifier counts once",
+            value=known[0],
+            remedy=f"leave out its predictions, or its {answers}, or give another classifier another name",
+        )
+    return joined
+
+
+def unknown_items(unknown: list[Any], items: np.ndarray, data: str, remedy: str) -> DataError:
+    """Error about predicted items that are none of `items`; `data` is their noun."""
+    more = f" and {len(unknown) - 1:,} more" * (len(unknown) > 1)
+    problem = f"item {short_repr(unknown[0])}{more} is none of the items of the {data}"
+    return refused_predictions(problem, value=unknown[0], allowed=nearest(unknown[0], items), remedy=remedy)
 
 
 def joined_ids(ours: np.ndarray, added: np.ndarray, what: tuple[str, str]) -> np.ndarray:

@@ -4,17 +4,19 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...._messages import short_repr
-from ..errors import BUILDERS, DataError, DataWarning
+from ..errors import BUILDERS, DataError, DataWarning, refused_argument
 from .columns import code_ids, first_repeat, match_ids, nearest
 from .frames import Column, column_names, named_columns
 from .predicted_labels import category_codes
 
 NAME, WHERE = "prior_predictions", "argument prior_predictions"
+_refused = partial(refused_argument, NAME)
 MOST_OFF = 0.01  # of a sum of probabilities from one: they may be rounded
 FORMS = (
     "a DataArray (item, category) with coordinates, or a table with a column of item ids and one column of "
@@ -184,9 +186,8 @@ def _odd_cell(item: Any, name: Any, value: float, categories: np.ndarray) -> Dat
 def _name(given: str | None, known: str | None) -> str:
     """Return the name of the classifier, or raise unless it is text."""
     if given is not None and (not isinstance(given, str) or not given.strip()):
-        problem = f"{short_repr(given)} is no name"
-        where, remedy = "argument classifier", "name the classifier"
-        raise DataError(problem, value=given, allowed="text", remedy=remedy, where=where)
+        problem, remedy = f"{short_repr(given)} is no name", "name the classifier"
+        raise refused_argument("classifier", problem, value=given, allowed="text", remedy=remedy)
     return given or known or "predictions"
 
 
@@ -198,8 +199,3 @@ def _in_argument() -> Iterator[None]:
     except DataError as error:
         place = "" if error.row is None else f", row {error.row:,}"
         raise error.moved(f"{WHERE}{place}") from None
-
-
-def _refused(problem: str, *, value: object = None, allowed: str = "", remedy: str) -> DataError:
-    """Error about the argument."""
-    return DataError(problem, column=NAME, value=value, allowed=allowed, remedy=remedy, where=WHERE)
