@@ -25,7 +25,7 @@ from .comparisons.ranks import tied_groups as tied_groups
 from .comparisons.sides import side_test as side_test
 from .comparisons.win_probability import win_probability as win_probability
 from .conformal.sets import conformal_sets as conformal_sets
-from .features.effects import feature_effects as feature_effects
+from .features.worth import feature_effects as feature_effects
 from .features.worth import feature_worth as feature_worth
 from .metrics.accuracy import average_overlap as average_overlap
 from .metrics.accuracy import overlap as overlap

@@ -13,9 +13,8 @@ from ...models.data.labels import Labels
 from ..labels.confusion_em import ConfusionEm, WithFeatures, estimated
 from ..labels.em_search import Rule
 from ..labels.votes import check_iterations, check_search, patterns_of, seeded_generator
-from .em_of_files import EmFolder, InFiles, opened_files, write_plausibilities
 from .sharded_answers import label_work
-from .sharded_em import InShards
+from .sharded_em import EmFolder, InFiles, InShards, opened_files, write_plausibilities
 from .workers import AnyExecutor
 
 

@@ -13,14 +13,6 @@ from .container import Container, range_of
 from .errors import DataError, refused_argument
 from .raters import attributes_with_classifiers, read_attributes
 from .reading.columns import Missing, annotation_columns, code_categories, code_ids
-from .reading.label_tables import (
-    UNKNOWN,
-    at_wide_cells,
-    counted_columns,
-    items_of_rows,
-    read_gold,
-    wide_columns,
-)
 from .reading.numbers import read_counts, split_counts
 from .reading.predicted_labels import (
     PredictedLabels,
@@ -29,6 +21,14 @@ from .reading.predicted_labels import (
     read_predicted_labels,
     refused_predictions,
     unknown_items,
+)
+from .reading.wide_tables import (
+    UNKNOWN,
+    at_wide_cells,
+    counted_columns,
+    items_of_rows,
+    read_gold,
+    wide_columns,
 )
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category

@@ -10,9 +10,8 @@ from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
 from .raters import read_attributes
 from .reading.columns import Missing, annotation_columns, code_ids
-from .reading.label_tables import at_wide_cells, wide_columns
 from .reading.numbers import Bounds, read_bounds, read_counts, read_scores, split_counts
-from .reading.score_tables import counted_scores
+from .reading.wide_tables import at_wide_cells, counted_scores, wide_columns
 
 MANY_LEVELS = 20
 

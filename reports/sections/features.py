@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from ...evaluation import EvaluationError, feature_effects, feature_worth
-from ...evaluation.features.effects import EFFECT
+from ...evaluation.features.worth import EFFECT
 from ..page import Row, Section, mean_with_ends
 from ..wording import percent, with_interval
 

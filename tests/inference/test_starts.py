@@ -5,7 +5,7 @@ import pymc as pm
 import pytest
 from pymc.initial_point import make_initial_point_fn
 from raterzoo import inference, models
-from raterzoo.inference.runs import starts as runs_starts
+from raterzoo.inference.runs import compiled_models as runs_starts
 from raterzoo.inference.runs.compiled_models import compilation_of_nuts
 from scipy.special import expit
 

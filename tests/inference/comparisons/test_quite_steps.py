@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from raterzoo.inference.comparisons import pair_graph
 from raterzoo.inference.comparisons import vote_modes as comparisons_vote_modes
-from raterzoo.inference.comparisons.averaged_link import averaged_link
 from raterzoo.inference.comparisons.kernels import modes as kernels_modes
+from raterzoo.inference.comparisons.quite import averaged_link
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit, log_ndtr, ndtr

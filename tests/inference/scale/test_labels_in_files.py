@@ -17,7 +17,7 @@ import xarray as xr
 from raterzoo import inference
 from raterzoo.inference.labels import em_search as search
 from raterzoo.inference.labels.kernels import em as kernels_em
-from raterzoo.inference.scale import em_of_files, label_files, sharded_em
+from raterzoo.inference.scale import label_files, sharded_em
 from raterzoo.models import DataError, Labels, LabelShards
 
 from tests.support.executors import InThisProcess, Stopped, Stops
@@ -180,7 +180,7 @@ def test_a_stopped_estimate_goes_on(files, tmp_path, most):
 
 
 def test_iterations_that_were_kept_are_not_repeated(files, tmp_path, monkeypatch):
-    monkeypatch.setattr(em_of_files, "KEPT_EVERY", 1)
+    monkeypatch.setattr(sharded_em, "KEPT_EVERY", 1)
     shards, whole, rest = LabelShards.from_parquet(files[0], **OPTIONS), InThisProcess(), InThisProcess()
     em(shards, restarts=0, out=tmp_path / "whole", executor=whole)
     with pytest.raises(Stopped):
@@ -201,7 +201,7 @@ def test_a_folder_of_another_call_is_refused(files, tmp_path, golden):
 
 
 def test_a_large_result_needs_a_folder(files, monkeypatch, golden):
-    monkeypatch.setattr(em_of_files, "MOST_NUMBERS", 300)
+    monkeypatch.setattr(sharded_em, "MOST_NUMBERS", 300)
     with golden.raises(ValueError):
         em(LabelShards.from_parquet(files[0], **OPTIONS))
 
@@ -307,7 +307,7 @@ def test_rows_with_an_empty_cell_are_left_out(files, golden):
 DRIVER = """
 import sys, time, warnings
 from raterzoo import inference, models
-from raterzoo.inference.scale import em_of_files, sharded_em
+from raterzoo.inference.scale import sharded_em
 warnings.simplefilter("ignore")
 plain = sharded_em.InShards.e_step
 
