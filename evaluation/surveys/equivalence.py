@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from ...posterior.errors import EvaluationError
+from ..truth.item_arrays import coded_items
 from .combiners import Learn
 from .counts import Classifiers, LabelCounts, LabelSource
 from .item_states.equivalence import posterior_power_curve, posterior_survey_equivalence
@@ -47,6 +48,7 @@ def survey_power_curve(
     raters: Literal["exchangeable", "identified"] = "exchangeable",
     samples: int = 100,
     bootstrap: int = 500,
+    clusters: xr.DataArray | None = None,
     relearn: bool = False,
     probability: float = 0.95,
     draws: bool = False,
@@ -104,6 +106,8 @@ def survey_power_curve(
         Number of samples of raters, if they are sampled.
     bootstrap : int
         Number of bootstrap resamples of the items for the intervals; 0 for none.
+    clusters : DataArray (item), optional
+        Cluster of each item, such as its patient or document, or copies of one item: clusters are resampled whole.
     relearn : bool
         Whether the combiner is trained again on every resample, without the copies of the item it predicts.
     probability : float
@@ -172,8 +176,8 @@ def survey_equivalence(
         rater, categories of the predictions alone affect only the classifiers' scores.
     **options
         Other options of `survey_power_curve`: against, clip, items, estimand, learn, base, reference, max_raters, no_labels,
-        positive, values, raters, samples, bootstrap, relearn, probability, draws, random_seed. Curve and classifiers are
-        resampled together.
+        positive, values, raters, samples, bootstrap, clusters, relearn, probability, draws, random_seed. Curve and classifiers
+        are resampled together.
 
     Returns
     -------
@@ -296,6 +300,7 @@ def _scored_survey(
     *,
     against: LabelSource | None,
     bootstrap: int,
+    clusters: xr.DataArray | None,
     relearn: bool,
     probability: float,
     draws: bool,
@@ -313,7 +318,13 @@ def _scored_survey(
         classifiers = Classifiers.aligned_to(predictions, labels)
     survey = Survey.of(rules, labels, other_labels, random_seed, classifiers.categories)
     predicted = classifiers.probability[:, np.isin(labels.items, survey.labels.items)]
-    scores = survey_scores(survey, predicted, Resampling(bootstrap, random_seed), relearn=relearn)
+    cluster = None
+    if clusters is not None:
+        cluster = coded_items(labels.items, clusters, "clusters")[1][
+            np.isin(labels.items, survey.labels.items)
+        ]
+    how = Resampling(bootstrap, random_seed, cluster)
+    scores = survey_scores(survey, predicted, how, relearn=relearn)
     return SurveyDataset(survey, scores, probability, draws), classifiers
 
 

@@ -36,18 +36,26 @@ class SurveyScores:
 
 
 class Resampling(NamedTuple):
-    """Number of bootstrap resamples of the items, and their seed."""
+    """Number of bootstrap resamples of the items, their seed, and clusters of items that are drawn together."""
 
     resamples: int
     seed: int
+    cluster: np.ndarray | None = None  # (item,), codes; None: each item is its own
 
     def weights(self, of_item: np.ndarray) -> np.ndarray:
         """Return bootstrap counts (resample, cell) of cells, given the cell (item,) of each item."""
         rng = np.random.default_rng([self.seed, 4])
-        n_items, n_cells = len(of_item), int(of_item.max()) + 1
+        n_cells = int(of_item.max()) + 1
+        cluster = (
+            np.arange(len(of_item))
+            if self.cluster is None
+            else np.unique(self.cluster, return_inverse=True)[1]
+        )
+        n = int(cluster.max()) + 1
         weights = np.empty((self.resamples, n_cells), np.int32)
         for row in weights:
-            row[:] = np.bincount(of_item[rng.integers(0, n_items, n_items)], minlength=n_cells)
+            times = np.bincount(rng.integers(0, n, n), minlength=n)
+            row[:] = np.bincount(of_item, times[cluster], minlength=n_cells)
         return weights
 
 

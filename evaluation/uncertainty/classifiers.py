@@ -16,7 +16,7 @@ from .adjusted import uncertainty_adjusted
 from .intervals import SOURCES, metric_draws, summarise, summary_of_draws
 
 Trees = xr.DataTree | xr.DataArray | Mapping[float, xr.DataTree]
-OF_DRAWS = ("by", "items", "resamples", "larger_is_better")
+OF_DRAWS = ("by", "items", "resamples", "clusters", "larger_is_better")
 
 
 def compare(

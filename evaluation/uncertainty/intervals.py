@@ -33,6 +33,7 @@ from ..argument_checks import check_arguments, check_probability, check_whole
 from ..metrics.callables import ByDraw
 from ..metrics.metric import Metric, Response, Truth
 from ..truth.gold import gold_against_answers, gold_in_words
+from ..truth.item_arrays import coded_items
 from .adjusted import Scorer
 from .notes import notes_on
 from .questions import question_of
@@ -47,12 +48,13 @@ MOST_USED = 0.7  # share of the items in a group, up to which these alone are sc
 
 
 class BootstrapOptions(NamedTuple):
-    """Options of the bootstrap: kind of weights, number of resamples of the items alone, and seed."""
+    """Options of the bootstrap: kind of weights, number of resamples of the items alone, seed, and clusters."""
 
     items: ItemWeights
     resamples: int
     seed: int
     progressbar: bool
+    cluster: np.ndarray | None = None  # (item,), codes; None: each item is its own
 
 
 class Resampled(NamedTuple):
@@ -235,7 +237,7 @@ class _Weighing:
 
     def __init__(self, how: BootstrapOptions, n_items: int, n_samples: int) -> None:
         self.bayesian, self.n_items, self.seed = how.items == "bayesian", n_items, how.seed
-        self.resamples = how.resamples
+        self.resamples, self.cluster = how.resamples, how.cluster
         rng = np.random.default_rng([how.seed, 2])
         # counts of draws with replacement depend on all items: computed once, one byte each
         drawn = [] if self.bayesian else [self._of_all(rng).astype(np.uint8) for _ in range(n_samples)]
@@ -243,6 +245,11 @@ class _Weighing:
 
     def __call__(self, samples: slice, items: slice, rng: np.random.Generator) -> np.ndarray:
         """Return weights (sample, item) up to a factor by sample."""
+        if self.bayesian and self.cluster is not None:  # items of other blocks have the same weight
+            rngs = (
+                np.random.default_rng([self.seed, 4, number]) for number in range(samples.start, samples.stop)
+            )
+            return np.stack([self._of_all(rng)[items] for rng in rngs])
         if self.bayesian:
             return rng.standard_exponential((samples.stop - samples.start, items.stop - items.start))
         return self.counts[samples, items].astype(float)
@@ -253,17 +260,19 @@ class _Weighing:
 
     def of_block(self, items: slice) -> np.ndarray:
         """Return the weights (resample, item) of some items in all resamples, up to a factor by resample."""
-        if not self.bayesian:
+        if not self.bayesian or self.cluster is not None:
             return np.stack([self.one(number)[items] for number in range(self.resamples)])
         rng = np.random.default_rng([self.seed, 3, items.start])
         return rng.standard_exponential((self.resamples, items.stop - items.start))
 
     def _of_all(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw the weights (item,) of all items."""
+        """Draw the weights (item,) of all items, the same for those of a cluster."""
+        n = self.n_items if self.cluster is None else int(self.cluster.max()) + 1
         if self.bayesian:
-            return rng.standard_exponential(self.n_items)
-        drawn = rng.integers(0, self.n_items, self.n_items)
-        return np.bincount(drawn, minlength=self.n_items).astype(float)
+            weights = rng.standard_exponential(n)
+        else:
+            weights = np.bincount(rng.integers(0, n, n), minlength=n).astype(float)
+        return weights if self.cluster is None else weights[self.cluster]
 
 
 SOURCES = ("raters", "items", "both")
@@ -279,6 +288,7 @@ def metric_draws(
     *,
     by: By | None = None,
     items: ItemWeights = "bayesian",
+    clusters: xr.DataArray | None = None,
     resamples: int | None = None,
     truth: Truth | None = None,
     response: Response | None = None,
@@ -304,6 +314,8 @@ def metric_draws(
         label; or weights (..., item, group).
     items : {"bayesian", "counts"}
         Weights of the items: of the Bayesian bootstrap, or counts of items drawn with replacement.
+    clusters : DataArray (item), optional
+        Cluster of each item, such as its patient or document, where items of a cluster are alike: they share one weight.
     resamples : int, optional
         Number of weight vectors for the uncertainty of the items alone; by default 1,000, or 200 if the
         metric is computed from all items at once.
@@ -351,7 +363,8 @@ def metric_draws(
     scorer, members = members_of(scorer, by)
     many = RESAMPLES_OF_MEANS if scorer.metric.over == "item" else RESAMPLES_OF_ALL_ITEMS
     seed = fixed_seed(random_seed, scorer.aligned.view.seed)
-    how = BootstrapOptions(items, many if resamples is None else resamples, seed, progressbar)
+    cluster = None if clusters is None else coded_items(scorer.aligned.view.items, clusters, "clusters")[1]
+    how = BootstrapOptions(items, many if resamples is None else resamples, seed, progressbar, cluster)
     if items not in get_args(ItemWeights):
         raise EvaluationError(f"items={items!r}: expected one of {get_args(ItemWeights)}")
     check_whole("resamples", how.resamples, 1)

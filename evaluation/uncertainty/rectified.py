@@ -23,17 +23,20 @@ is n / N times less than 1 in PPI++ (their equation for the mean: Cov(m, h) / ((
 estimated from the items with people, each weighted by (1 / pi) (1 / pi - 1), the denominator from all items. Estimating
 lambda does not change the variance to first order, and any lambda is valid.
 
-Few items. The variance of the weights' draws is (n - 1) / (n + 1) of the unbiased estimate, and the coefficient costs
-another degree of freedom. Bounds of intervals are moved away from the mean by the root of the inverse of that, times the ratio
-of quantiles of Student's t and the normal law; the degrees of freedom are those of the estimated variance, by the
-kurtosis of psi, so that a few errors among many right answers are as few items. Means and standard deviations stay.
+Few items. Where all n items have the same score the draws of theta do not vary, though one item more may differ. Draws of
+intervals have one item more among those of people: its m and h are each at the least or the largest score, and each of the
+four pairs has a weight Gamma(1/4, 1). For people alone and right or wrong answers this is Jeffreys' posterior,
+Beta(k + 1/2, n - k + 1/2). The variance of the weights' draws is (n - 1) / (n + 1) of the unbiased estimate, and the
+coefficient costs another degree of freedom: bounds are moved away from the middle by the root of the inverse of that, times
+the ratio of quantiles of Student's t and the normal law. Intervals stay in the range of the scores and contain the mean.
 
 References
 ----------
 Angelopoulos, Duchi and Zrnic (2023), PPI++: efficient prediction-powered inference, arXiv:2311.01453. Zrnic and Candes
 (2024), Active statistical inference, arXiv:2403.03208 (known probabilities). Fisch et al. (2024), Stratified
-prediction-powered inference, arXiv:2406.04291. Rubin (1981), The Bayesian bootstrap, doi:10.1214/aos/1176345338. Dorner,
-Nastl and Hardt (2024), Limits to scalable evaluation at the frontier, arXiv:2410.13341.
+prediction-powered inference, arXiv:2406.04291. Rubin (1981), The Bayesian bootstrap, doi:10.1214/aos/1176345338. Brown, Cai
+and DasGupta (2001), Interval estimation for a binomial proportion, doi:10.1214/ss/1009213286 (Jeffreys). Dorner, Nastl and
+Hardt (2024), Limits to scalable evaluation at the frontier, arXiv:2410.13341.
 """
 
 from dataclasses import dataclass, replace
@@ -51,6 +54,7 @@ from ...posterior.top_labels import NO_LABEL
 from ..argument_checks import check_arguments, check_probability
 from ..metrics.callables import ByDraw, metric_from_callable
 from ..metrics.metric import Metric, Truth
+from ..truth.item_arrays import coded_items, item_ids, places_of_items, values_of_items
 from .adjusted import Scorer
 from .alignment import align
 from .intervals import metric_intervals, summarise
@@ -108,12 +112,17 @@ class _Design:
             return rng.standard_exponential((samples, len(self.order)))
         return rng.standard_exponential((samples, int(self.cluster.max()) + 1))[:, self.cluster]
 
-    def units(self) -> tuple[str, np.ndarray]:
-        """Return the name of what was sampled, and how many of each stratum people labelled (stratum,)."""
-        if self.cluster is None:
-            return "item", np.bincount(self.stratum[self.labelled], minlength=len(self.names))
-        own = np.unique(np.stack([self.stratum[self.labelled], self.cluster[self.labelled]]), axis=1)
-        return "cluster", np.bincount(own[0], minlength=len(self.names))
+    @property
+    def unit(self) -> str:
+        """Name of what was sampled."""
+        return "item" if self.cluster is None else "cluster"
+
+    @property
+    def labelled_units(self) -> np.ndarray:
+        """Items, or clusters, with people of each stratum (stratum,)."""
+        unit = np.arange(len(self.order)) if self.cluster is None else self.cluster
+        own = np.unique(np.stack([self.stratum[self.labelled], unit[self.labelled]]), axis=1)
+        return np.bincount(own[0], minlength=len(self.names))
 
 
 def rectified(
@@ -172,7 +181,7 @@ def rectified(
         Posterior of all N items by one model of people, judge and classifiers (`Labels.with_predictions`). It is narrower
         where its model is right; `note` says where it differs from the rectified estimate by more than their errors.
     probability : float
-        Probability of the equal-tailed intervals. They are widened for few items, and may leave the metric's range.
+        Probability of the equal-tailed intervals. For few items they allow for one more, at either end of the scores.
     truth : {"label", "set", "ranking", "plausibility", "sampled"}, optional
         As in `uncertainty_adjusted`.
     random_seed : int or numpy.random.Generator, optional
@@ -227,29 +236,28 @@ def rectified(
             "metric of single items, such as evaluation.top_k_accuracy(1) for accuracy"
         )
     tree, view = _with_draws(tree)
-    ids = _item_ids(predictions, "predictions")
+    ids = item_ids(predictions, "predictions")
     predictions = with_complement(predictions, view.declared)
     design = _design_of(view.items, ids, sampling, strata, clusters)
     predictions = predictions.isel(item=design.order)
     people = Scorer.of(metric, tree, predictions.isel(item=design.labelled), {}, truth=truth)
     people = _thinned(people)
     judged = _judged(people, predictions, judge)
-    draws, mean_score = _draws(people, judged, design, random_seed)
+    draws, with_ends, ends, mean_score = _draws(people, judged, design, random_seed)
     tuned = _tuned_weight(mean_score, judged, design)
     weight = tuned if judge_weight is None else np.full_like(tuned, judge_weight)
     plug_in = _three_means(np.ones((1, len(ids))), mean_score[..., None], judged, design)
     shares = design.size / len(ids)
-    draws, plug_in = (_estimates(means, weight, shares) for means in (draws, plug_in))
-    influences = [_influences(mean_score, judged, design, own) for own in (weight, np.zeros_like(weight))]
+    draws, with_ends, plug_in = (_estimates(means, weight, shares) for means in (draws, with_ends, plug_in))
     estimated = (2 if judge_weight is None and weight.any() else 1, 1)
-    of_few = [_widening(*own, design, probability) for own in zip(influences, estimated, strict=True)]
-    widening = np.stack([*of_few, np.ones(len(judged))])
+    widening = np.array([*(_widening(number, design, probability) for number in estimated), 1.0])
+    spreads = _spread_over(_influences(mean_score, judged, design, weight))
     found = {
         "plug_in": (("estimate", "classifier"), plug_in[..., 0]),
         "judge_weight": (("classifier", "stratum"), weight),
-        "note": ("classifier", _notes(mean_score, judged, design, weight, _spread_over(influences[0]))),
+        "note": ("classifier", _notes(mean_score, judged, design, weight, spreads)),
     }
-    result = _summary(people, draws, widening, probability).assign(found)
+    result = _summary(people, (draws, with_ends), widening, ends, probability).assign(found)
     result["effective_items"] = len(design.labelled) * result["gain"]
     result = result.assign_coords(stratum=design.names) if strata is not None else result.isel(stratum=0)
     classifier = people.aligned.classifier
@@ -300,24 +308,6 @@ def _thinned(scorer: Scorer) -> Scorer:
 # --- Items: people's, predicted and judged, and how they were sampled ---
 
 
-def _item_ids(array: object, what: str) -> np.ndarray:
-    """Return the distinct ids of the items of an array, or raise."""
-    if not isinstance(array, xr.DataArray):
-        raise EvaluationError(f"{what}: expected a DataArray, found {type(array).__name__}")
-    if "item" not in array.dims or "item" not in array.coords:
-        raise EvaluationError(f"{what}: expected a dim item with a coordinate; found dims {array.dims}")
-    ids = ids_of(array["item"].to_numpy())
-    check_distinct(ids, "item", what.removesuffix("s"))
-    return ids
-
-
-def _places(ids: np.ndarray, array: object, what: str) -> np.ndarray:
-    """Positions of the items of the predictions in an array, or raise unless both have the same items."""
-    own = _item_ids(array, what)
-    places_of(own, ids, (what, "the predictions"))
-    return places_of(ids, own, ("predictions", what))
-
-
 def check_sample(
     people: np.ndarray,
     ids: np.ndarray,
@@ -340,11 +330,11 @@ def _design_of(
     place = places_of(items, ids, ("posterior", "the predictions"))
     row = np.full(len(ids), -1)
     row[place] = np.arange(len(items))
-    names, stratum = _coded(ids, strata, "strata")
+    names, stratum = coded_items(ids, strata, "strata")
     order = np.argsort(stratum, kind="stable")
     stratum, row = stratum[order], row[order]
     labelled = np.flatnonzero(row >= 0)
-    cluster = None if clusters is None else _coded(ids, clusters, "clusters")[1][order]
+    cluster = None if clusters is None else coded_items(ids, clusters, "clusters")[1][order]
     n, size = (np.bincount(codes, minlength=len(names)) for codes in (stratum[labelled], stratum))
     chance = (n / size)[stratum] if sampling is None else _probabilities(ids, sampling)[order]
     design = _Design(order, names, stratum, labelled, row[labelled], chance, cluster)
@@ -360,7 +350,7 @@ def _design_of(
 
 def _check_people(design: _Design, stratified: bool) -> None:
     """Raise unless people labelled at least two items, or clusters, of every stratum."""
-    unit, count = design.units()
+    unit, count = design.unit, design.labelled_units
     few = np.flatnonzero(count < 2)
     if len(few):
         where = f"stratum {design.names[few[0]]!s}" if stratified else "the posterior"
@@ -370,23 +360,9 @@ def _check_people(design: _Design, stratified: bool) -> None:
         )
 
 
-def _coded(ids: np.ndarray, array: xr.DataArray | None, what: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return names and the code of each item; without an array one name for all."""
-    if array is None:
-        return np.array(["all"]), np.zeros(len(ids), np.intp)
-    values = _values_of_items(ids, array, what)
-    if values.dtype.kind in "fO":
-        missing = np.flatnonzero((values != values) | (values == None))  # noqa: E711 (elementwise)
-        if len(missing):
-            raise EvaluationError(f"{what}: item {ids[missing[0]]!s} has none; give one for every item")
-        values = values.astype(str) if values.dtype.kind == "O" else values
-    names, codes = np.unique(values, return_inverse=True)
-    return names, codes
-
-
 def _probabilities(ids: np.ndarray, sampling: xr.DataArray) -> np.ndarray:
     """Return the sampling probability of each item, or raise."""
-    values = _values_of_items(ids, sampling, "sampling")
+    values = values_of_items(ids, sampling, "sampling")
     if values.dtype.kind not in "iuf":
         raise EvaluationError(f"sampling: expected probabilities, found dtype {values.dtype}")
     wrong = np.flatnonzero(~((values > 0) & (values <= 1)))
@@ -398,22 +374,13 @@ def _probabilities(ids: np.ndarray, sampling: xr.DataArray) -> np.ndarray:
     return values.astype(float)
 
 
-def _values_of_items(ids: np.ndarray, array: object, what: str) -> np.ndarray:
-    """Return the values (item,) of an array with the dim item alone, in the order of the predictions."""
-    places = _places(ids, array, what)
-    assert isinstance(array, xr.DataArray)
-    if array.dims != ("item",):
-        raise EvaluationError(f"{what}: expected the dim item alone, found {array.dims}")
-    return array.to_numpy()[places]
-
-
 # --- Scores by the judge, draws, and the coefficient of the judge ---
 
 
 def _judged(people: Scorer, predictions: xr.DataArray, judge: xr.DataArray) -> np.ndarray:
     """Score the predictions with the judge's labels as the truth: (classifier, item)."""
     ids = ids_of(predictions["item"].to_numpy())
-    places = _places(ids, judge, "judge's labels")
+    places = places_of_items(ids, judge, "judge's labels")
     judge = judge.isel(item=places)
     if judge.sizes.get("classifier", 1) > 1:
         raise EvaluationError(
@@ -456,18 +423,44 @@ def _any_label(view: Plausibility, predictions: xr.DataArray, judge: xr.DataArra
 
 def _draws(
     people: Scorer, judged: np.ndarray, design: _Design, random_seed: int | np.random.Generator | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weighted means (mean, classifier, stratum, sample) of `_three_means`, and mean scores (classifier, n)."""
-    view = people.aligned.view
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Draw the weighted means (mean, classifier, stratum, sample) of `_three_means`, and the same with one item more.
 
-    def of_block(block: Block, samples: slice, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    The item more has a weight Gamma(1/4, 1) for each pair of scores by people and judge at the ends of their range, times the
+    mean weight of an item (or cluster). Returns also the ends (classifier, 2), and mean scores (classifier, n).
+    """
+    view, of_stratum = people.aligned.view, design.labelled_units
+    item_weight = design.sum_of_labelled(1 / design.probability[design.labelled]) / of_stratum
+
+    def of_block(block: Block, samples: slice, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         scores = np.stack(people.by_item(people.truth(block, rng), block.items))[:, design.row]
         weights = design.weights(samples.stop - samples.start, rng)
-        return _three_means(weights, scores, judged, design), scores.sum(axis=-1, dtype=float)
+        own = design.sum_of_labelled(weights[:, design.labelled] / design.probability[design.labelled])
+        share = of_stratum / (4 * of_stratum.sum())
+        more = rng.standard_gamma(share, (2, 2, len(weights), len(share))) * item_weight
+        extremes = np.stack([scores.min(axis=(1, 2)), scores.max(axis=(1, 2))], axis=-1)
+        means = _three_means(weights, scores, judged, design)
+        return (
+            means,
+            own.T[None],
+            more.swapaxes(-1, -2),
+            extremes[..., None],
+            scores.sum(axis=-1, dtype=float),
+        )
 
     width = max(len(view.items) * people.width * len(judged), 2 * len(design.order))
-    means, sums = zip(*view.map_draws(of_block, random_seed, width), strict=True)
-    return np.concatenate(means, axis=-1), np.sum(sums, axis=0) / view.n_samples
+    *drawn, sums = zip(*view.map_draws(of_block, random_seed, width), strict=True)
+    means, own, more, extremes = (np.concatenate(parts, axis=-1) for parts in drawn)
+    low = np.minimum(extremes[:, 0].min(axis=-1), judged.min(axis=-1))
+    high = np.maximum(extremes[:, 1].max(axis=-1), judged.max(axis=-1))
+    of_hits = np.isin(low, (0, 1)) & np.isin(high, (0, 1))  # such as accuracy, where all may be right
+    ends = np.stack([np.where(of_hits, 0, low), np.where(of_hits, 1, high)], axis=-1)
+    with_ends = means.copy()
+    for mean, added in ((0, more.sum(axis=1)), (1, more.sum(axis=0))):  # by the end of m, and of h
+        with_ends[mean] = (means[mean] * own + np.einsum("ce,esd->csd", ends, added)) / (
+            own + added.sum(axis=0)
+        )
+    return means, with_ends, ends, np.sum(sums, axis=0) / view.n_samples
 
 
 def _three_means(weights: np.ndarray, scores: np.ndarray, judged: np.ndarray, design: _Design) -> np.ndarray:
@@ -519,19 +512,35 @@ def _estimates(means: np.ndarray, weight: np.ndarray, shares: np.ndarray) -> np.
 # --- Summary ---
 
 
-def _summary(people: Scorer, draws: np.ndarray, widening: np.ndarray, probability: float) -> xr.Dataset:
-    """Summarise draws (estimate, classifier, sample) over the dims of the posterior, intervals widened, with the gain."""
+def _summary(
+    people: Scorer,
+    drawn: tuple[np.ndarray, np.ndarray],
+    widening: np.ndarray,
+    ends: np.ndarray,
+    probability: float,
+) -> xr.Dataset:
+    """Summarise draws (estimate, classifier, sample), and intervals of those with one item more, widened, with the gain.
+
+    Shapes: widening (estimate,), ends (classifier, 2) of the range, from which intervals do not go.
+    """
     view = people.aligned.view
     dims, coords = (*view.sample_dims, "estimate", "classifier"), view.sample_coords()
-    array = xr.DataArray(view.unstack(draws), {**coords, "estimate": list(ESTIMATES)}, dims)
-    result = summarise(array, probability).drop_vars("undefined")
-    factor = xr.DataArray(widening, dims=("estimate", "classifier"))
-    interval = result["mean"] + factor * (result["interval"] - result["mean"])
+    coords = {**coords, "estimate": list(ESTIMATES)}
+    result, of_few = (
+        summarise(xr.DataArray(view.unstack(draws), coords, dims), probability).drop_vars("undefined")
+        for draws in drawn
+    )
+    factor = xr.DataArray(widening, dims="estimate")
+    low, high = (xr.DataArray(end, dims="classifier") for end in ends.T)
+    interval = (of_few["mean"] + factor * (of_few["interval"] - of_few["mean"])).clip(low, high)
+    lower, upper = (interval.sel(bound=bound, drop=True) for bound in ("lower", "upper"))
+    held = [np.minimum(lower, result["mean"]), np.maximum(upper, result["mean"])]
+    interval = xr.concat(held, result["bound"])
     variance = result["sd"] ** 2
     least = variance.sel(estimate="rectified", drop=True)
     # without any spread there is nothing to gain
     gain = (variance.sel(estimate="people", drop=True) / least.where(least > 0)).fillna(1.0)
-    error = factor * result["interval_mcse"]
+    error = factor * of_few["interval_mcse"]
     return result.assign(interval=interval, interval_mcse=error, gain=gain).transpose(..., "bound")
 
 
@@ -567,7 +576,7 @@ def _notes(
 
     Shapes: score (classifier, n), judged (classifier, item), weight (classifier, stratum), spreads (classifier,).
     """
-    unit, count = design.units()
+    unit, count = design.unit, design.labelled_units
     small, few = int(count.argmin()), []
     if count[small] < FEW:
         of_stratum = f" of stratum {design.names[small]!s}" if len(count) > 1 else ""
@@ -576,7 +585,9 @@ def _notes(
     for own, coefficient, varies, spread in zip(score, weight, _varies(judged, design), spreads, strict=True):
         found = list(few)
         if np.ptp(own) == 0:
-            found.append("all items with people have the same score, so that the interval has no width")
+            found.append(
+                "all items with people have the same score: the intervals allow for one more that differs"
+            )
         elif spread < FEW_THAT_DIFFER:
             found.append(
                 f"the spread comes from about {spread:.0f} {unit}s that differ from the others: intervals from so few are rough"
@@ -614,20 +625,16 @@ def _spread_over(influences: np.ndarray) -> np.ndarray:
     return np.divide(square**2, fourth, out=np.zeros_like(square), where=fourth > 0)
 
 
-def _widening(influences: np.ndarray, estimated: int, design: _Design, probability: float) -> np.ndarray:
-    """Factor (classifier,) of the half-width of intervals for few items; `estimated`: parameters of each stratum.
+def _widening(estimated: int, design: _Design, probability: float) -> float:
+    """Factor of the half-width of intervals for few items; `estimated`: parameters of each stratum.
 
-    The variance by the weights is (n - estimated) / (n + 1) of the unbiased one, averaged over strata by their items,
-    and is itself uncertain: as a chi square of 2 / (1 / k - 1 / n) degrees of freedom, with k the effective number of items.
+    The variance by the weights is (n - estimated) / (n + 1) of the unbiased one, averaged over strata by their items.
     """
-    count = design.units()[1]
-    n, freedom = count.sum(), np.maximum(count - estimated, 1)
-    unbiased = ((count + 1) / freedom) @ (count / n)
-    spread = _spread_over(influences)
-    apart = np.divide(1, spread, out=np.full_like(spread, np.inf), where=spread > 0) - 1 / n
-    degrees = np.maximum(2 / np.maximum(apart, 2 / freedom.sum()), 1)
+    count = design.labelled_units
+    freedom = np.maximum(count - estimated, 1)
+    unbiased = ((count + 1) / freedom) @ (count / count.sum())
     upper = (1 + probability) / 2
-    return np.sqrt(unbiased) * t.ppf(upper, degrees) / norm.ppf(upper)
+    return float(np.sqrt(unbiased) * t.ppf(upper, freedom.sum()) / norm.ppf(upper))
 
 
 def _attributes(metric: Metric, design: _Design, probability: float) -> dict[str, Any]:

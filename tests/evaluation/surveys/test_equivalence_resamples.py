@@ -38,6 +38,19 @@ def test_resamples_are_the_curve_of_resampled_items(combiner, scorer):
         np.testing.assert_allclose(curve, expected, atol=1e-12, rtol=0)
 
 
+def test_copies_in_clusters_are_resampled_as_the_items_that_they_copy():
+    items = items_of("clusters", 2)
+    counts = counts_of(items, 2)
+    copies = xr.concat([counts, counts], "item").assign_coords(item=np.arange(2 * len(items)))
+    cluster = xr.DataArray(np.tile(np.arange(len(items)), 2), {"item": copies["item"]})
+    how = {"bootstrap": 40, "draws": True, "max_raters": 2}
+    one = survey_power_curve(counts, "frequency", "brier", **how)
+    two = survey_power_curve(copies, "frequency", "brier", clusters=cluster, **how)
+    np.testing.assert_allclose(two["power_curve_draw"], one["power_curve_draw"], atol=1e-12)
+    loose = survey_power_curve(copies, "frequency", "brier", **how)["power_curve_draw"]
+    assert (loose.std("resample") < 0.9 * one["power_curve_draw"].std("resample")).all()
+
+
 def test_every_item_is_drawn_as_often_as_any_other():
     """Counts of a bootstrap are multinomial; the twin never draws the last item."""
 

@@ -214,6 +214,25 @@ def test_every_item_is_drawn_as_often_as_any_other():
         assert_rejects_twin(check, without, variance)
 
 
+@pytest.mark.parametrize("items", ["bayesian", "counts"])
+@pytest.mark.parametrize("metric", [evaluation.top_k_accuracy(1), evaluation.f1()], ids=["mean", "of all"])
+def test_copies_in_clusters_are_as_uncertain_as_the_items_that_they_copy(items, metric):
+    said = np.where(np.random.default_rng(seed_of("copies")).random(60) < 0.7, "a", "b")
+
+    def spread(times, **options):
+        ids = np.arange(60 * times)
+        coords = {"item": ids, "category": ["a", "b"]}
+        truth = np.tile(said, times)
+        tree = xr.DataArray((truth[:, None] == ["a", "b"]).astype(float), coords, ("item", "category"))
+        predicted = xr.DataArray(np.full((60 * times, 1), "a"), {"item": ids}, ("item", "position"))
+        if times > 1:
+            options["clusters"] = xr.DataArray(ids % 60, {"item": ids})
+        how = {"items": items, "resamples": 1000, "progressbar": False, "random_seed": 1}
+        return evaluation.metric_draws(metric, tree, predicted, **how, **options)["items"].std().item()
+
+    assert spread(5) == pytest.approx(spread(1), rel=0.1)
+
+
 def test_with_certain_truth_only_the_items_are_uncertain(case, scores):
     certain = xr.zeros_like(as_dense(case)["posterior"]["plausibility"])
     certain[..., 0] = 1.0

@@ -1,13 +1,11 @@
 """Rectified estimates: against ppi-python, GLIDE, loops by hand, and the variance of their linearisation; coverage."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation.uncertainty import rectified as module
-from scipy.stats import binom, norm, t
+from scipy.stats import beta, binom, norm, t
 
 from benchmarks import rectified as designs
 from tests.support.evaluation_trees import as_dense, as_flat, random_case
@@ -297,7 +295,7 @@ def test_little_is_said_of_a_constant_judge_and_of_constant_people(golden):
     assert found["judge_weight"].item() == 0 and found["gain"].item() == 1
     golden.says(found["note"].item(), "items have")
     alike = rectify(np.ones(300, int), right, np.arange(40))
-    golden.says(alike["note"].item(), "the interval")
+    golden.says(alike["note"].item(), "intervals")
     stratum = of_items(np.r_[np.zeros(8), np.ones(292)].astype(int))
     small = rectify(right, ~right, np.arange(40), strata=stratum)
     golden.says(small["note"].item(), "of stratum")
@@ -317,29 +315,29 @@ def test_few_errors_are_noted_by_the_number_that_differ(golden):
     assert "differ" not in rectify(right, np.ones(200), np.arange(100))["note"].item()
 
 
-def test_degrees_of_freedom_are_those_of_the_items_that_differ():
-    """Of 10 items all, one or none differs from the mean: 9 degrees of freedom, 2 / (1 - 1 / 10), and one."""
-    influences = np.array([[1.0, -1.0] * 5, [3.0] + [0.0] * 9, [0.0] * 10])
-    design = SimpleNamespace(units=lambda: ("item", np.array([10])))
-    found = module._widening(influences, 1, design, 0.9)
-    np.testing.assert_allclose(found, np.sqrt(11 / 9) * t.ppf(0.95, [9, 2 / 0.9, 1]) / norm.ppf(0.95))
+@pytest.mark.parametrize("right", [30, 24, 0])
+def test_intervals_of_people_alone_are_those_of_jeffreys_widened_by_students_t(right):
+    """Right or wrong answers: Beta(k + 1/2, n - k + 1/2), variance times 31 / 29, and n - 1 degrees of freedom."""
+    answers = np.arange(300) % 30 < right
+    found = rectify(answers, answers, np.arange(30), judge_weight=0).sel(estimate="people")
+    law = beta(right + 0.5, 30.5 - right)
+    factor = np.sqrt(31 / 29) * t.ppf(0.95, 29) / norm.ppf(0.95)
+    expected = np.clip(law.mean() + factor * (law.ppf([0.05, 0.95]) - law.mean()), 0, 1)
+    expected = [min(expected[0], right / 30), max(expected[1], right / 30)]
+    np.testing.assert_allclose(found["interval"], expected, atol=5 * float(found["interval_mcse"].max()))
 
 
-def test_intervals_of_few_items_are_widened_by_students_t(monkeypatch):
-    """30 items of which 6 are wrong, without a judge: variance times 31 / 29, degrees of freedom by the kurtosis."""
-    right = np.arange(300) % 5 > 0
-    widened = rectify(right, right, np.arange(30), judge_weight=0)
-    spread = 30 * 0.16 / (0.8**3 + 0.2**3)
-    factor = np.sqrt(31 / 29) * t.ppf(0.95, 2 / (1 / spread - 1 / 30)) / norm.ppf(0.95)
-    monkeypatch.setattr(module, "_widening", lambda influences, *_: np.ones(1))
-    plain = rectify(right, right, np.arange(30), judge_weight=0)
-    for estimate in ("rectified", "people"):
-        one, other = (found.sel(estimate=estimate) for found in (widened, plain))
-        np.testing.assert_allclose(one["mean"], other["mean"])
-        np.testing.assert_allclose(
-            one["interval"] - one["mean"], factor * (other["interval"] - other["mean"])
-        )
-    xr.testing.assert_identical(widened["sd"], plain["sd"])
+def test_one_item_more_counts_as_one_of_a_stratum_and_as_one_cluster():
+    """All right: the interval of 10 clusters of three is that of 10 items, that of two strata of five, too."""
+    right = np.ones(300)
+    items = rectify(right, right, np.arange(10))
+    clusters = rectify(right, right, np.arange(30), clusters=of_items(np.arange(300) // 3))
+    chosen = np.r_[:5, 150:155]
+    strata = rectify(right, right, chosen, strata=of_items(np.arange(300) // 150))
+    for other in (clusters, strata):
+        difference = other["interval"] - items["interval"]
+        assert float(abs(difference).max()) < 0.03
+    assert 0.6 < items["interval"].sel(estimate="rectified", bound="lower").item() < 0.85
 
 
 ONE_CLUSTER = of_items(np.where(I % 4 == 0, 1, 0))
