@@ -1,6 +1,7 @@
 """Registry of the laws in JAX, which PyTensor fills when it first rewrites a graph for JAX: to import JAX takes a second."""
 
 from collections.abc import Callable
+from importlib import import_module
 from threading import RLock
 from typing import Any, cast
 
@@ -14,14 +15,9 @@ _waiting: dict[type[Op], Callable[[], Conversion]] = {}
 _registering = RLock()  # other threads wait until all laws are registered
 
 
-def register_in_jax(op: type[Op]) -> Callable[[Callable[[], Conversion]], Callable[[], Conversion]]:
-    """Return a decorator of a function that imports and returns the conversion of an Op to JAX."""
-
-    def decorate(load: Callable[[], Conversion]) -> Callable[[], Conversion]:
-        _waiting[op] = load
-        return load
-
-    return decorate
+def register_in_jax(op: type[Op], conversion: str) -> None:
+    """Name the function of `jax_laws` that converts an Op to JAX; the module is imported when a graph is compiled for JAX."""
+    _waiting[op] = lambda: getattr(import_module(".jax_laws", __package__), conversion)
 
 
 class _Registration(GraphRewriter):

@@ -1,6 +1,5 @@
 """MarginalLabels: distribution of answers to items whose true category is summed out."""
 
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -334,25 +333,9 @@ def log_prior(prior: TensorVariable) -> TensorVariable:
     return cast(TensorVariable, pt.log(prior))
 
 
-@register_in_jax(LabelLogPByItem)
-def _jax_label_log_p_by_item() -> Callable:
-    from .marginal_labels_jax import jax_label_log_p_by_item
-
-    return jax_label_log_p_by_item
-
-
-@register_in_jax(LabelLogP)
-def _jax_label_log_p() -> Callable:
-    from .marginal_labels_jax import jax_label_log_p
-
-    return jax_label_log_p
-
-
-@register_in_jax(ExpectedAnswers)
-def _jax_expected_answers() -> Callable:
-    from .marginal_labels_jax import jax_expected_answers
-
-    return jax_expected_answers
+register_in_jax(LabelLogPByItem, "jax_label_log_p_by_item")
+register_in_jax(LabelLogP, "jax_label_log_p")
+register_in_jax(ExpectedAnswers, "jax_expected_answers")
 
 
 # --- MarginalLabels: distribution of answers to items whose true category is summed out ---

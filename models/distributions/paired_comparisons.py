@@ -1,6 +1,5 @@
 """PairedComparisons: distribution of the answers of raters shown two items, one left and one right."""
 
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -156,18 +155,8 @@ def pair_logp(
     return cast(TensorVariable, node.outputs[0])
 
 
-@register_in_jax(PairLogP)
-def _jax_pair_log_p() -> Callable:
-    from .paired_comparisons_jax import jax_pair_log_p
-
-    return jax_pair_log_p
-
-
-@register_in_jax(PairGradient)
-def _jax_pair_gradient() -> Callable:
-    from .paired_comparisons_jax import jax_pair_gradient
-
-    return jax_pair_gradient
+register_in_jax(PairLogP, "jax_pair_log_p")
+register_in_jax(PairGradient, "jax_pair_gradient")
 
 
 class PairedComparisonsRV(RandomVariable):

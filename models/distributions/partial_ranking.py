@@ -1,6 +1,5 @@
 """PartialRanking: Plackett-Luce distribution of rankings with ties whose last block is unranked."""
 
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -105,12 +104,7 @@ def partial_ranking_logp(log_worth: TensorVariable, block: TensorVariable) -> Te
     return cast(TensorVariable, log_p).reshape(block.shape[:-1], ndim=block.type.ndim - 1)
 
 
-@register_in_jax(PartialRankingLogP)
-def _jax_partial_ranking() -> Callable:
-    from .partial_ranking_jax import jax_partial_ranking
-
-    return jax_partial_ranking
-
+register_in_jax(PartialRankingLogP, "jax_partial_ranking")
 
 NO_REPLICATES = (
     "candidates='ranked' lays out only the categories that the observed rankings name; a replicate could name others, so it has "

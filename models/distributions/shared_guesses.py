@@ -1,6 +1,5 @@
 """SharedGuesses: distribution of answers of raters of whom groups share a guess; truth and guesses are summed out."""
 
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -272,32 +271,10 @@ def _numba_counts_by_item(op, node, **kwargs):
     return expected_guesses_by_item, f"raterzoo {type(op).__name__} {source_digest(__file__)}"
 
 
-@register_in_jax(GuessLogPByItem)
-def _jax_guess_log_p_by_item() -> Callable:
-    from .shared_guesses_jax import jax_guess_log_p
-
-    return jax_guess_log_p
-
-
-@register_in_jax(ExpectedGuessesByItem)
-def _jax_expected_guesses_by_item() -> Callable:
-    from .shared_guesses_jax import jax_expected_guesses
-
-    return jax_expected_guesses
-
-
-@register_in_jax(GuessLogP)
-def _jax_guess_log_p() -> Callable:
-    from .shared_guesses_jax import jax_guess_log_p
-
-    return jax_guess_log_p
-
-
-@register_in_jax(ExpectedGuesses)
-def _jax_expected_guesses() -> Callable:
-    from .shared_guesses_jax import jax_expected_guesses
-
-    return jax_expected_guesses
+register_in_jax(GuessLogPByItem, "jax_guess_log_p")
+register_in_jax(ExpectedGuessesByItem, "jax_expected_guesses")
+register_in_jax(GuessLogP, "jax_guess_log_p")
+register_in_jax(ExpectedGuesses, "jax_expected_guesses")
 
 
 def guess_logp(

@@ -185,13 +185,13 @@ def test_backends_agree(link, n_outcomes):
 @pytest.mark.parametrize("link", ["bradley_terry", "thurstone"])
 def test_jax_differentiates_far_out(link):
     jax = pytest.importorskip("jax")
-    from raterzoo.models.distributions import paired_comparisons_jax as pair_jax
+    from raterzoo.models.distributions import jax_laws
 
     x, tie = points(np.random.default_rng(seed_of(f"jax {link}")), 200)
     for outcome in range(3):
         counts = np.eye(3)[[outcome] * 200]
         op = paired_comparisons.PairLogP(link, 3)
-        log_p, pull = jax.vjp(lambda x, t, c=counts, op=op: pair_jax._log_p(op, x, t, c), x, tie)
+        log_p, pull = jax.vjp(lambda x, t, c=counts, op=op: jax_laws.log_p_of_pairs(op, x, t, c), x, tie)
         exact = swept(link, x, tie, counts.astype(np.int64))
         for one, other in zip((log_p, *pull(np.ones(200))), exact, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
