@@ -16,7 +16,7 @@ import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.inference.labels.kernels.effective_votes import effective_truth
 from raterzoo.inference.labels.recognition import as_table, read_labels
-from raterzoo.models.data.prior_arguments import confusion_concentrations, effective_power
+from raterzoo.models._prior_arguments import confusion_concentrations, effective_power
 from raterzoo.models.labels import vote_correlation
 from raterzoo.reports.sections.vote_correlation import MAY_BE_INDEPENDENT
 

@@ -15,12 +15,11 @@ import pandas as pd
 import pymc as pm
 from raterzoo import inference, models
 from raterzoo.inference.kernels.convergence import mixing_of
-from raterzoo.inference.labels.confusion_em import ConfusionEm, Objective
-from raterzoo.inference.labels.em_search import EmRun, Rule
+from raterzoo.inference.labels.em_search import EmRun, Rule, patterns_of
 from raterzoo.inference.labels.gibbs import draw_labels_model
 from raterzoo.inference.labels.recognition import constant_prior, read_labels
-from raterzoo.inference.labels.votes import patterns_of
 from raterzoo.inference.runs.run import ChainPlan
+from raterzoo.inference.scale.confusion_em import ConfusionEm, Objective
 from scipy.special import logsumexp
 
 PEER = find_spec("crowdkit") is not None

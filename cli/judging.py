@@ -20,7 +20,7 @@ from ..evaluation.uncertainty.rectified import check_sample
 from ..inference.storage.permissions import private_files
 from ..models import Labels
 from ..models._catalog import annotation_kinds
-from ..models.data.prior_arguments import default_confusion
+from ..models._prior_arguments import default_confusion
 from ..posterior.matching import with_complement
 from ..reports.page import Section, write_report
 from ..reports.sections import judging

@@ -13,7 +13,7 @@ import numpy as np
 import pymc as pm
 from pymc.distributions.transforms import LogTransform
 from raterzoo import models
-from raterzoo.models.labels.features_of_items import FeatureDirections
+from raterzoo.models._item_features import FeatureDirections
 
 from tests.support.source_twins import in_place_of, rebuilt
 

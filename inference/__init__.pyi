@@ -13,12 +13,12 @@ from .diagnostics import EstimateWarning as EstimateWarning
 from .diagnostics import diagnose as diagnose
 from .diagnostics import relabel as relabel
 from .kept_draws import CostWarning as CostWarning
-from .labels.combiner import label_combiner as label_combiner
 from .labels.glad_em import glad_em as glad_em
 from .labels.mace_em import mace_em as mace_em
 from .labels.shared_guess_em import shared_guess_em as shared_guess_em
 from .labels.step import ConfusionGibbs as ConfusionGibbs
 from .labels.step import GuessGibbs as GuessGibbs
+from .labels.votes import label_combiner as label_combiner
 from .labels.votes import majority_vote as majority_vote
 from .posterior_predictive import predict as predict
 from .rankings.point_estimates import irn as irn

@@ -14,7 +14,7 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.variable import TensorVariable
 
 from .._messages import short_repr
-from .data.prior_arguments import finite_number, positive_array
+from ._prior_arguments import finite_number, positive_array
 
 Number = float | TensorVariable
 # for an expression that is evaluated once: no C, whose first use on a machine compiles a second of PyTensor's own

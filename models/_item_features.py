@@ -1,13 +1,23 @@
-"""Features of the items of a model: their coordinate, and their data."""
+"""Features of the items of a model: coordinate, data, and the prior of each item's true category from them.
 
-from typing import Any
+That prior is a softmax regression with coefficients that shrink together.
+"""
+
+from typing import Any, cast
 
 import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
+from pymc.logprob.transforms import Transform
+from pytensor.tensor.special import softmax
+from pytensor.tensor.variable import TensorVariable
+from scipy.linalg import helmert
 
-from .data.features import ItemFeatures
+from .data.features import ItemFeatures, item_features, warn_of_labels
+from .data.labels import Labels
 
-__all__ = ["feature_coords", "register_features"]
+# scale of the half-normal prior of the scale of the coefficients, log odds for a standard deviation
+WIDEST = 1.0
 
 
 def feature_coords(features: ItemFeatures | None) -> dict[str, np.ndarray]:
@@ -24,3 +34,91 @@ def register_features(features: ItemFeatures) -> Any:
     pm.Data("feature_mean", features.mean, dims="feature")
     pm.Data("feature_sd", features.scale, dims="feature")
     return values
+
+
+# --- Prior of the true category of labels ---
+
+
+def read_features(labels: Labels, features: Any) -> ItemFeatures | None:
+    """Return the standardised features of the items of the labels; None without any. Warns of those that repeat the answers."""
+    if features is None:
+        return None
+    found = item_features(features, labels.items)
+    warn_of_labels(found, _most_frequent(labels))
+    return found
+
+
+def _most_frequent(labels: Labels) -> np.ndarray:
+    """Code of the most frequent answer to each item (item,), -1 if there is none or several are."""
+    counts = np.zeros((len(labels.items), len(labels.categories)))
+    np.add.at(counts, (labels.annotation_item, labels.label_code), labels.count)
+    most = counts.max(axis=1)
+    single = (most > 0) & ((counts == most[:, None]).sum(axis=1) == 1)
+    return np.where(single, counts.argmax(axis=1), -1)
+
+
+def prior_of_truth(
+    labels: Labels, prevalence: TensorVariable, features: ItemFeatures | None
+) -> TensorVariable:
+    """Register ``feature_scale`` and ``feature_effect``; return the prior of each item's true category (item, category).
+
+        scale   ~ HalfNormal(1)
+        W_f     = e_f - mean(e_f),   e_fj ~ Normal(0, scale)      for every feature f
+        p(T_i)  = softmax(log p + x_i W)
+
+    Without features the result is the prevalence, (category,). The data of the model then have the standardised ``features``
+    (item, feature), and mean and standard deviation of the raw columns, ``feature_mean`` and ``feature_sd`` (feature).
+
+    Shapes: prevalence (category,).
+    """
+    if features is None:
+        return prevalence
+    values = register_features(features)
+    answered = np.isin(np.arange(len(labels.items)), labels.annotation_item) | (labels.gold >= 0)
+    directions = FeatureDirections(features.values[answered], len(labels.categories))
+    scale = pm.HalfNormal("feature_scale", WIDEST)
+    dims = ("feature", "category")
+    effect = pm.ZeroSumNormal("feature_effect", scale, dims=dims, default_transform=directions)
+    log_odds = pt.log(prevalence) + pt.dot(values, effect)
+    return cast(TensorVariable, softmax(log_odds, axis=1))
+
+
+class FeatureDirections(Transform):
+    """Transform of the effects of features whose rows sum to zero: effects along the principal axes, in posterior units.
+
+        W = V diag(s) Z B,    s_k = (1 / scale^2 + l_k / K)^(-1/2),    X'X = V diag(l) V'
+
+    The rows of B (category - 1, category) are orthonormal and sum to zero (Helmert); X are the features of the items that have
+    an answer or a gold label. l_k / K is the information of such items about the effect along axis k if their truth is known
+    and categories are equally probable. So Z has a standard deviation of about one, whatever the scale and however columns
+    correlate: there is no funnel where features are useless, and no ridge where they are informative. The distribution of W is
+    unchanged.
+
+    The idea of coordinates between centred and non-centred ones: Papaspiliopoulos, Roberts and Sköld (2007), A general
+    framework for the parametrization of hierarchical models, Statistical Science 22(1), doi:10.1214/088342307000000014.
+    """
+
+    name = "directions"
+    ndim_supp = 2
+
+    def __init__(self, features: np.ndarray, n_categories: int) -> None:
+        information, self._axes = np.linalg.eigh(features.T @ features)
+        self._information = np.maximum(information, 0.0) / n_categories
+        self._basis = helmert(n_categories)
+
+    def _spread(self, inputs: tuple[Any, ...]) -> Any:
+        """Return s (axis, 1), given the inputs of the random variable: the scale is the last but the shape."""
+        scale = inputs[-2].reshape(())
+        return (1 / scale**2 + self._information)[:, None] ** -0.5
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the coordinates Z (axis, category - 1)."""
+        return cast(Any, pt.dot(pt.dot(self._axes.T, value), self._basis.T)) / self._spread(inputs)
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return the effects W (feature, category)."""
+        return cast(Any, pt.dot(pt.dot(self._axes, self._spread(inputs) * value), self._basis))
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log of the determinant of W, in orthonormal coordinates, by Z."""
+        return len(self._basis) * cast(Any, pt.log(self._spread(inputs))).sum()

@@ -9,7 +9,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from ..posterior.schema import SEEN_IN_PRIOR
 from ._hierarchy import Number, prior_number
-from .data.prior_arguments import positive_array
+from ._prior_arguments import positive_array
 from .data.reading.predicted_probabilities import PredictedProbabilities, read_predicted_probabilities
 
 STRENGTH = "prediction_strength"

@@ -19,11 +19,13 @@ import numpy as np
 import xarray as xr
 
 from ..._messages import OUR_FILES
-from ...models.data.labels import Labels
+from ...models._prior_arguments import HasCategories, positive_array
+from ...models.data.container import require_container
+from ...models.data.labels import Labels, expand_answers, require_answers
 from ...models.distributions.marginal_labels_kernels import Answers
 from ..diagnostics import EstimateWarning
+from ..runs.run import check_whole
 from .kernels.em import AnswerPatterns, answer_patterns, coded_answers, jittered_vote, vote_share
-from .votes import LabelIds, estimate_coords, patterns_of, seeded_generator
 
 ASKED_EVERY = 10  # iterations between two questions whether a run has come to a known optimum
 
@@ -228,6 +230,15 @@ MOST_PASSES = 2_000_000  # answers times starts, beyond which there is one round
 LONG = 3  # runs on all items from optima of the sample other than that of the vote
 
 
+class LabelIds(HasCategories, Protocol):
+    """Ids of labels: those of a `Labels`, or of shards that no process holds together."""
+
+    @property
+    def items(self) -> np.ndarray:
+        """Ids of the items."""
+        ...
+
+
 class ShardedLabels(LabelIds, Protocol):
     """Labels that no process holds together."""
 
@@ -393,3 +404,61 @@ def warn_estimate(labels: Labels | ShardedLabels, optima: Optima, reasons: list[
     said = [UNIDENTIFIED] * (not labels.identified) + reasons + [unconverged] * bool(stopped)
     if said:
         warnings.warn("; ".join(said), EstimateWarning, skip_file_prefixes=OUR_FILES)
+
+
+# --- Arguments, answers and coordinates of estimates ---
+
+
+def check_search(
+    labels: Labels, estimator: str, restarts: int | Literal["auto"], max_iterations: int, tolerance: float
+) -> None:
+    """Raise unless raters are identified and arguments in range; `estimator` is named in the message."""
+    require_container(labels, Labels)
+    require_answers(labels)
+    if labels.anonymous:
+        raise ValueError(
+            f"{estimator} describes each rater, but these labels are counts of anonymous raters; read a table with raters"
+        )
+    check_iterations(restarts, max_iterations, tolerance)
+
+
+def check_iterations(restarts: int | Literal["auto"], max_iterations: int, tolerance: float) -> None:
+    """Raise unless the arguments of a search are in range."""
+    if isinstance(restarts, str):
+        if restarts != "auto":
+            raise ValueError(f"restarts={restarts!r} must be 'auto' or a whole number from 0")
+    else:
+        check_whole("restarts", restarts, 0)
+    check_whole("max_iterations", max_iterations)
+    number = isinstance(tolerance, int | float | np.integer | np.floating)
+    if not number or isinstance(tolerance, bool) or tolerance != tolerance:
+        raise ValueError(f"tolerance={tolerance!r} must be a number; below zero every iteration is made")
+
+
+def prevalence_concentrations(
+    concentration: Any | Literal["uniform"], n_categories: int
+) -> np.ndarray | None:
+    """Return the Dirichlet concentrations (category,) of the prevalence; None if it is fixed as uniform."""
+    if isinstance(concentration, str) and concentration == "uniform":
+        return None
+    return positive_array("prevalence_concentration", concentration, (n_categories,))
+
+
+def seeded_generator(random_seed: int | None) -> np.random.Generator:
+    """Return the random generator of a seed; raise unless it is a whole number from 0, or None."""
+    whole = isinstance(random_seed, int | np.integer) and not isinstance(random_seed, bool)
+    if random_seed is not None and (not whole or random_seed < 0):
+        raise ValueError(f"random_seed={random_seed!r} must be a whole number from 0, or None")
+    return np.random.default_rng(random_seed)
+
+
+def patterns_of(labels: Labels) -> AnswerPatterns:
+    """Return the distinct answer patterns of the items, with their multiplicities."""
+    item, rater, label = expand_answers(labels)
+    return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
+
+
+def estimate_coords(labels: LabelIds, items: bool = True) -> dict[str, Any]:
+    """Return the coordinates of an estimate: ids of items, unless it has none, and raters, categories and answers."""
+    coords = {"item": labels.items} if items else {}
+    return coords | {"rater": labels.raters} | dict.fromkeys(("category", "answer"), labels.categories)

@@ -5,12 +5,20 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import xarray as xr
 
+from ...models._prior_arguments import log_normal_prior, normal_prior
 from ...models.data.labels import Labels
-from ...models.data.prior_arguments import log_normal_prior, normal_prior
-from .em_search import EmModel, EmRun, Ended, Rule, Variables, estimate_of_labels
+from .em_search import (
+    EmModel,
+    EmRun,
+    Ended,
+    Rule,
+    Variables,
+    check_search,
+    estimate_of_labels,
+    prevalence_concentrations,
+)
 from .kernels.em import AnswerPatterns
 from .kernels.glad import answers_by_rater, e_step, m_step
-from .votes import check_search, prevalence_concentrations
 
 
 def glad_em(

@@ -7,12 +7,19 @@ import numpy as np
 import xarray as xr
 from scipy.special import digamma, expit, gammaln, logsumexp
 
+from ...models._prior_arguments import positive_array, positive_pair
 from ...models.data.labels import Labels
-from ...models.data.prior_arguments import positive_array, positive_pair
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps
-from .em_search import EmModel, EmRun, Rule, Variables, estimate_of_labels
+from .em_search import (
+    EmModel,
+    EmRun,
+    Rule,
+    Variables,
+    check_search,
+    estimate_of_labels,
+    prevalence_concentrations,
+)
 from .kernels.em import AnswerPatterns
-from .votes import check_search, prevalence_concentrations
 
 LEAST_LOG = -690.0  # log weights above this have a normal double as exponential
 LEAST_CONCENTRATION = 1e-6  # for variational Bayes: an expected log of -1e6 leaves ten decimals for the rest

@@ -6,13 +6,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import xarray as xr
 
-from ...models.data.labels import Labels
-from ...models.data.prior_arguments import (
+from ...models._prior_arguments import (
     confusion_concentrations,
     default_confusion,
     positive_array,
     positive_pair,
 )
+from ...models.data.labels import Labels
 from ...models.data.raters import NO_GROUP, Groups, sharing_groups
 from ...models.distributions.shared_guesses_kernels import (
     GroupedAnswers,
@@ -21,11 +21,10 @@ from ...models.distributions.shared_guesses_kernels import (
     guess_counts,
     guess_log_p,
 )
-from .em_search import EmModel, EmRun, Rule, Variables, estimate_of_labels
+from .em_search import EmModel, EmRun, Rule, Variables, check_search, estimate_of_labels
 from .kernels.em import AnswerPatterns
 from .recognition import as_table
 from .shared_guess import answers_of_any_origin, group_votes, vote_weights
-from .votes import check_search
 
 
 def shared_guess_em(

@@ -1,15 +1,19 @@
-"""Majority vote; argument checks, answer patterns and coordinates of estimates that start near it."""
+"""Label of an item from its answers alone: the majority vote, and the next label after k anonymous ones by a fitted model."""
 
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
+from scipy.special import softmax
 
 from ...models.data.container import require_container
-from ...models.data.labels import Labels, expand_answers, require_answers
-from ...models.data.prior_arguments import HasCategories, positive_array
-from ..runs.run import check_whole
-from .kernels.em import AnswerPatterns, answer_patterns, coded_answers
+from ...models.data.labels import Labels
+from ..runs.trees import with_current_dims
+
+CELLS = 2_000_000  # largest number of (sample, kind, row) computed at once
+# names of the variables, and of the dims of kinds and of labels
+STATES = ("state_weight", "state_probability", "state", "category")
+CONFUSIONS = ("prevalence", "confusion", "category", "answer")
 
 
 def majority_vote(labels: Labels) -> xr.Dataset:
@@ -48,68 +52,164 @@ def majority_vote(labels: Labels) -> xr.Dataset:
     )
 
 
-# --- Shared parts of EM estimators ---
+def label_combiner(tree: xr.DataTree) -> "LabelCombiner":
+    """Build the function that predicts the next label of an item from counts of its labels, by a fitted model.
+
+    An item is of kind j with probability w_j, and its labels y_1, y_2, ... are then drawn by one law,
+
+        p(c | j, y) = ((1 - rho_j) theta_jc + rho_j n_c) / ((1 - rho_j) + rho_j k)
+        p(j | y)    = w_j prod_i p(y_i | j, y_1 ... y_i-1) / (its sum over j)
+        p(c | y)    = sum_j p(j | y) p(c | j, y)
+
+    where n are the counts of the k labels so far. p(c | y) is averaged over the draws of the posterior.
+
+    ====================  =============================  ====================================
+    symbol                models.item_states             models with confusion matrices
+    ====================  =============================  ====================================
+    w                     state_weight                   prevalence
+    theta                 state_probability              confusion, its mean over the raters
+    rho                   state_spread, or 0             0
+    ====================  =============================  ====================================
+
+    Parameters
+    ----------
+    tree : DataTree
+        Draws of `models.item_states`, or of a model whose raters have confusion matrices that do not depend
+        on the item, such as `models.multinomial` and `models.dawid_skene`.
+
+    Returns
+    -------
+    LabelCombiner
+        Function from counts (row, category) to probabilities (row, category) of the next label. Pass it as
+        ``combiner`` to `raterzoo.evaluation.survey_power_curve` and related functions, which match its
+        ``categories`` with those of the labels by name.
+
+    Raises
+    ------
+    ValueError
+        If the tree has no such draws.
+
+    Notes
+    -----
+    Labels count as those of exchangeable raters, a new one for each label. Unequal raters enter by their mean
+    confusion matrix, which ignores who gave which label. The draws are not reweighted by the counts. A model
+    fitted to the labels of the curve has seen the labels it predicts, as with ``learn="in-sample"``.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr
+    >>> from raterzoo import inference
+    >>> prevalence = (("chain", "draw", "category"), [[[0.5, 0.5]]])
+    >>> confusion = (("chain", "draw", "category", "answer"), [[[[0.8, 0.2], [0.2, 0.8]]]])
+    >>> draws = xr.Dataset({"prevalence": prevalence, "confusion": confusion}, {"answer": ["no", "yes"]})
+    >>> combiner = inference.label_combiner(xr.DataTree.from_dict({"posterior": draws}))
+    >>> combiner(np.array([[0, 0], [1, 0]])).round(2)
+    array([[0.5 , 0.5 ],
+           [0.68, 0.32]])
+
+    References
+    ----------
+    Resnick, Kong, Schoenebeck and Weninger (2021), Survey equivalence, arXiv:2106.01254, section 3.
+    """
+    posterior = _posterior_of(tree)
+    weight, law, kind, label = STATES if STATES[0] in posterior else CONFUSIONS
+    laws = posterior[law].mean("rater") if "rater" in posterior[law].dims else posterior[law]
+    spread = posterior.get("state_spread", xr.zeros_like(posterior[weight]))
+    drawn = (
+        v.transpose("chain", "draw", kind, ...)
+        for v in (posterior[weight], laws.transpose(..., label), spread)
+    )
+    flat = (v.to_numpy().astype(float).reshape(-1, *v.shape[2:]) for v in drawn)
+    return LabelCombiner(posterior[label].to_numpy().astype(str), *flat)
 
 
-def check_search(
-    labels: Labels, estimator: str, restarts: int | Literal["auto"], max_iterations: int, tolerance: float
-) -> None:
-    """Raise unless raters are identified and arguments in range; `estimator` is named in the message."""
-    require_container(labels, Labels)
-    require_answers(labels)
-    if labels.anonymous:
+def _posterior_of(tree: xr.DataTree) -> xr.Dataset:
+    """Posterior of a tree; raise unless it determines the joint distribution of the labels of an item."""
+    if not isinstance(tree, xr.DataTree) or "posterior" not in tree.children:
+        raise ValueError(f"a {type(tree).__name__} is no DataTree with a posterior; sample a model of labels")
+    posterior = with_current_dims(tree)["posterior"].to_dataset()
+    names = {*map(str, posterior.data_vars)}
+    if {*STATES[:2]} <= names:
+        return posterior
+    remedy = "sample models.item_states, models.multinomial or models.dawid_skene"
+    if not {*CONFUSIONS[:2]} <= names:
         raise ValueError(
-            f"{estimator} describes each rater, but these labels are counts of anonymous raters; read a table with raters"
+            f"the posterior holds {', '.join(sorted(names))}, and neither state_weight and state_probability nor prevalence and "
+            f"confusion; {remedy}"
         )
-    check_iterations(restarts, max_iterations, tolerance)
+    own = {name for name in names if {"item", "subtype"} & {*posterior[name].dims}} - {"plausibility"}
+    if own:
+        raise ValueError(
+            f"the posterior has {', '.join(sorted(own))}: given the category, the labels of an item still depend on each other, "
+            f"which confusion matrices do not describe; {remedy}"
+        )
+    return posterior
 
 
-def check_iterations(restarts: int | Literal["auto"], max_iterations: int, tolerance: float) -> None:
-    """Raise unless the arguments of a search are in range."""
-    if isinstance(restarts, str):
-        if restarts != "auto":
-            raise ValueError(f"restarts={restarts!r} must be 'auto' or a whole number from 0")
-    else:
-        check_whole("restarts", restarts, 0)
-    check_whole("max_iterations", max_iterations)
-    number = isinstance(tolerance, int | float | np.integer | np.floating)
-    if not number or isinstance(tolerance, bool) or tolerance != tolerance:
-        raise ValueError(f"tolerance={tolerance!r} must be a number; below zero every iteration is made")
+@dataclass(frozen=True, eq=False)
+class LabelCombiner:
+    """Function from counts of labels to the probabilities of the next label.
+
+    Attributes
+    ----------
+    categories : ndarray of str, shape (category,)
+        Categories of the labels, in the order of the counts.
+    weight : ndarray, shape (sample, kind)
+        Proportions of the kinds of items.
+    probability : ndarray, shape (sample, kind, category)
+        Probabilities of the labels of an item of each kind.
+    spread : ndarray, shape (sample, kind)
+        Variation of the probabilities among items of a kind: rho, between 0 and 1.
+    """
+
+    categories: np.ndarray
+    weight: np.ndarray = field(repr=False)
+    probability: np.ndarray = field(repr=False)
+    spread: np.ndarray = field(repr=False)
+
+    def __call__(self, counts: np.ndarray) -> np.ndarray:
+        """Return the probabilities (row, category) of the next label after counts (row, category).
+
+        Raises
+        ------
+        ValueError
+            If the counts are not whole numbers from 0, one for each category.
+        """
+        counts = np.asarray(counts)
+        n = len(self.categories)
+        if counts.ndim != 2 or counts.shape[1] != n or counts.dtype.kind not in "iu":
+            raise ValueError(
+                f"counts: dtype {counts.dtype} of shape {counts.shape}; expected whole numbers (row, category), of the "
+                f"{n} categories {', '.join(self.categories.tolist())}"
+            )
+        if (counts < 0).any():
+            allowed = "whole numbers from 0, such as the counts of exchangeable raters"
+            raise ValueError(f"counts: {counts.min()}; expected {allowed}")
+        n_samples, n_kinds = self.weight.shape
+        step = max(1, CELLS // (n_kinds * max(1, len(counts))))
+        total = np.zeros(counts.shape)
+        for start in range(0, n_samples, step):
+            total += self._of_samples(slice(start, start + step), counts)
+        return total / total.sum(axis=1, keepdims=True)
+
+    def _of_samples(self, which: slice, counts: np.ndarray) -> np.ndarray:
+        """Sum over a slice of samples of the probabilities of the next label. Shapes: counts (row, category)."""
+        theta, rho = self.probability[which], self.spread[which, :, None]
+        floor = np.finfo(float).tiny  # replaces probabilities that underflowed
+        n_labels = counts.sum(axis=1)
+        before = np.arange(counts.max(initial=0))
+        # log p(j, y) = log w_j + sum_i log p(y_i | j, y_1 ... y_i-1), as a ratio of rising factorials
+        log_p = np.log(np.maximum(self.weight[which], floor))[..., None]
+        log_p = log_p - _sums(np.log(1 - rho + rho * np.arange(n_labels.max(initial=0))))[..., n_labels]
+        for c, number in enumerate(counts.T):
+            own = (1 - rho) * theta[..., c, None] + rho * before
+            log_p += _sums(np.log(np.maximum(own, floor)))[..., number]
+        # sum_j p(j | y) p(c | j, y)
+        of_kind = softmax(log_p, axis=1) / (1 - rho + rho * n_labels)
+        law = np.tensordot(of_kind * (1 - rho), theta, axes=([0, 1], [0, 1]))
+        return law + (of_kind * rho).sum(axis=(0, 1))[:, None] * counts
 
 
-def prevalence_concentrations(
-    concentration: Any | Literal["uniform"], n_categories: int
-) -> np.ndarray | None:
-    """Return the Dirichlet concentrations (category,) of the prevalence; None if it is fixed as uniform."""
-    if isinstance(concentration, str) and concentration == "uniform":
-        return None
-    return positive_array("prevalence_concentration", concentration, (n_categories,))
-
-
-def seeded_generator(random_seed: int | None) -> np.random.Generator:
-    """Return the random generator of a seed; raise unless it is a whole number from 0, or None."""
-    whole = isinstance(random_seed, int | np.integer) and not isinstance(random_seed, bool)
-    if random_seed is not None and (not whole or random_seed < 0):
-        raise ValueError(f"random_seed={random_seed!r} must be a whole number from 0, or None")
-    return np.random.default_rng(random_seed)
-
-
-def patterns_of(labels: Labels) -> AnswerPatterns:
-    """Return the distinct answer patterns of the items, with their multiplicities."""
-    item, rater, label = expand_answers(labels)
-    return answer_patterns(coded_answers(item, rater, label, labels.gold, len(labels.categories)))
-
-
-class LabelIds(HasCategories, Protocol):
-    """Ids of labels: those of a `Labels`, or of shards that no process holds together."""
-
-    @property
-    def items(self) -> np.ndarray:
-        """Ids of the items."""
-        ...
-
-
-def estimate_coords(labels: LabelIds, items: bool = True) -> dict[str, Any]:
-    """Return the coordinates of an estimate: ids of items, unless it has none, and raters, categories and answers."""
-    coords = {"item": labels.items} if items else {}
-    return coords | {"rater": labels.raters} | dict.fromkeys(("category", "answer"), labels.categories)
+def _sums(terms: np.ndarray) -> np.ndarray:
+    """Return the sums of the first 0, 1, 2, ... terms along the last axis."""
+    return np.concatenate([np.zeros((*terms.shape[:-1], 1)), terms.cumsum(axis=-1)], axis=-1)

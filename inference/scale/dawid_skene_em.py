@@ -10,9 +10,8 @@ import xarray as xr
 from ...models.data.features import ItemFeatures, item_features
 from ...models.data.label_shards import LabelShards, identity
 from ...models.data.labels import Labels
-from ..labels.confusion_em import ConfusionEm, WithFeatures, estimated
-from ..labels.em_search import Rule
-from ..labels.votes import check_iterations, check_search, patterns_of, seeded_generator
+from ..labels.em_search import Rule, check_iterations, check_search, patterns_of, seeded_generator
+from .confusion_em import ConfusionEm, WithFeatures, estimated
 from .sharded_answers import label_work
 from .sharded_em import EmFolder, InFiles, InShards, opened_files, write_plausibilities
 from .workers import AnyExecutor

@@ -16,6 +16,7 @@ import numpy as np
 from ...models.data.labels import Labels, expand_answers
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps
 from ..kernels.random_streams import item_streams
+from ..labels.em_search import LabelIds
 from ..labels.kernels.em import (
     AnswerPatterns,
     answer_patterns,
@@ -24,7 +25,6 @@ from ..labels.kernels.em import (
     vote_share,
 )
 from ..labels.kernels.sharded import count_drawn_categories, count_near_vote
-from ..labels.votes import LabelIds
 from ..runs.run import check_whole, stream
 from ..storage.interruptions import cleaned_up
 from .item_slices import items_between

@@ -25,12 +25,12 @@ import numpy as np
 import xarray as xr
 
 from ...models.data.label_shards import LabelShards
-from ..labels.confusion_em import Confusion, ConfusionEm, Objective
 from ..labels.em_search import EmRun, Ended
 from ..labels.kernels.em import Counts, pattern_plausibility
 from ..storage.interruptions import Advice, adviser
 from ..storage.journal import read_journal, write_journal
 from ..storage.store import StoreLock
+from .confusion_em import Confusion, ConfusionEm, Objective
 from .label_files import FileWork, file_work
 from .sharded_answers import (
     LabelShard,

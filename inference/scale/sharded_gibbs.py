@@ -20,10 +20,10 @@ import xarray as xr
 from scipy.special import gammaln, xlogy
 
 from ..._messages import step
+from ...models._prior_arguments import positive_array
 from ...models.data.container import values_of
 from ...models.data.label_shards import LabelShards, identity
 from ...models.data.labels import Labels, expand_answers
-from ...models.data.prior_arguments import positive_array
 from ...models.labels.dawid_skene import SPEC as DAWID_SKENE
 from ...models.labels.observed import concentration_of_confusion, require_identified_raters
 from ..labels.gibbs import SAMPLER

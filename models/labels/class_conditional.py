@@ -7,8 +7,8 @@ import pymc as pm
 from .._arguments import LABEL_MODEL, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair
+from .._prior_arguments import positive_pair
 from ..data.labels import Labels
-from ..data.prior_arguments import positive_pair
 from .observed import (
     ability_confusion,
     coords_of,

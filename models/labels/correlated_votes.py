@@ -10,8 +10,8 @@ from pytensor.tensor.variable import TensorVariable
 
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, is_expression, prior_pair
+from .._prior_arguments import confusion_concentrations, effective_power, positive_pair
 from ..data.labels import Labels
-from ..data.prior_arguments import confusion_concentrations, effective_power, positive_pair
 from ..distributions.marginal_labels import label_logp
 from ..distributions.marginal_labels_kernels import Answers
 from .observed import (

@@ -7,9 +7,8 @@ import pymc as pm
 from .._arguments import FEATURES, LABEL_MODEL, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import annotation_model
-from .._item_features import feature_coords
+from .._item_features import feature_coords, prior_of_truth, read_features
 from ..data.labels import Labels
-from .features_of_items import prior_of_truth, read_features
 from .observed import (
     concentration_of_confusion,
     coords_of,

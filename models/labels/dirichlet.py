@@ -7,10 +7,10 @@ import pymc as pm
 from .._arguments import PREDICTIONS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, refuse_expression
+from .._prior_arguments import LIKELIHOOD_POWER, positive_array
 from .._prior_predictions import prediction_prior
 from ..data.container import require_container
 from ..data.labels import Labels
-from ..data.prior_arguments import LIKELIHOOD_POWER, positive_array
 from ..distributions.counted_labels import CountedLabels
 
 __all__ = ["dirichlet"]

@@ -10,8 +10,8 @@ from pytensor.tensor.variable import TensorVariable
 
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair, refuse_expression
+from .._prior_arguments import log_normal_prior, normal_prior
 from ..data.labels import Labels
-from ..data.prior_arguments import log_normal_prior, normal_prior
 from .item_effects import most_answers, observe_states
 from .observed import coords_of, prevalence_or_uniform, require_identified_raters
 

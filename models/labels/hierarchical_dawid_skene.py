@@ -10,10 +10,9 @@ from pytensor.tensor.variable import TensorVariable
 from .._arguments import FEATURES, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_number
-from .._item_features import feature_coords
+from .._item_features import feature_coords, prior_of_truth, read_features
 from ..data.labels import Labels
 from ..data.raters import rater_groups
-from .features_of_items import prior_of_truth, read_features
 from .observed import HelmertRotation, coords_of, observe_labels, prevalence_prior, require_identified_raters
 
 __all__ = ["hierarchical_dawid_skene"]

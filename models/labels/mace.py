@@ -9,10 +9,9 @@ from pytensor.tensor.variable import TensorVariable
 from .._arguments import FEATURES, LABEL_MODEL, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
-from .._item_features import feature_coords
+from .._item_features import feature_coords, prior_of_truth, read_features
+from .._prior_arguments import positive_pair
 from ..data.labels import Labels
-from ..data.prior_arguments import positive_pair
-from .features_of_items import prior_of_truth, read_features
 from .observed import coords_of, observe_labels, prevalence_or_uniform, require_identified_raters
 
 __all__ = ["mace"]

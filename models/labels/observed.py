@@ -12,10 +12,10 @@ from pytensor.tensor.variable import TensorVariable
 from scipy.linalg import helmert
 
 from .._hierarchy import prior_array
+from .._prior_arguments import HasCategories, confusion_concentrations, default_confusion
 from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
 from ..data.labels import Labels, expand_answers, require_answers
-from ..data.prior_arguments import HasCategories, confusion_concentrations, default_confusion
 from ..data.raters import refuse_reserved_attributes
 from ..distributions.marginal_labels import MarginalLabels, label_logp
 from ..distributions.marginal_labels_kernels import Answers

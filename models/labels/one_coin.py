@@ -7,10 +7,9 @@ import pymc as pm
 from .._arguments import FEATURES, LABEL_MODEL, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair
-from .._item_features import feature_coords
+from .._item_features import feature_coords, prior_of_truth, read_features
+from .._prior_arguments import positive_pair
 from ..data.labels import Labels
-from ..data.prior_arguments import positive_pair
-from .features_of_items import prior_of_truth, read_features
 from .observed import (
     ability_confusion,
     coords_of,

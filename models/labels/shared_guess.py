@@ -11,12 +11,11 @@ from pytensor.tensor.variable import TensorVariable
 from .._arguments import FEATURES, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
-from .._item_features import feature_coords
+from .._item_features import feature_coords, prior_of_truth, read_features
+from .._prior_arguments import confusion_concentrations, positive_pair
 from ..data.labels import Labels, expand_answers
-from ..data.prior_arguments import confusion_concentrations, positive_pair
 from ..data.raters import NO_GROUP, Groups, sharing_groups
 from ..distributions.shared_guesses import SharedGuesses, guess_logp
-from .features_of_items import prior_of_truth, read_features
 from .observed import (
     concentration_of_confusion,
     coords_of,

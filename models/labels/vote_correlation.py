@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from .._prior_arguments import PUBLIC, effective_power
 from ..data.labels import Labels, expand_answers
-from ..data.prior_arguments import PUBLIC, effective_power
 from ..distributions.marginal_labels_kernels import UNKNOWN, Answers, answer_codes, answer_sweeps
 
 # prior probability of raters who err independently: none of the 14 public studies, by the rule of succession

@@ -10,8 +10,8 @@ import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
 from .._hierarchy import Number, is_expression, prior_array, prior_number, refuse_expression
+from .._prior_arguments import LIKELIHOOD_POWER, effective_power
 from ..data.container import require_container
-from ..data.prior_arguments import LIKELIHOOD_POWER, effective_power
 from ..data.rankings import PartialRankings
 from ..distributions.partial_ranking import PartialRanking, RankedCandidates
 

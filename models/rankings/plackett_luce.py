@@ -8,8 +8,8 @@ import pymc as pm
 from .._arguments import PREDICTIONS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model
+from .._prior_arguments import PUBLIC_MEAN
 from .._prior_predictions import prediction_prior
-from ..data.prior_arguments import PUBLIC_MEAN
 from ..data.rankings import PartialRankings
 from .observed import (
     CandidateLayout,

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from .._prior_arguments import confusion_concentrations
 from ..data.labels import Labels
-from ..data.prior_arguments import confusion_concentrations
 from .partial_rankings import normalised
 from .simulated import KINDS, LARGEST, SMALLEST, Simulated, check_numbers, check_whole, draw_columns, families
 

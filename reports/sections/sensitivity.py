@@ -22,8 +22,8 @@ from ...evaluation.sensitivity.reweighting import (
     reweighted,
 )
 from ...models import PartialRankings, catalog
+from ...models._prior_arguments import PUBLIC_MEAN, effective_power
 from ...models._prior_predictions import STRENGTH
-from ...models.data.prior_arguments import PUBLIC_MEAN, effective_power
 from ..metric_names import metric_named
 from ..page import Section, table_rows
 from ..posterior_files import thinned

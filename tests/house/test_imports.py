@@ -19,7 +19,7 @@ GROUND = {"lazy_loader", "_exports", "_messages", "posterior"}  # on which every
 MODELS = {
     "models.data": {"numpy", "narwhals", "pyarrow"},
     "models.distributions": {"numpy", "numba", "llvmlite", "pymc", "pytensor", "jax"},
-    "models.simulators": {"numpy", "networkx", "models.data"},
+    "models.simulators": {"numpy", "networkx", "models._prior_arguments", "models.data"},
     **{
         f"models.{family}": {
             "numpy",
@@ -30,6 +30,7 @@ MODELS = {
             "models._catalog",
             "models._hierarchy",
             "models._item_features",
+            "models._prior_arguments",
             "models._prior_predictions",
             *LAWS,
         }
@@ -47,7 +48,7 @@ INFERENCE = {
         f"inference.{family}": {
             "numpy", "scipy", "pymc", "pytensor", "xarray", "arviz_stats", "rich", "threadpoolctl",
             "inference.storage",
-            "inference.diagnostics", *ENGINE, *LAWS, *(f"models.{family}" for family in FAMILIES),
+            "inference.diagnostics", *ENGINE, *LAWS, "models._prior_arguments", *(f"models.{family}" for family in FAMILIES),
         }
         for family in FAMILIES
     },

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from raterzoo import inference
 from raterzoo.inference.labels import em_search
-from raterzoo.inference.labels.confusion_em import ConfusionEm
+from raterzoo.inference.scale.confusion_em import ConfusionEm
 from raterzoo.models import Labels
 
 from tests.support.executors import InThisProcess

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from raterzoo.evaluation import predictions_from_table
 from raterzoo.models import DataError, Labels
-from raterzoo.models.data import prior_arguments
+from raterzoo.models import _prior_arguments as prior_arguments
 
 TABLE = {
     "item": ["a", "a", "b", "b", "c"],

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from raterzoo import models
-from raterzoo.models.data.prior_arguments import PUBLIC
+from raterzoo.models._prior_arguments import PUBLIC
 from raterzoo.models.labels import vote_correlation
 from scipy.special import logsumexp
 from scipy.stats import beta as beta_law

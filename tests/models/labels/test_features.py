@@ -10,7 +10,7 @@ import xarray as xr
 from raterzoo import inference, models
 from raterzoo.models import DataError
 from raterzoo.models._catalog import recipe_of
-from raterzoo.models.labels.features_of_items import FeatureDirections
+from raterzoo.models._item_features import FeatureDirections
 
 from tests.support.monte_carlo import seed_of
 from tests.support.runs import route_of

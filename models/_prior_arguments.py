@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...posterior.schema import are_classifiers
-from .raters import HasRaters
+from ..posterior.schema import are_classifiers
+from .data.raters import HasRaters
 
 TOTAL, DIAGONAL = 8.0, 4.8
 LIKELIHOOD_POWER = (

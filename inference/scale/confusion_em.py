@@ -1,4 +1,4 @@
-"""EM of prevalence and confusion matrices, and with features of the items; `scale.dawid_skene_em` is the estimate by it.
+"""EM of prevalence and confusion matrices, and with features of the items; `dawid_skene_em` is the estimate by it.
 
 With features the prevalence is a softmax regression, fitted in every M-step.
 """
@@ -11,11 +11,11 @@ import xarray as xr
 from scipy.optimize import linear_sum_assignment, minimize
 from scipy.special import log_softmax, softmax
 
+from ...models._prior_arguments import default_confusion
 from ...models.data.features import ItemFeatures
 from ...models.data.labels import Labels
-from ...models.data.prior_arguments import default_confusion
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps, sweep_by_item
-from .em_search import (
+from ..labels.em_search import (
     EmModel,
     EmRun,
     Optima,
@@ -24,10 +24,10 @@ from .em_search import (
     Variables,
     estimate_of_runs,
     found_runs,
+    patterns_of,
     warn_estimate,
 )
-from .kernels.em import AnswerPatterns, Counts, e_step, m_step, pattern_plausibility
-from .votes import patterns_of
+from ..labels.kernels.em import AnswerPatterns, Counts, e_step, m_step, pattern_plausibility
 
 LEAST_ANSWERS = (
     0.01  # expected answers to items of a category from which maximum likelihood gives a rater's row
