@@ -6,7 +6,7 @@ import xarray as xr
 from raterzoo import inference, models
 from raterzoo.evaluation import EvaluationError, survey_power_curve
 from raterzoo.evaluation.surveys.item_states.curves import count_vectors
-from raterzoo.inference.labels import combiner as next_label
+from raterzoo.inference.labels import votes as next_label
 from scipy.stats import dirichlet_multinomial, multinomial
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
