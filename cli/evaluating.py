@@ -14,7 +14,7 @@ from ..evaluation.uncertainty.questions import COMMANDS, OPEN, is_of_raters, is_
 from ..inference.storage.posterior_files import has_checksums, read_posterior, unfinished
 from ..models._catalog import annotation_kinds
 from ..models.data.reading.columns import Missing, nearest
-from ..posterior.matching import with_complement
+from ..posterior.matching import integer_id, with_complement
 from ..posterior.plausibility import (
     Plausibility,
     UnknownTruth,
@@ -24,7 +24,6 @@ from ..posterior.plausibility import (
     truth_of,
 )
 from ..posterior.schema import ASK_TRUTH, OTHER
-from ..posterior.table_text import integer_id
 from ..reports import page
 from ..reports.metric_names import CONCORDANCE
 from ..reports.sections.comparisons import and_more, concordances, order_pairs

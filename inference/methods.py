@@ -7,7 +7,7 @@ from typing import Any
 
 import pymc as pm
 
-from ..models._catalog import Spec, catalog, entry_of
+from ..models._catalog import RECIPES, Spec, catalog
 from ..models.distributions.marginal_labels import MarginalLabelsRV
 from ..models.distributions.shared_guesses import SharedGuessesRV
 from .comparisons import hmc
@@ -90,16 +90,24 @@ def begin_run(model: pm.Model, plan: Draws, found: Tuning | None = None, route: 
 
 def catalog_entry(model: pm.Model) -> Spec | None:
     """Spec of a model: that of its builder, or for a label model changed since, by the marks among its variables."""
-    entry = entry_of(model)
+    entry = _unchanged(model)
     if entry is not None or not (observes(model, MarginalLabelsRV) or observes(model, SharedGuessesRV)):
         return entry
     marked = (e for e in catalog.values() if e.marks and set(e.marks) <= set(model.named_vars))
     return max(marked, key=lambda e: len(e.marks), default=None)
 
 
+def _unchanged(model: pm.Model) -> Spec | None:
+    """Spec of a model of the catalog whose variables are those of its builder; None for any other."""
+    recipe = RECIPES.get(model)
+    if recipe is None or recipe.variables != tuple(model.named_vars):
+        return None
+    return catalog.get(recipe.builder)
+
+
 def _name_of(model: pm.Model, sampler: Sampler | None = None, law: Any = None) -> str:
     """Name of a model: that of its builder or else of its law, as read by the sampler, or "pm.Model"."""
-    own = None if sampler is None or entry_of(model) is not None else sampler.name_of(model, law)
+    own = None if sampler is None or _unchanged(model) is not None else sampler.name_of(model, law)
     if own is not None:
         return own
     entry = catalog_entry(model)

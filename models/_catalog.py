@@ -182,6 +182,7 @@ _SPECS = sorted((spec for file in _FILES if (spec := spec_of(file))), key=lambda
 catalog: Mapping[str, Spec] = MappingProxyType({spec.name: spec for spec in _SPECS})
 
 RECIPES: WeakKeyDictionary[Any, "Recipe"] = WeakKeyDictionary()
+"""Recipe of each model that a builder built; the model may have been changed since."""
 
 
 @dataclass(frozen=True)
@@ -206,19 +207,6 @@ def recorded[**P, M](builder: Callable[P, M]) -> Callable[P, M]:
         return model
 
     return build
-
-
-def recipe_of(model: object) -> Recipe | None:
-    """Recipe of a model, or None if none was recorded; the model may have been changed since."""
-    return RECIPES.get(model)
-
-
-def entry_of(model: Any) -> Spec | None:
-    """Spec of a model of the catalog whose variables are those of its builder; None for any other."""
-    recipe = recipe_of(model)
-    if recipe is None or recipe.variables != tuple(model.named_vars):
-        return None
-    return catalog.get(recipe.builder)
 
 
 def shared_errors_of(tree: Any) -> str | None:

@@ -1,5 +1,6 @@
 """Predictions matched with a posterior by the ids of their items; a category left out of two is completed."""
 
+import re
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,17 @@ if TYPE_CHECKING:
 
 # deviation from one of a sum of probabilities, printed with few digits or in single precision
 ROUNDING = 1e-4
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,99}")
 
 
 def ids_of(values: np.ndarray) -> np.ndarray:
     """Return ids as integers or text."""
     return values if values.dtype.kind in "iu" else values.astype(str)
+
+
+def integer_id(text: str) -> int | None:
+    """Return the integer whose only decimal text this is: without plus, blanks or leading zeros; None if it is none."""
+    return int(text) if _INTEGER.fullmatch(text) else None
 
 
 def places_of(

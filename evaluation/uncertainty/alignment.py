@@ -8,10 +8,9 @@ import xarray as xr
 from scipy.stats import rankdata
 
 from ...posterior.errors import EvaluationError
-from ...posterior.matching import ROUNDING, check_distinct, match_items, with_complement
+from ...posterior.matching import ROUNDING, check_distinct, integer_id, match_items, with_complement
 from ...posterior.plausibility import Plausibility
 from ...posterior.schema import OTHER
-from ...posterior.table_text import integer_id
 from ...posterior.top_labels import OtherAs, insert
 from ..metrics.metric import Metric
 

@@ -35,7 +35,6 @@ from ..metrics.metric import Metric, Response, Truth
 from ..truth.gold import gold_against_answers, gold_in_words
 from ..truth.item_arrays import coded_items
 from .adjusted import Scorer
-from .notes import notes_on
 from .questions import question_of
 from .subgroups import By, GroupWeights, ScoredPart, members_of
 
@@ -45,6 +44,8 @@ ItemWeights = Literal["bayesian", "counts"]
 FEW_TRUTHS = 20
 LEAST_KEPT = 0.25  # share of the variance of the items alone that is never taken off: where it would be, its estimate is noise
 MOST_USED = 0.7  # share of the items in a group, up to which these alone are scored
+ONE_ITEM = "of one item: nothing is known of the differences between items, and the interval leaves them out"
+ALL_TIED = "all scores are tied in every item: the number is that of the rule for ties, not of the classifier"
 
 
 class BootstrapOptions(NamedTuple):
@@ -377,7 +378,7 @@ def metric_draws(
     for name, values in found._asdict().items():
         unstacked = np.moveaxis(values, -1, 0) if name == "items" else view.unstack(values)
         arrays[name] = ((*dims[name], "classifier", "group"), unstacked)
-    arrays["note"] = (("classifier", "group"), notes_on(scorer, predictions, found.share.mean(axis=-1)))
+    arrays["note"] = (("classifier", "group"), _notes_on(scorer, predictions, found.share.mean(axis=-1)))
     drawn = xr.Dataset(arrays, {**view.sample_coords(), "group": members.names})
     drawn.attrs = {
         "metric": scorer.metric.name,
@@ -503,3 +504,38 @@ def _mcse(chains: np.ndarray, probability: float | None = None) -> np.ndarray:
         defined = chains[place][~np.isnan(chains[place])]
         error[place] = array_stats.mcse(defined[None], **how) if len(defined) else np.nan
     return error
+
+
+# --- Notes on numbers that say little ---
+
+
+def _notes_on(scorer: Scorer, predictions: xr.DataArray, share: np.ndarray) -> np.ndarray:
+    """Return what each number is worth (classifier, group), where that is little, else "".
+
+    `share`: the mean share of the items in each group (classifier, group).
+    """
+    items = share * len(scorer.aligned.view.items)
+    tied = np.broadcast_to(_all_tied(predictions) & _breaks_ties(scorer), len(share))
+    notes = np.full(share.shape, "", object)
+    for place in np.ndindex(share.shape):
+        found = [ALL_TIED] * bool(tied[place[0]]) + [ONE_ITEM] * bool(0 < items[place] < 1.5)
+        notes[place] = "; ".join(found)
+    return notes.astype(str)
+
+
+def _breaks_ties(scorer: Scorer) -> bool:
+    """Whether equal scores are ordered by a rule, or count half; a loss of single probabilities takes them as they are."""
+    metric = scorer.metric
+    return metric.response != "probabilities" or (scorer.called is None and metric.over == "items")
+
+
+def _all_tied(predictions: xr.DataArray) -> np.ndarray:
+    """Whether the scores of all categories are the same in every item (classifier,); not of labels and sets."""
+    if (
+        "category" not in predictions.dims
+        or predictions.sizes["category"] < 2
+        or predictions.dtype.kind == "b"
+    ):
+        return np.zeros(1, bool)
+    equal = predictions == predictions.isel(category=0, drop=True)
+    return np.atleast_1d(equal.all([d for d in predictions.dims if d != "classifier"]).to_numpy())

@@ -393,7 +393,7 @@ def _is_independent(model: pm.Model) -> bool:
         gamma_parameters(model.free_RVs[0])
     except ValueError:
         return False
-    return "candidate_item" in model.named_vars
+    return True
 
 
 def _read_prior(model: pm.Model) -> tuple[np.ndarray, np.ndarray]:
@@ -403,6 +403,7 @@ def _read_prior(model: pm.Model) -> tuple[np.ndarray, np.ndarray]:
 
 INDEPENDENT = Sampler(
     law=None,
+    variables=("candidate_item",),
     where=_is_independent,
     read=_read_prior,
     begin=begin_independent,

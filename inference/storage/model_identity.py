@@ -21,7 +21,7 @@ from pytensor.graph.fg import AbstractFunctionGraph
 from pytensor.graph.op import HasInnerGraph, Op
 from pytensor.graph.traversal import ancestors
 
-from ...models._catalog import catalog, recipe_of
+from ...models._catalog import RECIPES, catalog
 from ...models.data.container import Container
 from ...models.data.reading.frames import column_names, named_columns
 from ..runs.run import Draws
@@ -192,7 +192,7 @@ def note_of_run(model: pm.Model, plan: Draws, attrs: Mapping[str, Any]) -> Writt
 
 def _written_recipe(model: pm.Model, own: str) -> Written | None:
     """Serialise how a model was built; None unless rebuilding gives the same fingerprint."""
-    recipe = recipe_of(model)
+    recipe = RECIPES.get(model)
     if recipe is None:
         return None
     arrays: dict[str, np.ndarray] = {}

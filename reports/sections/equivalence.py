@@ -14,8 +14,8 @@ from ...evaluation import EvaluationError, plots, survey_equivalence, survey_sum
 from ...evaluation.surveys.results import equivalence_in_words
 from ...models import Labels
 from ...models._catalog import annotation_kinds
+from ...posterior.matching import integer_id
 from ...posterior.schema import ALONE
-from ...posterior.table_text import integer_id
 from ..page import Row, Section, table_rows
 from ..study import Study
 from ..wording import ADDITIVE, first_names, interval, percent, with_interval

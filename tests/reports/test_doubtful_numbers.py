@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation.truth.gold import gold_in_words
-from raterzoo.evaluation.uncertainty import notes
+from raterzoo.evaluation.uncertainty import intervals
 from raterzoo.models import Comparisons, Labels
 from raterzoo.reports.sections import metrics
 from raterzoo.reports.sections.comparisons import vote_sections
@@ -33,7 +33,7 @@ def predicted(*by_classifier):
 
 def test_scores_that_are_tied_everywhere_are_said_at_the_number(tree):
     rows = metrics.metric_rows(metrics.scored(tree, predicted(0.5, 0.8), ["accuracy", "auc"], 1))
-    assert {row["classifier"]: row["note"] for row in rows} == {"m0": notes.ALL_TIED, "m1": ""}
+    assert {row["classifier"]: row["note"] for row in rows} == {"m0": intervals.ALL_TIED, "m1": ""}
     assert all("note" in row for row in metrics.shown_metrics(rows))
     (clear,) = metrics.metric_rows(metrics.scored(tree, predicted(0.8), ["accuracy"], 1))
     assert "note" not in clear
@@ -42,7 +42,7 @@ def test_scores_that_are_tied_everywhere_are_said_at_the_number(tree):
 def test_a_group_of_one_item_is_said_at_the_number(tree):
     by = xr.DataArray(["g", "h", "h"], {"item": ITEMS}, ("item",))
     rows = metrics.metric_rows(metrics.scored(tree, predicted(0.8), ["accuracy"], 1, by=by))
-    assert {row["group"]: row["note"] for row in rows} == {"g": notes.ONE_ITEM, "h": ""}
+    assert {row["group"]: row["note"] for row in rows} == {"g": intervals.ONE_ITEM, "h": ""}
 
 
 def test_gold_that_no_rater_gave_is_named(golden):

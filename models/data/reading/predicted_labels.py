@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._messages import short_repr
-from ....posterior.table_text import integer_id
+from ....posterior.matching import integer_id
 from ..errors import DataError, refused_argument
 from .columns import code_ids, first_repeat, match_ids, nearest, text_or_integer
 from .frames import Column

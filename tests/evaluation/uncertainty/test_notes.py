@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation
-from raterzoo.evaluation.uncertainty import notes
+from raterzoo.evaluation.uncertainty import intervals
 from sklearn.metrics import log_loss
 
 ITEMS, CATEGORIES = ["a", "b", "c"], ["x", "y"]
@@ -37,9 +37,9 @@ def test_tied_scores_are_noted_at_their_classifier():
     both = predicted(0.5, 0.8)
     for function in (evaluation.metric_draws, evaluation.metric_intervals, evaluation.compare):
         found = function(ACCURACY, tree(), both, **QUIET)
-        assert found["note"].to_series().to_dict() == {"m0": notes.ALL_TIED, "m1": ""}, function
+        assert found["note"].to_series().to_dict() == {"m0": intervals.ALL_TIED, "m1": ""}, function
     alone = evaluation.metric_intervals(ACCURACY, tree(), both.isel(classifier=0, drop=True), **QUIET)
-    assert alone["note"].item() == notes.ALL_TIED
+    assert alone["note"].item() == intervals.ALL_TIED
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_tied_scores_are_noted_at_their_classifier():
 def test_equal_probabilities_are_a_prediction_where_no_rule_for_ties_matters(metric, noted):
     options = QUIET | ({"response": "probabilities"} if metric is log_loss else {})
     found = evaluation.metric_intervals(metric, tree(), predicted(0.5), **options)
-    assert found["note"].values.tolist() == [notes.ALL_TIED if noted else ""]
+    assert found["note"].values.tolist() == [intervals.ALL_TIED if noted else ""]
 
 
 def test_labels_and_sets_are_not_tied():
@@ -68,7 +68,7 @@ def test_labels_and_sets_are_not_tied():
 def test_a_group_of_one_item_is_noted():
     by = xr.DataArray(["g", "h", "h"], {"item": ITEMS}, ("item",))
     found = evaluation.compare(ACCURACY, tree(), predicted(0.7, 0.8), by=by, **QUIET)
-    assert found["note"].sel(group="g").values.tolist() == [notes.ONE_ITEM] * 2
+    assert found["note"].sel(group="g").values.tolist() == [intervals.ONE_ITEM] * 2
     assert found["note"].sel(group="h").values.tolist() == [""] * 2
     empty = xr.DataArray(np.eye(3)[:, :2] > 0, {"item": ITEMS, "group": ["g", "h"]}, ("item", "group"))
     none = evaluation.metric_intervals(ACCURACY, tree(), predicted(0.7), by=empty & False, **QUIET)

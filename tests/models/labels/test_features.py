@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from raterzoo import inference, models
 from raterzoo.models import DataError
-from raterzoo.models._catalog import recipe_of
+from raterzoo.models._catalog import RECIPES
 from raterzoo.models._item_features import FeatureDirections
 
 from tests.support.monte_carlo import seed_of
@@ -105,7 +105,7 @@ def test_plausibility_is_that_of_prior_and_answers(model, labels):
 
 
 def test_without_effects_the_model_is_that_without_features(model, labels):
-    name = recipe_of(model).builder
+    name = RECIPES[model].builder
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain = getattr(models, name)(labels, **BUILDERS[name])
@@ -131,7 +131,7 @@ def test_the_method_is_nuts_and_says_why(model, golden):
     route = route_of(model)
     assert route.begin is None and route.method == "nuts"
     golden.says(route.reason, "item (features)")
-    assert route.name == recipe_of(model).builder
+    assert route.name == RECIPES[model].builder
 
 
 def test_no_compiled_sampler_takes_them(labels, golden):
