@@ -278,12 +278,9 @@ class KeptItems:
             if of_all.data_vars and self._arrays:
                 groups[SHARED] = of_all
             for group in DENSITIES:
-                parts = (
-                    [_renumbered(shared[group].isel(draw=kept, missing_dims="ignore"))]
-                    if group in shared
-                    else []
-                )
-                parts += [own[group]] if group in own else []
+                parts = [own[group]] if group in own else []
+                if group in shared:
+                    parts.insert(0, _renumbered(shared[group].isel(draw=kept, missing_dims="ignore")))
                 if parts:
                     groups[group] = xr.merge(parts)
         elif of_all.data_vars:
@@ -542,9 +539,8 @@ def _memory_with_store(plan: Draws, sizes: dict[str, float], *, diagnosed: bool)
     draw = plan.chains * sum(sizes.values())
     block = draw * draws_per_block(draw, plan.draws)
     largest = max(size for name, size in sizes.items() if name not in DENSITIES)
-    read = (
-        2 * plan.chains * plan.draws * largest
-    )  # what `diagnose` reads, and the pieces that it is read from
+    # what `diagnose` reads, and the pieces that it is read from
+    read = 2 * plan.chains * plan.draws * largest
     return max(4 * block, read if diagnosed else 0.0)  # a block, and its densities in double precision
 
 

@@ -33,10 +33,11 @@ RELIABILITY = {
 }
 # what the plausibility of a draw may be, by the attribute ``truth`` of the variable; of trees of 0.1 the last
 TRUTHS = {"category": "category", "distribution": "distribution", "plausibility": "distribution"}
+# truth by the dims of the observed labels of a model of this package
 OBSERVED: dict[tuple[Hashable, ...], str] = {
     ("annotation",): "category",
     ("item", "category"): "distribution",
-}  # truth by the dims of the observed labels of a model of this package
+}
 DRAWS_NOT_KEPT = (
     "the posterior keeps a summary of the {} of each item and no draws of it, which this needs; fit again with "
     'keep="thinned", which keeps hundreds of draws, or keep="all" (--keep on the command line)'

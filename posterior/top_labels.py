@@ -260,11 +260,8 @@ class TopLabels:
         last = np.maximum(above, np.minimum(top - named, size))  # members that enter
         enters = np.flatnonzero(last)
         where, named, above, last, size = (own.take(enters) for own in (where, named, above, last, size))
-        columns, value, labels = (
-            best.take(enters, axis=1),
-            value.take(enters, axis=1),
-            codes.take(where, axis=1),
-        )
+        columns, value = best.take(enters, axis=1), value.take(enters, axis=1)
+        labels = codes.take(where, axis=1)
         for rank, label in enumerate(
             self._members(int(last.max(initial=0)), size, where // n_samples, of, rng)
         ):

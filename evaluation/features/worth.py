@@ -222,9 +222,8 @@ def _of_labels(
     effects, features = drawn(effect, "feature", "category"), features_of(tree)
 
     def prior(chosen: np.ndarray) -> np.ndarray:
-        return given_features(
-            prevalence, features[place_of_scored[chosen]], effects
-        )  # (sample, item, category)
+        # (sample, item, category)
+        return given_features(prevalence, features[place_of_scored[chosen]], effects)
 
     def without_answers(chosen: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Return p_-i and r_-i of scored items (item, category), and the share of unreliable weights."""

@@ -84,9 +84,8 @@ def joint_information(law: JointLaw, members: np.ndarray, rng: np.random.Generat
     def block(first: int, own_rng: np.random.Generator) -> np.ndarray:
         part = slice(first, first + step)
         told = _simulated(law, members, part, own_rng) if outcomes is None else outcomes[None]
-        joint = law.prevalence[part, None] * _likelihood(
-            law, members, part, told
-        )  # (draw, outcome, category)
+        # (draw, outcome, category)
+        joint = law.prevalence[part, None] * _likelihood(law, members, part, told)
         seen = joint.sum(axis=-1, keepdims=True)
         truth = np.where(seen > 0, joint / np.where(seen > 0, seen, 1), 0)
         gain = xlogy(truth, truth).sum(axis=-1) - xlogy(truth, law.prevalence[part, None]).sum(axis=-1)

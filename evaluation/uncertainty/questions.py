@@ -268,9 +268,8 @@ def lists_seen(tree: xr.DataTree, predictions: xr.DataArray, rater: int) -> Seen
     same = (np.where(asked == ABSENT, unlisted, asked) == block) | ~inside
     among = ((asked >= 0) & inside).sum(axis=1) == (listed[item] >= 0).sum(axis=1)
     seen[item] = True
-    np.logical_or.at(
-        differ, item, ~(same.all(axis=1) & among)
-    )  # a rater may have ranked an item several times
+    # a rater may have ranked an item several times
+    np.logical_or.at(differ, item, ~(same.all(axis=1) & among))
     return SeenLists(is_listed, seen, differ)
 
 

@@ -79,9 +79,8 @@ def begin_comparisons(
         laplace = _laplace_of(centre, chain)
         rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(spawn_key, chain)))
         z = DISPERSION * rng.standard_normal(n)
-        state["theta"][chain] = laplace.centre + (z[:, None] * laplace.inverse).sum(
-            axis=0
-        )  # reproducible: no BLAS
+        # reproducible: no BLAS
+        state["theta"][chain] = laplace.centre + (z[:, None] * laplace.inverse).sum(axis=0)
         streams[chain] = stream(rng)
         fresh = HmcSchedule(0, steps=0, move_scales=False, mirror=False, fresh=True)
         own = _state_of(state, chain)

@@ -49,9 +49,8 @@ from ...models.distributions.vector_math import as_bits
 
 DIGIT_BITS = 10  # of the radix sort
 LEADING_DIGITS, PLACE_BITS = 3, 34  # of a word that holds a number's leading digits and its place
-SHARED_EACH = (
-    1 / 8
-)  # pairs of numbers with the same digits, for each number, from which on one more digit is sorted by
+# pairs of numbers with the same digits, for each number, from which on one more digit is sorted by
+SHARED_EACH = 1 / 8
 MOVES_EACH = 2  # moves of a number by the repair, on average, from which on all digits are sorted by
 
 
@@ -642,9 +641,8 @@ def _doubled_ranks(draws: np.ndarray) -> np.ndarray:
     """Return twice the rank of each draw (draw,), the average one where draws are equal."""
     order = np.argsort(draws)
     in_order = draws[order]
-    first = np.concatenate(
-        [[0], 1 + np.flatnonzero(in_order[1:] != in_order[:-1]), [len(draws)]]
-    )  # of equal draws
+    # of equal draws
+    first = np.concatenate([[0], 1 + np.flatnonzero(in_order[1:] != in_order[:-1]), [len(draws)]])
     ranks = np.empty(len(draws), np.int64)
     ranks[order] = np.repeat(first[:-1] + first[1:] + 1, np.diff(first))
     return ranks

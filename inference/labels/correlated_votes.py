@@ -131,9 +131,8 @@ def _with_correlation(
     return groups
 
 
-Parameters = list[
-    tuple[np.ndarray, np.ndarray]
-]  # of each chain, (draw, category) and (draw, rater * answer, category)
+# of each chain, (draw, category) and (draw, rater * answer, category)
+Parameters = list[tuple[np.ndarray, np.ndarray]]
 
 
 def _parameters(posterior: xr.Dataset) -> Parameters:

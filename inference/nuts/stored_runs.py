@@ -72,11 +72,8 @@ def _draw(
     groups: Groups | None = {name: store.chains(name, kept) for name in RAW} if kept else None
     if missing := [chain for chain in range(plan.chains) if chain not in kept]:
         seed = int(np.random.SeedSequence([plan.seed, *kept]).generate_state(1)[0]) if kept else plan.seed
-        own, writer = (
-            replace(plan, chains=len(missing), seed=seed),
-            _Writer(store, model, plan, note, kept, begun),
-        )
-        drawn = None
+        own, drawn = replace(plan, chains=len(missing), seed=seed), None
+        writer = _Writer(store, model, plan, note, kept, begun)
         with Interruptions(writer.advice) as writer.interruptions:
             try:
                 with handed_over(NUTS_STARTS, shown=plan.progressbar):

@@ -250,9 +250,8 @@ def _block_groups(
     if plan.densities:
         thinned = np.ascontiguousarray(log_worth[:, kept])
         block = likelihood.block[rows]
-        of_rows = np.where(
-            block >= 0, likelihood.candidate[rows] - own.start, 0
-        )  # beyond its candidates ignored
+        # beyond its candidates ignored
+        of_rows = np.where(block >= 0, likelihood.candidate[rows] - own.start, 0)
         pointwise = ranking_log_likelihood(thinned, of_rows, block, plan.cores)
         observed = str(model.observed_RVs[0].name)
         along = model.named_vars_to_dims[observed][0]

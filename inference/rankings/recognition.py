@@ -101,9 +101,8 @@ class DistinctAnnotations(NamedTuple):
     block_start: np.ndarray  # int64 (distinct + 1,); blocks of each annotation, best first
     member_start: np.ndarray  # int64 (block + 1,); members of each block
     member: np.ndarray  # int64 (member,); candidate, counted from the first of its item
-    wins: (
-        np.ndarray
-    )  # float64 (candidate,); annotations, times reliability, that rank it above the last block
+    # float64 (candidate,); annotations, times reliability, that rank it above the last block
+    wins: np.ndarray
     leader: np.ndarray  # int64 (item,); candidate most often in a first block (ties shared), as in member
     # bool (item,); behind >= 2 (in front + 1), counting places relative to the leader: the worths behind it
     # then mix slowly without `draw_leader_factor`

@@ -156,9 +156,8 @@ class Regression(NamedTuple):
     def fitted(self, plausibility: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Return the coefficients that maximise the expected log prior of the true categories, from a start."""
         n_items = len(plausibility)
-        unit = np.ones(
-            (len(start), 1)
-        )  # of the minimiser's steps: the penalty adds to the curvature by the items
+        # of the minimiser's steps: the penalty adds to the curvature by the items
+        unit = np.ones((len(start), 1))
         unit[1:] = (1 + self.penalty * start.shape[1] / n_items) ** -0.5
 
         def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:

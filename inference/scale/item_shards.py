@@ -207,9 +207,8 @@ def sample_shard(shard: ItemShard, build: Callable[[Any], pm.Model], options: Ma
     converged, failure = (True, "") if exact else verdict(diagnose(tree, threads=1), listed=20)
     known = {"constant_data", "observed_data"}  # the driver has these for all items
     groups = {n: node.to_dataset() for n, node in tree.children.items() if n not in known}
-    if (
-        DIAGNOSIS in groups
-    ):  # without what the items share, which is nothing, and what is of these items alone
+    # without what the items share, which is nothing, and what is of these items alone
+    if DIAGNOSIS in groups:
         own = groups[DIAGNOSIS]
         own = own.drop_vars([n for n, v in own.variables.items() if "element" in v.dims])
         groups[DIAGNOSIS] = own.drop_attrs().assign_attrs(

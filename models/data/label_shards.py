@@ -215,15 +215,11 @@ def _files_of(files: str | PathLike[str] | Sequence[str | PathLike[str]]) -> lis
             return _files_of([given])
         found = sorted(path for path in given.glob("*.parquet") if not path.name.startswith(_OTHER_FILES))
         if not found:
-            inside = any(given.glob("*/*.parquet"))
-            raise DataError(
-                f"there is no file *.parquet in the folder{', but in folders inside' * inside}",
-                value=str(given),
-                remedy="list the files in their order"
-                if inside
-                else "give the folder of the files, or list them",
-                where=short_repr(str(given)),
-            )
+            problem = "there is no file *.parquet in the folder"
+            remedy = "give the folder of the files, or list them"
+            if any(given.glob("*/*.parquet")):
+                problem, remedy = f"{problem}, but in folders inside", "list the files in their order"
+            raise DataError(problem, value=str(given), remedy=remedy, where=short_repr(str(given)))
         return _files_of(found)
     paths = [Path(path) for path in files]
     if not paths:
@@ -232,12 +228,8 @@ def _files_of(files: str | PathLike[str] | Sequence[str | PathLike[str]]) -> lis
     for number, path in enumerate(paths):
         if not path.is_file():
             found = "is not a file" if path.exists() else "does not exist"
-            raise DataError(
-                found,
-                value=str(path),
-                remedy="give paths of files, or one folder",
-                where=short_repr(str(path)),
-            )
+            remedy = "give paths of files, or one folder"
+            raise DataError(found, value=str(path), remedy=remedy, where=short_repr(str(path)))
         if path in paths[:number]:
             problem, remedy = "the file is named twice", "name each file once"
             raise DataError(problem, value=str(path), remedy=remedy, where=short_repr(str(path)))

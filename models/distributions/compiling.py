@@ -40,10 +40,8 @@ OVERRIDDEN = (
 HAS_PARTS = all(hasattr(owner, name) for owner, names in OVERRIDDEN for name in names.split())
 """Whether numba has the private names that parts and self-contained functions override."""
 
-PARTS: dict[str, Any] = {
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}  # nothing that Python could call
+# nothing that Python could call
+PARTS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # else a part has the arithmetic of whichever function calls it first in a process, and results depend on what ran before
 NOT_INHERITED: dict[str, Any] = {"fastmath": False, "error_model": "numpy", "forceinline": False}
 IMPORT = re.compile(r"^from (\.*)([\w.]+) import", re.MULTILINE)

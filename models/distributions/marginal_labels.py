@@ -195,11 +195,8 @@ class LabelLogPByItem(LabelLogP):
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list) -> None:
         """Compute outside compiled graphs."""
         log_prior, log_table, *answers = map(np.ascontiguousarray, inputs)
-        log_p, plausibility, gain = (
-            np.empty(len(answers[2])),
-            np.empty(log_prior.shape),
-            np.empty(log_prior.shape),
-        )
+        log_p = np.empty(len(answers[2]))
+        plausibility, gain = np.empty(log_prior.shape), np.empty(log_prior.shape)
         sweep_by_item()(log_prior, np.exp(log_table), Answers(*answers), log_p, plausibility, gain)
         for place, array in zip(output_storage, (log_p, plausibility, gain), strict=True):
             place[0] = array

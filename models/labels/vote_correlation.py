@@ -13,10 +13,8 @@ from ..distributions.marginal_labels_kernels import UNKNOWN, Answers, answer_cod
 INDEPENDENT = 1 / 16
 # the residuals show about a fifth of the correlation, as errors that all raters share turn the inferred truth round
 SHOWN, SPREAD_OF_SHOWN = np.log(0.2), 0.6
-REPLICATES, MOST_REPLICATED = (
-    10,
-    400_000,
-)  # simulated studies of independent raters, and their answers together
+# simulated studies of independent raters, and their answers together
+REPLICATES, MOST_REPLICATED = 10, 400_000
 SLACK = 0.002  # standard deviation of what such studies leave out: their raters have the estimated matrices
 ITERATIONS = 40  # of EM: the residuals no longer change in the second digit
 GRID = np.linspace(0.0, 1.0, 201)[1:-1]

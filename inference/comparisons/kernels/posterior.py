@@ -182,9 +182,8 @@ class NaturalInformation(NamedTuple):
     """Arrays for the information in the answers about quality (item,) and reliability (rater,), bias and tie parameter."""
 
     natural: tuple[np.ndarray, np.ndarray]  # overwritten with quality and reliability
-    slopes: tuple[
-        np.ndarray, np.ndarray
-    ]  # overwritten, if observed, with the slopes of the log likelihood in these
+    # overwritten, if observed, with the slopes of the log likelihood in these
+    slopes: tuple[np.ndarray, np.ndarray]
     information: np.ndarray  # added to, see `add_information`; empty if it is not wanted
 
 

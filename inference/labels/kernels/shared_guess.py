@@ -52,18 +52,16 @@ class GuessCounts(NamedTuple):
     labels: np.ndarray  # int64 (rater * label, category), answers that were not copied
     guesses: np.ndarray  # int64 (group, category, answer)
     copied: np.ndarray  # int64 (rater * label, category), answers that were copied
-    agreeing: (
-        np.ndarray
-    )  # int64 (rater * label, category), answers that are the guess of the group, copied or not
+    # int64 (rater * label, category), answers that are the guess of the group, copied or not
+    agreeing: np.ndarray
 
 
 class GuessParameters(NamedTuple):
     """Parameters, overwritten in place."""
 
     prevalence: np.ndarray  # (category,)
-    table: (
-        np.ndarray
-    )  # (rater * label, category), p(label | rater, true category) of answers that are not copied
+    # (rater * label, category), p(label | rater, true category) of answers that are not copied
+    table: np.ndarray
     guess: np.ndarray  # (group, category, answer)
     shared: np.ndarray  # (rater,), 0 for raters of no group
 

@@ -84,9 +84,8 @@ class RaterDraws(NamedTuple):
 class Space(NamedTuple):
     """Work arrays."""
 
-    order: (
-        np.ndarray
-    )  # int64 (annotation, place); candidates of the item as they arrived, those not ranked last
+    # int64 (annotation, place); candidates of the item as they arrived, those not ranked last
+    order: np.ndarray
     tempered: np.ndarray  # (place,); log worths times reliability
     reliability: np.ndarray  # (row,); of the annotations of an item
     offset: np.ndarray  # (place, row); log exposures of an item

@@ -202,11 +202,9 @@ def _few(names: list[str], path: Path) -> list[str]:
 def _named(header: Sequence[str], columns: Sequence[list[Any]], path: Path) -> Mapping[str, list[Any]]:
     """Columns by name, but those without one; of those that share a name, none can be taken."""
     named = NamedCells(header, columns, path.name)
-    return (
-        named
-        if named.repeated
-        else {name: cells for name, cells in zip(header, columns, strict=True) if name}
-    )
+    if named.repeated:
+        return named
+    return {name: cells for name, cells in zip(header, columns, strict=True) if name}
 
 
 def read_json_lines(path: Path) -> TableFile:

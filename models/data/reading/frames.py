@@ -337,9 +337,8 @@ def _open_repeated(table: Any) -> _Opened:
 def _frame_column(name: str, series: nw.Series[Any]) -> Column:
     """Column with the categories that a pandas categorical or a polars Enum declares."""
     series = _without_pandas(series)
-    if (
-        series.implementation.is_pandas_like()
-    ):  # narwhals may fail to read its dtype: old pandas hashes categories
+    # narwhals may fail to read its dtype: old pandas hashes categories
+    if series.implementation.is_pandas_like():
         declared = getattr(series.to_native().dtype, "categories", None)
     else:
         declared = series.dtype.categories if isinstance(series.dtype, nw.Enum) else None
