@@ -673,7 +673,7 @@ def settings_of(
     return Settings(
         kind,
         model,
-        _reliabilities(given.get("reliability", str(entry.default_reliability))),
+        _reliabilities(given.get("reliability", "1")),
         draws,
         chains,
         seed,

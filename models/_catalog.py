@@ -101,8 +101,6 @@ class Spec:
         Advice where a check of the model fails.
     options : tuple of str
         Arguments of the builder that the command line offers for this model, besides those of its kind.
-    default_reliability : int
-        Reliability of the annotations by default on the command line; builders have 1.
     ties : tuple of str
         Values of the argument `ties`, for comparisons.
     needs_order : bool
@@ -150,7 +148,6 @@ class Spec:
     fails: str
     remedy: str = ""
     options: tuple[str, ...] = ()
-    default_reliability: int = 1
     ties: tuple[str, ...] = ()
     needs_order: bool = False
     needs_groups: bool = False

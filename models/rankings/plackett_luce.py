@@ -153,7 +153,6 @@ SPEC = Spec(
         "doi:10.1080/10618600.2012.638220"
     ),
     options=("reliability", "concentration", "unranked", "prior_predictions", "classifier"),
-    default_reliability=3,
     independent_items=True,
     effective_reliability=True,
     raters_alike=True,

@@ -116,7 +116,6 @@ SPEC = Spec(
     methods=("exact",),
     reference="Stutz et al. 2025, arXiv:2307.02191, section 2.4",
     options=("reliability", "tie_weight"),
-    default_reliability=3,
     independent_items=True,
     raters_alike=True,
     studies={"a quick posterior of a given width, about an average of inverse ranks": ""},

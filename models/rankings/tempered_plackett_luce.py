@@ -98,7 +98,6 @@ SPEC = Spec(
     methods=("nuts",),
     reference="Stutz et al. 2025, arXiv:2307.02191, appendix B",
     options=("reliability", "concentration", "unranked"),
-    default_reliability=3,
     raters_alike=True,
     studies={"a power of the worths": ""},
     assumes=(
