@@ -1,7 +1,7 @@
 """Facts of the package on the pages: the models of the catalog, the studies they suit, and the glossary of the reports.
 
 A page has a line `% models of labels`, `% studies of labels` or `% glossary`, which is replaced when the page is read, so
-that each fact has one place.
+that each fact has one place. The page `docs/generated/models.rst` lists the models for the reference.
 """
 
 import csv
@@ -12,6 +12,17 @@ from raterzoo import models
 from raterzoo.models._catalog import annotation_kinds
 
 DOCS = Path(__file__).parents[1]
+MODELS_OF_KIND = """
+Models of {kind}
+{rule}
+
+.. autosummary::
+   :toctree: api
+   :nosignatures:
+   :template: autosummary/model.rst
+
+{names}
+"""
 PLACE = re.compile(r"^% (?:(?P<what>models|studies) of (?P<kind>\w+)|glossary)$", re.MULTILINE)
 METHODS = {
     "exact": "independent draws",
@@ -78,6 +89,26 @@ def studies_of(kind):
     return "\n".join(["| your study | model |", "|---|---|", *rows])
 
 
+def page_of_models():
+    """Return the page of the reference that lists the models of each kind of annotation."""
+    kinds = (
+        MODELS_OF_KIND.format(
+            kind=kind,
+            rule="-" * len(f"Models of {kind}"),
+            names="\n".join(f"   {entry.name}" for entry in entries_of(kind)),
+        )
+        for kind in annotation_kinds
+    )
+    return "\n".join(["Models by kind", "==============", "", ".. currentmodule:: raterzoo.models", *kinds])
+
+
+def write_page(app, config):
+    """Write the page of models, before the pages are looked for."""
+    page = DOCS / "generated" / "models.rst"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(page_of_models())
+
+
 def glossary():
     """Return the terms of the reports as a definition list."""
     return "\n\n".join(
@@ -97,6 +128,7 @@ def fill(app, name, content):
 
 
 def setup(app):
-    """Register the step, before that which rewrites links."""
+    """Register the steps, before that which rewrites links."""
+    app.connect("config-inited", write_page)
     app.connect("source-read", fill, priority=400)
     return {"parallel_read_safe": True}
