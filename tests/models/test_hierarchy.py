@@ -85,7 +85,7 @@ def log_density(model, point):
 
 
 @pytest.mark.parametrize("name", models.catalog)
-def test_joint_density_is_that_of_the_fixed_model_times_the_prior(name, golden):
+def test_joint_density_is_that_of_the_fixed_model_times_the_prior(name):
     fixed = built(name, AT)
     with pm.Model() as outer:
         inner = built(name, pm.HalfNormal("a"))
@@ -99,8 +99,8 @@ def test_joint_density_is_that_of_the_fixed_model_times_the_prior(name, golden):
     route = route_of(outer)
     assert route.method == "nuts"
     if models.catalog[name].methods[0] != "nuts":
-        golden.says(route.reason, "random variable")
-    with golden.raises(ValueError):
+        assert "random variable 'a'" in route.reason
+    with pytest.raises(ValueError, match="an outer model"):
         route_of(inner)
 
 
