@@ -20,6 +20,7 @@ from ..inference.storage.posterior_files import left_by_fit, left_by_writing, st
 from ..models._catalog import annotation_kinds
 from ..models.data.comparisons import components_in_words, connected_components
 from ..models.data.errors import DataError
+from ..models.data.ordered import ordered_categories
 from ..models.data.reading.predicted_labels import refused_predictions
 from ..posterior.matching import with_complement
 from ..reports.posterior_files import kept_posterior
@@ -42,7 +43,14 @@ def build(
     if settings.has_reliability:
         arguments["reliability"] = reliability
     if models.catalog[settings.model].needs_order:
-        arguments["order"] = data.categories  # as they were declared
+        declared = settings.categories is not None
+        order = data.categories if declared else ordered_categories(data.categories)
+        if order is None:
+            raise ValueError(
+                f"--model {settings.model}: say the order of the categories, from lowest to highest: --categories "
+                "low,middle,high, or a text file with one a line"
+            )
+        arguments["order"] = order
     if settings.kind == "comparisons":
         _prepare_votes(data, arguments)
     with warnings.catch_warnings():

@@ -540,11 +540,6 @@ def _check_options(kind: str, model: str, given: Mapping[str, Any]) -> None:
         raise ValueError(
             f"{flag(wrong[0])} is not an option of the model {model}, but of {', '.join(takers)}"
         )
-    if entry.needs_order and "categories" not in given:
-        raise ValueError(
-            f"--model {model}: say the order of the categories, from lowest to highest: --categories low,middle,high, or a text "
-            "file with one a line"
-        )
     for name, allowed in {"ties": entry.ties, "raters": RATERS, "left_side": LEFT_SIDES}.items():
         if name in given and given[name] not in allowed:
             raise ValueError(

@@ -37,7 +37,7 @@ from .sections.comparisons import (
 from .sections.equivalence import equivalence_part, worths_in_words
 from .sections.features import feature_sections, worth_in_words
 from .sections.fit import citation_section, convergence_section, model_section, versions_of
-from .sections.labels import truth_sections, worth_figures
+from .sections.labels import order_sections, truth_sections, worth_figures
 from .sections.lookup import score_items, truth_items, vote_items
 from .sections.metrics import default_metrics, found_metrics, metric_sections, question_of_all, scored
 from .sections.model_fit import fit_sections
@@ -63,6 +63,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
     checked = by_key.get("fit")
     verdict = str(checked.facts.get("verdict", "")) if checked else ""
     first = [verdict] if verdict and checked and checked.facts.get("fits") is False else []
+    told = [by_key["order"].text] if "order" in by_key else []
     shares = bool(
         checked and checked.facts.get("shares_errors")
     )  # worths would be those of independent raters
@@ -85,7 +86,7 @@ def headlines(sections: Sequence[Section]) -> list[str]:
         "ask_next": _question,
     }
     said = [sentence for key, make in makers.items() if key in by_key and (sentence := make(by_key[key]))]
-    return [*first, *said]
+    return [*told, *first, *said]
 
 
 def _best_item(section: Section) -> str:
@@ -523,6 +524,7 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         sections += [*metric_sections(study.predicted, found, further), *against, *equivalence_part(study)]
     sections += [
         Section("Data", said, key="data", facts=counts),
+        *order_sections(data, study.settings.model),
         model_section(study.settings, tree),
         convergence_section(tree),
         *fit,

@@ -13,6 +13,7 @@ import pytensor.tensor as pt
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array
 from ..data.labels import Labels
+from ..data.ordered import ordered_categories
 from ..data.reading.columns import distinct_ids, match_ids
 from .item_effects import Nodes, check_size, most_answers, normal_nodes, observe_state_labels
 from .observed import coords_of, require_labels
@@ -72,7 +73,8 @@ def ordinal(
     labels : Labels
         Labels. Anonymous raters share thresholds and scale.
     order : sequence, optional
-        All categories from lowest to highest; required for text. Integers are in numeric order by default.
+        All categories from lowest to highest; required for text, but for words of common scales, such as low, medium, high.
+        Integers are in numeric order by default.
     spread : float or random variable, default .5
         Scale t of the priors of shift_spread (items have standard deviation 1) and scale_spread.
     nodes : int, optional
@@ -130,6 +132,8 @@ def ordinal(
 def _places(categories: np.ndarray, order: Any) -> np.ndarray:
     """Return the place of each category on the scale, from 0 for the lowest."""
     names = categories.tolist()
+    if order is None:
+        order = ordered_categories(categories)
     if order is None:
         if not np.issubdtype(categories.dtype, np.integer):
             raise ValueError(
