@@ -230,6 +230,7 @@ def z_of_mean(tree, name, expected):
     return float((summary["mean"].iloc[0] - expected) / summary["mcse_mean"].iloc[0])
 
 
+@pytest.mark.slow
 def test_hyperprior_of_a_concentration_agrees_with_quadrature(golden):
     counts = np.array([[5, 0], [4, 1], [0, 6], [2, 3], [5, 1], [0, 4]])
     labels = models.Labels.from_counts({"item": list("abcdef"), "no": counts[:, 0], "yes": counts[:, 1]})
@@ -255,6 +256,8 @@ def test_hyperprior_of_a_concentration_agrees_with_quadrature(golden):
     assert tree["posterior"]["plausibility"].dims == ("chain", "draw", "item", "category")
 
 
+@pytest.mark.slow
+@pytest.mark.long  # as the one above, of another kind of annotations
 def test_covariate_of_the_items_agrees_with_quadrature():
     scores = DATA["scores"]
     x = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])

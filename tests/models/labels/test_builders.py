@@ -33,11 +33,13 @@ pytestmark = [
 @pytest.mark.parametrize("name", NAMES)
 def test_replicates_and_pointwise_likelihood(name):
     model = getattr(models, name)(LABELS)
+    # a matrix of each rater is also compiled to machine code
+    once = {"compile_kwargs": {} if name == "dawid_skene" else {"mode": "FAST_COMPILE"}}
     with model:
-        tree = pm.sample_prior_predictive(30, random_seed=1)
+        tree = pm.sample_prior_predictive(30, random_seed=1, **once)
         tree["posterior"] = tree["prior"]
-        pm.compute_log_likelihood(tree, progressbar=False)
-        posterior = pm.sample_posterior_predictive(tree, random_seed=1, progressbar=False)
+        pm.compute_log_likelihood(tree, progressbar=False, **once)
+        posterior = pm.sample_posterior_predictive(tree, random_seed=1, progressbar=False, **once)
     for predictive in (tree["prior_predictive"], posterior["posterior_predictive"]):
         replicate, observed = predictive["observed_label"], tree["observed_data"]["observed_label"]
         assert replicate.shape[2:] == observed.shape and replicate.min() >= 0

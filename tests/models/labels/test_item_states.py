@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of
 
 TINY = models.Labels.from_counts({"item": list("abcdef"), "x": [2, 0, 3, 1, 2, 0], "y": [1, 4, 0, 1, 1, 0]})
-DRAWN = {"progressbar": False, "random_seed": 1}
+FAST = "FAST_COMPILE"
 
 
 def sequence_probability(labels, weight, probability, spread):
@@ -35,19 +35,22 @@ def law_of(categories, spread):
     return rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(categories), 3), rho
 
 
-@pytest.mark.parametrize("spread", [False, True])
-@pytest.mark.parametrize("categories", [2, 3])
-def test_law_sums_to_one_and_is_that_of_sequences(categories, spread):
+@pytest.mark.parametrize(
+    ("categories", "spread", "mode"),
+    [(c, s, FAST) for c in (2, 3) for s in (False, True)]
+    + [pytest.param(3, True, "NUMBA", marks=pytest.mark.slow)],
+)
+def test_law_sums_to_one_and_is_that_of_sequences(categories, spread, mode):
     law = law_of(categories, spread)
-    for n in (0, 1, 4):
-        sequences = list(product(range(categories), repeat=n))
-        counts = np.array([np.bincount(s, minlength=categories) for s in sequences], np.int64)
-        variable = MixedCounts.dist(*law, np.full(len(counts), n))
-        for value in (counts, pt.as_tensor_variable(counts)):
-            log_p = pm.logp(variable, value).eval()
-            expected = [sequence_probability(s, *law) for s in sequences]
-            np.testing.assert_allclose(np.exp(log_p), expected, rtol=1e-12)
-            np.testing.assert_allclose(np.exp(log_p).sum(), 1, rtol=1e-12)
+    sequences = [s for n in (0, 1, 4) for s in product(range(categories), repeat=n)]
+    counts = np.array([np.bincount(s, minlength=categories) for s in sequences], np.int64)
+    length = counts.sum(axis=1)
+    variable, value = MixedCounts.dist(*law, length), pt.lmatrix("counts")
+    function = pytensor.function([value], [pm.logp(variable, counts), pm.logp(variable, value)], mode=mode)
+    expected = [sequence_probability(s, *law) for s in sequences]
+    for log_p in function(counts):
+        np.testing.assert_allclose(np.exp(log_p), expected, rtol=1e-12)
+        np.testing.assert_allclose(np.bincount(length, np.exp(log_p))[[0, 1, 4]], 1, rtol=1e-12)
 
 
 @pytest.mark.parametrize("spread", [False, True])
@@ -56,8 +59,8 @@ def test_gradient_is_that_of_differences(spread):
     counts = np.array([[2, 0, 1], [0, 5, 0], [1, 1, 1], [2, 0, 1]])
     given = [pt.vector("w", shape=(3,)), pt.matrix("p", shape=(3, 3)), pt.vector("r", shape=(3,))]
     log_p = pm.logp(MixedCounts.dist(*given, counts.sum(axis=1)), counts).sum()
-    value = pytensor.function(given, log_p)
-    slope = pytensor.function(given, pytensor.grad(log_p, given))
+    value = pytensor.function(given, log_p, mode=FAST)
+    slope = pytensor.function(given, pytensor.grad(log_p, given), mode=FAST)
     point = [weight, probability, rho]
     for place, own in enumerate(slope(*point)[: 3 if spread else 2]):
         for index in np.ndindex(own.shape):
@@ -106,7 +109,7 @@ def test_replicates_follow_the_law(spread, numba):
 def test_model_has_its_variables_replicates_and_densities(options):
     model = models.item_states(TINY, **options)
     with model:
-        tree = pm.sample_prior_predictive(20, random_seed=1)
+        tree = pm.sample_prior_predictive(20, random_seed=1, compile_kwargs={"mode": FAST})
     assert tree["prior_predictive"]["observed_label"].shape == (1, 20, 6, 2)
     total = tree["prior_predictive"]["observed_label"].sum("category")
     assert (total == TINY.counts.sum(axis=1)).all()
