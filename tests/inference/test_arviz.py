@@ -46,12 +46,16 @@ OF_ONE_VARIABLE = {
 }
 
 
+# One kind of annotations, layout and sampler each; then dims that these lack. The trees of others have the dims of one of them.
+FAST = {"dawid_skene", "dirichlet", "plackett_luce", "prirn", "bradley_terry", "normal_scores"}
+SLOW = {"plackett_luce-all", "shared_guess", "item_states", "correlated_votes", "mace", "ebcc"}
+
+
 def cases():
     for name, options in LAYOUTS:
-        # NUTS compiles the model; EBCC has most quantities
-        by_nuts = models.catalog[name].methods[0] == "nuts"
-        slow = [pytest.mark.slow] if by_nuts or name == "ebcc" else []
-        long = [pytest.mark.long] if by_nuts and name != "glad" else []
+        case = "-".join([name, *options.get("candidates", "").split()])
+        slow = [] if case in FAST else [pytest.mark.slow]
+        long = [] if case in FAST | SLOW else [pytest.mark.long]
         yield pytest.param(name, options, marks=slow + long, id="-".join([name, *map(str, options.values())]))
 
 

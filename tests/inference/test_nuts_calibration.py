@@ -14,14 +14,18 @@ from tests.support.nuts_calibration import KEPT, nuts_ranks
 DESIGN = models.simulators.labels(items=40, raters=4, categories=2, answers=3, random_seed=1).data
 SIMULATIONS = 60
 LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
+# NUTS is also compared with enumeration: tests/models/labels/test_builders.py
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.long,
+    pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning"),
+]
 
 
 def calibrated(ranks):
     return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -38,7 +42,6 @@ def test_nuts_is_calibrated(name):
     assert calibrated(ranks)
 
 
-@pytest.mark.slow
 def test_a_wrong_prior_is_not():
     truth = models.dawid_skene(DESIGN)
     twin = models.dawid_skene(DESIGN, confusion_concentration=[[9.0, 1.0], [1.0, 9.0]])

@@ -284,7 +284,7 @@ def test_models_keep_their_names():
 
 
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
-@pytest.mark.parametrize("method", ["gibbs", "nuts"])
+@pytest.mark.parametrize("method", ["gibbs", pytest.param("nuts", marks=pytest.mark.slow)])
 def test_deterministics_of_the_user_are_drawn(method):
     with models.plackett_luce(SMALL) as model:
         pm.Deterministic("best", model["plausibility"].max())

@@ -72,7 +72,14 @@ def test_optima_are_no_worse_and_no_fewer_than_of_twenty_runs_to_the_end(name, p
 
 
 @needs_data
-@pytest.mark.parametrize("name", ["anesthesia", "bluebird_answers", "gold_cf", "gold_dog", "gold_temp"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "anesthesia",
+        "gold_temp",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("bluebird_answers", "gold_cf", "gold_dog")),
+    ],
+)
 @pytest.mark.parametrize("estimator", GROUPED)
 def test_optima_of_other_models_are_no_worse_and_no_fewer(estimator, name):
     labels = published(f"{name}.csv")

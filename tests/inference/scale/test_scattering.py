@@ -116,6 +116,7 @@ def killing(submit, pids, at):
     return submitting
 
 
+@pytest.mark.slow  # processes import and compile; workers that die are also those of test_workers.py
 def test_a_killed_process_stops_a_call_that_goes_on(tmp_path, monkeypatch):
     build, data = CASES["plackett_luce"][0], ddx()
     scattered = partial(

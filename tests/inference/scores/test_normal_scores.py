@@ -111,10 +111,11 @@ def test_draws_have_the_law():
 @pytest.mark.parametrize(
     ("function", "change"),
     [
-        ("_is_accepted", ("if y <= -1.0:", "if y <= np.inf:")),  # none but those that are accepted at once
+        # none but those that are accepted at once
+        pytest.param("_is_accepted", ("if y <= -1.0:", "if y <= np.inf:"), marks=pytest.mark.slow),
         ("_is_accepted", ("math.log(_uniform(word)) < q", "q < 1.0")),  # every proposal that is positive
-        ("_to_items", ("* sigma * width[i]", "* sigma")),  # 1 / k is missing
-        ("draw_normal_items", ("gamma[i] *= _boost(streams, i, posterior.shape[i])", "pass")),
+        pytest.param("_to_items", ("* sigma * width[i]", "* sigma"), marks=pytest.mark.slow),  # 1 / k is missing
+        pytest.param("draw_normal_items", ("gamma[i] *= _boost(streams, i, posterior.shape[i])", "pass"), marks=pytest.mark.slow),
         ("_to_items", ("sigma2 = posterior.rate[i] / variance[i]", "sigma2 = variance[i] / posterior.rate[i]")),  # the footnote's
     ],
     ids=["at once only", "all proposals", "no 1 / k", "no boost", "Gamma variance"],

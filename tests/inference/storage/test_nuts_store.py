@@ -111,7 +111,7 @@ def test_an_uninterrupted_run_draws_what_it_draws_without_a_store(sampler, run, 
     assert stored.attrs["method"] == "nuts" and not journal_of(tmp_path / "run.zarr").exists()
 
 
-@pytest.mark.parametrize("kept", [0, 1])
+@pytest.mark.parametrize("kept", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_complete_chains_are_kept_and_the_others_drawn_anew(kept, run, without_store, tmp_path, monkeypatch):
     """Killed in the first chain, or in the second."""
     store, whole = tmp_path / "run.zarr", without_store["pymc"]["posterior"]["location"].to_numpy()
@@ -143,7 +143,7 @@ def test_complete_chains_are_kept_and_the_others_drawn_anew(kept, run, without_s
     assert np.isfinite(tree["log_likelihood"]["observed"]).all() and not journal_of(store).exists()
 
 
-@pytest.mark.parametrize("moment", ["completing", "replacing"])
+@pytest.mark.parametrize("moment", [pytest.param("completing", marks=pytest.mark.slow), "replacing"])
 def test_a_run_that_is_killed_at_its_end_is_finished(
     moment, model, run, without_store, tmp_path, monkeypatch
 ):
