@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 import pytest
 
@@ -33,6 +34,11 @@ __all__ = [
 flags = os.environ.get("PYTENSOR_FLAGS", "")
 if "cxx=" not in flags:
     os.environ["PYTENSOR_FLAGS"] = f"{flags},cxx=".removeprefix(",")
+
+
+# The tests start dozens of Pythons. Where the environment forbids files of compiled modules, each would compile all anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(autouse=True)

@@ -143,6 +143,7 @@ def test_classifiers_are_raters_of_rankings(tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_the_report_of_rankings_shows_both_estimates_side_by_side(tmp_path, golden):
     drawn = models.simulators.rankings(
         items=8, categories=4, reliability=[1, 1, 2], random_seed=1

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from tests.support.cli_parts import build, settings_of
 from tests.support.command_line import run
 from tests.support.data_parts import item_features
+from tests.support.hidden_names import MARK, marked
 from tests.support.report_parts import headlines
 
 ITEMS = np.array(["7", "8", "9"])
@@ -267,6 +268,7 @@ def test_prevalence_is_the_share_of_the_items():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_report_says_what_features_are_worth(tmp_path):
     from raterzoo.cli.commands import app
 
@@ -295,21 +297,31 @@ def test_report_says_what_features_are_worth(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_classifier_that_has_seen_the_features_is_judged_without_them(tmp_path):
+def test_a_classifier_that_has_seen_the_features_is_judged_without_them(tmp_path, caplog):
     """A classifier by one of the features, which tells little of the truth: given the features its errors pass for the truth."""
+    caplog.set_level(0)
     made = models.simulators.labels(items=150, raters=6, answers=3, categories=2, features=3, random_seed=3)
     columns = pd.DataFrame(made.features)
     label = (columns["feature 1"] > 0).astype(int)
     right = (label.to_numpy() == made.truth["true_category"]).mean()
-    pd.DataFrame(made.data.to_table()).to_csv(tmp_path / "answers.csv", index=False)
+    answers = pd.DataFrame(made.data.to_table())
+    answers.assign(rater=[f"{MARK} {own}" for own in answers["rater"]]).to_csv(
+        tmp_path / "answers.csv", index=False
+    )
     columns.to_csv(tmp_path / "features.csv", index=False)
     guesses = pd.DataFrame({"item": columns["item"], "classifier": "c", "label": label})
     guesses.to_csv(tmp_path / "guesses.csv", index=False)
     asked = ("--kind", "labels", "--model", "dawid_skene", "--features", tmp_path / "features.csv")
     sampler = ("--draws", 200, "--chains", 2, "--seed", 1, "--out", tmp_path / "out")
-    result = run("report", tmp_path / "answers.csv", tmp_path / "guesses.csv", *asked, *sampler)
+    result = run(
+        "report", tmp_path / "answers.csv", tmp_path / "guesses.csv", *asked, *sampler, "--anonymize"
+    )
     assert result.exit_code == 0, result.output
-    section = json.loads((tmp_path / "out" / "report.json").read_text())["metrics"]["truth"]
+    assert marked(tmp_path / "out", result, caplog) == []
+    found = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert [row["feature"] for row in found["features"]["rows"]] == ["feature 1", "feature 2", "feature 3"]
+    assert "<h2>What the features tell</h2>" in (tmp_path / "out" / "report.html").read_text()
+    section = found["metrics"]["truth"]
     (row,) = [row for row in section["rows"] if row["metric"] == "accuracy"]
     assert row["lower"] - 0.05 < right < row["upper"] + 0.05 < 1
     assert "This second posterior does without the features" in section["text"]

@@ -5,22 +5,19 @@ import json
 import re
 from functools import partial
 
-import h5py
 import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
-import zarr
 from raterzoo.cli.reporting import joint_of
 from raterzoo.reports.settings import Sources
 
 from tests.support.cli_parts import app, read_annotations, read_predictions, settings_of
 from tests.support.command_line import run, said, write
+from tests.support.hidden_names import MARK, marked
 
-MARK = "Zqxj"  # in every name of a rater, and nowhere else
-SPELT = [MARK.encode(code) for code in ("utf-8", "utf-16-le", "utf-32-le")]
 NAMES = [f"Dr. {MARK} {own}" for own in ("Alma", "Bo", "Cy")]
 ITEMS = [f"i{k}" for k in range(6)]
 QUICK = ("--draws", 40, "--chains", 1)
@@ -71,37 +68,6 @@ TABLES = {
 def tables(tmp_path_factory):
     folder = tmp_path_factory.mktemp("in")
     return {name: write(folder / f"{name}.csv", table) for name, table in TABLES.items()}
-
-
-def contents(path):
-    """Yield the bytes of a file and, decompressed, the names, attributes and cells of a netCDF file or a zarr store."""
-    yield path.name.encode()
-    if path.is_file():
-        yield path.read_bytes()
-    opened = {".nc": h5py.File, ".zarr": zarr.open_group}.get(path.suffix)
-    if opened is None:
-        return
-    whole, nodes = opened(str(path), mode="r"), []
-    if path.suffix == ".nc":
-        whole.visititems(lambda name, node: nodes.append((name, node)))
-    else:
-        nodes = whole.members(max_depth=None)
-    yield str(dict(whole.attrs)).encode()
-    for name, node in nodes:
-        yield f"{name} {dict(node.attrs)}".encode()
-        if isinstance(node, h5py.Dataset | zarr.Array):
-            cells = np.asarray(node[...])
-            yield str(np.ravel(cells).tolist()).encode() + (
-                cells.tobytes() if cells.dtype.kind != "O" else b""
-            )
-
-
-def marked(folder, result, log):
-    """Return where a part of a name is found: printed, raised, logged, or in a file of the folder."""
-    texts = {"printed": result.output, "logged": log.text, "raised": str(result.exception or "")}
-    found = [where for where, text in texts.items() if MARK in text]
-    files = [path.name for path in folder.rglob("*") if any(s in c for c in contents(path) for s in SPELT)]
-    return found + files
 
 
 def test_every_command_that_reads_annotations_takes_the_option():
@@ -163,8 +129,13 @@ def test_fits_have_no_names(tables, tmp_path, caplog, name):
         assert again.exit_code == 0 and marked(tmp_path, again, caplog) == []
 
 
+COMPILED = [
+    pytest.param(name, marks=pytest.mark.long) for name in ("features", "covariates")
+]  # their own reports are searched, too
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["labels", "rankings", "scores", "board", "features", "covariates"])
+@pytest.mark.parametrize("name", ["labels", "rankings", "scores", "board", *COMPILED])
 def test_reports_have_no_names(tables, tmp_path, caplog, name):
     caplog.set_level(0)
     result = run(*reports(tables, tmp_path)[name], "--anonymize")

@@ -22,18 +22,26 @@ def votes(tmp_path):
     return write(tmp_path / "votes.csv", table)
 
 
-def test_labels_from_table_to_report(votes, tmp_path, golden):
+@pytest.fixture
+def predictions(tmp_path):
+    items = {"item": [f"item {i}" for i in range(30)], "category": ["no"] * 30, "rank": [1] * 30}
+    return write(tmp_path / "predictions.csv", items)
+
+
+def test_labels_from_table_to_metrics(votes, predictions, tmp_path, golden):
     result = run("check", votes, "--kind", "labels")
     assert result.exit_code == 0
     golden.says(result.output, "known truth")
-    items = {"item": [f"item {i}" for i in range(30)], "category": ["no"] * 30, "rank": [1] * 30}
-    predictions = write(tmp_path / "predictions.csv", items)
     posterior = tmp_path / "posterior.nc"
     result = run("fit", votes, "--kind", "labels", "-o", posterior)
     assert result.exit_code == 0 and "converged" in result.output, result.output
     result = run("evaluate", posterior, predictions, "--metric", "top-1-accuracy")
     assert result.exit_code == 0 and "90 % interval" in result.output, result.output
-    for model, files in (
+
+
+@pytest.mark.parametrize(
+    ("model", "files"),
+    [
         (
             "correlated_votes",
             {
@@ -46,45 +54,41 @@ def test_labels_from_table_to_report(votes, tmp_path, golden):
                 "metrics_truth.csv",
             },
         ),
-        ("multinomial", {"prevalence.csv", "model_checks.csv"}),
-        ("dirichlet", {"reliability.csv", "prior.csv"}),
-    ):
-        out = tmp_path / model
-        result = run("report", votes, predictions, "--kind", "labels", "--model", model, "--out", out)
-        assert result.exit_code == 0, result.output
-        found = {p.name for p in out.iterdir()}
-        assert (
-            found
-            == {
-                "report.html",
-                "report.json",
-                "items.jsonl",
-                "posterior.nc",
-                "certainty.csv",
-                "certainty_and_agreement.csv",
-                "convergence.csv",
-                "metrics.csv",
-                "equivalence.csv",
-                "equivalence_curve.csv",
-                "ask_next.csv",
-            }
-            | files
-        )
-        page = (out / "report.html").read_text()
-        assert ("<h2>Raters</h2>" in page) == ("raters.csv" in files)
-        found = json.loads((out / "report.json").read_text())
-        assert {f"{key}.csv" for key in ("prevalence", "raters", "worth", "agreement") if key in found} == (
-            files
-            - {
-                "reliability.csv",
-                "prior.csv",
-                "confusion_matrices.csv",
-                "model_checks.csv",
-                "metrics_truth.csv",
-            }
-        )
-        assert ("whom" in found["ask_next"]["rows"][0]) == (model == "correlated_votes")
-        assert len(found["ask_next"]["rows"]) == len(found["certainty"]["rows"]) == 30
+        pytest.param("multinomial", {"prevalence.csv", "model_checks.csv"}, marks=pytest.mark.slow),
+        pytest.param("dirichlet", {"reliability.csv", "prior.csv"}, marks=pytest.mark.slow),
+    ],
+)
+def test_labels_from_table_to_report(votes, predictions, tmp_path, model, files):
+    out, asked = tmp_path / model, ("--kind", "labels", "--draws", 300, "--chains", 2)
+    result = run("report", votes, predictions, *asked, "--model", model, "--out", out)
+    assert result.exit_code == 0, result.output
+    found = {p.name for p in out.iterdir()}
+    assert (
+        found
+        == {
+            "report.html",
+            "report.json",
+            "items.jsonl",
+            "posterior.nc",
+            "certainty.csv",
+            "certainty_and_agreement.csv",
+            "convergence.csv",
+            "metrics.csv",
+            "equivalence.csv",
+            "equivalence_curve.csv",
+            "ask_next.csv",
+        }
+        | files
+    )
+    page = (out / "report.html").read_text()
+    assert ("<h2>Raters</h2>" in page) == ("raters.csv" in files)
+    found = json.loads((out / "report.json").read_text())
+    assert {f"{key}.csv" for key in ("prevalence", "raters", "worth", "agreement") if key in found} == (
+        files
+        - {"reliability.csv", "prior.csv", "confusion_matrices.csv", "model_checks.csv", "metrics_truth.csv"}
+    )
+    assert ("whom" in found["ask_next"]["rows"][0]) == (model == "correlated_votes")
+    assert len(found["ask_next"]["rows"]) == len(found["certainty"]["rows"]) == 30
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,14 @@ def test_a_report_of_effective_numbers_says_so(tables, tmp_path):
     assert "reliability" not in own["sensitivity"]  # no draws of other reliabilities
 
 
-@pytest.mark.parametrize("options", [(), ("--model", "prirn"), ("--reliability", "1,2")])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param((), marks=pytest.mark.slow),
+        ("--model", "prirn"),
+        pytest.param(("--reliability", "1,2"), marks=pytest.mark.slow),
+    ],
+)
 def test_one_classifier_with_a_name(tables, tmp_path, options):
     rows = [row for row in read(tables["predictions"]) if row["classifier"] == "sharp"]
     one = {name: [row[name] for row in rows] for name in rows[0]}

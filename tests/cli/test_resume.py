@@ -29,7 +29,10 @@ def predictions(tmp_path):
     )
 
 
-@pytest.fixture(params=[(), ("--prior-predictions",)], ids=["annotations", "prior predictions"])
+PRIOR = pytest.param(("--prior-predictions",), id="prior predictions", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=[pytest.param((), id="annotations"), PRIOR])
 def options(request, predictions):
     return (*QUICK, *request.param, *([predictions] if request.param else []))
 

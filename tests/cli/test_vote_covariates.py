@@ -15,6 +15,7 @@ from scipy.stats import norm
 
 from tests.support.cli_parts import build, settings_of
 from tests.support.command_line import run, said, write
+from tests.support.hidden_names import MARK, marked
 from tests.support.monte_carlo import assert_rejects_twin
 
 SAMPLER = {"draws": 10, "chains": 1, "seed": 1}
@@ -180,7 +181,8 @@ def test_win_probabilities_and_units_are_of_votes_without_a_difference():
 
 
 @pytest.mark.slow
-def test_a_report_has_the_effects_of_covariates(tmp_path):
+def test_a_report_has_the_effects_of_covariates(tmp_path, caplog):
+    caplog.set_level(0)
     rng = np.random.default_rng(4)
     n, quality = 700, np.array([0.0, 0.5, 1.0, 1.5])
     left = rng.integers(0, 4, n)
@@ -188,12 +190,19 @@ def test_a_report_has_the_effects_of_covariates(tmp_path):
     length = np.round(rng.normal(0, 100, n))
     won = rng.random(n) < expit(quality[left] - quality[right] + 0.01 * length)
     names = np.array([*"abcd"])
-    table = {"rater": rng.choice([*"rst"], n), "left": names[left], "right": names[right]}
+    table = {
+        "rater": rng.choice([f"{MARK} {own}" for own in "rst"], n),
+        "left": names[left],
+        "right": names[right],
+    }
     table |= {"winner": np.where(won, "left", "right"), "length": length, "noise": rng.normal(size=n)}
     path = write(tmp_path / "votes.csv", table)
     options = ["--vote-covariate", "length", "--vote-covariate", "noise", "--draws", 300, "--chains", 2]
-    result = run("report", path, "--kind", "comparisons", *options, "--out", tmp_path / "report")
+    result = run(
+        "report", path, "--kind", "comparisons", *options, "--anonymize", "--out", tmp_path / "report"
+    )
     assert result.exit_code == 0, result.output
+    assert marked(tmp_path / "report", result, caplog) == []
     assert "Votes depend on more than quality" in said(result) and "more length wins" in said(result)
     found = json.loads((tmp_path / "report" / "report.json").read_text())["vote_covariates"]
     assert [row["covariate"] for row in found["rows"]] == ["length", "noise"]

@@ -3,10 +3,17 @@
 import pytest
 
 from evidence.studies import STUDIES, methods_of
-from evidence.tasks import Task
+from evidence.tasks import QUICK, Task
 from evidence.twins import TWINS
 
-OWN = [(name, method) for name in STUDIES for method in methods_of(name) if method in ("gibbs", "hmc")]  # fmt: skip
+# Long: those of `python -m evidence --quick`, which `.ci/run` runs, and one whose ranks are a slow test.
+LONG = {*QUICK, "item_states.gibbs.invariance"}
+OWN = [
+    pytest.param(name, method, marks=[pytest.mark.long] * (f"{name}.{method}.invariance" in LONG))
+    for name in STUDIES
+    for method in methods_of(name)
+    if method in ("gibbs", "hmc")
+]
 EXACT = [name for name in STUDIES if "exact" in methods_of(name)]
 CAUGHT_SOON = "dirichlet: the same random numbers in every chain"
 

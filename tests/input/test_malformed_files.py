@@ -106,9 +106,12 @@ def test_absurd_numbers_of_columns_are_refused_at_the_header(tmp_path, first, go
     path.write_text(f"{names}\n{'x,' * 99_999}x\n")
     with golden.raises(DataError):
         read_table(path)
-    frame = pd.DataFrame([["x"] * 20_000], columns=[f"c{place}" for place in range(20_000)])
+
+
+def test_absurd_numbers_of_columns_are_refused_in_parquet(tmp_path):
+    frame = pd.DataFrame([["x"] * 10_001], columns=[f"c{place}" for place in range(10_001)])
     frame.to_parquet(tmp_path / "wide.parquet")
-    with pytest.raises(DataError, match="20,000 columns"):
+    with pytest.raises(DataError, match="10,001 columns"):
         read_table(tmp_path / "wide.parquet")
 
 

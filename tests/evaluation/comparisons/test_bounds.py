@@ -50,7 +50,7 @@ def test_published_coefficients(link, quality, reliability):
     )
 
 
-@pytest.mark.parametrize("link", ["bradley_terry", "thurstone"])
+@pytest.mark.parametrize("link", ["bradley_terry", pytest.param("thurstone", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("ranges", [((0, 1), (1, 20)), ((-2, 1.5), (0, 60))])
 def test_uniform_averages_are_those_of_adaptive_quadrature(link, ranges):
     # The integral over rho of [d^2, rho^2] I(rho d) is one of x = rho d: nested quad, nothing shared with the panels.
@@ -74,7 +74,7 @@ def test_uniform_averages_are_those_of_adaptive_quadrature(link, ranges):
     assert found.attrs["quality_prior_information"] == 0
 
 
-@pytest.mark.parametrize("link", ["bradley_terry", "thurstone"])
+@pytest.mark.parametrize("link", ["bradley_terry", pytest.param("thurstone", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("ranges", [((0, 1), (1, 20)), ((-3, 5), (0.5, 300))])
 def test_tapered_averages_are_those_of_a_fine_grid(link, ranges):
     # A trapezoid converges faster than any power for functions all of whose derivatives vanish at the ends: of q_i and q_j

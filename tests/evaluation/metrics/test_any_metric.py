@@ -353,6 +353,7 @@ def foreign(tmp_path_factory):
     return tree, path
 
 
+@pytest.mark.slow
 def test_a_posterior_of_numpyro_read_back_from_disk(foreign):
     tree, path = foreign
     p = tree["posterior"]["plausibility"].to_numpy()[0]

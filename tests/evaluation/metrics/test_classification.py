@@ -41,7 +41,7 @@ def peer_of(peer, truth, predicted, labels, weight=None):
 
 @pytest.fixture(scope="module")
 def case():
-    return random_case(np.random.default_rng(31), 12, 5, shape=(2, 40))
+    return random_case(np.random.default_rng(31), 12, 5, shape=(2, 15))
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def case():
     named = [[0, 2], [4], [0, 1, 3, 5], [1, 2, 3], [5, 0], [2]]
     draws = []
     for labels in named:
-        counts = rng.multinomial(5, np.full(len(labels) + 1, 1 / (len(labels) + 1)), (2, 20))
+        counts = rng.multinomial(5, np.full(len(labels) + 1, 1 / (len(labels) + 1)), (2, 8))
         shares = np.array([1.0] * len(labels) + [N - len(labels)])
         weights = (counts + 1) * shares
         draws.append(weights / weights.sum(axis=-1, keepdims=True))

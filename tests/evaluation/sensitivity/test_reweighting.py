@@ -1,6 +1,7 @@
 """Draws weighed to another reliability against the exact posterior there, and against refits."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -192,26 +193,31 @@ def cases():
 
 @pytest.fixture(scope="module")
 def refits(cases):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
-        return inference.sweep(
-            lambda r: models.plackett_luce(cases, reliability=r),
-            [1, 2, 3, 5],
-            random_seed=seed_of("refits"),
-            progressbar=False,
-        )
+    """Function that fits the cases at a reliability, once."""
+
+    @cache
+    def fitted(reliability):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+            model = models.plackett_luce(cases, reliability=reliability)
+            return inference.sample(model, random_seed=seed_of(f"refit {reliability}"), progressbar=False)
+
+    return fitted
 
 
 def mean_error(how, refits, start, end):
-    found = how(refits[start], end, random_seed=1)
-    pairs = (evaluation.annotation_certainty(t, random_seed=2) for t in (found, refits[end]))
+    found = how(refits(start), end, random_seed=1)
+    pairs = (evaluation.annotation_certainty(t, random_seed=2) for t in (found, refits(end)))
     difference = abs(next(pairs) - next(pairs))
     reliable = found["sample_stats"]["pareto_k"].to_numpy() < reweighting.MAX_PARETO_K
     assert reliable.any()
     return difference.to_numpy()[reliable].mean()
 
 
-@pytest.mark.parametrize(("start", "end"), [(3, 5), (3, 2), (1, 2)])
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [pytest.param(3, 5, marks=pytest.mark.slow), (3, 2), pytest.param(1, 2, marks=pytest.mark.slow)],
+)
 def test_certainty_is_that_of_a_refit(refits, start, end):
     def check(how):
         assert mean_error(how, refits, start, end) < 0.01
@@ -224,7 +230,7 @@ def test_certainty_is_that_of_a_refit(refits, start, end):
 
 def test_a_step_too_far_says_so(refits, golden):
     with golden.warns(ReweightingWarning):
-        found = reweighting.reweight(refits[3], 1, random_seed=1)
+        found = reweighting.reweight(refits(3), 1, random_seed=1)
     stats = found["sample_stats"]
     assert (stats["pareto_k"] > reweighting.MAX_PARETO_K).mean() > 0.5
     assert (stats["effective_draws"] < 400).mean() > 0.5
@@ -236,7 +242,7 @@ def test_threads_leave_the_filters_of_warnings_as_they_were(refits, monkeypatch)
     before = list(warnings.filters)
     for seed in range(5):
         with pytest.warns(ReweightingWarning, match="too far down"):
-            reweighting.reweight(refits[3], 1, random_seed=seed)
+            reweighting.reweight(refits(3), 1, random_seed=seed)
         assert warnings.filters == before
 
 
