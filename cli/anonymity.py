@@ -86,9 +86,18 @@ def numbered(names: Sequence[Any], taken: Sequence[str], places: Sequence[str]) 
     own = np.random.default_rng().permutation(np.array(numbers, np.str_))
     texts = np.array([name if isinstance(name, str) else str(name) for name in names], np.str_)
     of = dict(zip(texts.tolist(), own.tolist(), strict=True))
-    alike = [sorted(of[name] for name in group) for group in look_alikes(texts)]
+    at = dict(zip(texts.tolist(), places, strict=True))
+    alike = [
+        [of[name] for name in sorted(group, key=lambda name: _number_in(at[name]))]
+        for group in look_alikes(texts)
+    ]
     strange = [of[name] for name in texts.tolist() if suspicious_ids({"raters": np.array([name])})]
     return own, Raters(numbers, alike, strange, dict(zip(own.tolist(), places, strict=True)))
+
+
+def _number_in(place: str) -> int:
+    """Return the row or column of a place in words."""
+    return int(re.sub(r"\D", "", place))
 
 
 def without_names(table: TableFile, rater: str) -> tuple[TableFile, Raters]:
