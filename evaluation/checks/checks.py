@@ -28,7 +28,8 @@ def model_checks(
     unanimous items; labels of each rater, agreement of each rater with the others, totals of the labels; whether gold items
     are right as often as claimed; with features of the items, whose truth replicates draw by them, whether labels are more or
     less frequent at both ends and in the middle of features with an effect, the curve of a law that is not linear in them. The
-    residuals of each table are those of a Dawid-Skene fit to it.
+    residuals of each table are those of a Dawid-Skene fit to it. Also: errors between neighbours on a scale, people who repeat
+    errors of a classifier, items that repeat others, gold that is easier or harder.
 
     Scores: spread of the scores of an item and its inequality over items; skewness and kurtosis of the residuals about item
     and rater; scores at or beyond the bounds; mean and spread of each rater, and its use of the scale; scores that a rater
@@ -63,7 +64,8 @@ def model_checks(
         (the same for all checks together), ``effect`` (in the units of the check) and ``fails``; the coordinate ``meaning``
         says what a deviation means. The same over ``pair`` (of raters), ``rater`` and ``category`` as ``pair_observed``
         ..., where ``adjusted`` is the false-discovery rate over them. Attributes: ``fits`` (0 or 1), whether no check fails
-        with 5 % false alarms for all together; ``sentences``; ``replicates``.
+        with 5 % false alarms for all together; ``sentences``; ``replicates``; for labels ``copying``, sets of raters
+        whose pairs stand out, and ``assisted_by``, a classifier.
 
     Raises
     ------

@@ -11,9 +11,10 @@ from scipy.sparse import csr_array
 
 from ...posterior.errors import EvaluationError
 from ...posterior.prior_of_items import effect_on_categories, features_of, given_features
-from ...posterior.schema import posterior_with_attributes
+from ...posterior.schema import classifiers_of, posterior_with_attributes
 from ..raters.joint_answers import SAMPLE, copied_groups, drawn
 from .discrepancies import check_number
+from .population import population_of
 
 MOST_IN_PAIRS = 24  # raters whose pairs are compared: those with the most answers
 DRAWS_OF_MEAN = 20  # of which the mean matrix of all raters is made
@@ -40,6 +41,7 @@ class Answers:
     group: np.ndarray  # code of the group of each rater (rater,)
     groups: list[str]  # names; one if the raters have no attribute
     by_features: "ByFeatures | None" = None
+    classifiers: tuple[int, ...] = ()  # raters whose answers are predictions
 
     @cached_property
     def shape(self) -> tuple[int, int, int]:
@@ -245,8 +247,16 @@ def answers_of(
         group,
         groups,
         _by_features(tree, place),
+        () if anonymous else _classifiers(tree, ids[own]),
     )
     return answers, kept, place, own
+
+
+def _classifiers(tree: xr.DataTree, raters: np.ndarray) -> tuple[int, ...]:
+    """Return the codes of the raters whose answers are predictions; none if all are."""
+    machines = classifiers_of(posterior_with_attributes(tree))
+    codes = [code for code, name in enumerate(raters.tolist()) if name in machines]
+    return tuple(codes) if len(codes) < len(raters) else ()
 
 
 def _by_features(tree: xr.DataTree, items: np.ndarray) -> ByFeatures | None:
@@ -302,8 +312,13 @@ def law_of(
     places: tuple[np.ndarray, np.ndarray, np.ndarray],
     replicates: int,
     rng: np.random.Generator,
+    *,
+    empirical: bool = False,
 ) -> LabelLaw:
-    """Return the law of replicates; `places` are those of answers, items and raters in the tree."""
+    """Return the law of replicates; `places` are those of answers, items and raters in the tree.
+
+    Empirical: matrices are not those of the posterior but drawn by empirical Bayes, if the model has nothing beyond matrices.
+    """
     posterior, predictive = posterior_with_attributes(tree), _predictive_of(tree)
     source = posterior if predictive is None else predictive
     size = source.sizes["chain"], source.sizes["draw"]
@@ -314,17 +329,49 @@ def law_of(
     points = [{"chain": int(chain), "draw": int(draw)} for chain, draw in at]
     own = _points_of_posterior(posterior, predictive, points)
     prior = _prior_by_features(tree, places[1], own)
-    start = _start_of(posterior, answers, places, own, rng)
+    raters_prior = None
+    if empirical and has_matrices_only(tree):
+        start, raters_prior = _start_of_population(answers, int(rng.integers(2**62)))
+    else:
+        start = _start_of(posterior, answers, places, own, rng)
     if prior is not None:
         start = _with_shares(start, prior)
     if predictive is None:
         replicate = _law_of_confusion(posterior, answers, places[2], points, start, prior=prior)
     else:
         replicate = _given_replicates(predictive, places[0], points)
+    if raters_prior is not None:
+        return LabelLaw(replicate, start, len(points), raters_prior)
     share = np.bincount(answers.rater, minlength=answers.shape[1]) / len(answers.item)
     several = range(min(len(points), DRAWS_OF_MEAN))
     mean = np.mean([np.tensordot(share, own, 1) for own in start(several)[1]], axis=0)
     return LabelLaw(replicate, start, len(points), PSEUDO_COUNTS * mean)
+
+
+def has_matrices_only(tree: xr.DataTree) -> bool:
+    """Return whether the answers of a model follow from prevalence and matrices of raters alone, and have no replicates yet."""
+    further = OF_ITEMS | {"guess", "subtype_confusion"}
+    return _predictive_of(tree) is None and not further & set(tree["posterior"].data_vars)
+
+
+def _start_of_population(answers: Answers, seed: int) -> tuple[Start, np.ndarray]:
+    """Return draws of prevalence and matrices by empirical Bayes, and pseudo-counts of the matrix of every rater."""
+    found = population_of(answers.item, answers.rater, answers.label, answers.gold, answers.shape)
+
+    @lru_cache(maxsize=1)
+    def start(draws: range) -> tuple[np.ndarray, np.ndarray]:
+        prevalence, law = zip(*(of_draw(np.random.default_rng([seed, own])) for own in draws), strict=True)
+        return _normalised(np.stack(prevalence)), _normalised(np.stack(law))
+
+    def of_draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        _, raters, n = answers.shape
+        truth = drawn(found.weight, rng)
+        cell = (answers.rater * n + truth[answers.item]) * n + answers.label
+        counts = np.bincount(cell, minlength=raters * n * n).reshape(raters, n, n)
+        matrices = rng.standard_gamma(counts + found.strength * found.mean) + TINY
+        return rng.dirichlet(np.bincount(truth, minlength=n) + 1.0), matrices
+
+    return start, found.strength * found.mean
 
 
 def _prior_by_features(tree: xr.DataTree, items: np.ndarray, points: list[dict[str, int]]) -> Prior | None:

@@ -23,6 +23,8 @@ from scipy.sparse import csr_array
 from .label_laws import Answers, LabelLaw
 
 ITERATIONS = 12  # of EM
+FEWEST_OF_TWINS = 3  # answers to an item that are compared with those to other items
+TINY = 1e-12
 AT_ONCE = 12_000  # answers of the tables that are taken at once
 MOST_PROBABILITIES = 2_000_000  # of these tables
 
@@ -40,9 +42,10 @@ class Numbers(NamedTuple):
     agreement: np.ndarray  # mean share of the others who agree, of each rater (table, rater)
     distinct: np.ndarray  # answers, mean over items of two answers or more (table,)
     unanimous: np.ndarray  # share of these items (table,)
-    right: (
-        np.ndarray
-    )  # gold items whose most probable category, without gold, is right, less the claim (table,)
+    right: np.ndarray  # gold items whose best category, without gold, is right, less the claim (table,)
+    gold_agreement: np.ndarray  # share of agreeing pairs of answers, gold items less others (table,)
+    twins: np.ndarray  # share of items whose raters and answers are those of another item (table,)
+    classifiers: np.ndarray  # residual correlation of each classifier with all people (table, classifier)
 
 
 def numbers_of_replicates(answers: Answers, law: LabelLaw, start: int, rng: np.random.Generator) -> Numbers:
@@ -50,6 +53,29 @@ def numbers_of_replicates(answers: Answers, law: LabelLaw, start: int, rng: np.r
     found = [numbers_of(answers, answers.label[None], law, range(start, start + 1))]
     found += [numbers_of(answers, law.replicate(own, rng), law, own) for own in _blocks(answers, law.draws)]
     return Numbers(*(np.concatenate(own) for own in zip(*found, strict=True)))
+
+
+def of_raters_alone(found: Numbers, answers: Answers, law: LabelLaw, rng: np.random.Generator) -> Numbers:
+    """Return the numbers with labels, agreement and contrasts of the replicates of another law."""
+    parts = [_counted(answers, law.replicate(own, rng)) for own in _blocks(answers, law.draws)]
+    names = ("labels", "agreement", "curvature")
+    others = (np.concatenate(own) for own in zip(*parts, strict=True))
+    observed = (getattr(found, name)[:1] for name in names)
+    new = {name: np.concatenate(both) for name, *both in zip(names, observed, others, strict=True)}
+    return found._replace(**new)
+
+
+def _counted(answers: Answers, label: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return labels and agreement of each rater, and contrasts by features, of tables of labels (table, answer)."""
+    items, raters, n = answers.shape
+    counts = _counts(answers.item, label, items, n)
+    by_features = (
+        np.zeros((len(label), 0, n))
+        if answers.by_features is None
+        else answers.by_features.contrast.T @ counts
+    )
+    of_raters = _counts(answers.rater, label, raters, n)
+    return of_raters, _agreement_of_raters(answers, label, counts), by_features
 
 
 def _blocks(answers: Answers, draws: int) -> Iterator[range]:
@@ -63,23 +89,88 @@ def _blocks(answers: Answers, draws: int) -> Iterator[range]:
 
 def numbers_of(answers: Answers, label: np.ndarray, law: LabelLaw, draws: range) -> Numbers:
     """Return the numbers of tables of labels (table, answer), the fit of each of which begins at a draw."""
-    (items, raters, n), tables = answers.shape, len(label)
+    (items, _, n), tables = answers.shape, len(label)
     weight, free, table = _fit(answers, label, law.start(draws), law.prior)
     counts = _counts(answers.item, label, items, n)
     different = _sums(counts > 0)[:, answers.several]
     known = np.flatnonzero(answers.gold >= 0)
     right = free[:, known].argmax(axis=2) == answers.gold[known]
     nothing = np.full(tables, np.nan)
+    of_raters, agreement, curvature = _counted(answers, label)
     return Numbers(
         *_pooled(answers, label, weight, table),
         *_by_pair(answers, label, weight, table),
-        _counts(answers.rater, label, raters, n),
-        np.zeros((tables, 0, n)) if answers.by_features is None else answers.by_features.contrast.T @ counts,
-        _agreement_of_raters(answers, label, counts),
+        of_raters,
+        curvature,
+        agreement,
         different.mean(axis=1) if answers.several.any() else nothing,
         (different == 1).mean(axis=1) if answers.several.any() else nothing,
         (right - free[:, known].max(axis=2)).mean(axis=1) if len(known) else nothing,
+        _agreement_on_gold(answers, counts),
+        _twins(answers, label),
+        _with_classifiers(answers, label, weight, table),
     )
+
+
+def _agreement_on_gold(answers: Answers, counts: np.ndarray) -> np.ndarray:
+    """Return the mean share of agreeing pairs of answers on gold items less that on others, NaN without both (table,)."""
+    known, number = answers.gold >= 0, np.diff(answers.start)
+    parts = [answers.several & own for own in (known, ~known)]
+    if not all(own.any() for own in parts):
+        return np.full(len(counts), np.nan)
+    pairs = np.maximum(number * (number - 1), 1)
+    share = (_sums(counts**2) - number) / pairs
+    return share[:, parts[0]].mean(axis=1) - share[:, parts[1]].mean(axis=1)
+
+
+def _twins(answers: Answers, label: np.ndarray) -> np.ndarray:
+    """Return the share of items with different answers whose answers are those of another item, rater by rater (table,)."""
+    _, raters, n = answers.shape
+    enough = np.diff(answers.start) >= FEWEST_OF_TWINS
+    if len(answers.raters) < FEWEST_OF_TWINS or not enough.any():
+        return np.full(len(label), np.nan)
+    sums = np.random.default_rng(0).integers(0, 2**63, raters * n, dtype=np.uint64)
+    one = np.minimum.reduceat(label, answers.start[:-1], axis=1) == np.maximum.reduceat(
+        label, answers.start[:-1], axis=1
+    )  # unanimous items are often alike
+    rows = np.add.reduceat(sums[answers.rater * n + label], answers.start[:-1], axis=1)[:, enough]
+    found = np.empty(len(label))
+    for t, own in enumerate(rows):
+        _, times = np.unique(own[~one[t, enough]], return_counts=True)
+        found[t] = times[times > 1].sum() / max(times.sum(), 1)
+    return found
+
+
+def _with_classifiers(
+    answers: Answers, label: np.ndarray, weight: np.ndarray, table: np.ndarray
+) -> np.ndarray:
+    """Return the residual correlation of each classifier with people, given the truth by all but it (table, classifier)."""
+    tables, people = len(label), ~np.isin(answers.rater, answers.classifiers)
+    found = np.full((tables, len(answers.classifiers)), np.nan)
+    each = np.arange(tables)[:, None]
+    square = np.einsum("tklj,tklj->tkj", table, table)
+    for place, c in enumerate(answers.classifiers):
+        said = np.full((tables, len(answers.gold)), -1)
+        own = answers.rater == c
+        said[:, answers.item[own]] = label[:, own]
+        kept = np.flatnonzero(people & (said[0, answers.item] >= 0))
+        if not len(kept):
+            continue
+        item, rater, told, shown = (
+            answers.item[kept],
+            answers.rater[kept],
+            label[:, kept],
+            said[:, answers.item[kept]],
+        )
+        law = table[:, c]  # (table, label, category)
+        without = weight / np.maximum(law[each, np.maximum(said, 0)], TINY)
+        without /= without.sum(axis=2, keepdims=True)
+        share = without[:, item]
+        both = np.einsum("tklj,tlj->tkj", table, law)
+        product = (told == shown)[..., None] - law[each, told] - table[each, rater, shown] + both[:, rater]
+        norm = np.sqrt((1 - square[:, c])[:, None] * (1 - square[:, rater]))
+        found[:, place] = _ratio((share * product).sum(axis=(1, 2)), (share * norm).sum(axis=(1, 2)))
+    return found
 
 
 def _counts(row: np.ndarray, label: np.ndarray, rows: int, n: int) -> np.ndarray:

@@ -4,21 +4,33 @@ from dataclasses import replace
 
 import numpy as np
 import xarray as xr
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.special import logsumexp
+from scipy.stats import false_discovery_control, norm
 
-from .discrepancies import Check, Family, judged, standard_scores
-from .label_laws import Answers, answers_of, law_of
-from .label_numbers import Numbers, numbers_of_replicates
+from ...posterior.scales import places_on_scale
+from ..raters.joint_answers import drawn
+from .discrepancies import LEVEL, Check, Family, judged, standard_scores
+from .label_laws import OF_ITEMS, Answers, LabelLaw, answers_of, has_matrices_only, law_of
+from .label_numbers import Numbers, numbers_of_replicates, of_raters_alone
 
 MOST_ANSWERS = 20_000  # that are checked, of items drawn at random
 MOST_IN_SETS = 12  # raters of whom every set is tried
 REPLICATES_OF_MEAN = 40  # of which a mean is made
 FEWEST_COMMON = 20  # items that both raters of a pair answered
 KNOWN_SHARE = 1.0  # of the prior probability that a known group shares errors, as that of all sets of raters
+COPIED, RATE = 0.2, 0.01  # least excess correlation of two who copy, and false-discovery rate over all pairs
+FEWEST_APART = 2  # raters who copy nobody, beside those who do
+PERMUTED, FEWEST_PERMUTED = 400, 5  # orders of the categories, from a number of categories on
 DISTANCE = 2.0  # standard deviations by which the score of a set that shares errors is expected to be larger
 
 TOGETHER = "mean residual correlation of two raters"
 SHARE = "log likelihood ratio of a set of raters who share errors"
+ORDERED = "share of disagreements between neighbouring categories"
+SHOWN = "residual correlation of raters with the classifier"
+TWINS = "share of items that repeat the answers to another"
+GOLD = "agreement on gold items, less that on others,"
 FEATURES = "curvature of the labels by features"
 AGREE = "raters agree beyond what the inferred truth explains: some share errors"
 
@@ -26,13 +38,22 @@ AGREE = "raters agree beyond what the inferred truth explains: some share errors
 def label_checks(tree: xr.DataTree, by: str | None, replicates: int, rng: np.random.Generator) -> xr.Dataset:
     """Return the checks of the labels of a posterior."""
     answers, *places = answers_of(tree, by, MOST_ANSWERS, rng)
-    law = law_of(tree, answers, (places[0], places[1], places[2]), replicates, rng)
+    at = (places[0], places[1], places[2])
+    law = law_of(tree, answers, at, replicates, rng, empirical=True)
     found = numbers_of_replicates(answers, law, int(rng.integers(law.draws)), rng)
+    if has_matrices_only(tree):
+        found = of_raters_alone(found, answers, law_of(tree, answers, at, replicates, rng), rng)
     checks, families = _agreement(answers, found), _families(answers, found)
     main, sharing = _sharing(answers, found)
-    attrs = {"answers": len(answers.item), "sharing_raters": sharing}
     main += _by_features(answers, found.curvature)
-    return judged([*main, *checks, *_of_items(answers, found)], families, attrs)
+    main += [*_ordered(tree, answers, law, rng), *_assisted(answers, found)]
+    attrs = {"answers": len(answers.item), "sharing_raters": sharing}
+    table = judged([*main, *checks, *_of_items(answers, found), *_of_design(answers, found)], families, attrs)
+    failed = table["check"].to_numpy()[table["fails"].to_numpy()].astype(str).tolist()
+    return table.assign_attrs(
+        copying=_copying(answers, found) if SHARE in failed else [],
+        assisted_by=_most_shown(table, [f"{SHOWN} {name}" for name in _classifiers(answers)]),
+    )
 
 
 def excess_correlation(tree: xr.DataTree, by: str, rng: np.random.Generator) -> dict[str, float]:
@@ -145,6 +166,104 @@ def _of_items(answers: Answers, found: Numbers) -> list[Check]:
         *_check("share of unanimous items", found.unanimous, hard, easy),
         *_check("share of gold items right, less that claimed,", found.right, low, high),
     ]
+
+
+def _ordered(tree: xr.DataTree, answers: Answers, law: LabelLaw, rng: np.random.Generator) -> list[Check]:
+    """Return the check of whether errors are near the truth on the scale of the categories; none without a scale.
+
+    Replicates have the raters' accuracies, and errors by the shares of the answers. From five categories on, chance
+    confusions of neighbours are ruled out too: another order of the categories must not do as well.
+    """
+    place = places_on_scale(answers.categories.tolist())
+    if place is None or OF_ITEMS & set(tree["posterior"].data_vars):
+        return []
+    items, _, n = answers.shape
+    near = np.abs(np.subtract.outer(place, place)) == 1
+    share = np.bincount(answers.label, minlength=n) + 1.0
+
+    def numbers(label: np.ndarray) -> np.ndarray:
+        """Return the number of disagreements between two categories (category, category)."""
+        counts = np.bincount(answers.item * n + label, minlength=items * n).reshape(items, n)
+        return (counts.T @ counts) * ~np.eye(n, dtype=bool)
+
+    def replicate(draw: int) -> np.ndarray:
+        prevalence, (matrices,) = law.start(range(draw, draw + 1))
+        truth = np.where(answers.gold < 0, rng.choice(n, items, p=prevalence[0]), answers.gold)[answers.item]
+        wrong = np.where(np.arange(n) == truth[:, None], 0.0, share)
+        other = drawn(wrong / wrong.sum(axis=1, keepdims=True), rng)
+        return np.where(rng.random(len(truth)) < matrices[answers.rater, truth, truth], truth, other)
+
+    observed = numbers(answers.label)
+    value = (observed * near).sum() / max(observed.sum(), 1)
+    if n >= FEWEST_PERMUTED:
+        orders = (rng.permutation(n) for _ in range(PERMUTED))
+        others = [(observed[np.ix_(own, own)] * near).sum() / max(observed.sum(), 1) for own in orders]
+        if np.mean(np.array(others) >= value) > LEVEL:
+            return []
+    replicated = np.array(
+        [(own * near).sum() / max(own.sum(), 1) for own in map(numbers, map(replicate, range(law.draws)))]
+    )
+    text = "errors follow the order of the categories, which this model does not know: use a model of ordered categories"
+    return [Check(ORDERED, float(value), replicated, high=text, side="upper", is_main=True)]
+
+
+def _classifiers(answers: Answers) -> list[str]:
+    """Return the names of the raters whose answers are predictions."""
+    return answers.raters[list(answers.classifiers)].astype(str).tolist()
+
+
+def _assisted(answers: Answers, found: Numbers) -> list[Check]:
+    """Return a check for each classifier, of whether people agree with it beyond what the truth explains."""
+    checks = []
+    for name, values in zip(_classifiers(answers), found.classifiers.T, strict=True):
+        text = f"people repeat errors of the classifier {name}, as if they had seen its predictions"
+        checks += _check(f"{SHOWN} {name}", values, "", text)
+    return [replace(own, side="upper", is_main=True) for own in checks]
+
+
+def _most_shown(table: xr.Dataset, names: list[str]) -> list[str]:
+    """Return the classifier whose check fails by most: others seem to be shown as they agree with it where it is right."""
+    failed = [name for name in names if name in table["check"] and bool(table["fails"].sel(check=name))]
+    most = sorted(failed, key=lambda name: -float(table["effect"].sel(check=name)))
+    return [name.removeprefix(f"{SHOWN} ") for name in most[:1]]
+
+
+def _of_design(answers: Answers, found: Numbers) -> list[Check]:
+    """Return the checks of how items were chosen: gold at random, and each item once."""
+    low, high = (
+        f"raters agree {word} on gold items, which were not drawn at random" for word in ("less", "more")
+    )
+    twins = "items repeat the answers to others, rater by rater: they may be copies under other ids"
+    return [
+        *_check(GOLD, found.gold_agreement, low, high),
+        *(replace(own, side="upper") for own in _check(TWINS, found.twins, "", twins)),
+    ]
+
+
+def _copying(answers: Answers, found: Numbers) -> list[list[str]]:
+    """Return sets of raters who copy: their pairs stand out by size and by false-discovery rate, and two raters are left."""
+    often = answers.in_common >= FEWEST_COMMON
+    first, second = (own[often] for own in np.triu_indices(len(answers.chosen), 1))
+    pairs = found.pairs[:, often]
+    if not pairs.size:
+        return []
+    excess = pairs[0] - pairs[1:].mean(axis=0)
+    rate = false_discovery_control(norm.sf(standard_scores(pairs[0], pairs[1:])[0]))
+    people = ~np.isin(answers.chosen, answers.classifiers)
+    copies = (
+        people[first]
+        & people[second]
+        & (rate <= RATE)
+        & (excess - max(float(np.median(excess)), 0.0) >= COPIED)
+    )
+    size = len(answers.chosen)
+    graph = csr_array((np.ones(copies.sum()), (first[copies], second[copies])), (size, size))
+    _, member = connected_components(graph, directed=False)
+    sets = [np.flatnonzero(member == own) for own in np.unique(member)]
+    sets = [own for own in sets if len(own) > 1]
+    if len(answers.raters) - sum(map(len, sets)) < FEWEST_APART:
+        return []
+    return [answers.raters[answers.chosen[own]].astype(str).tolist() for own in sets]
 
 
 def _by_features(answers: Answers, curvature: np.ndarray) -> list[Check]:

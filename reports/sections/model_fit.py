@@ -8,7 +8,7 @@ import xarray as xr
 
 from ... import evaluation, inference, models
 from ...evaluation import plots
-from ...evaluation.checks.labels import FEATURES, SHARE, TOGETHER
+from ...evaluation.checks.labels import FEATURES, GOLD, ORDERED, SHARE, SHOWN, TOGETHER, TWINS
 from ...models import Labels
 from ...models._catalog import annotation_kinds, shared_errors_of
 from ..page import Section, table_rows
@@ -39,6 +39,7 @@ def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None =
         verdict += f" With {few:,} answers the checks find large deviations only."
     if not fits:
         verdict, refit = _what_fails(found, tree, data, seed, by)
+        verdict = " ".join([verdict, *(own for own in sentences if _is_apart(own) and own not in verdict)])
         facts |= refit
     facts["verdict"] = verdict
     alarm = not fits and not (allows_for_shared_errors(tree, found) and SHARING not in facts)
@@ -47,7 +48,13 @@ def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None =
 
 def allows_for_shared_errors(tree: xr.DataTree, found: xr.Dataset) -> bool:
     """Whether the failed checks are of errors that raters share, for which the certainties of correlated_votes allow."""
-    return shared_errors_of(tree) == "average" and _share_errors(_failed(found))
+    failed = _failed(found)
+    return shared_errors_of(tree) == "average" and all(_share_errors(own) for own in failed[:, None])
+
+
+def _is_apart(sentence: str) -> bool:
+    """Whether a sentence is of a check that errors which raters share do not explain, so that it is always said."""
+    return any(name in sentence for name in (ORDERED, SHOWN, TWINS, GOLD))
 
 
 def _failed(found: xr.Dataset) -> np.ndarray:
@@ -57,7 +64,8 @@ def _failed(found: xr.Dataset) -> np.ndarray:
 
 def _share_errors(failed: np.ndarray) -> bool:
     """Whether failed checks say that raters share errors."""
-    return any("residual correlation" in name or name == SHARE for name in failed)
+    of_errors = ("residual correlation" in name and not name.startswith(SHOWN) for name in failed)
+    return any(of_errors) or SHARE in failed
 
 
 def unchecked_section(why: str) -> Section:
