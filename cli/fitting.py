@@ -20,9 +20,9 @@ from ..inference.storage.posterior_files import left_by_fit, left_by_writing, st
 from ..models._catalog import annotation_kinds
 from ..models.data.comparisons import components_in_words, connected_components
 from ..models.data.errors import DataError
-from ..models.data.ordered import ordered_categories
 from ..models.data.reading.predicted_labels import refused_predictions
 from ..posterior.matching import with_complement
+from ..posterior.ordered import ordered_categories
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.fit import strength_in_words
 from ..reports.sections.scores import misfit_in_words

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import logsumexp
 from scipy.stats import false_discovery_control, norm
 
-from ...posterior.scales import places_on_scale
+from ...posterior.ordered import ordered_categories
 from ..raters.joint_answers import drawn
 from .discrepancies import LEVEL, Check, Family, judged, standard_scores
 from .label_laws import OF_ITEMS, Answers, LabelLaw, answers_of, has_matrices_only, law_of
@@ -174,10 +174,11 @@ def _ordered(tree: xr.DataTree, answers: Answers, law: LabelLaw, rng: np.random.
     Replicates have the raters' accuracies, and errors by the shares of the answers. From five categories on, chance
     confusions of neighbours are ruled out too: another order of the categories must not do as well.
     """
-    place = places_on_scale(answers.categories.tolist())
-    if place is None or OF_ITEMS & set(tree["posterior"].data_vars):
+    order = ordered_categories(answers.categories)
+    if order is None or OF_ITEMS & set(tree["posterior"].data_vars):
         return []
     items, _, n = answers.shape
+    place = [order.index(own) for own in answers.categories.tolist()]
     near = np.abs(np.subtract.outer(place, place)) == 1
     share = np.bincount(answers.label, minlength=n) + 1.0
 

@@ -10,10 +10,10 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from ...posterior.ordered import ordered_categories
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array
 from ..data.labels import Labels
-from ..data.ordered import ordered_categories
 from ..data.reading.columns import distinct_ids, match_ids
 from .item_effects import Nodes, check_size, most_answers, normal_nodes, observe_state_labels
 from .observed import coords_of, require_labels

@@ -14,7 +14,7 @@ from ...evaluation.plots.raters import MOST_TEXTS
 from ...evaluation.truth.gold import contradicts_answers, gold_in_words
 from ...models import Labels, catalog
 from ...models._catalog import SHARED_ON_ITEMS, shared_errors_of
-from ...models.data.ordered import ordered_categories
+from ...posterior.ordered import ordered_categories
 from ...posterior.prior_of_items import effect_on_categories, shares_of_categories
 from ...posterior.schema import posterior_with_attributes
 from ..page import Section, interval_columns, table_rows

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from raterzoo import models
-from raterzoo.models.data.ordered import ordered_categories
+from raterzoo.posterior.ordered import ordered_categories
 
 
 @pytest.mark.parametrize(
