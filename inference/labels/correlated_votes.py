@@ -13,13 +13,13 @@ from scipy.special import betaln, xlog1py, xlogy
 from ...models.distributions.marginal_labels import MarginalLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.correlated_votes import SPEC as CORRELATED_VOTES
-from ..runs.model_graph import NotConjugate, positive_constant, refuse_further
+from ..runs.model_graph import NotConjugate, positive_constant
 from ..runs.run import Draws, ItemBlocks, Run, Sampler, Tuning, in_threads
 from ..runs.trees import as_dataset
 from .gibbs import SAMPLE, begin_labels_gibbs
 from .kernels.effective_votes import effective_truth
 from .kernels.gibbs import ConfusionPrior
-from .recognition import LabelStructure, as_table, read_labels
+from .recognition import LabelStructure, as_table, constant_prior, read_labels
 
 CORRELATION, INDEPENDENT, EFFECTIVE = "vote_correlation", "independent_plausibility", "plausibility"
 STREAM = 1  # of the correlations, beside that of the chain
@@ -41,8 +41,7 @@ def read_correlated_votes(model: pm.Model) -> VotesStructure:
         raise NotConjugate(f"{CORRELATION!r} is not a free Beta random variable of the model")
     if correlation in ancestors(model.observed_RVs):
         raise NotConjugate(f"the answers depend on {CORRELATION!r}")
-    refuse_further(model, (*structure.free, correlation))
-    prior = structure.prior(*(positive_constant(p, "a concentration") for p in structure.concentrations))
+    prior = constant_prior(model, structure, (correlation,))
     a, b = (
         float(positive_constant(p, "a concentration"))
         for p in correlation.owner.op.dist_params(correlation.owner)

@@ -7,6 +7,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 from scipy.special import betaln, gammaln, xlogy
+from scipy.stats import lognorm
 
 from ...models.distributions.marginal_labels import MarginalLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
@@ -15,6 +16,14 @@ from ...models.labels.dawid_skene import SPEC as DAWID_SKENE
 from ...models.labels.mace import SPEC as MACE
 from ...models.labels.multinomial import SPEC as MULTINOMIAL
 from ...models.labels.one_coin import SPEC as ONE_COIN
+from ...models.labels.population import (
+    POPULATION,
+    SKILL,
+    SKILL_BEGIN,
+    STRENGTH,
+    STRENGTH_BEGIN,
+    concentrations_by,
+)
 from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Sampler, Tuning, in_threads, parts_of, pilot, stream
 from ..runs.trees import as_dataset
 from .kernels.em import jittered_vote
@@ -52,6 +61,8 @@ def begin_labels(answers: Answers, prior: ConfusionPrior, plan: ChainPlan) -> di
         "category": np.empty((plan.chains, n_items), np.int64),
         "table": np.empty((plan.chains, n_rows, n)),
     }
+    if n_populations := len(prior.population.skill):
+        state["population"] = np.tile([SKILL_BEGIN, STRENGTH_BEGIN], (plan.chains, n_populations, 1))
     for chain in range(plan.chains):
         rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
         vote = jittered_vote(answers, n, rng)
@@ -83,17 +94,21 @@ def continue_labels(
         np.empty((*size, n_rows, n), _of_table(prior, plan)),
         np.empty((*size, n_items, n), plan.dtype),
         np.empty((*size, n_items), plan.dtype),
+        np.empty((*size, len(prior.population.skill), 2), plan.dtype),
     )
     block = min(plan.draws, max(1, BLOCK // (n_items * n + (n_rows * n if not of_items else 1))))
 
     def run(chain: int) -> None:
-        own = LabelState(state["category"][chain], state["table"][chain])
+        hyper = state["population"][chain] if "population" in state else np.empty((0, 2))
+        own, law = LabelState(state["category"][chain], state["table"][chain], hyper), prior
+        if len(hyper):  # the chain overwrites its concentrations
+            law = prior._replace(confusion=prior.confusion.copy())
         # in double precision, rounded block by block to that of storage
         for first in range(0, plan.draws, block):
             places = [array[chain, first : first + block] for array in draws]
             buffer = LabelDraws(*(np.empty(place.shape) for place in places))
             schedule = LabelSchedule(0 if first else plan.tune, plan.thin, collapsed)
-            sample_labels(state["stream"][chain], answers, prior, schedule, (own, buffer))
+            sample_labels(state["stream"][chain], answers, law, schedule, (own, buffer))
             for place, array in zip(places, buffer, strict=True):
                 place[...] = array
 
@@ -122,7 +137,8 @@ def begin_labels_gibbs(
     def parameters(trial: ChainPlan) -> np.ndarray:
         draws = continue_labels(answers, prior, trial, begin_labels(answers, prior, trial), of_items=False)
         table = draws.table.reshape(trial.chains, trial.draws, -1)
-        return np.concatenate([draws.prevalence, table], axis=2)
+        hyper = draws.population.reshape(trial.chains, trial.draws, -1)
+        return np.concatenate([draws.prevalence, table, hyper], axis=2)
 
     if found is None:
         thin = pilot(parameters, chains)[0] if plan.thin == "pilot" else plan.thin
@@ -159,11 +175,12 @@ def _parameters_by_parts(
     """Draw the parameters of a whole run, in double precision, so that those of items follow from them to the bit."""
     size, (n_rows, n) = (plan.chains, plan.draws), prior.confusion.shape
     none = np.empty((*size, 0))
-    whole = LabelDraws(np.empty((*size, n)), np.empty((*size, n_rows, n)), none[..., None], none)
+    hyper = np.empty((*size, *prior.population.skill.shape))
+    whole = LabelDraws(np.empty((*size, n)), np.empty((*size, n_rows, n)), none[..., None], none, hyper)
     for first, part in parts_of(replace(plan, dtype="float64"), advance):
         drawn = continue_labels(answers, prior, part, state, of_items=False)
-        for array, own in zip(whole[:2], drawn[:2], strict=True):
-            array[:, first : first + part.draws] = own
+        for name in ("prevalence", "table", "population"):
+            getattr(whole, name)[:, first : first + part.draws] = getattr(drawn, name)
     return whole
 
 
@@ -222,24 +239,35 @@ def _of_parameters(
     confusion = drawn.table.reshape(*drawn.table.shape[:2], -1, n, n).swapaxes(-1, -2)
     values = (drawn.prevalence, *structure.skills_of(confusion))
     arrays = {str(rv.name): value for rv, value in zip(structure.free, values, strict=True)}
+    if len(prior.population.skill):
+        arrays |= dict(zip((SKILL, STRENGTH), np.moveaxis(drawn.population, -1, 0), strict=True))
     if prior.kind != FREE_ROWS and "confusion" in model.named_vars:
         arrays["confusion"] = confusion
     stored = {name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()}
     groups = {"posterior": as_dataset(model, stored, SAMPLE)}
     if plan.densities:
-        groups["log_prior"] = _log_prior(model, structure, prior, values)
+        groups["log_prior"] = _log_prior(model, structure, prior, (values, drawn.population))
     return groups
 
 
 def _log_prior(
-    model: pm.Model, structure: LabelStructure, prior: ConfusionPrior, drawn: tuple[np.ndarray, ...]
+    model: pm.Model,
+    structure: LabelStructure,
+    prior: ConfusionPrior,
+    drawn: tuple[tuple[np.ndarray, ...], np.ndarray],
 ) -> xr.Dataset:
-    """Log prior density of prevalence (chain, draw, category) and skills (chain, draw, ...), with their batch dims."""
-    prevalence, *skills = drawn
+    """Log prior density of prevalence (chain, draw, category) and skills (chain, draw, ...), with their batch dims.
+
+    `drawn` holds these and the populations (chain, draw, population, 2).
+    """
+    (prevalence, *skills), hyper = drawn
+    population = prior.population
     n = len(prior.prevalence)
     concentration = prior.confusion.reshape(-1, n, n)
     if prior.kind == FREE_ROWS:
         beta = concentration.swapaxes(1, 2)
+        if len(population.skill):
+            beta = concentrations_by(*np.moveaxis(hyper[:, :, population.of], -1, 0), n)
         own = [dirichlet_log_density(skills[0], beta if skills[0].ndim == 5 else beta[0])]
     elif prior.kind == COMPETENCE:
         own = [beta_log_density(skills[0], concentration[:, 0, 1], concentration[:, 1, 1])]
@@ -253,6 +281,14 @@ def _log_prior(
         dims = model.named_vars_to_dims[str(rv.name)][: log_p.ndim - 2]
         coords |= {dim: np.asarray(model.coords[dim]) for dim in dims}
         variables[str(rv.name)] = ((*SAMPLE, *dims), log_p)
+    if len(population.skill):
+        skill, strength = np.moveaxis(hyper, -1, 0)
+        coords[POPULATION] = np.asarray(model.coords[POPULATION])
+        variables[SKILL] = ((*SAMPLE, POPULATION), beta_log_density(skill, *population.skill.T))
+        variables[STRENGTH] = (
+            (*SAMPLE, POPULATION),
+            lognorm.logpdf(strength, population.strength[:, 1], scale=np.exp(population.strength[:, 0])),
+        )
     return xr.Dataset(variables, coords)
 
 

@@ -7,13 +7,14 @@ import numpy as np
 import pymc as pm
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
-from pytensor.tensor.random.basic import BetaRV, DirichletRV
+from pytensor.tensor.random.basic import BetaRV, DirichletRV, LogNormalRV
 from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.counted_labels import CountedLabelsRV
 from ...models.distributions.marginal_labels import MarginalLabelsByItemRV, MarginalLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.distributions.mixed_counts import MixedCountsRV
+from ...models.labels.population import SKILL, STRENGTH, concentrations_by
 from ..runs.model_graph import (
     NotConjugate,
     constant_value,
@@ -27,6 +28,7 @@ from ..runs.model_graph import (
 from .kernels.ebcc import SubtypePrior
 from .kernels.gibbs import ABILITIES, COMPETENCE, FREE_ROWS, ONE_ABILITY, ConfusionPrior, competence_of
 from .kernels.item_states import StatePrior
+from .kernels.population import Population
 
 PRIOR_BY_ITEM = (
     "the prior of the true category differs by item (features), and its effects have no closed conditional"
@@ -115,10 +117,49 @@ def _answers(model: pm.Model, observed: tuple[Variable, ...], n: int) -> Answers
     return Answers(items.astype(np.int64), code, constant_value(known, "gold").astype(np.int64))
 
 
-def constant_prior(model: pm.Model, structure: LabelStructure) -> ConfusionPrior:
-    """Return the priors of a model; raise NotConjugate if it has further free variables."""
-    refuse_further(model, structure.free, "; use ConfusionGibbs as a step of pm.sample")
-    return structure.prior(*(positive_constant(p, "a concentration") for p in structure.concentrations))
+def constant_prior(
+    model: pm.Model, structure: LabelStructure, besides: tuple[TensorVariable, ...] = ()
+) -> ConfusionPrior:
+    """Return the priors of a model, or of its populations of raters; NotConjugate if it has further free variables.
+
+    `besides` are free variables that the answers do not depend on.
+    """
+    concentrations = structure.concentrations
+    population = _population(model, structure)
+    own = (*structure.free, *besides) if population is None else (*structure.free, *population[0], *besides)
+    refuse_further(model, own, "; use ConfusionGibbs as a step of pm.sample")
+    if population is None:
+        return structure.prior(*(positive_constant(p, "a concentration") for p in concentrations))
+    alpha = positive_constant(concentrations[0], "a concentration")
+    prior = structure.prior(alpha, np.ones(structure.shapes[0]))
+    return prior._replace(population=population[1])
+
+
+def _population(model: pm.Model, structure: LabelStructure) -> tuple[list[TensorVariable], Population] | None:
+    """Return skill and strength of populations of raters, and their priors; None if the concentrations are not of these."""
+    own = [rv for name in (SKILL, STRENGTH) for rv in model.free_RVs if rv.name == model.name_for(name)]
+    laws = [type(rv.owner.op) for rv in own]
+    if structure.kind != FREE_ROWS or len(structure.shapes[0]) != 3 or laws != [BetaRV, LogNormalRV]:
+        return None
+    n_raters, n = structure.shapes[0][:2]
+    rng, size = np.random.default_rng(0), shape_of(own[0])
+    skill, strength = rng.uniform(size=size), rng.uniform(1, 2, size=size)
+    beta = evaluator(own, structure.concentrations[1])(skill, strength)
+    beta = np.broadcast_to(beta, (n_raters, n, n))
+    of = np.abs(beta[:, 0].sum(axis=-1)[:, None] - strength).argmin(axis=1)
+    if not np.allclose(beta, concentrations_by(skill[of], strength[of], n), rtol=1e-12, atol=0):
+        return None
+    first, second = (
+        np.stack(
+            np.broadcast_arrays(
+                *(constant_value(p, f"the prior of {rv.name!r}") for p in rv.owner.op.dist_params(rv.owner)),
+                np.empty(size),
+            )[:2],
+            axis=-1,
+        ).astype(np.float64)
+        for rv in own
+    )
+    return own, Population(of.astype(np.int64), first, second)
 
 
 def read_counted_labels(model: pm.Model) -> tuple[TensorVariable, np.ndarray, np.ndarray, np.ndarray]:

@@ -15,6 +15,7 @@ from ...models._prior_arguments import default_confusion
 from ...models.data.features import ItemFeatures
 from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps, sweep_by_item
+from ...models.labels.population import POPULATION, RaterPopulation, concentrations_by, learnt_population
 from ..labels.em_search import (
     EmModel,
     EmRun,
@@ -261,7 +262,7 @@ def _by_item(answers: Answers, pattern: np.ndarray) -> Answers:
 def estimated(
     labels: Labels | ShardedLabels,
     model_of: Callable[[Objective], ConfusionEm],
-    prior: Literal["diagonal"] | None,
+    prior: Literal["diagonal", "population"] | None,
     restarts: int | Literal["auto"],
     random_seed: int | None,
     rule: Rule,
@@ -269,6 +270,9 @@ def estimated(
     """Search for the optima of ``model_of(objective)``; return the result, and the runs that came to the optima."""
     n, by_likelihood = len(labels.categories), prior is None
     usual = np.ones(n), default_confusion(labels).reshape(-1, n)  # symmetric in category and label
+    if prior == POPULATION:
+        assert isinstance(labels, Labels)
+        usual = usual[0], _learnt(labels)
     pseudo_counts = (np.zeros(n), np.zeros(usual[1].shape)) if by_likelihood else usual
     any_order = by_likelihood and not labels.has_gold
     objective = Objective(pseudo_counts, usual, by_likelihood, any_order, rule)
@@ -287,6 +291,14 @@ def estimated(
     }
     _warn(labels, by_likelihood, result, optima)
     return result, optima
+
+
+def _learnt(labels: Labels) -> np.ndarray:
+    """Return pseudo-counts (rater * label, category) of the population of raters, by empirical Bayes."""
+    n, patterns = len(labels.categories), patterns_of(labels)
+    member = RaterPopulation().members(labels)[1]
+    found = learnt_population(patterns.answers, patterns.multiplicity, member, np.ones(n))
+    return concentrations_by(*found[:, member], n).reshape(-1, n)
 
 
 def _warn(labels: Labels | ShardedLabels, by_likelihood: bool, result: xr.Dataset, optima: Optima) -> None:

@@ -10,6 +10,7 @@ import xarray as xr
 from ...models.data.features import ItemFeatures, item_features
 from ...models.data.label_shards import LabelShards, identity
 from ...models.data.labels import Labels
+from ...models.labels.population import POPULATION
 from ..labels.em_search import Rule, check_iterations, check_search, patterns_of, seeded_generator
 from .confusion_em import ConfusionEm, WithFeatures, estimated
 from .sharded_answers import label_work
@@ -21,7 +22,7 @@ def dawid_skene_em(
     labels: Labels | LabelShards,
     *,
     start: Literal["vote"] = "vote",
-    prior: Literal["diagonal"] | None = "diagonal",
+    prior: Literal["diagonal", "population"] | None = "diagonal",
     features: Any = None,
     feature_penalty: float = 1.0,
     restarts: int | Literal["auto"] = "auto",
@@ -58,10 +59,12 @@ def dawid_skene_em(
         the estimate has a closed form.
     start : {"vote"}, default "vote"
         First start: the share of each label among an item's answers.
-    prior : {"diagonal"} or None, default "diagonal"
+    prior : {"diagonal", "population"} or None, default "diagonal"
         Prior of the confusion matrices and the prevalence, as in `models.dawid_skene`; the estimate maximises
-        the posterior of the log odds. None maximises the likelihood, which overfits raters with few answers;
-        the row of a rater with less than .01 expected answers to items of a category is not identified, and NaN.
+        the posterior of the log odds. "population" first learns skill and strength of the raters as in
+        `models.correlated_votes`, by empirical Bayes from the vote; labels in files have none. None maximises the
+        likelihood, which overfits raters with few answers; the row of a rater with less than .01 expected answers to items of
+        a category is not identified, and NaN.
     features : DataArray or frame, optional
         Features of the items, as in `models.dawid_skene`; columns are standardised.
     feature_penalty : float, default 1
@@ -141,10 +144,14 @@ def dawid_skene_em(
         check_search(labels, "dawid_skene_em", *numbers)
     if start != "vote":
         raise ValueError(f"start={start!r} is not 'vote'")
-    if prior not in ("diagonal", None):
-        raise ValueError(f"prior={prior!r} is neither 'diagonal' nor None")
+    if prior not in ("diagonal", POPULATION, None):
+        raise ValueError(f"prior={prior!r} is neither 'diagonal' nor 'population' nor None")
     seeded_generator(random_seed)
     if isinstance(labels, LabelShards):
+        if prior == POPULATION:
+            raise ValueError(
+                "a population of raters is learnt from labels in memory; leave prior out for files"
+            )
         if features is not None or shards is not None:
             raise ValueError(
                 "labels in files are fitted without features, a shard a file: leave features and shards out"

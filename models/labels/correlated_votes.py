@@ -10,16 +10,17 @@ from pytensor.tensor.variable import TensorVariable
 
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, is_expression, prior_pair
-from .._prior_arguments import confusion_concentrations, effective_power, positive_pair
+from .._prior_arguments import default_confusion, effective_power, positive_pair
 from ..data.labels import Labels
 from ..distributions.marginal_labels import label_logp
 from ..distributions.marginal_labels_kernels import Answers
-from .observed import (
-    concentration_of_confusion,
-    coords_of,
-    prevalence_prior,
-    register_answers,
-    require_identified_raters,
+from .observed import coords_of, prevalence_prior, register_answers, require_identified_raters
+from .population import (
+    POPULATION,
+    concentration_of_raters,
+    coords_of_population,
+    learnt_concentrations,
+    population_of,
 )
 from .vote_correlation import CorrelationEvidence, correlation_evidence
 
@@ -31,7 +32,7 @@ def correlated_votes(
     labels: Labels,
     *,
     prevalence_concentration: Any = 1.0,
-    confusion_concentration: Any = None,
+    confusion_concentration: Any = POPULATION,
     vote_correlation: Literal["public"] | tuple[Number, Number] = "public",
 ) -> pm.Model:
     """Build a Dawid-Skene model that counts correlated votes on an item by their effective number.
@@ -41,7 +42,9 @@ def correlated_votes(
     the n answers to an item count as n / (1 + (n - 1) rho) independent ones:
 
         p        ~ Dirichlet(alpha)
-        pi_kj    ~ Dirichlet(beta_kj)            for every rater k and true category j
+        u, s     ~ Beta(2, 1), LogNormal(log 8, 1)     population of raters: skill and strength
+        beta_j   = s (u e_j + (1 - u) / K)       of K categories
+        pi_kj    ~ Dirichlet(beta_j)             for every rater k and true category j
         T_i      ~ Categorical(p)                summed out; known for gold items
         y_a      ~ Categorical(pi_k,T_i)
         rho      ~ Beta(a, b)
@@ -52,6 +55,10 @@ def correlated_votes(
     correlation tells how sure a label is, not which it is, and the prevalence, learnt from the same votes, shares
     their errors.
 
+    The prior of the matrices is learnt from all raters: u is how much more often than by chance raters of the population are
+    right, s the number of answers a row that this knowledge is worth. Raters with few answers are taken for typical ones.
+    Classifiers (`Labels.with_predictions`) have a population of their own.
+
     With ``vote_correlation="public"`` the prior of rho is that of public studies, Beta(1.4, 2.6), with probability
     1/16 of independent raters. Residuals that raters of an item share, beyond those of simulated independent raters,
     and the gold items of the study update it before sampling, and (a, b) have mean and variance of the result. Errors
@@ -61,12 +68,14 @@ def correlated_votes(
     symbol                variable                  dims
     ====================  ========================  =================================
     p                     prevalence                category
+    u                     population_skill          population
+    s                     population_strength       population
     pi                    confusion                 rater, category, answer
     rho                   vote_correlation          none
     p(T | y, p, pi, rho)  plausibility              item, category
     p(T | y, p, pi, 0)    independent_plausibility  item, category
     y                     observed_label            annotation
-    alpha, beta           ..._concentration=        arguments
+    alpha                 prevalence_concentration= argument
     (a, b)                vote_correlation=         argument
     ====================  ========================  =================================
 
@@ -74,8 +83,11 @@ def correlated_votes(
     ----------
     labels : Labels
         Labels of identified raters (not anonymous counts).
-    prevalence_concentration, confusion_concentration
-        As for `dawid_skene`.
+    prevalence_concentration : float or array_like, shape (category,), default 1
+        Dirichlet concentration of the prevalence.
+    confusion_concentration : "population", float or array_like, default "population"
+        Prior of the confusion matrices: that of a population of raters, or fixed concentrations as for `dawid_skene`, whose
+        default is None.
     vote_correlation : "public" or pair of float or random variable, default "public"
         Beta prior (a, b) of the correlation of two votes on an item, as it is, or that of public studies,
         updated by this one.
@@ -108,7 +120,7 @@ def correlated_votes(
     >>> labels = models.simulators.labels(model="dawid_skene", items=20, random_seed=1).data
     >>> model = models.correlated_votes(labels)
     >>> sorted(variable.name for variable in model.free_RVs)
-    ['confusion', 'prevalence', 'vote_correlation']
+    ['confusion', 'population_skill', 'population_strength', 'prevalence', 'vote_correlation']
     >>> model.named_vars_to_dims["plausibility"]
     ('item', 'category')
 
@@ -120,17 +132,19 @@ def correlated_votes(
     """
     coords = coords_of(require_identified_raters(labels, "correlated_votes"))
     shape = (len(labels.raters), len(labels.categories), len(labels.categories))
-    beta = concentration_of_confusion(labels, confusion_concentration, shape)
+    coords |= coords_of_population(labels, confusion_concentration)
     found, pair = None, vote_correlation
     if isinstance(vote_correlation, str):
         if vote_correlation != "public":
             raise ValueError(
                 f"vote_correlation={vote_correlation!r} must be 'public', or a pair of positive numbers: the Beta prior"
             )
-        found = correlation_evidence(labels, *_numbers(shape, prevalence_concentration, beta))
+        numbers = _numbers(labels, shape, prevalence_concentration, confusion_concentration)
+        found = correlation_evidence(labels, *numbers)
         pair = (found.a, found.b)
     a, b = prior_pair("vote_correlation", cast(Any, pair), (), positive_pair)
     with annotation_model(coords) as model:
+        beta = concentration_of_raters(labels, confusion_concentration, shape)
         prevalence = prevalence_prior(labels, prevalence_concentration)
         confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
         correlation = pm.Beta("vote_correlation", a, b)
@@ -144,11 +158,14 @@ def correlated_votes(
     return model
 
 
-def _numbers(shape: tuple[int, ...], alpha: Any, beta: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the concentrations of prevalence and confusion; the defaults in place of random variables."""
-    alpha = 1.0 if is_expression(alpha) else alpha
-    beta = confusion_concentrations(shape[-1]) if is_expression(beta) else beta
-    return np.broadcast_to(alpha, shape[-1:]).astype(float), np.broadcast_to(beta, shape).astype(float)
+def _numbers(labels: Labels, shape: tuple[int, ...], alpha: Any, beta: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the concentrations of prevalence and confusion: learnt, given, or in place of random variables the default."""
+    alpha = np.broadcast_to(1.0 if is_expression(alpha) else alpha, shape[-1:]).astype(float)
+    if (population := population_of(beta)) is not None:
+        return alpha, learnt_concentrations(labels, population, alpha)
+    if beta is None or is_expression(beta):
+        beta = default_confusion(labels)
+    return alpha, np.broadcast_to(beta, shape).astype(float)
 
 
 def _register_evidence(found: CorrelationEvidence) -> None:

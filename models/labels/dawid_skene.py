@@ -9,13 +9,8 @@ from .._catalog import Spec, recorded
 from .._hierarchy import annotation_model
 from .._item_features import feature_coords, prior_of_truth, read_features
 from ..data.labels import Labels
-from .observed import (
-    concentration_of_confusion,
-    coords_of,
-    observe_labels,
-    prevalence_prior,
-    require_identified_raters,
-)
+from .observed import coords_of, observe_labels, prevalence_prior, require_identified_raters
+from .population import concentration_of_raters, coords_of_population
 
 __all__ = ["dawid_skene"]
 
@@ -54,9 +49,10 @@ def dawid_skene(
         Labels of identified raters (not anonymous counts).
     prevalence_concentration : float or array_like, shape (category,), default 1
         Dirichlet concentration of the prevalence.
-    confusion_concentration : float or array_like, optional
+    confusion_concentration : float or array_like or "population", optional
         Dirichlet concentration of each row of each confusion matrix: one number, or an array (category,
-        label) or (rater, category, answer). The default favours the diagonal: 4.8 there, and 8 in the whole
+        label) or (rater, category, answer); with "population" it is learnt from all raters, as in
+        `correlated_votes`. The default favours the diagonal: 4.8 there, and 8 in the whole
         row; for classifiers (`Labels.with_predictions`), whose predictions are many, 2 there and 1 beside it. A
         flat prior does not identify the categories: its posterior has a mode for every permutation of them.
     {features}
@@ -82,8 +78,9 @@ def dawid_skene(
     coords = coords_of(require_identified_raters(labels, "dawid_skene"))
     shape = (len(labels.raters), len(labels.categories), len(labels.categories))
     own = read_features(labels, features)
-    beta = concentration_of_confusion(labels, confusion_concentration, shape)
-    with annotation_model(coords | feature_coords(own)) as model:
+    coords |= feature_coords(own) | coords_of_population(labels, confusion_concentration)
+    with annotation_model(coords) as model:
+        beta = concentration_of_raters(labels, confusion_concentration, shape)
         prevalence = prevalence_prior(labels, prevalence_concentration)
         confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
         observe_labels(labels, prior_of_truth(labels, prevalence, own), confusion)

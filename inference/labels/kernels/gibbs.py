@@ -35,6 +35,7 @@ from ....models.distributions.marginal_labels_kernels import (
 from ....models.distributions.marginal_labels_kernels import SMALL as RESCALED_BELOW
 from ...kernels.random_streams import category_at, draw_binomial, exp_normalise, log_standard_gamma, uniform
 from ...kernels.slice_sampling import slice_sampler
+from .population import NO_POPULATION, Population, concentrate, move_populations, sweeps_per_move
 
 
 @inner_njit(error_model="numpy", inline="always")
@@ -193,6 +194,7 @@ class ConfusionPrior(NamedTuple):
     prevalence: np.ndarray  # (category,), Dirichlet concentration
     confusion: np.ndarray  # (rater * label, category)
     kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES or COMPETENCE
+    population: Population = NO_POPULATION  # of FREE_ROWS: it overwrites `confusion`
 
 
 @inner_njit(error_model="numpy", inline="always")
@@ -648,6 +650,7 @@ class LabelState(NamedTuple):
 
     category: np.ndarray  # int64 (item,), true categories
     table: np.ndarray  # (rater * label, category); only COMPETENCE reads the previous one
+    population: np.ndarray  # (population, 2), skill and strength
 
 
 class LabelDraws(NamedTuple):
@@ -657,6 +660,7 @@ class LabelDraws(NamedTuple):
     table: np.ndarray  # (draw, rater * label, category), p(label | rater, true category)
     plausibility: np.ndarray  # (draw, item, category), p(true category | draw, answers)
     log_p: np.ndarray  # (draw, item), log p(answers of the item | draw)
+    population: np.ndarray  # (draw, population, 2), skill and strength
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -699,7 +703,7 @@ def _chain_of(kind: int) -> Callable:
 
     @cached_njit(nogil=True, error_model="numpy")
     def sample(rng, answers, prior, schedule, state_and_draws):
-        (category, table), draws = state_and_draws
+        (category, table, hyper), draws = state_and_draws
         n_rows, n = prior.confusion.shape
         items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
         truth = (category, items, labels, np.zeros((n_rows // n, n), np.int64))
@@ -708,6 +712,10 @@ def _chain_of(kind: int) -> Callable:
         for row in range(n_rows):
             for j in range(n):
                 row_total[row // n, j] += prior.confusion[row, j]
+        every = 0
+        if kind == FREE_ROWS and len(hyper) > 0:
+            every = sweeps_per_move(labels, len(answers.code))
+            concentrate(prior.population, hyper, (prior.confusion, row_total))
         parameters = (np.empty(n), table)
         distinct = n == 2 and are_distinct(answers, n)
         pointwise = (np.empty(draws.log_p.shape[1]), np.empty((len(category), n)))
@@ -720,12 +728,15 @@ def _chain_of(kind: int) -> Callable:
             last = max(sweeps, collapsed + 1) - 1
             for sweep in range(last + 1):
                 if kind == FREE_ROWS:
+                    if every > 0 and (sweep == last or sweep % every == 0):
+                        sizes = (truth[3], labels)
+                        move_populations(rng, prior.population, sizes, hyper, (prior.confusion, row_total))
                     if sweep < collapsed:
                         if distinct:
                             draw_distinct_pair(rng, answers, prior, truth, row_total)
                         elif n == 2:
-                            every = (0, len(category))
-                            draw_collapsed_pair(rng, answers, prior, truth, (row_total, every))
+                            whole = (0, len(category))
+                            draw_collapsed_pair(rng, answers, prior, truth, (row_total, whole))
                         else:
                             draw_collapsed(rng, answers, prior, truth, row_total)
                         continue
@@ -740,6 +751,7 @@ def _chain_of(kind: int) -> Callable:
                 draw_true_categories(rng, answers, parameters, truth, own)
             sweeps = 0
             _store(draws, d, parameters, pointwise)
+            draws.population[d] = hyper
 
     return sample
 
