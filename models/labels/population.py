@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, log_expit, logit
 
 from ...posterior.schema import are_classifiers
+from .._prior_arguments import HasCategories
 from ..data.labels import Labels, expand_answers
-from ..data.prior_arguments import HasCategories
 from ..distributions.marginal_labels_kernels import UNKNOWN, Answers, answer_codes, answer_sweeps
 from .observed import concentration_of_confusion
 
