@@ -15,13 +15,7 @@ from ..data.labels import Labels
 from ..distributions.marginal_labels import label_logp
 from ..distributions.marginal_labels_kernels import Answers
 from .observed import coords_of, prevalence_prior, register_answers, require_identified_raters
-from .population import (
-    POPULATION,
-    concentration_of_raters,
-    coords_of_population,
-    learnt_concentrations,
-    population_of,
-)
+from .population import concentration_of_raters, coords_of_population, learnt_concentrations, population_of
 from .vote_correlation import CorrelationEvidence, correlation_evidence
 
 __all__ = ["correlated_votes"]
@@ -32,7 +26,7 @@ def correlated_votes(
     labels: Labels,
     *,
     prevalence_concentration: Any = 1.0,
-    confusion_concentration: Any = POPULATION,
+    confusion_concentration: Any = None,
     vote_correlation: Literal["public"] | tuple[Number, Number] = "public",
 ) -> pm.Model:
     """Build a Dawid-Skene model that counts correlated votes on an item by their effective number.
@@ -42,9 +36,7 @@ def correlated_votes(
     the n answers to an item count as n / (1 + (n - 1) rho) independent ones:
 
         p        ~ Dirichlet(alpha)
-        u, s     ~ Beta(2, 1), LogNormal(log 8, 1)     population of raters: skill and strength
-        beta_j   = s (u e_j + (1 - u) / K)       of K categories
-        pi_kj    ~ Dirichlet(beta_j)             for every rater k and true category j
+        pi_kj    ~ Dirichlet(beta_kj)            for every rater k and true category j
         T_i      ~ Categorical(p)                summed out; known for gold items
         y_a      ~ Categorical(pi_k,T_i)
         rho      ~ Beta(a, b)
@@ -55,9 +47,15 @@ def correlated_votes(
     correlation tells how sure a label is, not which it is, and the prevalence, learnt from the same votes, shares
     their errors.
 
-    The prior of the matrices is learnt from all raters: u is how much more often than by chance raters of the population are
-    right, s the number of answers a row that this knowledge is worth. Raters with few answers are taken for typical ones.
-    Classifiers (`Labels.with_predictions`) have a population of their own.
+    With ``confusion_concentration="population"`` the prior of the matrices is learnt from all raters,
+
+        u, s     ~ Beta(2, 1), LogNormal(log 8, 1)
+        beta_j   = s (u e_j + (1 - u) / K)       of K categories
+
+    where u is how much more often than by chance raters of the population are right, and s the number of answers a row that
+    this knowledge is worth: raters with few answers are taken for typical ones. Classifiers (`Labels.with_predictions`) have a
+    population of their own. The correlation of public studies was estimated with the fixed prior: with this one claims are
+    higher.
 
     With ``vote_correlation="public"`` the prior of rho is that of public studies, Beta(1.4, 2.6), with probability
     1/16 of independent raters. Residuals that raters of an item share, beyond those of simulated independent raters,
@@ -68,14 +66,13 @@ def correlated_votes(
     symbol                variable                  dims
     ====================  ========================  =================================
     p                     prevalence                category
-    u                     population_skill          population
-    s                     population_strength       population
+    u, s                  population_skill, ...     population
     pi                    confusion                 rater, category, answer
     rho                   vote_correlation          none
     p(T | y, p, pi, rho)  plausibility              item, category
     p(T | y, p, pi, 0)    independent_plausibility  item, category
     y                     observed_label            annotation
-    alpha                 prevalence_concentration= argument
+    alpha, beta           ..._concentration=        arguments
     (a, b)                vote_correlation=         argument
     ====================  ========================  =================================
 
@@ -83,11 +80,8 @@ def correlated_votes(
     ----------
     labels : Labels
         Labels of identified raters (not anonymous counts).
-    prevalence_concentration : float or array_like, shape (category,), default 1
-        Dirichlet concentration of the prevalence.
-    confusion_concentration : "population", float or array_like, default "population"
-        Prior of the confusion matrices: that of a population of raters, or fixed concentrations as for `dawid_skene`, whose
-        default is None.
+    prevalence_concentration, confusion_concentration
+        As for `dawid_skene`.
     vote_correlation : "public" or pair of float or random variable, default "public"
         Beta prior (a, b) of the correlation of two votes on an item, as it is, or that of public studies,
         updated by this one.
@@ -120,7 +114,7 @@ def correlated_votes(
     >>> labels = models.simulators.labels(model="dawid_skene", items=20, random_seed=1).data
     >>> model = models.correlated_votes(labels)
     >>> sorted(variable.name for variable in model.free_RVs)
-    ['confusion', 'population_skill', 'population_strength', 'prevalence', 'vote_correlation']
+    ['confusion', 'prevalence', 'vote_correlation']
     >>> model.named_vars_to_dims["plausibility"]
     ('item', 'category')
 
