@@ -168,13 +168,7 @@ def blocks_of(model: pm.Model, groups: Mapping[str, xr.Dataset]) -> ItemBlocks:
         own = {name: posterior[name].variable.isel(places, missing_dims="ignore") for name in of_items}
         return {"posterior": own}
 
-    return ItemBlocks(shared, starts, of if starts and of_items else _no_items)
-
-
-def _no_items(items: slice, kept: slice) -> dict[str, dict[str, xr.Variable]]:
-    """Return the draws of items of a model without any."""
-    del items, kept
-    return {"posterior": {}}
+    return ItemBlocks(shared, starts, of)
 
 
 Numbered = list[tuple[int, int, int]]  # number, first item and end of each block

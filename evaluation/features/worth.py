@@ -250,19 +250,14 @@ def _of_labels(
         for name, values in (("worth", worth), ("gain", gains), ("censored", censored))
     }
     own: dict[str, Any] = {"gain_of_item": ("item", gain)}
-    gold = _gold_of(tree, len(items))[place_of_scored]
+    constant = tree["constant_data"].to_dataset()
+    gold = (constant["gold"].to_numpy() if "gold" in constant else np.full(len(items), -1))[place_of_scored]
     if (gold >= 0).any():
         known = np.flatnonzero(gold >= 0)
         known = known[spread_out(len(known), MOST_ITEMS)]
         left_out, believed, _ = without_answers(known, prior(known))
         own |= _by_gold(left_out, believed, gold[known])
     return xr.Dataset({**found, **own}, coords | {"item": items[rows]}, {"unreliable": bad})
-
-
-def _gold_of(tree: xr.DataTree, items: int) -> np.ndarray:
-    """Return the codes of the gold labels (item,), -1 where there is none."""
-    constant = tree["constant_data"].to_dataset()
-    return constant["gold"].to_numpy() if "gold" in constant else np.full(items, -1)
 
 
 def _by_gold(left_out: np.ndarray, believed: np.ndarray, gold: np.ndarray) -> dict[str, Any]:

@@ -33,10 +33,7 @@ class Panel:
 
     def limits(self, x: tuple[float, float] | None = None, y: tuple[float, float] | None = None) -> None:
         """Set the ranges of the axes."""
-        if x is not None:
-            self.ax.set_xlim(*x)
-        if y is not None:
-            self.ax.set_ylim(*y)
+        self.ax.set(**{name: ends for name, ends in (("xlim", x), ("ylim", y)) if ends is not None})
 
     def ticks(self, axis: Axis, at: Any, names: Sequence[object], *, size: float = 8, turn: int = 0) -> None:
         """Label positions of an axis; `size` in points, `turn` in degrees."""
@@ -123,20 +120,6 @@ class Panel:
     def band(self, x: Any, low: Any, high: Any, *, colour: str, alpha: float = 0.18) -> None:
         """Fill the area between two curves."""
         self.ax.fill_between(x, low, high, color=colour, alpha=alpha, linewidth=0)
-
-    def stairs(
-        self,
-        height: np.ndarray,
-        edges: np.ndarray,
-        *,
-        colour: str,
-        dash: int = 0,
-        fill: bool = False,
-        label: str | None = None,
-    ) -> None:
-        """Draw a step function, or with `fill` a histogram; heights (bin,), edges (bin + 1,)."""
-        look: dict[str, Any] = {"fill": True, "alpha": 0.75} if fill else {"baseline": None, "linewidth": 2}
-        self.ax.stairs(height, edges, color=colour, linestyle=DASHES[dash], **look, **_named(label))
 
     def rule(self, at: float, *, axis: Axis, colour: str = INK, dash: int = 1, width: float = 1.2) -> None:
         """Draw a line across the panel at a value of an axis."""

@@ -8,8 +8,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from ...posterior.errors import EvaluationError
-from .canvas import Look, Panel, legend, look_of, panel_of
-from .style import COLOURS, GREY, INK, needs, some_items
+from .canvas import DASHES, Look, Panel, legend, look_of, panel_of
+from .style import COLOURS, GREY, INK, needs, plain, some_items
 
 
 def sorted_certainty(certainty: xr.DataArray | Mapping[str, xr.DataArray], *, ax: Axes | None = None) -> Axes:
@@ -53,7 +53,8 @@ def draw_certainty(panel: Panel, curves: Mapping[str, xr.DataArray]) -> None:
         order = np.argsort(values.to_numpy(), kind="stable")
         height = values.to_numpy()[order]
         edges = np.linspace(0, 1, len(height) + 1)
-        panel.stairs(height, edges, colour=colour, dash=dash, label=name or None)
+        look: dict[str, Any] = {"color": colour, "linestyle": DASHES[dash], "linewidth": 2, "baseline": None}
+        panel.ax.stairs(height, edges, label=plain(name) or None, **look)
     panel.limits((0, 1), (0, 1.02))
     panel.labels("share of items", "annotation certainty")
     panel.percent("x")
@@ -228,7 +229,7 @@ def _bars(panel: Panel, array: xr.DataArray, bins: int, name: str) -> None:
     values = array.to_numpy()
     count, edges = np.histogram(values, np.linspace(0, 1, bins + 1))
     share = count / len(values)
-    panel.stairs(share, edges, colour=COLOURS[0], fill=True)
+    panel.ax.stairs(share, edges, color=COLOURS[0], fill=True, alpha=0.75)
     panel.rule(float(values.mean()), axis="x", colour=COLOURS[1])
     panel.labels(name, "share of items")
     panel.limits((0, 1), (0, 1.06 * share.max()))

@@ -115,7 +115,9 @@ def labels_in_features(tree: xr.DataTree, predictions: xr.DataArray, name: objec
     features = own.transpose("item", "feature").assign_coords(feature=constant["feature"].astype(str))
     categories = tree["posterior"]["category"].to_numpy().astype(str).tolist()
     asked = _probabilities_of_items(predictions, constant["item"].to_numpy())
-    for owner in dict.fromkeys([str(name), *_owners(features)]):
+    names = features["feature"].to_numpy().tolist()
+    owners = [own.partition(LOG)[0] for own in names if LOG in own]  # of log ratios, perhaps
+    for owner in dict.fromkeys([str(name), *owners]):
         if (found := _seen(features, owner, categories, asked)) is None:
             continue
         if owner != str(name):
@@ -127,12 +129,6 @@ def labels_in_features(tree: xr.DataTree, predictions: xr.DataArray, name: objec
         best[:, codes] = found.log_ratio >= found.log_ratio.max(axis=1, keepdims=True) - CLOSE
         return best
     return None
-
-
-def _owners(features: xr.DataArray) -> list[str]:
-    """Return the names of the classifiers whose log ratios may be among features."""
-    names = features["feature"].to_numpy().tolist()
-    return list(dict.fromkeys(own.partition(LOG)[0] for own in names if LOG in own))
 
 
 def _seen(
@@ -150,7 +146,10 @@ def _seen(
             continue
         found |= {reference: np.zeros(features.sizes["item"])} if reference in categories else {}
         if asked is not None and reference in asked["category"]:
-            log = dict(zip(asked["category"].to_numpy().tolist(), _logs(asked), strict=True))
+            p = asked.transpose("category", "item").to_numpy()
+            log = dict(
+                zip(asked["category"].to_numpy().tolist(), np.log(np.where(p > 0, p, np.nan)), strict=True)
+            )
             for other in [own for own in categories if own in log and own not in found]:
                 ratio = log[other] - log[reference]
                 if np.ptp(ratio) <= CLOSE:
@@ -158,12 +157,6 @@ def _seen(
         known = [own for own in categories if own in found]
         return SeenProbabilities(known, np.stack([found[own] for own in known], axis=1))
     return None
-
-
-def _logs(probabilities: xr.DataArray) -> np.ndarray:
-    """Return log probabilities (category, item), NaN of zero."""
-    p = probabilities.transpose("category", "item").to_numpy()
-    return np.log(np.where(p > 0, p, np.nan))
 
 
 def _probabilities_of_items(predictions: xr.DataArray, items: np.ndarray) -> xr.DataArray | None:

@@ -373,7 +373,8 @@ class _Skills:
                 f"the pilot is of {law}, by which raters are alike, share errors or meet items that differ, and studies are "
                 "simulated with raters who err independently; fit dawid_skene to it, or pass stated_skills"
             )
-        if "prevalence" not in posterior or not {"rater", "category", "answer"} <= {*_dims_of(posterior)}:
+        dims = {*posterior["confusion"].dims} if "confusion" in posterior else set()
+        if "prevalence" not in posterior or not {"rater", "category", "answer"} <= dims:
             raise ValueError(
                 "the pilot has no prevalence and confusion (rater, category, answer); fit dawid_skene to labels of named raters "
                 "with their predictions, or pass stated_skills"
@@ -415,10 +416,6 @@ class _Skills:
             return share, matrices
         like = rng.integers(self.known, size=self.pool)
         return share, np.concatenate([matrices[like], matrices[self.known :]])
-
-
-def _dims_of(posterior: xr.Dataset) -> tuple[Any, ...]:
-    return posterior["confusion"].dims if "confusion" in posterior else ()
 
 
 def _prior_of(model: Callable[[Labels], pm.Model], skills: _Skills) -> ConfusionPrior:

@@ -65,7 +65,8 @@ class NewItems:
         def of_rows(values: np.ndarray) -> np.ndarray:
             return given_features(prevalence, values, effect)
 
-        draws = self._by_rows(of_rows, effect.shape[:2], effect.shape[-1:], self._precision(posterior))
+        precision = posterior["plausibility" if "plausibility" in posterior else EFFECT].dtype
+        draws = self._by_rows(of_rows, effect.shape[:2], effect.shape[-1:], precision)
         coords = {**self._coords(posterior), "category": posterior["category"]}
         attrs = {"truth": "category", "given": "features"}
         return xr.DataArray(draws, coords, (*SAMPLE, "item", "category"), attrs=attrs)
@@ -100,10 +101,6 @@ class NewItems:
             rows = slice(first, first + step)
             found[:, :, rows] = function(self.features.values[rows])
         return found
-
-    def _precision(self, posterior: xr.Dataset) -> np.dtype:
-        """Type of the draws of the plausibilities of the tree."""
-        return posterior["plausibility" if "plausibility" in posterior else EFFECT].dtype
 
     def _coords(self, posterior: xr.Dataset) -> dict[str, Any]:
         """Coordinates of the draws and of the new items."""

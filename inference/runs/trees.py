@@ -214,13 +214,6 @@ def _categories(data: HasIds) -> np.ndarray:
     return categories
 
 
-def _observed_labels(tree: xr.DataTree) -> xr.DataArray | None:
-    """Observed labels of a label model; None for any other model."""
-    if "observed_data" not in tree.children:
-        return None
-    return tree["observed_data"].to_dataset().get("observed_label")
-
-
 def _by_item(group: xr.Dataset) -> xr.Dataset:
     """Rename to ``item`` the last dim of a log likelihood by item, which PyMC names otherwise or not at all."""
     last = str(group["observed_label"].dims[-1])
@@ -229,7 +222,7 @@ def _by_item(group: xr.Dataset) -> xr.Dataset:
 
 def has_observation(tree: xr.DataTree) -> np.ndarray | None:
     """Mask of items with an answer or a gold label, shape (item,); None for any other than a label model."""
-    labels = _observed_labels(tree)
+    labels = tree["observed_data"].get("observed_label") if "observed_data" in tree.children else None
     if labels is None:
         return None
     if labels.ndim == 2:

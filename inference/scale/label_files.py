@@ -57,8 +57,9 @@ def read_file(shards: LabelShards, shard: LabelShard, categories: np.ndarray) ->
         codes = expand_answers(labels) if len(labels.count) else (none, none, none)
         for name, array in zip(OWN, coded_answers(*codes, labels.gold, len(categories)), strict=True):
             save_array(shard.file(name), array)
-        ids = labels.items if _ascend(labels.items) else np.sort(labels.items)
-        if ids is not labels.items:
+        ids = labels.items
+        if (ids[1:] < ids[:-1]).any():
+            ids = np.sort(ids)
             save_array(shard.file("sorted_items"), ids)
         save_array(shard.file("items"), labels.items)
         save_array(shard.file("raters"), labels.raters)
@@ -98,11 +99,6 @@ def repeated_item(shards: Sequence[LabelShard], low: Any, end: Any) -> Any:
     ids = np.sort(np.concatenate(own))
     repeated = np.flatnonzero(ids[1:] == ids[:-1])
     return ids[repeated[0]].item() if len(repeated) else None
-
-
-def _ascend(ids: np.ndarray) -> bool:
-    """Whether ids are in ascending order."""
-    return bool((ids[1:] > ids[:-1]).all())
 
 
 # --- The driver ---
@@ -273,19 +269,14 @@ def _refuse_split_items(
     for _, item in workers.run(repeated_item, tasks, lambda number: f"part {number} of the ids of items"):
         if item is None:
             continue
-        where = [names[s.number] for s in alike if item in sorted_items(s)[_place(sorted_items(s), item)]]
+        ids = [(names[shard.number], sorted_items(shard)) for shard in alike]
+        where = [name for name, own in ids if item in own[np.searchsorted(own, item) :][:1]]
         raise DataError(
             f"item {short_repr(item)} has rows in {where[0]} and in {where[1]}",
             value=item,
             allowed="all rows of an item in one file",
             remedy="sort the table by its items before it is divided into files",
         )
-
-
-def _place(ids: np.ndarray, item: Any) -> slice:
-    """Slice of ascending ids that holds an id, empty without it."""
-    first = int(np.searchsorted(ids, item))
-    return slice(first, first + 1)
 
 
 def _overlapping(ranges: Sequence[tuple[Any, Any]]) -> list[int]:

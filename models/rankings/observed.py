@@ -11,6 +11,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from .._hierarchy import Number, is_expression, prior_array, prior_number, refuse_expression
 from .._prior_arguments import LIKELIHOOD_POWER, effective_power
+from .._prior_predictions import PredictionPrior
 from ..data.container import require_container
 from ..data.rankings import PartialRankings
 from ..distributions.partial_ranking import PartialRanking, RankedCandidates
@@ -159,26 +160,43 @@ class CandidateLayout:
         return self.concentration * members
 
 
-def worth_prior(layout: CandidateLayout) -> TensorVariable:
-    """Register annotation data, ``worth`` and ``plausibility``; return the log worths by annotation.
+def worth_prior(layout: CandidateLayout, predicted: PredictionPrior | None = None) -> TensorVariable:
+    """Register annotation data, ``worth`` and ``plausibility``, and the strength of predictions; return log worths by annotation.
 
+    With the probabilities f of a classifier the worths have the shape alpha + kappa f.
     Shapes: result (annotation, place), the candidates of each annotation's item.
     """
     register_annotations(layout.rankings)
-    pooled = layout.unranked == "pooled" and not is_expression(layout.concentration)
+    pooled = predicted is None and layout.unranked == "pooled" and not is_expression(layout.concentration)
     register_other(layout.candidates, layout.concentration if pooled else np.nan)
     if not layout.dense:
-        worth = flat_worth(layout.candidates, layout.shape)
+        shape = layout.shape
+        if predicted is not None:
+            own = of_candidates(layout.candidates, predicted.predicted.probability)
+            shape = shape + predicted.register(own, ("candidate",))
+        worth = flat_worth(layout.candidates, shape)
         dims = ("annotation", "place")
         return _log(worth)[pm.Data("candidate_of_place", layout.candidates.place, dims=dims)]
-    worth = pm.Gamma("worth", layout.concentration, 1.0, dims=("item", "category"))
-    pm.Deterministic("plausibility", worth / worth.sum(-1, keepdims=True), dims=("item", "category"))
+    dims, shape = ("item", "category"), layout.concentration
+    if predicted is not None:
+        shape = shape + predicted.register(predicted.predicted.probability, dims)
+    worth = pm.Gamma("worth", shape, 1.0, dims=dims)
+    pm.Deterministic("plausibility", worth / worth.sum(-1, keepdims=True), dims=dims)
     return _log(worth)[layout.rankings.annotation_item]
 
 
 def _log(worth: TensorVariable) -> TensorVariable:
     """Return the log of the worths, typed as a tensor variable."""
     return cast(TensorVariable, pt.log(worth))
+
+
+def of_candidates(candidates: Candidates, probability: np.ndarray) -> np.ndarray:
+    """Return the probability of each candidate (candidate,), of OTHER that of all members; `probability` (item, category)."""
+    item, category = candidates.item, candidates.category
+    named = category != OTHER_CODE
+    left = probability.copy()
+    left[item[named], category[named]] = 0.0
+    return np.where(named, probability[item, np.where(named, category, 0)], left.sum(axis=1)[item])
 
 
 def flat_worth(candidates: Candidates, shape: Any) -> TensorVariable:

@@ -19,7 +19,6 @@ from .observed import (
     observe_rankings,
     worth_prior,
 )
-from .predicted import predicted_worth_prior
 
 __all__ = ["plackett_luce"]
 
@@ -136,7 +135,7 @@ def plackett_luce(
     ids = (rankings.items, rankings.categories)
     predicted = prediction_prior(prior_predictions, ids, classifier, prediction_scale)
     with annotation_model(layout.coords | (predicted.coords if predicted else {})) as model:
-        log_worth = predicted_worth_prior(layout, predicted) if predicted else worth_prior(layout)
+        log_worth = worth_prior(layout, predicted)
         observe_rankings(layout, log_worth, power)
         if is_effective:
             pm.Data("vote_correlation", float(vote_correlation))

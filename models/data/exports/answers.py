@@ -144,7 +144,8 @@ class Answers:
             asked_of = dict.fromkeys(own.question for own in self.votes)
             name = self._chosen(kind, question, asked_of, place)
             votes = [own for own in self.votes if own.question == name]
-            columns = _without_empty(_columns(Vote._fields[:-2], votes), "rater")
+            cells = {name: [getattr(own, name) for own in votes] for name in Vote._fields[:-2]}
+            columns = _without_empty(cells, "rater")
             return LongTable(
                 columns, self._said(name if len(asked_of) > 1 else None, 0), [own.row for own in votes]
             )
@@ -231,11 +232,6 @@ def _is(kind: str, answer: Answer) -> bool:
     if kind == "rankings":
         return bool(answer.ranks)
     return (answer.score if kind == "scores" else answer.label) is not None
-
-
-def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    """Columns of rows by name."""
-    return {name: [own[place] for own in rows] for place, name in enumerate(names)}
 
 
 def _without_empty(columns: dict[str, list[Any]], name: str) -> dict[str, list[Any]]:

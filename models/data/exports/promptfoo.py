@@ -73,8 +73,9 @@ def _add_judgements(result: Node, item: str, answers: Answers) -> None:
         seen[question, rater] += 1
         times = seen[question, rater]
         rater = rater if times == 1 else f"{rater} {times}"
-        passed = own.need("pass").expect(bool, "true or false")
-        answers.add(result, question, item, rater, Meaning("pass" if passed else "fail", _score(own)))
+        label = "pass" if own.need("pass").expect(bool, "true or false") else "fail"
+        score = meaning_of(own.get("score")).score
+        answers.add(result, question, item, rater, Meaning(label, score))
 
 
 def _asked(assertion: Node) -> tuple[str, str]:
@@ -85,11 +86,6 @@ def _asked(assertion: Node) -> tuple[str, str]:
     kind = assertion.need("type").text()
     rater = kind if grader is None else f"{kind} by {grader.text()}"
     return (ONLY if metric is None else metric.text()), rater
-
-
-def _score(component: Node) -> object:
-    """Score of an assertion; None if it is no number."""
-    return meaning_of(component.get("score")).score
 
 
 TOOL = Tool("promptfoo", "promptfoo", ("promptIdx", "results"), recognises, read)
