@@ -7,11 +7,12 @@ from typing import Any
 
 import xarray as xr
 
-from .. import evaluation, inference
+from .. import inference
 from .._messages import step
 from ..evaluation.argument_checks import check_probability
 from ..inference.storage.permissions import private_files
 from ..models import Comparisons
+from ..reports.analyses.votes import VoteAnalysis
 from ..reports.page import write_table
 from ..reports.sections.comparisons import (
     equals_in_words,
@@ -21,11 +22,12 @@ from ..reports.sections.comparisons import (
     rater_rows,
     raters_in_words,
     scale_in_words,
+    side_test_of,
     sides_in_words,
     tastes_in_words,
     tie_certainty,
 )
-from ..reports.sections.predictive_fit import predictive_fit_sections, with_replicates
+from ..reports.sections.predictive_fit import predictive_fit_sections
 from ..reports.sections.vote_covariates import effects_in_words
 from ..reports.study import Settings
 from .fitting import build, draw
@@ -55,12 +57,12 @@ def rank_votes(
     model = build(data, settings, settings.reliabilities[0], tables)
     (tree,) = draw(lambda _: model, settings, log_likelihood=False).values()
     with step("Ranking"):
-        board, sides = leaderboard_rows(tree, data, prob), evaluation.side_test(data)
+        analysis = VoteAnalysis(data, tree, model, settings)
+        board, sides = leaderboard_rows(tree, data, prob), side_test_of(tree, data)
         raters = rater_rows(tree, data, prob, sides)
         diagnosis = inference.diagnose(tree).attrs
-    predicted = with_replicates(tree, model, settings.seed)
     with step("Checking"):
-        (fit, *_) = predictive_fit_sections(predicted, data.rater_attributes, settings.seed)
+        (fit, *_) = predictive_fit_sections(analysis.replicated, data.rater_attributes, analysis.checked)
     if not diagnosis["converged"]:
         print_text(
             f"{diagnosis['verdict']}. Do not rely on what follows: try --draws 10000, or --raters shared."

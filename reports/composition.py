@@ -1,6 +1,6 @@
 """Reports from Python: the sections of each kind of annotation, from posterior, annotations and predictions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -14,32 +14,36 @@ from .. import inference, models
 from ..evaluation import threshold_certainty
 from ..evaluation.certainty.thresholds import threshold_and_certainty
 from ..evaluation.checks.checks import needs_replicates
-from ..evaluation.uncertainty.questions import OPEN, is_of_raters, is_of_truth
+from ..evaluation.uncertainty.questions import is_of_truth
 from ..models import Comparisons, Labels, PartialRankings, Scores, catalog
 from ..models._catalog import annotation_kinds
 from ..models.data.look_alikes import alike_in_words, look_alikes
 from ..posterior.matching import match_items, with_complement
 from ..posterior.prior_of_items import EFFECT
+from .analyses.analysis import Answer, printable
+from .analyses.labels import LabelAnalysis
+from .analyses.rankings import RankingAnalysis
+from .analyses.scores import ScoreAnalysis
+from .analyses.truth import TruthAnalysis
+from .analyses.votes import VoteAnalysis
 from .items import Items
 from .page import Row, Section, page_text, write_report
 from .posterior_files import kept_posterior
-from .sections.against_truth import against_truth_section, truth_in_words, without_section
-from .sections.certainty import BestGuesses, agreement_section, certainty_section, strips_section
+from .sections.against_truth import against_truth_section, without_section
+from .sections.certainty import agreement_section, certainty_section, strips_section
 from .sections.comparisons import (
-    PREFERS,
     comparison_section,
     concordance_section,
-    ids_by_rank,
     model_in_words,
     order_pairs,
     vote_sections,
 )
-from .sections.equivalence import equivalence_part, worths_in_words
-from .sections.features import feature_sections, worth_in_words
+from .sections.equivalence import equivalence_part
+from .sections.features import feature_sections
 from .sections.fit import citation_section, convergence_section, model_section, versions_of
-from .sections.labels import order_sections, truth_sections, worth_figures
+from .sections.labels import order_sections, truth_sections
 from .sections.lookup import score_items, truth_items, vote_items
-from .sections.metrics import default_metrics, found_metrics, metric_sections, question_of_all, scored
+from .sections.metrics import default_metrics, metric_sections, question_of_all, scored
 from .sections.model_fit import fit_sections
 from .sections.next_annotation import item_questions, pair_questions
 from .sections.predictive_fit import predictive_fit_sections, with_replicates
@@ -52,171 +56,16 @@ from .sections.scores import (
     rater_sections,
 )
 from .sections.sensitivity import prior_part, sensitivity_sections
-from .sections.vote_covariates import favours_in_words
 from .study import Groups, Joint, Settings, Study
-from .wording import contradictions_in_words, first_names, percent, percent_with_interval, with_interval
+from .wording import contradictions_in_words, first_names
 
 
-def headlines(sections: Sequence[Section]) -> list[str]:
-    """Return the headline sentences, from the facts and rows of the sections."""
-    by_key = {section.key: section for section in sections if section.key}
-    checked = by_key.get("fit")
-    verdict = str(checked.facts.get("verdict", "")) if checked else ""
-    first = [verdict] if verdict and checked and checked.facts.get("fits") is False else []
-    told = [by_key["order"].text] if "order" in by_key else []
-    shares = bool(
-        checked and checked.facts.get("shares_errors")
-    )  # worths would be those of independent raters
-    misfit = bool(checked and checked.facts.get("features_fit") is False)
-    makers: dict[str, Callable[[Section], str]] = {
-        "leaderboard": _best_item,
-        "certainty": lambda own: _certainty(own, offers=not verdict),
-        "fit": lambda _: "" if first else verdict,
-        "metrics": lambda own: _metric(own, by_key.get("comparison")),
-        "metrics.truth": truth_in_words,
-        "comparison.optimism": _optimism,
-        "equivalence": lambda own: worths_in_words(own.rows) if own.rows else "",
-        "worth": lambda own: "" if shares else _worth_of_raters(own),
-        "raters": _raters_apart,
-        "risk": lambda own: (
-            f"The certainty of the risk is below .99 for {_share_below(own.facts)} of the items."
-        ),
-        "features": lambda own: "" if misfit else worth_in_words(own),
-        "vote_covariates": favours_in_words,
-        "ask_next": _question,
-    }
-    said = [sentence for key, make in makers.items() if key in by_key and (sentence := make(by_key[key]))]
-    return [*told, *first, *said]
-
-
-def _best_item(section: Section) -> str:
-    if warnings := section.facts.get("warnings"):
-        return " ".join(map(str, warnings))  # type: ignore[arg-type]
-    row = section.rows[0]
-    quality = with_interval(row["quality"], row["quality from"], row["quality to"], 2)
-    sure = percent(row["P(best)"])
-    return f"{row['item']} is the best of {len(section.rows):,} with probability {sure}; its quality is {quality}."
-
-
-def _certainty(section: Section, *, offers: bool = True) -> str:
-    """Return the mean certainty; without `offers` the checks have said whether groups of raters share errors."""
-    facts: Mapping[str, Any] = section.facts
-    if "mean" not in facts:
-        return ""
-    guess = "The most plausible label of an item"
-    if "thresholds" in facts:  # of scores
-        guess = f"The more probable side of threshold {facts['thresholds'][0]['threshold']:g}"
-    sure = with_interval(facts["mean"], facts["lower"], facts["upper"])
-    below = f"less than .99 certain for {_share_below(facts)} of the items"
-    together = facts.get("independence", "")
-    if not offers:
-        together = together.removesuffix(facts.get("groups_of_raters", ""))
-    return (
-        f"{guess} is right with probability {sure} on average, and {below}.{' ' * bool(together)}{together}"
-    )
-
-
-def _share_below(facts: Mapping[str, Any]) -> str:
-    """Return the share of items below .99 in words, with its interval."""
-    return percent_with_interval(*(facts[f"below_99{end}"] for end in ("", "_lower", "_upper")))
-
-
-def _metric(section: Section, comparison: Section | None) -> str:
-    rows = [row for row in section.rows if row["metric"] == section.rows[0]["metric"]]
-    first = rows[0]
-    if comparison is not None:
-        (first,) = (row for row in rows if row["classifier"] == comparison.rows[0]["classifier"])
-    figure = with_interval(first["mean"], first["lower"], first["upper"]) + _asked(section)
-    if comparison is None:
-        return f"By {first['metric']} the predictions reach {figure}."
-    second = comparison.rows[0]
-    difference = with_interval(second["difference"], second["lower"], second["upper"])
-    return (
-        f"By {first['metric']} {first['classifier']} does best, with {figure}; it is better than {second['other']}, "
-        f"the next, with probability {percent(second['probability_better'])} (difference {difference})."
-    )
-
-
-def _asked(section: Section) -> str:
-    """Return the question that the metrics answer, in brackets; "" if the section does not say it."""
-    question = str(section.facts.get("question", ""))
-    truth = "consensus" if "consensus" in question else "truth"
-    if is_of_truth(question):
-        return f" (accuracy against the {truth})"
-    if is_of_raters(question):
-        return f" ({OPEN}, not accuracy against the {truth})"
-    return f" ({question})" if question else ""
-
-
-def _optimism(section: Section) -> str:
-    row = section.rows[0]
-    if row["lower"] <= 0 <= row["upper"]:
-        return ""
-    estimate = row["estimate"] if row["estimate"] == "IRN" else f"the {row['estimate']}"
-    too = "too good" if row["optimism"] > 0 else "worse than it is"
-    figure = with_interval(abs(row["optimism"]), *sorted((abs(row["lower"]), abs(row["upper"]))))
-    return f"Taking {estimate} for the certain truth would make {row['classifier']} look {too}: by {figure}."
-
-
-def _worth_of_raters(section: Section) -> str:
-    """Return the worth of each group, or of the most and the least informative rater."""
-    groups: Any = section.facts.get("groups", ())
-    if groups:
-        said = [f"{row['group']} {_worth_figure(row)}" for row in groups]
-        together: Any = section.facts.get("together", {})
-        beyond: Any = section.facts.get("together_beyond", ())
-        named = [f"{name} {'more than ' * (name in beyond)}{worth:.2f}" for name, worth in together.items()]
-        more = (
-            " One answer of each rater of a group, taken together, is worth, as some copy: "
-            f"{first_names(named, 6, '; ')}."
-            if together
-            else ""
-        )
-        return f"In typical raters, one answer is on average worth: {first_names(said, 6, '; ')}.{more}"
-    best, worst = section.rows[0], section.rows[-1]
-    if best is worst:
-        return f"One answer of rater {best['rater']} is worth {_worth_figure(best)} typical raters."
-    if float(best["information_lower"]) < float(worst["information_upper"]):
-        return (
-            "What the answers of single raters are worth is not told apart by these data: in typical raters, "
-            f"{_worth_figure(worst)} of rater {worst['rater']} to {_worth_figure(best)} of {best['rater']}."
-        )
-    return (
-        f"One answer of rater {best['rater']}, the most informative, is worth {_worth_figure(best)} typical raters; one of "
-        f"{worst['rater']}, the least informative, {_worth_figure(worst)}."
-    )
-
-
-def _worth_figure(row: Mapping[str, Any]) -> str:
-    """Return the worth by information with its interval."""
-    middle, ends = worth_figures(row, "information")
-    return f"{middle} ({ends})"
-
-
-def _raters_apart(section: Section) -> str:
-    """Return the raters of highest and lowest reliability (comparisons) or bias (scores)."""
-    if len(section.rows) < 2:
-        return ""
-    first, last = section.rows[0], section.rows[-1]
-    if "reliability" in first:
-        if PREFERS in first and section.alarm:
-            return ""
-        high, low = (with_interval(row["reliability"], row["from"], row["to"], 2) for row in (first, last))
-        return (
-            f"The most reliable rater is {first['rater']}, with reliability {high}; the least reliable is "
-            f"{last['rater']}, with {low}; the mean is 1."
-        )
-    if "bias" in first:
-        high, low = (with_interval(row["bias"], row["5 %"], row["95 %"], 2) for row in (first, last))
-        return f"Rater {first['rater']} scores highest, with bias {high}; {last['rater']} lowest, with {low}."
-    return ""
-
-
-def _question(section: Section) -> str:
-    facts: Mapping[str, Any] = section.facts
-    first = facts["first"][:3]
-    asked = f"to compare {'; '.join(first)}" if "left" in section.rows[0] else f"about {', '.join(first)}"
-    return f"Ask one more rater {asked} first." if first else ""
+def analysis_of(
+    study: Study, model: pm.Model | None = None, only_predicted: Sequence[str] = ()
+) -> TruthAnalysis:
+    """Return the analysis of labels or rankings; `only_predicted` are categories that no rater used."""
+    made = LabelAnalysis if isinstance(study.data, Labels) else RankingAnalysis
+    return made(study.data, study.tree, model, study, only_predicted)
 
 
 TITLES = {
@@ -245,6 +94,8 @@ class Report:
         The posterior that is reported in full.
     items : Items, optional
         Estimates, annotations and predictions of each item, to look up on the page.
+    answers : sequence of Answer
+        Answers to the questions of the kind of annotation, on top of the page.
 
     Examples
     --------
@@ -262,11 +113,17 @@ class Report:
     sections: Sequence[Section]
     tree: xr.DataTree
     items: Items | None = None
+    answers: Sequence[Answer] = ()
 
     @property
     def headlines(self) -> list[str]:
-        """Key sentences, shown on top of the page."""
-        return headlines(self.sections)
+        """Answers as text, shown on top of the page."""
+        return [printable(own) for own in self.answers]
+
+    @property
+    def text(self) -> str:
+        """The page as HTML."""
+        return page_text(self.title, self.summary, self.sections, self.answers, self.items)
 
     def write(self, folder: Path | str, *, keep: str | None = None) -> Path:
         """Write ``report.html``, ``report.json``, ``items.jsonl``, the posterior and a CSV file for each table.
@@ -297,13 +154,12 @@ class Report:
         files = Section("Posterior", kept.in_words(kept.name))
         *sections, cite = self.sections
         sections = [*sections, files, cite]
-        said = {"box": self.headlines, "facts": facts, "items": self.items}
+        said = {"box": self.answers, "facts": facts, "items": self.items}
         return write_report(folder, self.title, self.summary, sections, **said)
 
     def _repr_html_(self) -> str:
         """Return the page in a frame, so that its style does not reach the notebook."""
-        page = page_text(self.title, self.summary, self.sections, self.headlines, self.items)
-        return f'<iframe srcdoc="{escape(page)}" width="100%" height="800"></iframe>'
+        return f'<iframe srcdoc="{escape(self.text)}" width="100%" height="800"></iframe>'
 
 
 def make(
@@ -484,8 +340,16 @@ def _has_reliability(tree: xr.DataTree) -> bool:
 # --- Sections by kind of annotation, also for the command line ---
 
 
-def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Model | None = None) -> Report:
-    """Return the report on rankings or labels; `only_predicted` are categories that no rater used, `model` is the fitted one."""
+def truth_report(
+    study: Study,
+    only_predicted: Sequence[str] = (),
+    model: pm.Model | None = None,
+    analysis: TruthAnalysis | None = None,
+) -> Report:
+    """Return the report on rankings or labels; `only_predicted` are categories that no rater used, `model` is the fitted one.
+
+    `analysis` is theirs, if it was made before.
+    """
     if study.predicted is not None and not study.metrics:
         study = replace(study, metrics=default_metrics(study.tree, study.predicted))
     data, tree = study.data, study.tree
@@ -496,19 +360,18 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         "categories": len(data.categories),
         "only_predicted": list(only_predicted),
     }
-    found = found_metrics(study)
-    checked = tree
-    if needs_replicates(tree):
-        checked = with_replicates(tree, model, study.seed) or tree
-    best = BestGuesses(tree, study.seed)
-    if isinstance(data, Labels) and "prevalence" in tree["posterior"]:
-        certainty = truth_sections(tree, data, study.seed, study.group, checked)
+    own = analysis or analysis_of(study, model, only_predicted)
+    found, best = own.metrics, own.best
+    if isinstance(own, LabelAnalysis):
+        fit = fit_sections(own.checked, own.replicated, own.labels, study.seed, study.group)
+    else:
+        fit = predictive_fit_sections(own.replicated, {}, own.checked)
+    if isinstance(own, LabelAnalysis) and "prevalence" in tree["posterior"]:
+        certainty = truth_sections(
+            tree, own.labels, best, own.truth, own.answers_right, study.group, own.replicated
+        )
     else:
         certainty = certainty_section(best, data)
-    if isinstance(data, Labels):
-        fit = fit_sections(checked, data, study.seed, study.group)
-    else:
-        fit = predictive_fit_sections(checked, {}, study.seed)
     if agreement := agreement_section(tree, data, study.seed):
         certainty.insert(1, agreement)
     said = _summary_of(data)
@@ -519,7 +382,7 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         )
     sections = []
     if study.predicted is not None:
-        against = _against_truth(study, found)
+        against = _against_truth(study, found, own.against)
         further = next((own.title for own in against if own.rows), "")
         sections += [*metric_sections(study.predicted, found, further), *against, *equivalence_part(study)]
     sections += [
@@ -532,21 +395,25 @@ def truth_report(study: Study, only_predicted: Sequence[str] = (), model: pm.Mod
         strips_section(best, data, study.points),
         *feature_sections(tree, study.seed),
     ]
-    sections += [*sensitivity_sections(study, found, best), *risk_parts(study), *item_questions(study, best)]
+    sections += [
+        *sensitivity_sections(study, found, best),
+        *risk_parts(study),
+        *item_questions(own.questions),
+    ]
     summary = f"{len(data.items):,} items, {len(data.raters):,} raters, {len(data):,} annotations."
     items = truth_items(tree, data, _rows_of(certainty, "certainty"), study.predicted)
-    return _report(study.settings, summary, sections, tree, items)
+    return _report(study.settings, summary, sections, tree, items, own.answers)
 
 
-def _against_truth(study: Study, found: Mapping[str, xr.Dataset]) -> list[Section]:
-    """Return the section with the metrics of the posterior that has seen the predictions, if a study has one."""
+def _against_truth(
+    study: Study, found: Mapping[str, xr.Dataset], seen: Mapping[str, xr.Dataset]
+) -> list[Section]:
+    """Return the section with the metrics `seen` by the posterior that has seen the predictions, if a study has one."""
     if study.joint is None or is_of_truth(question_of_all(found)):
         return []
     tree, model, why_not = study.joint
     if tree is None:
         return [without_section(why_not, "truth" if isinstance(study.data, Labels) else "consensus")]
-    assert study.predicted is not None
-    seen = scored(tree, study.predicted, study.metrics, study.seed)
     checked = tree
     if needs_replicates(tree):
         checked = with_replicates(tree, model, study.seed) or tree
@@ -583,8 +450,13 @@ def score_report(
     predicted: xr.DataArray | None = None,
     metrics: Sequence[str] = (),
     model: pm.Model | None = None,
+    analysis: ScoreAnalysis | None = None,
 ) -> Report:
-    """Return the report on scores; `predicted` holds predictions of the side of the first threshold; without `model` no check."""
+    """Return the report on scores; `predicted` holds predictions of the side of the first threshold; without `model` no check.
+
+    `analysis` is theirs, if it was made before.
+    """
+    analysis = analysis or ScoreAnalysis(scores, tree, model, settings)
     counts = {"items": len(scores.items), "raters": len(scores.raters), "annotations": len(scores)}
     sections = [
         Section("Data", _summary_of(scores), key="data", facts={**counts, "bounds": scores.bounds}),
@@ -594,15 +466,14 @@ def score_report(
         *rater_sections(tree, scores),
         *feature_sections(tree, settings.seed),
     ]
-    replicates = with_replicates(tree, model, settings.seed)
-    sections += predictive_fit_sections(replicates, scores.rater_attributes, settings.seed)
+    sections += predictive_fit_sections(analysis.replicated, scores.rater_attributes, analysis.checked)
     locations, above = _rows_of(sections, "locations"), []
     if settings.thresholds:
         judged, sides = _threshold_sections(tree, scores, settings, predicted, metrics)
         sections, above = [*judged, *sections, *sides], _rows_of(sides, "certainty")
     summary = f"{len(scores.items):,} items, {_raters(scores)}, {len(scores):,} scores."
     items = score_items(scores, locations, above, predicted)
-    return _report(settings, summary, sections, tree, items)
+    return _report(settings, summary, sections, tree, items, analysis.answers)
 
 
 def _threshold_sections(
@@ -642,12 +513,16 @@ def comparison_report(
     settings: Settings,
     orders: xr.DataArray | None = None,
     model: pm.Model | None = None,
+    analysis: VoteAnalysis | None = None,
 ) -> Report:
-    """Return the report on comparisons, with proposed rankings `orders` (classifier, item); without `model` there is no check."""
+    """Return the report on comparisons, with proposed rankings `orders` (classifier, item); without `model` there is no check.
+
+    `analysis` is theirs, if it was made before.
+    """
+    analysis = analysis or VoteAnalysis(votes, tree, model, settings)
     kept = "\n\nOnly the largest component of the table is kept." * settings.largest_component
     counts = {"items": len(votes.items), "raters": len(votes.raters), "annotations": len(votes)}
-    boards = vote_sections(tree, votes)
-    predicted = with_replicates(tree, model, settings.seed)
+    boards = vote_sections(tree, votes, analysis.board)
     sections = []
     if orders is not None:
         sections.append(concordance_section(tree, orders))
@@ -658,11 +533,12 @@ def comparison_report(
         model_section(settings, tree, model_in_words(tree)),
         convergence_section(tree),
         *boards,
-        *predictive_fit_sections(predicted, votes.rater_attributes, settings.seed),
+        *predictive_fit_sections(analysis.replicated, votes.rater_attributes, analysis.checked),
+        pair_questions(*analysis.pairs),
     ]
-    sections.append(pair_questions(tree, ids_by_rank(tree, boards[0].rows)))
     summary = f"{len(votes.items):,} items, {_raters(votes)}, {len(votes):,} votes."
-    return _report(settings, summary, sections, tree, vote_items(votes, boards[0].rows, orders))
+    items = vote_items(votes, analysis.board, orders)
+    return _report(settings, summary, sections, tree, items, analysis.answers)
 
 
 def _rows_of(sections: Sequence[Section], key: str) -> Sequence[Row]:
@@ -676,8 +552,13 @@ def _raters(data: Comparisons | Scores) -> str:
 
 
 def _report(
-    settings: Settings, summary: str, sections: Sequence[Section], tree: xr.DataTree, items: Items
+    settings: Settings,
+    summary: str,
+    sections: Sequence[Section],
+    tree: xr.DataTree,
+    items: Items,
+    answers: Sequence[Answer],
 ) -> Report:
     """Return the report with the title of its kind and the reference of the model."""
     sections = [*sections, citation_section(settings.model)]
-    return Report(settings.kind, TITLES[settings.kind], summary, sections, tree, items)
+    return Report(settings.kind, TITLES[settings.kind], summary, sections, tree, items, answers)

@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from ..models.data.reading.files import guarded
+from .analyses.analysis import Answer, printable
 from .embedded import Embedded, cell_text, embedded_items, embedded_rows
 from .figures import caption, figure_markup
 from .items import FILE, Items
@@ -115,7 +116,7 @@ def write_report(
     summary: str,
     sections: Sequence[Section],
     *,
-    box: Sequence[str] = (),
+    box: Sequence[Answer] = (),
     facts: Mapping[str, object] | None = None,
     items: Items | None = None,
 ) -> Path:
@@ -129,8 +130,8 @@ def write_report(
         Heading and the sentence below it, plain text.
     sections : sequence of Section
         In reading order.
-    box : sequence of str
-        Key sentences, shown on top.
+    box : sequence of Answer
+        Answers, shown on top.
     facts : mapping, optional
         Further keys of ``report.json``.
     items : Items, optional
@@ -169,13 +170,13 @@ def write_report(
     if items is not None:
         with (folder / FILE).open("w", encoding="utf-8") as file:
             file.writelines(_line(own) for own in items.documents())
-    heading = {"title": title, "summary": [summary, *box]}
+    heading = {"title": title, "summary": [summary, *map(printable, box)]}
     write_json(folder / "report.json", json_document({**heading, **(facts or {})}, sections))
     return path
 
 
 def page_text(
-    title: str, summary: str, sections: Sequence[Section], box: Sequence[str], items: Items | None = None
+    title: str, summary: str, sections: Sequence[Section], box: Sequence[Answer], items: Items | None = None
 ) -> str:
     """Return the HTML page of a report as text."""
     loader = PackageLoader(__package__ or "raterzoo.reports", "")
@@ -188,8 +189,10 @@ def page_text(
     ]
     alarm = alarms[0] if alarms else None
     known: set[str] = set()
-    box_terms = new_terms([summary, *box], known)
-    box = [sentence for sentence in box if alarm is None or sentence != alarm["text"]]  # it stands above
+    box_terms = new_terms([summary, *(own.text for own in box)], known)
+    box = [own for own in box if alarm is None or own.text != alarm["text"]]  # it stands above
+    if any(own.question for own in box):
+        alarm = None  # the answers say what may be relied on
     views = _views(sections, known)
     page = environment.get_template("page.html").render(
         title=title, summary=summary, views=views, box=box, box_terms=box_terms,

@@ -28,7 +28,7 @@ class _Cells(NamedTuple):
     votes: np.ndarray  # (cell, order, outcome): order 0 has the smaller code on the left
 
 
-def side_test(votes: Any, *, prob: float = 0.95) -> xr.Dataset:
+def side_test(votes: Any, *, prob: float = 0.95, left: float = 0.5) -> xr.Dataset:
     """Test for each rater whether the left side and the right side are preferred alike.
 
     The test needs no model, but sides that were assigned at random: anew for each vote, once for each rater and pair,
@@ -42,6 +42,9 @@ def side_test(votes: Any, *, prob: float = 0.95) -> xr.Dataset:
         Votes of raters on pairs of items; ties do not count.
     prob : float, default .95
         One minus the probability of naming any rater where none prefers a side.
+    left : float, default .5
+        Share of the decided votes that goes to the left between equal items where no rater is special, such as a model with an
+        advantage of the side has fitted; the test of all raters together is against 1/2.
 
     Returns
     -------
@@ -72,11 +75,12 @@ def side_test(votes: Any, *, prob: float = 0.95) -> xr.Dataset:
     Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6.
     """
     check_probability("prob", prob)
+    check_probability("left", left)
     if not hasattr(votes, "outcome"):
         raise EvaluationError(f"expected Comparisons, found {type(votes).__name__}")
     cells = _cells_of(votes)
     whole = _together(cells)
-    left, decided = cells.votes[:, :, LEFT].sum(axis=1), cells.votes.sum(axis=(1, 2))
+    on_left, decided = cells.votes[:, :, LEFT].sum(axis=1), cells.votes.sum(axis=(1, 2))
     # a rater's opinion on a pair is one trial also where other raters saw the other order
     trials, lefts = (int(own.sum()) for own in _trials(_together(_opinions(cells))))
     p_of_all = float(_two_sided(lefts, trials))
@@ -84,17 +88,17 @@ def side_test(votes: Any, *, prob: float = 0.95) -> xr.Dataset:
     n = len(votes.raters)
     known = cells.rater >= 0
     trials, lefts = (np.bincount(cells.rater[known], own[known], n) for own in _trials(cells))
-    p = _two_sided(lefts, trials)
+    p = _two_sided(lefts, trials, left)
     adjusted = _holm(p)
     found = {
-        "left": np.bincount(cells.rater[known], left[known], n).astype(int),
+        "left": np.bincount(cells.rater[known], on_left[known], n).astype(int),
         "decided": np.bincount(cells.rater[known], decided[known], n).astype(int),
         "p_value": p,
         "adjusted": adjusted,
         "one_sided": (adjusted < 1 - prob) & (sides == "random"),
     }
     facts: dict[str, Any] = {
-        "left": int(left.sum()),
+        "left": int(on_left.sum()),
         "decided": int(decided.sum()),
         "p_value": p_of_all,
         "sides": sides,
@@ -135,9 +139,10 @@ def _trials(cells: _Cells) -> tuple[np.ndarray, np.ndarray]:
     return left + right, left
 
 
-def _two_sided(left: Any, trials: Any) -> Any:
+def _two_sided(left: Any, trials: Any, share: float = 0.5) -> Any:
     """P-values of two-sided binomial tests; 1 without trials."""
-    return np.minimum(1.0, 2 * binom.cdf(np.minimum(left, trials - left), trials, 0.5))
+    lower, upper = binom.cdf(left, trials, share), binom.sf(left - 1, trials, share)
+    return np.minimum(1.0, 2 * np.minimum(lower, upper))
 
 
 def _holm(p: np.ndarray) -> np.ndarray:

@@ -339,9 +339,15 @@ def tastes_in_words(tree: xr.DataTree, prob: float) -> str:
     )
 
 
-def vote_sections(tree: xr.DataTree, votes: Comparisons) -> list[Section]:
+def side_test_of(tree: xr.DataTree, votes: Comparisons, prob: float = 0.9) -> xr.Dataset:
+    """Return the test of sides of each rater, against the share of the left side that the model has fitted for all."""
+    shares = {} if sides_by_rater(tree) else votes_between_equals(tree, prob)
+    return evaluation.side_test(votes, left=shares["left"][0] if "left" in shares else 0.5)
+
+
+def vote_sections(tree: xr.DataTree, votes: Comparisons, board: list[dict[str, Any]]) -> list[Section]:
     """Return the sections leaderboard, quality, raters (if the model has them), and win probabilities."""
-    board, sides = leaderboard_rows(tree, votes, PROB), evaluation.side_test(votes)
+    sides = side_test_of(tree, votes)
     one_sided, open_order = one_sided_in_words(tree, sides), no_order_in_words(board)
     intervals = evaluation.rank_intervals(tree, PROB)
     groups = evaluation.tied_groups(tree, tie_certainty(PROB))

@@ -19,7 +19,7 @@ from ...posterior.prior_of_items import effect_on_categories, shares_of_categori
 from ...posterior.schema import posterior_with_attributes
 from ..page import Section, interval_columns, table_rows
 from ..wording import PEOPLE, first_names, interval
-from .certainty import best_guess_scores, certainty_in_words
+from .certainty import BestGuesses, certainty_in_words
 from .scores import GROUPS, SAMPLE, scale_rows
 from .vote_correlation import groups_in_words, independence_in_words
 
@@ -165,16 +165,18 @@ def gold_against_raters(data: Labels) -> list[str]:
 def truth_sections(
     tree: xr.DataTree,
     data: Labels,
-    seed: int = 1,
+    best: BestGuesses,
+    truth: xr.Dataset,
+    right: xr.Dataset | None,
     group: str | None = None,
     replicated: xr.DataTree | None = None,
 ) -> list[Section]:
-    """Return the sections on true categories and raters; `seed` is for the weights of the items, `group` a rater attribute.
+    """Return the sections on true categories and raters; `group` is a rater attribute.
 
-    `replicated` is the tree with the replicates that its checks need, if any.
+    `truth` is `evaluation.truth_certainty` of the tree, `right` its `answers_right`, `replicated` the tree with the replicates
+    that its checks need, if any.
     """
-    truth = evaluation.truth_certainty(tree)
-    certainty = truth["certainty"].to_numpy()
+    seed, certainty = best.seed, truth["certainty"].to_numpy()
     columns = {
         "item": data.items.astype(str),
         "answers": data.counts.sum(axis=1).astype(int),
@@ -183,7 +185,7 @@ def truth_sections(
         **_means(tree["posterior"].to_dataset(), OF_ITEMS, "item"),
     }
     rows = table_rows(columns, np.argsort(certainty, kind="stable"))
-    words, facts = certainty_in_words(best_guess_scores(tree, seed), certainty)
+    words, facts = certainty_in_words(best.scores, certainty)
     against = gold_against_raters(data)
     gold = gold_in_words(against)
     together, found = independence_in_words(tree, data, seed)
@@ -209,7 +211,7 @@ def truth_sections(
         alarm=bool(against),
     )
     worth = [_worth_section(tree, replicated or tree, group, seed)] if _has_worth(tree, data) else []
-    return [main, _prevalence_section(tree), *_rater_sections(tree, data, worth)]
+    return [main, _prevalence_section(tree), *_rater_sections(tree, data, right, worth)]
 
 
 def _has_worth(tree: xr.DataTree, data: Labels) -> bool:
@@ -218,7 +220,9 @@ def _has_worth(tree: xr.DataTree, data: Labels) -> bool:
     return "rater" in posterior.dims and "confusion" in posterior and len(data.raters) > 1
 
 
-def _rater_sections(tree: xr.DataTree, data: Labels, worth: list[Section]) -> list[Section]:
+def _rater_sections(
+    tree: xr.DataTree, data: Labels, right: xr.Dataset | None, worth: list[Section]
+) -> list[Section]:
     """Return the sections on raters, if the model has them, with those on `worth`, and on the thresholds of ordered labels."""
     posterior = tree["posterior"].to_dataset()
     sections = [_thresholds_section(posterior)] if "threshold" in posterior else []
@@ -227,7 +231,7 @@ def _rater_sections(tree: xr.DataTree, data: Labels, worth: list[Section]) -> li
     if "confusion" not in posterior:
         sections.append(_shifts_section(posterior, data))
     else:
-        sections += [*_raters_sections(tree), *worth]
+        sections += [*_raters_sections(tree, right), *worth]
     if 1 < len(data.raters) <= FEW_RATERS and data.identified:
         sections.append(_agreement_section(tree))
     return sections
@@ -281,10 +285,10 @@ def _prevalence_section(tree: xr.DataTree) -> Section:
     return Section("Prevalence", text, rows=rows, file="prevalence", key="prevalence")
 
 
-def _raters_sections(tree: xr.DataTree) -> list[Section]:
+def _raters_sections(tree: xr.DataTree, found: xr.Dataset | None) -> list[Section]:
     """Return the sections on answers that are right, information, accuracy and confusion of each rater, with 90 % intervals."""
     quality = evaluation.rater_quality(tree)
-    right, of_right = _right_answers(tree)
+    right, of_right = _right_answers(found)
     columns = {
         "rater": quality["rater"].to_numpy().astype(str),
         **right,
@@ -305,11 +309,9 @@ def _raters_sections(tree: xr.DataTree) -> list[Section]:
     return [main, _matrices_section(tree, ranked)]
 
 
-def _right_answers(tree: xr.DataTree) -> tuple[dict[str, np.ndarray], str]:
+def _right_answers(found: xr.Dataset | None) -> tuple[dict[str, np.ndarray], str]:
     """Return columns of the answers of each rater and how many are right, and a sentence on them; none without draws or names."""
-    try:
-        found = evaluation.answers_right(tree)
-    except evaluation.EvaluationError:
+    if found is None:
         return {}, ""
     columns = {"answers": found["answers"].to_numpy(), **interval_columns(found["right"], "right", "right ")}
     text = (

@@ -25,13 +25,17 @@ COLUMNS = ("observed", "lower", "upper", "tail_probability", "adjusted", "effect
 WEAK = "with few answers to an item, checks see only large shared errors"  # what a check that does not fail is worth
 
 
-def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None = None) -> list[Section]:
-    """Return the sections on the checks of a posterior of labels; `group` is a rater attribute."""
+def fit_sections(
+    found: xr.Dataset | evaluation.EvaluationError,
+    tree: xr.DataTree,
+    data: Labels,
+    seed: int,
+    group: str | None = None,
+) -> list[Section]:
+    """Return the sections on the checks `found` of a posterior of labels, or why there are none; `group` is a rater attribute."""
     by = group if group in data.rater_attributes else None
-    try:
-        found = evaluation.model_checks(tree, by, random_seed=seed)
-    except evaluation.EvaluationError as missing:
-        return [unchecked_section(f"Not checked: {missing}.")]
+    if isinstance(found, evaluation.EvaluationError):
+        return [unchecked_section(f"Not checked: {found}.")]
     fits, sentences = bool(found.attrs["fits"]), list(found.attrs["sentences"])
     facts: dict[str, Any] = {"fits": fits, "sentences": sentences, "replicates": found.attrs["replicates"]}
     verdict = sentences[0]
@@ -39,7 +43,7 @@ def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None =
         verdict += f" With {few:,} answers the checks find large deviations only."
     if not fits:
         verdict, refit = _what_fails(found, tree, data, seed, by)
-        verdict = " ".join([verdict, *(own for own in sentences if _is_apart(own) and own not in verdict)])
+        verdict = " ".join([verdict, *(own for own in sentences if is_apart(own) and own not in verdict)])
         facts |= refit
     facts["verdict"] = verdict
     alarm = not fits and not (allows_for_shared_errors(tree, found) and SHARING not in facts)
@@ -49,10 +53,10 @@ def fit_sections(tree: xr.DataTree, data: Labels, seed: int, group: str | None =
 def allows_for_shared_errors(tree: xr.DataTree, found: xr.Dataset) -> bool:
     """Whether the failed checks are of errors that raters share, for which the certainties of correlated_votes allow."""
     failed = _failed(found)
-    return shared_errors_of(tree) == "average" and all(_share_errors(own) for own in failed[:, None])
+    return shared_errors_of(tree) == "average" and all(share_errors(own) for own in failed[:, None])
 
 
-def _is_apart(sentence: str) -> bool:
+def is_apart(sentence: str) -> bool:
     """Whether a sentence is of a check that errors which raters share do not explain, so that it is always said."""
     return any(name in sentence for name in (ORDERED, SHOWN, TWINS, GOLD))
 
@@ -62,7 +66,7 @@ def _failed(found: xr.Dataset) -> np.ndarray:
     return found["check"].to_numpy()[found["fails"].to_numpy()].astype(str)
 
 
-def _share_errors(failed: np.ndarray) -> bool:
+def share_errors(failed: np.ndarray) -> bool:
     """Whether failed checks say that raters share errors."""
     of_errors = ("residual correlation" in name and not name.startswith(SHOWN) for name in failed)
     return any(of_errors) or SHARE in failed
@@ -100,7 +104,7 @@ def _what_fails(
     if FEATURES in failed:  # errors that seem to be shared may follow from it
         sentence = next(own for own in found.attrs["sentences"] if FEATURES in own)
         return f"The model does not fit the answers. {sentence}", {"features_fit": False}
-    if not _share_errors(failed):
+    if not share_errors(failed):
         return f"The model does not fit the answers. {found.attrs['sentences'][0]}", {}
     errors = shared_errors_of(tree)
     below = "The certainties below assume that raters err independently"

@@ -55,8 +55,16 @@ NEIGHBOURS = 10  # largest difference in rank of a pair; the order of others is 
 MOST_ITEMS = 60  # up to which all pairs are considered
 
 
-def item_questions(study: Study, best: BestGuesses) -> list[Section]:
-    """Return the section of items by expected information of one more annotation; none for labels without confusion matrices."""
+def item_questions(rows: Sequence[Mapping[str, Any]]) -> list[Section]:
+    """Return the section of `item_rows`; none without any."""
+    if not rows:
+        return []
+    whom = {row["item"]: row["whom"] for row in rows if row.get("whom")}
+    return [question_section(rows, [row["item"] for row in rows], _whom_in_words(whom))]
+
+
+def item_rows(study: Study, best: BestGuesses) -> list[dict[str, Any]]:
+    """Return items by expected information of one more annotation; none for labels without confusion matrices."""
     tree, data = study.tree, study.data
     if study.is_of_category and "confusion" not in tree["posterior"]:
         return []
@@ -74,7 +82,7 @@ def item_questions(study: Study, best: BestGuesses) -> list[Section]:
         row = {"item": item, "bits": gain * BITS, "annotations": number[item]}
         row |= {"certainty": sure[item], **_doubt(labels, place[item])}
         rows.append(row | ({"whom": whom.get(item)} if whom else {}))
-    return [question_section(rows, items, _whom_in_words(whom))]
+    return rows
 
 
 def _doubt(labels: xr.Dataset, place: int) -> dict[str, object]:
@@ -110,18 +118,22 @@ def _whom_in_words(whom: dict[str, str]) -> str:
     )
 
 
-def pair_questions(tree: xr.DataTree, best_first: list[Any]) -> Section:
-    """Return the section of pairs of items, `best_first` by rank, by expected information gain of one more vote."""
+def pair_rows_to_ask(tree: xr.DataTree, best_first: list[Any]) -> tuple[list[dict[str, Any]], str | None]:
+    """Return pairs of items, `best_first` by rank, by the expected information gain of one more vote, and the assumed rater."""
     n = len(best_first)
     reach = n if n <= MOST_ITEMS else NEIGHBOURS
     pairs = [(best_first[i], best_first[j]) for i in range(n) for j in range(i + 1, min(i + reach + 1, n))]
     rater = _typical_rater(tree)
     found = next_to_ask(tree, pairs, None if rater is None else [rater], about="ranks")
     sides = (found[name].to_numpy().tolist() for name in ("left", "right"))
-    rows = [
+    return [
         {"left": str(a), "right": str(b), "bits": gain * BITS}
         for a, b, gain in zip(*sides, found["gain"].to_numpy().tolist(), strict=True)
-    ]
+    ], rater
+
+
+def pair_questions(rows: Sequence[Mapping[str, Any]], rater: str | None) -> Section:
+    """Return the section of `pair_rows_to_ask`."""
     whom = "" if rater is None else f"The rater is assumed to have the median reliability, like {rater}."
     names = [f"{row['left']} with {row['right']}" for row in rows]
     return question_section(rows, names, whom, asked="to compare")

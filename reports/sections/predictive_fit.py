@@ -50,17 +50,17 @@ def with_replicates(tree: xr.DataTree, model: pm.Model | None, seed: int) -> xr.
 
 
 def predictive_fit_sections(
-    predicted: xr.DataTree | None, attributes: Mapping[str, np.ndarray], seed: int
+    predicted: xr.DataTree | None,
+    attributes: Mapping[str, np.ndarray],
+    found: xr.Dataset | evaluation.EvaluationError,
 ) -> list[Section]:
-    """Return the sections on the checks of a posterior with replicates, or on None; `attributes` are of the raters (rater,)."""
+    """Return the sections on the checks `found` of a posterior with replicates, or on None; `attributes` are of raters."""
     if predicted is None:
         return [unchecked_section(UNKNOWN)]
     if "observed_data" not in predicted.children:
         return [unchecked_section(IN_PRIOR)]
-    try:
-        found = evaluation.model_checks(predicted, random_seed=seed)
-    except evaluation.EvaluationError as missing:
-        return [unchecked_section(f"Not checked: {missing}.")]
+    if isinstance(found, evaluation.EvaluationError):
+        return [unchecked_section(f"Not checked: {found}.")]
     fits, sentences = bool(found.attrs["fits"]), list(found.attrs["sentences"])
     failed = found["check"].to_numpy()[found["fails"].to_numpy()].tolist()
     checks = found.sel(check=failed)

@@ -1,0 +1,184 @@
+"""The one door of annotations: any file, export or frame becomes a container."""
+
+from collections.abc import Mapping, Sequence
+from inspect import signature
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...._messages import first_reprs, short_repr
+from ....posterior.table_text import TRADE, folded
+from ..comparisons import Comparisons
+from ..errors import DataError
+from ..exports.records import SUFFIXES
+from ..exports.tools import read_export, tool_of
+from ..labels import Labels
+from ..rankings import PartialRankings
+from ..scores import Scores
+from .columns import ANONYMOUS_KINDS, Missing
+from .files import read_table
+from .frames import KINDS, column_names
+
+Container = PartialRankings | Labels | Comparisons | Scores
+CONTAINERS: dict[str, type[Container]] = {
+    "labels": Labels,
+    "rankings": PartialRankings,
+    "comparisons": Comparisons,
+    "scores": Scores,
+}
+GUESSED = ("comparisons", "rankings", "labels", "scores")  # the kinds that need most columns first
+OPTIONAL = ("count", "gold")  # columns that are read under their own name where a kind has them
+
+
+def read(
+    source: Any,
+    kind: str | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    layout: str = "long",
+    tool: str | None = None,
+    categories: Sequence[Any] | np.ndarray | None = None,
+    bounds: Sequence[float] | None = None,
+    rater_attributes: Sequence[str] = (),
+    missing: Missing = "error",
+) -> Container:
+    """Read annotations of any kind from a file, an export of an annotation tool, or a frame.
+
+    Parameters
+    ----------
+    source : path, frame or mapping of str to sequence
+        Table file (CSV, TSV, JSON, JSON lines, Excel, Parquet), export of a tool, pandas, polars or pyarrow frame, or column
+        name -> cells.
+    kind : {"labels", "rankings", "comparisons", "scores"}, optional
+        Kind of annotation; by default the columns tell.
+    columns : mapping of str to str, optional
+        Role -> name of its column, such as ``{"item": "case", "label": "verdict"}``; by default the name of the role or another
+        of the trade.
+    layout : {"long", "wide", "counts"}, default "long"
+        A row for each answer; for labels and scores also a column for each rater, or for each category.
+    tool : str, optional
+        Tool that wrote an export, as for `models.read_export`; by default the content tells.
+    categories : sequence, optional
+        Of labels and rankings: the closed set of categories.
+    bounds : pair of float, optional
+        Of scores: the lowest and the highest possible one.
+    rater_attributes : sequence of str
+        Columns with attributes of the raters, such as kind = person | model.
+    missing : {"error", "drop"}, default "error"
+        Whether a row with an empty cell is refused or left out.
+
+    Returns
+    -------
+    Labels, PartialRankings, Comparisons or Scores
+        The annotations.
+
+    Raises
+    ------
+    DataError
+        If the columns tell no kind, or the table is not one of that kind; with row, column, value and remedy.
+
+    Examples
+    --------
+    >>> import raterzoo
+    >>> labels = raterzoo.read({"item": [*"aab"], "rater": [*"xyx"], "label": ["yes", "no", "yes"]})
+    >>> type(labels).__name__, len(labels)
+    ('Labels', 3)
+    """
+    given = dict(columns or {})
+    frame = source
+    if isinstance(source, str | PathLike):
+        path = Path(source)
+        exported = layout == "long" and path.suffix.lower() in SUFFIXES and (tool or _tool_of(path))
+        if exported:
+            if kind is None:
+                raise DataError(
+                    "an export may hold several kinds of annotation",
+                    remedy='say which one, such as kind="labels"',
+                    where=path.name,
+                )
+            question = next(iter(given.values()), None)
+            frame, given = read_export(path, kind, tool=tool, question=question), {}
+        else:
+            frame = read_table(path)
+    names = column_names(frame)
+    kind = kind or _kind_of(names, given)
+    if kind not in CONTAINERS:
+        raise DataError(
+            f"kind={short_repr(kind)} is no kind of annotation",
+            value=kind,
+            allowed=", ".join(map(repr, CONTAINERS)),
+            remedy="choose one",
+            where="argument kind",
+        )
+    container = CONTAINERS[kind]
+    door = getattr(container, {"long": "from_table"}.get(layout, f"from_{layout}"), None)
+    if door is None:
+        raise DataError(
+            f"layout={short_repr(layout)} is no layout of {kind}",
+            value=layout,
+            allowed="long, wide, counts" if kind in ("labels", "scores") else "long",
+            remedy="choose one, or bring the table into the long layout",
+            where="argument layout",
+        )
+    accepted = signature(door).parameters
+    taken = {*given.values()}
+    optional = [*OPTIONAL, *(["rater"] if kind in ANONYMOUS_KINDS else [])]
+    given |= {
+        role: found
+        for role in optional
+        if role in accepted and role not in given and (found := _column(role, names, taken))
+    }
+    if unknown := [role for role in given if role not in accepted]:
+        raise DataError(
+            f"{short_repr(unknown[0])} is no column of {kind} in the {layout} layout",
+            value=unknown[0],
+            allowed=", ".join(KINDS[kind].roles),
+            remedy="name a role that there is",
+            where="argument columns",
+        )
+    options = {
+        "categories": categories,
+        "bounds": bounds,
+        "rater_attributes": tuple(rater_attributes) or None,
+        "missing": missing,
+    }
+    for name, value in options.items():
+        if value is not None and name not in accepted and name != "missing":
+            raise DataError(
+                f"{name} is no option of {kind} in the {layout} layout",
+                remedy="leave it out",
+                where=f"argument {name}",
+            )
+    return door(
+        frame, **given, **{name: own for name, own in options.items() if own is not None and name in accepted}
+    )
+
+
+def _tool_of(path: Path) -> str | None:
+    """Name of the tool that wrote a file; None for a table, also for one that its own reader refuses."""
+    try:
+        return tool_of(path)
+    except DataError:
+        return None
+
+
+def _column(role: str, names: Sequence[str], taken: set[str]) -> str | None:
+    """Column of an optional role, by its own name or, of raters, another of the trade."""
+    known = TRADE.get(role, frozenset()) | {role}
+    return next((name for name in names if name not in taken and folded(name) in known), None)
+
+
+def _kind_of(names: Sequence[str], given: Mapping[str, str]) -> str:
+    """Return the kind of annotation that has all its columns; raise if none has."""
+    texts = {folded(name) for name in names}
+    for kind in GUESSED:
+        if all(role in given or TRADE[role] & texts for role in KINDS[kind].roles):
+            return kind
+    raise DataError(
+        f"the columns {first_reprs(names)} are those of no kind of annotation",
+        allowed="item, rater and label (labels); left, right and winner (comparisons); item and score (scores); item, rater, "
+        "category and rank (rankings)",
+        remedy='say which, such as kind="labels", and name the columns: columns={"item": ..., "label": ...}',
+    )

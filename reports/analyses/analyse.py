@@ -1,0 +1,178 @@
+"""One call from a table to the answers: read, fit, evaluate."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from os import PathLike
+from typing import Any, Literal
+
+import xarray as xr
+
+from ... import evaluation, models
+from ...models._catalog import annotation_kinds
+from ...models.data.errors import DataError
+from ...models.data.reading.files import read_table
+from ...models.data.reading.frames import column_names
+from ...models.data.reading.read import read
+from ...posterior.matching import match_items, with_complement
+from ...posterior.table_text import columns_alike
+from ..settings import Settings
+from ..study import Joint, Study
+from .analysis import Analysis
+from .drawing import draw
+from .labels import LabelAnalysis
+from .rankings import RankingAnalysis
+from .scores import ScoreAnalysis
+from .votes import VoteAnalysis
+
+
+def analyse(
+    source: Any,
+    kind: Literal["labels", "rankings", "comparisons", "scores"] | None = None,
+    *,
+    predictions: Any = None,
+    model: str | None = None,
+    tree: xr.DataTree | None = None,
+    columns: Mapping[str, str] | None = None,
+    layout: str = "long",
+    categories: Sequence[Any] | None = None,
+    bounds: Sequence[float] | None = None,
+    rater_attributes: Sequence[str] = (),
+    missing: Literal["error", "drop"] = "error",
+    metrics: Sequence[str] = (),
+    draws: int = 1000,
+    chains: int = 4,
+    random_seed: int = 1,
+    progressbar: bool = True,
+    **priors: Any,
+) -> Analysis:
+    """Analyse annotations: what is true or best, who can be trusted, whether to rely on it, and what to ask next.
+
+    Parameters
+    ----------
+    source : path, frame or container
+        Annotations: a file or frame that `raterzoo.read` reads, or what it returns.
+    kind : {"labels", "rankings", "comparisons", "scores"}, optional
+        Kind of annotation; by default the columns tell.
+    predictions : path, frame or DataArray, optional
+        Of labels and rankings: predictions of classifiers, with columns item, category and perhaps score or rank, and
+        classifier; or as `evaluation.predictions_from_table` returns them.
+    model : str, optional
+        Model of `models.catalog`; by default that of the command line.
+    tree : DataTree, optional
+        Posterior by `inference.sample`, which is then not drawn.
+    columns, layout, categories, bounds, rater_attributes, missing
+        As of `raterzoo.read`.
+    metrics : sequence of str, optional
+        Of labels and rankings: metrics of the predictions, as of ``raterzoo evaluate --metric``; the first is in the answer.
+    draws, chains, random_seed, progressbar
+        As of `inference.sample`.
+    **priors
+        Further arguments of the model.
+
+    Returns
+    -------
+    Analysis
+        Frames ``items``, ``raters``, ``checks``, ``next``, ``classifiers``, ``agreement``; ``answers``, which print; ``facts``;
+        the posterior ``tree``; ``report(path)`` and ``write(folder)``.
+
+    Raises
+    ------
+    DataError
+        If the table is malformed, with row, column, value and remedy.
+    ValueError
+        If an argument does not belong to the kind of annotation, or the predictions do not fit it.
+
+    Examples
+    --------
+    >>> import raterzoo
+    >>> from raterzoo import models
+    >>> labels = models.simulators.labels(items=60, raters=5, answers=4, random_seed=1).data
+    >>> analysis = raterzoo.analyse(labels, draws=250, chains=2, progressbar=False)
+    >>> [answer.question for answer in analysis.answers]
+    ['What is true?', 'Who can be trusted?', 'Can I rely on this?', 'What next?']
+    >>> list(analysis.raters.columns)
+    ['rater', 'answers', 'right', 'right_low', 'right_high', 'flag']
+    """
+    kinds = {own: getattr(models, annotation_kinds[own].container) for own in annotation_kinds}
+    data = source
+    if not isinstance(source, tuple(kinds.values())):
+        given = {"columns": columns, "layout": layout, "categories": categories, "bounds": bounds}
+        data = read(source, kind, **given, rater_attributes=rater_attributes, missing=missing)
+    (found,) = (own for own, container in kinds.items() if isinstance(data, container))
+    if kind is not None and kind != found:
+        raise ValueError(f"kind={kind!r}: these are {found}; leave kind out")
+    if predictions is not None and found not in ("labels", "rankings"):
+        raise ValueError(
+            f"predictions: an argument for labels and rankings, not for {found}; evaluation has functions for them"
+        )
+    name = model or (tree.attrs["model"] if tree is not None else _default_model(found, data))
+    if name not in models.catalog or models.catalog[name].data != found:
+        own = sorted(entry.name for entry in models.catalog.values() if entry.data == found)
+        raise ValueError(f"model={name!r} is no model of {found}; choose one of {', '.join(own)}")
+    if found == "comparisons" and len(data.raters) < 2:
+        priors = {"reliability": "shared"} | priors
+    if models.catalog[name].needs_order:
+        priors = {"order": data.categories} | priors
+    build = getattr(models, name)
+    fit = partial(draw, draws=draws, chains=chains, random_seed=random_seed, progressbar=progressbar)
+    built = None if tree is not None else build(data, **priors)
+    tree = fit(built) if tree is None else tree
+    sizes = tree["posterior"].sizes
+    settings = Settings(found, name, (1.0,), sizes["draw"], sizes["chain"], random_seed, priors=priors)
+    if found == "comparisons":
+        return VoteAnalysis(data, tree, built, settings)
+    if found == "scores":
+        return ScoreAnalysis(data, tree, built, settings)
+    predicted = joint = None
+    if predictions is not None:
+        predicted = with_complement(_predicted(predictions), data.categories)
+        match_items(data.items, predicted["item"].to_numpy())
+        joint = _joint(data, predicted, lambda seen: build(seen, **priors), fit, name)
+    study = Study(data, settings, {1.0: tree}, predicted, tuple(metrics), None, joint)
+    return {"labels": LabelAnalysis, "rankings": RankingAnalysis}[found](data, tree, built, study)
+
+
+def _default_model(kind: str, data: Any) -> str:
+    """Return the model of a kind of annotation, as on the command line."""
+    own = annotation_kinds[kind]
+    return (getattr(data, "anonymous", False) and own.default_of_anonymous) or own.default_model
+
+
+def _predicted(predictions: Any) -> xr.DataArray:
+    """Return predictions from a file or frame; a column of scores or ranks, or one label for each item."""
+    if isinstance(predictions, xr.DataArray):
+        return predictions
+    frame = read_table(predictions) if isinstance(predictions, str | PathLike) else predictions
+    names, taken = column_names(frame), list[str]()
+    found = {}
+    for role, meaning in {
+        "item": None,
+        "category": None,
+        "rank": None,
+        "score": "confidence",
+        "classifier": None,
+    }.items():
+        if alike := columns_alike(role, names, taken, meaning):
+            found[role] = alike[0]
+            taken.append(alike[0])
+    if "score" in found:
+        found.pop("rank", None)
+    elif "rank" not in found:
+        import narwhals as nw
+
+        table = nw.from_native(frame, eager_only=True) if not isinstance(frame, Mapping) else None
+        columns = dict(frame) if table is None else table.to_dict(as_series=False)
+        frame, found["rank"] = columns | {"rank ": [1] * len(columns[names[0]])}, "rank "
+    return evaluation.predictions_from_table(frame, **found)
+
+
+def _joint(data: Any, predicted: xr.DataArray, build: Any, fit: Any, name: str) -> Joint:
+    """Return the posterior that has seen the predictions as answers of further raters, or why there is none."""
+    if models.catalog[name].raters_alike:
+        return Joint(None, why_not=f"{name} takes all raters as alike")
+    try:
+        seen = data.with_predictions(predicted)
+    except DataError as error:
+        return Joint(None, why_not=str(error))
+    model = build(seen)
+    return Joint(fit(model), model)

@@ -1,0 +1,230 @@
+"""Analysis of annotations: frames, facts and the answers to the questions of a kind, which page and terminal render."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from html import escape
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+
+import xarray as xr
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ..._messages import escaped
+from ...inference.diagnostics import diagnose
+from ...posterior.errors import EvaluationError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pymc as pm
+
+    from ..composition import Report
+
+Grade = Literal["", "amber", "red"]
+HEADING = re.compile(r"^==(amber|red|) ?(.+\?)$", re.MULTILINE)
+WIDTH = 100
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer to a question that a reader comes with.
+
+    Attributes
+    ----------
+    question : str
+        Question, with its question mark.
+    text : str
+        Answer, in at most three sentences.
+    grade : {"", "amber", "red"}
+        Whether the numbers are sound, to be read with care, or not to be relied on.
+    """
+
+    question: str
+    text: str
+    grade: Grade = ""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Mean of a quantity with the ends of its 90 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Soundness:
+    """Whether the draws and the model may be relied on."""
+
+    converged: bool
+    checks: int  # 0 if the model was not checked
+    failed: int
+    first_failure: str
+
+
+CHECK_COLUMNS = ("observed", "lower", "upper", "tail_probability", "adjusted", "effect", "fails", "meaning")
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Analysis of annotations, as `raterzoo.analyse` returns it.
+
+    Attributes
+    ----------
+    data : container
+        The annotations.
+    tree : DataTree
+        The posterior.
+    model : pymc.Model or None
+        The fitted model.
+    facts : dataclass
+        Numbers of the answers.
+    answers : list of Answer
+        Answers to the questions of the kind of annotation; ``print(analysis)`` prints them.
+    items, raters, checks, next, classifiers, agreement : pandas.DataFrame
+        A row for each item, rater, check of the model, thing to ask next, classifier, and coefficient of agreement; without rows
+        where there are none.
+    """
+
+    kind: ClassVar[str]
+    data: Any
+    tree: xr.DataTree
+    model: "pm.Model | None"
+
+    @cached_property
+    def facts(self) -> Any:
+        """Numbers of the answers, a frozen dataclass."""
+        raise NotImplementedError
+
+    @property
+    def page(self) -> "Report":
+        """The report with all sections."""
+        raise NotImplementedError
+
+    @cached_property
+    def next(self) -> "pd.DataFrame":
+        """What to ask next, the most informative first."""
+        return table({})
+
+    @cached_property
+    def classifiers(self) -> "pd.DataFrame":
+        """Classifiers and their metrics."""
+        return table({})
+
+    @cached_property
+    def agreement(self) -> "pd.DataFrame":
+        """Coefficients of agreement."""
+        return table({})
+
+    @cached_property
+    def checked(self) -> "xr.Dataset | EvaluationError":
+        """Checks of the model, or why there are none."""
+        raise NotImplementedError
+
+    @cached_property
+    def checks(self) -> "pd.DataFrame":
+        """Checks: observed number, range and tail probability that the model expects, whether it fails, and what that means."""
+        found = self.checked
+        if isinstance(found, EvaluationError):
+            return table({name: [] for name in ("check", *CHECK_COLUMNS)})
+        columns = {name: found[name].to_numpy() for name in CHECK_COLUMNS}
+        return table({"check": found["check"].to_numpy().astype(str), **columns})
+
+    @cached_property
+    def sound(self) -> Soundness:
+        """Whether the draws have converged, and which checks fail."""
+        failed = int(self.checks["fails"].astype(bool).sum())
+        sentences = () if isinstance(self.checked, EvaluationError) else self.checked.attrs["sentences"]
+        first = str(sentences[0]) if failed else ""
+        return Soundness(bool(diagnose(self.tree).attrs["converged"]), len(self.checks), failed, first)
+
+    @cached_property
+    def answers(self) -> list[Answer]:
+        """Answers to the questions of the kind of annotation."""
+        return answers_of(self.kind, asdict(self.facts))
+
+    def __str__(self) -> str:
+        """Return the answers as text, a paragraph each."""
+        return "\n".join(
+            fill(
+                printable(answer),
+                WIDTH,
+                subsequent_indent="  ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            for answer in self.answers
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the answers for a notebook."""
+        lines = (f"<dt><b>{escape(own.question)}</b></dt><dd>{escape(own.text)}</dd>" for own in self.answers)
+        return f"<dl>{''.join(lines)}</dl>"
+
+    def write(self, folder: Path | str, *, keep: str | None = None) -> Path:
+        """Write page, tables and posterior to a folder, as `reports.Report.write`; return the page."""
+        return self.page.write(folder, keep=keep)
+
+    def report(self, path: Path | str) -> Path:
+        """Write the page alone, as one file that needs no other; return its path."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.page.text, encoding="utf-8")
+        return path
+
+
+def table(columns: Mapping[str, Any]) -> "pd.DataFrame":
+    """Return a frame; pandas is imported when one is asked for."""
+    import pandas as pd
+
+    return pd.DataFrame(columns)
+
+
+def printable(answer: Answer) -> str:
+    """Return an answer as a line of text."""
+    return escaped(f"{answer.question} {answer.text}")
+
+
+def answers_of(template: str, facts: Mapping[str, Any]) -> list[Answer]:
+    """Return the answers that a template of ``reports/text`` makes of facts; an empty one is left out.
+
+    Each begins with a line ``==GRADE question?``, without a grade where the numbers are sound.
+    """
+    _, *parts = HEADING.split(_environment().get_template(f"{template}.j2").render(facts))
+    found = zip(parts[::3], parts[1::3], (" ".join(own.split()) for own in parts[2::3]), strict=True)
+    return [Answer(question, text, cast(Grade, grade)) for grade, question, text in found if text]
+
+
+@cache
+def _environment() -> Environment:
+    """Return the environment of the templates, with filters for numbers and names."""
+    loader = PackageLoader("raterzoo.reports", "text")
+    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {
+        "sure": lambda p: "over 99 %" if p > 0.99 else "under 1 %" if p < 0.01 else f"{100 * p:.0f} %",
+        "n": lambda number: f"{number:,}",
+        "dec": lambda number: f"{number:z.2f}",
+        "share": lambda share: f"{100 * share:.0f} %",
+        "span": lambda ends: f"{100 * ends[0]:.0f} to {100 * ends[1]:.0f} %",
+        "names": names,
+        "figure": lambda number, metric: f"{100 * number:.0f} %" if "accuracy" in metric else f"{number:.2f}",
+        "figures": lambda ends, metric: (
+            f"{100 * ends[0]:.0f} to {100 * ends[1]:.0f} %"
+            if "accuracy" in metric
+            else f"{ends[0]:.2f} to {ends[1]:.2f}"
+        ),
+    }
+    return environment
+
+
+def names(own: Sequence[object], shown: int = 3) -> str:
+    """List the first names: "a, b and c", or "a, b and 3 more"."""
+    texts = [str(name) for name in own]
+    if len(texts) > shown:
+        texts = [*texts[: shown - 1], f"{len(texts) - shown + 1:,} more"]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

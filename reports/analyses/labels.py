@@ -1,0 +1,201 @@
+"""Analysis of labels: what is true, who can be trusted, whether to rely on it, and what to ask next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from ... import evaluation
+from ...models import Labels
+from ...models._catalog import shared_errors_of
+from ...posterior.errors import EvaluationError
+from ..sections.metrics import metric_rows
+from ..sections.model_fit import share_errors
+from .analysis import Quantity, Soundness, table
+from .truth import ClassifierFacts, TruthAnalysis
+
+SAMPLE = ("chain", "draw")
+ENDS = (0.05, 0.95)
+FEWEST = 10  # answers from which a rater is flagged
+CHANCE = 0.1  # share of the way from chance to perfection below which answers are no better than guesses
+ALWAYS = 0.95  # share of one label among the answers of a rater who always gives it
+MOSTLY = 0.75  # and of one who guesses, and mostly gives it
+COMMON = 0.8  # share of the items from which giving one label always may be right
+GOLD = 50  # items with known truth that narrow the expected accuracy
+
+
+@dataclass(frozen=True)
+class LabelFacts:
+    """Numbers of the answers about labels."""
+
+    items: int
+    answers: int
+    differs: int  # items whose most probable label is not among the most frequent answers
+    right: Quantity  # expected share of the items whose most probable label is the truth
+    raters: int
+    named: bool  # whether the model tells the raters apart
+    guessing: tuple[str, ...]
+    always: Mapping[str, str]  # rater -> "always says yes"
+    inverted: tuple[str, ...]
+    best: tuple[str, float] | None  # rater, share right
+    worst: tuple[str, float] | None
+    apart: bool  # whether the intervals of best and worst do not overlap
+    sound: Soundness
+    shared_errors: bool  # whether a failed check says that raters share errors
+    allowed: bool  # whether the certainties allow for shared errors
+    gold: int
+    enough_gold: int
+    ask: tuple[str, ...]
+    classifiers: ClassifierFacts
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAnalysis(TruthAnalysis):
+    """Analysis of labels.
+
+    ``items`` has the columns item, label, certainty, vote (the most frequent answer), differs_from_vote, answers, ask (whether it
+    is among the first to ask about); ``raters`` has rater, answers, right with the ends of its 90 % interval, and flag.
+    """
+
+    kind: ClassVar[str] = "labels"
+
+    @property
+    def labels(self) -> Labels:
+        """The annotations."""
+        assert isinstance(self.data, Labels)
+        return self.data
+
+    @cached_property
+    def truth(self) -> xr.Dataset:
+        """Probabilities of the categories, the most probable label and its certainty."""
+        if self.study.is_of_category:
+            return evaluation.truth_certainty(self.tree)
+        return xr.Dataset({"label": self.best.labels["label"][:, 0, 0], "certainty": self.best.certainty})
+
+    @cached_property
+    def items(self) -> pd.DataFrame:
+        """Items: label, certainty, vote, whether they differ, answers, and whether to ask about them first."""
+        counts = self.labels.counts
+        label = self.truth["label"].to_numpy().astype(str)
+        code = {name: place for place, name in enumerate(self.labels.categories.astype(str).tolist())}
+        of_label = counts[np.arange(len(counts)), [code[name] for name in label.tolist()]]
+        vote = self.labels.categories.astype(str)[counts.argmax(axis=1)]
+        first = set(self.ask)
+        item = self.labels.items.astype(str)
+        return table(
+            {
+                "item": item,
+                "label": label,
+                "certainty": self.truth["certainty"].to_numpy(),
+                "vote": np.where(counts.any(axis=1), vote, ""),
+                "differs_from_vote": of_label < counts.max(axis=1),
+                "answers": counts.sum(axis=1).astype(int),
+                "ask": [name in first for name in item.tolist()],
+            }
+        )
+
+    @cached_property
+    def answers_right(self) -> xr.Dataset | None:
+        """Share of the answers of each rater that is right; None if the model knows no raters."""
+        try:
+            return evaluation.answers_right(self.tree)
+        except EvaluationError:
+            return None
+
+    @cached_property
+    def raters(self) -> pd.DataFrame:
+        """Raters: answers, how many are right, and a flag: guesses, always says one label, inverted."""
+        found = self.answers_right
+        if found is None:
+            return table(
+                {name: [] for name in ("rater", "answers", "right", "right_low", "right_high", "flag")}
+            )
+        low, high = found["right"].quantile(ENDS, SAMPLE).to_numpy()
+        frame = table(
+            {
+                "rater": found["rater"].to_numpy().astype(str),
+                "answers": found["answers"].to_numpy(),
+                "right": found["right"].mean(SAMPLE).to_numpy(),
+                "right_low": low,
+                "right_high": high,
+            }
+        )
+        return frame.assign(flag=self._flags(frame))
+
+    def _flags(self, raters: pd.DataFrame) -> list[str]:
+        """Return what is wrong with each rater, "" for most."""
+        data, probability = self.labels, self.truth["probability"].to_numpy()
+        given = np.zeros((len(data.raters), len(data.categories)))
+        np.add.at(given, (data.annotation_rater, data.label_code), data.count)
+        chance = np.zeros(
+            len(data.raters)
+        )  # share right of the same answers, given to the same items in random order
+        for rater in range(len(data.raters)):
+            own = data.annotation_rater == rater
+            if not own.any():
+                continue
+            true = np.average(probability[data.annotation_item[own]], axis=0, weights=data.count[own])
+            chance[rater] = given[rater] @ true / given[rater].sum()
+        share = given.max(axis=1) / np.maximum(given.sum(axis=1), 1)
+        categories = data.categories.astype(str)
+        flags = []
+        for rater, row in enumerate(raters.itertuples(index=False)):
+            usual, beyond = given[rater].argmax(), (1 - chance[rater]) * CHANCE
+            flag = ""
+            if row.answers < FEWEST:
+                pass
+            elif share[rater] >= ALWAYS:
+                flag = f"always says {categories[usual]}" * (probability[:, usual].mean() < COMMON)
+            elif row.right_high < chance[rater] - beyond:
+                flag = "inverted"
+            elif row.right < chance[rater] + beyond:
+                flag = f"mostly says {categories[usual]}" if share[rater] >= MOSTLY else "guesses"
+            flags.append(flag)
+        return flags
+
+    @cached_property
+    def agreement(self) -> pd.DataFrame:
+        """Coefficients of agreement beyond chance, with 90 % intervals over resampled items."""
+        found = evaluation.label_agreement(
+            evaluation.ratings_of(self.tree), bootstrap=200, random_seed=self.seed
+        )
+        rows = []
+        for name, statistic in {"Krippendorff's alpha": "alpha", "Gwet's AC1": "ac1"}.items():
+            low, high = found[f"{statistic}_interval"].sel(bound=["lower", "upper"]).to_numpy()
+            rows.append({"coefficient": name, "value": float(found[statistic]), "low": low, "high": high})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def facts(self) -> LabelFacts:
+        """Numbers of the answers."""
+        (expected,) = metric_rows({"right": self.best.scores})
+        raters = self.raters
+        ranked = raters[raters["answers"] >= FEWEST].sort_values("right", ascending=False)
+        flags = dict(zip(raters["rater"], raters["flag"], strict=True))
+        best, worst = (ranked.iloc[0], ranked.iloc[-1]) if len(ranked) > 1 else (None, None)
+        failed = self.checks["check"][self.checks["fails"].astype(bool)].to_numpy()
+        return LabelFacts(
+            items=len(self.labels.items),
+            answers=len(self.labels),
+            differs=int(self.items["differs_from_vote"].sum()),
+            right=Quantity(expected["mean"], expected["lower"], expected["upper"]),
+            raters=len(self.labels.raters),
+            named=len(raters) > 0,
+            guessing=tuple(name for name, flag in flags.items() if flag == "guesses"),
+            always={name: flag for name, flag in flags.items() if " says " in flag},
+            inverted=tuple(name for name, flag in flags.items() if flag == "inverted"),
+            best=None if best is None else (best["rater"], float(best["right"])),
+            worst=None if worst is None else (worst["rater"], float(worst["right"])),
+            apart=best is not None and bool(best["right_low"] > worst["right_high"]),
+            sound=self.sound,
+            shared_errors=share_errors(failed),
+            allowed=shared_errors_of(self.tree) == "average",
+            gold=int((self.labels.gold >= 0).sum()),
+            enough_gold=GOLD,
+            ask=self.ask,
+            classifiers=self.classifier_facts,
+        )

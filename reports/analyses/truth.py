@@ -1,0 +1,137 @@
+"""What analyses of labels and rankings share: best guesses, checks, classifiers, and items to ask about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import xarray as xr
+
+from ... import evaluation
+from ...evaluation.checks.checks import needs_replicates
+from ...evaluation.uncertainty.questions import is_of_truth
+from ...posterior.errors import EvaluationError
+from ..sections.certainty import BestGuesses
+from ..sections.metrics import found_metrics, metric_rows, pair_rows, question_of_all, scored
+from ..sections.next_annotation import item_rows
+from ..sections.predictive_fit import with_replicates
+from ..study import Study
+from .analysis import Analysis, Quantity, table
+
+if TYPE_CHECKING:
+    from ..composition import Report
+
+LISTED = 20  # things to ask next that the first page counts
+
+
+@dataclass(frozen=True)
+class ClassifierFacts:
+    """Numbers of the answer about classifiers."""
+
+    question: str  # that the figures answer: "truth" or "raters"; "" without classifiers
+    metric: str
+    figures: dict[str, Quantity]  # by classifier
+    better: (
+        tuple[str, str, float] | None
+    )  # the best classifier, the next, and the probability that it is better
+
+
+@dataclass(frozen=True, eq=False)
+class TruthAnalysis(Analysis):
+    """What analyses of labels and rankings share: best guesses, classifiers, checks, and items to ask about."""
+
+    study: Study
+    only_predicted: Sequence[str] = ()
+
+    @property
+    def seed(self) -> int:
+        """Random seed."""
+        return self.study.seed
+
+    @cached_property
+    def best(self) -> BestGuesses:
+        """The most plausible labels and their expected accuracy."""
+        return BestGuesses(self.tree, self.seed)
+
+    @cached_property
+    def replicated(self) -> xr.DataTree:
+        """The tree, with simulated annotations where its checks need them."""
+        if needs_replicates(self.tree):
+            return with_replicates(self.tree, self.model, self.seed) or self.tree
+        return self.tree
+
+    @cached_property
+    def checked(self) -> xr.Dataset | EvaluationError:
+        """Checks of the model, or why there are none."""
+        group = self.study.group
+        known = getattr(self.data, "rater_attributes", {})
+        try:
+            return evaluation.model_checks(
+                self.replicated, group if group in known else None, random_seed=self.seed
+            )
+        except EvaluationError as missing:
+            return missing
+
+    @cached_property
+    def questions(self) -> list[dict[str, Any]]:
+        """Rows of the items to ask about."""
+        return item_rows(self.study, self.best)
+
+    @cached_property
+    def next(self) -> pd.DataFrame:
+        """Items to ask about, the most informative first: bits expected, and the most informative rater."""
+        return pd.DataFrame(self.questions)
+
+    @cached_property
+    def ask(self) -> tuple[str, ...]:
+        """The first items to ask about."""
+        return tuple(row["item"] for row in self.questions[:LISTED])
+
+    @cached_property
+    def metrics(self) -> dict[str, xr.Dataset]:
+        """Metrics of the classifiers by the posterior of the raters."""
+        return found_metrics(self.study)
+
+    @cached_property
+    def against(self) -> dict[str, xr.Dataset]:
+        """Metrics of the classifiers against the truth, by a posterior that has seen them; empty if there is none."""
+        joint = self.study.joint
+        if joint is None or joint.tree is None or is_of_truth(question_of_all(self.metrics)):
+            return {}
+        assert self.study.predicted is not None
+        return scored(joint.tree, self.study.predicted, self.study.metrics, self.seed)
+
+    @cached_property
+    def classifiers(self) -> pd.DataFrame:
+        """Classifiers: each metric with its 90 % interval, against the truth where that is estimated."""
+        found = self.against or self.metrics
+        if not found:
+            return table({"classifier": [], "metric": [], "mean": [], "low": [], "high": []})
+        frame = pd.DataFrame(metric_rows(found)).rename(columns={"lower": "low", "upper": "high"})
+        return frame[["classifier", "metric", "mean", "low", "high"]]
+
+    @property
+    def classifier_facts(self) -> ClassifierFacts:
+        """Numbers of the answer about classifiers."""
+        found = self.against or self.metrics
+        if not found:
+            return ClassifierFacts("", "", {}, None)
+        name = next(iter(found))
+        better = None
+        if "difference" in found[name]:
+            (first, *_) = pair_rows({name: found[name]})
+            better = (first["classifier"], first["other"], first["probability_better"])
+        of_truth = bool(self.against) or is_of_truth(question_of_all(found))
+        figures = {
+            row["classifier"]: Quantity(row["mean"], row["lower"], row["upper"])
+            for row in metric_rows({name: found[name]})
+        }
+        return ClassifierFacts("truth" if of_truth else "raters", name, figures, better)
+
+    @cached_property
+    def page(self) -> "Report":
+        """The report with all sections."""
+        from ..composition import truth_report
+
+        return truth_report(self.study, self.only_predicted, self.model, self)
