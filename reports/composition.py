@@ -1,6 +1,6 @@
 """Reports from Python: the sections of each kind of annotation, from posterior, annotations and predictions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -38,8 +38,8 @@ from .sections.comparisons import (
     order_pairs,
     vote_sections,
 )
-from .sections.equivalence import equivalence_part
-from .sections.features import feature_sections
+from .sections.equivalence import equivalence_part, worths_in_words
+from .sections.features import feature_sections, worth_in_words
 from .sections.fit import citation_section, convergence_section, model_section, versions_of
 from .sections.labels import order_sections, truth_sections
 from .sections.lookup import score_items, truth_items, vote_items
@@ -56,8 +56,9 @@ from .sections.scores import (
     rater_sections,
 )
 from .sections.sensitivity import prior_part, sensitivity_sections
+from .sections.vote_covariates import favours_in_words
 from .study import Groups, Joint, Settings, Study
-from .wording import contradictions_in_words, first_names
+from .wording import contradictions_in_words, first_names, percent_with_interval
 
 
 def analysis_of(
@@ -66,6 +67,37 @@ def analysis_of(
     """Return the analysis of labels or rankings; `only_predicted` are categories that no rater used."""
     made = LabelAnalysis if isinstance(study.data, Labels) else RankingAnalysis
     return made(study.data, study.tree, model, study, only_predicted)
+
+
+def _risk(section: Section) -> str:
+    """Return how many items are of a risk that is less than .99 certain."""
+    facts: Mapping[str, Any] = section.facts
+    share = percent_with_interval(*(facts[f"below_99{end}"] for end in ("", "_lower", "_upper")))
+    return f"The risk is less than 99 % certain for {share} of the items."
+
+
+# answers of sections beside those of the analysis, by key of the section
+FURTHER: Mapping[str, tuple[str, Callable[[Section], str]]] = {
+    "equivalence": (
+        "How many raters is a classifier worth?",
+        lambda own: worths_in_words(own.rows) if own.rows else "",
+    ),
+    "risk": ("How sure is the risk?", _risk),
+    "features": ("What do the features tell?", worth_in_words),
+    "vote_covariates": ("What else sways the votes?", favours_in_words),
+}
+
+
+def _further(sections: Sequence[Section]) -> list[Answer]:
+    """Return the answers of sections; what features tell is not said where their law does not fit."""
+    by_key = {section.key: section for section in sections if section.key}
+    misfit = "fit" in by_key and by_key["fit"].facts.get("features_fit") is False
+    found = [
+        Answer(question, text)
+        for key, (question, say) in FURTHER.items()
+        if key in by_key and not (key == "features" and misfit) and (text := say(by_key[key]))
+    ]
+    return found
 
 
 TITLES = {
@@ -561,4 +593,6 @@ def _report(
 ) -> Report:
     """Return the report with the title of its kind and the reference of the model."""
     sections = [*sections, citation_section(settings.model)]
-    return Report(settings.kind, TITLES[settings.kind], summary, sections, tree, items, answers)
+    return Report(
+        settings.kind, TITLES[settings.kind], summary, sections, tree, items, [*answers, *_further(sections)]
+    )

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from ... import evaluation
 from ...evaluation.certainty.scale_ends import scale_ends
 from ...models import Scores
 from ...posterior.errors import EvaluationError
+from ..sections.model_fit import checked
 from ..sections.predictive_fit import with_replicates
 from ..sections.scores import mean_scores
 from ..settings import Settings
@@ -102,12 +102,7 @@ class ScoreAnalysis(Analysis):
     @cached_property
     def checked(self) -> xr.Dataset | EvaluationError:
         """Checks of the model, or why there are none."""
-        if self.replicated is None:
-            return EvaluationError("annotations are simulated by the fitted model, which was not given")
-        try:
-            return evaluation.model_checks(self.replicated, random_seed=self.settings.seed)
-        except EvaluationError as missing:
-            return missing
+        return checked(self.replicated, self.settings.seed)
 
     @cached_property
     def facts(self) -> ScoreFacts:

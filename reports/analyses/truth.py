@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import xarray as xr
 
-from ... import evaluation
 from ...evaluation.checks.checks import needs_replicates
 from ...evaluation.uncertainty.questions import is_of_truth
 from ...posterior.errors import EvaluationError
 from ..sections.certainty import BestGuesses
 from ..sections.metrics import found_metrics, metric_rows, pair_rows, question_of_all, scored
+from ..sections.model_fit import checked
 from ..sections.next_annotation import item_rows
 from ..sections.predictive_fit import with_replicates
 from ..study import Study
@@ -64,14 +64,8 @@ class TruthAnalysis(Analysis):
     @cached_property
     def checked(self) -> xr.Dataset | EvaluationError:
         """Checks of the model, or why there are none."""
-        group = self.study.group
-        known = getattr(self.data, "rater_attributes", {})
-        try:
-            return evaluation.model_checks(
-                self.replicated, group if group in known else None, random_seed=self.seed
-            )
-        except EvaluationError as missing:
-            return missing
+        group, known = self.study.group, getattr(self.data, "rater_attributes", {})
+        return checked(self.replicated, self.seed, group if group in known else None)
 
     @cached_property
     def questions(self) -> list[dict[str, Any]]:

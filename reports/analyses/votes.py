@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 import xarray as xr
 
-from ... import evaluation
 from ...models import Comparisons
 from ...posterior.errors import EvaluationError
 from ..sections.comparisons import (
@@ -20,6 +19,7 @@ from ..sections.comparisons import (
     side_test_of,
     sides_by_rater,
 )
+from ..sections.model_fit import checked
 from ..sections.next_annotation import pair_rows_to_ask
 from ..sections.predictive_fit import with_replicates
 from ..settings import Settings
@@ -96,12 +96,7 @@ class VoteAnalysis(Analysis):
     @cached_property
     def checked(self) -> xr.Dataset | EvaluationError:
         """Checks of the model, or why there are none."""
-        if self.replicated is None:
-            return EvaluationError("annotations are simulated by the fitted model, which was not given")
-        try:
-            return evaluation.model_checks(self.replicated, random_seed=self.settings.seed)
-        except EvaluationError as missing:
-            return missing
+        return checked(self.replicated, self.settings.seed)
 
     @cached_property
     def pairs(self) -> tuple[list[dict[str, Any]], str | None]:

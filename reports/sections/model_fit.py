@@ -22,7 +22,20 @@ FEW_ANSWERS = 500
 FEWER = 0.9  # share of its raters up to which a group counts as fewer
 SAMPLE = ("chain", "draw")
 COLUMNS = ("observed", "lower", "upper", "tail_probability", "adjusted", "effect")
+UNKNOWN = "annotations are simulated by the fitted model, which was not given"
 WEAK = "with few answers to an item, checks see only large shared errors"  # what a check that does not fail is worth
+
+
+def checked(
+    tree: xr.DataTree | None, seed: int, by: str | None = None
+) -> xr.Dataset | evaluation.EvaluationError:
+    """Return the checks of a posterior with the replicates that they need, or why there are none; `by` is a rater attribute."""
+    if tree is None:
+        return evaluation.EvaluationError(UNKNOWN)
+    try:
+        return evaluation.model_checks(tree, by, random_seed=seed)
+    except evaluation.EvaluationError as missing:
+        return missing
 
 
 def fit_sections(

@@ -17,7 +17,7 @@ from ...evaluation.checks.scores import SLOPES, SPREAD
 from ...models import catalog
 from ..page import Section
 from .comparisons import sides_by_rater
-from .model_fit import checked_sections, unchecked_section
+from .model_fit import UNKNOWN, checked_sections, unchecked_section
 
 SHARED = ("residual correlation", "largest eigenvalue")  # in the names of the checks of what raters share
 SAID = 2  # failed checks of which the verdict speaks; the table has all
@@ -38,7 +38,6 @@ TO_DO = {
         "rater once."
     ),
 }
-UNKNOWN = "Not checked: annotations are simulated by the fitted model, which was not given."
 
 
 def with_replicates(tree: xr.DataTree, model: pm.Model | None, seed: int) -> xr.DataTree | None:
@@ -56,7 +55,7 @@ def predictive_fit_sections(
 ) -> list[Section]:
     """Return the sections on the checks `found` of a posterior with replicates, or on None; `attributes` are of raters."""
     if predicted is None:
-        return [unchecked_section(UNKNOWN)]
+        return [unchecked_section(f"Not checked: {UNKNOWN}.")]
     if "observed_data" not in predicted.children:
         return [unchecked_section(IN_PRIOR)]
     if isinstance(found, evaluation.EvaluationError):

@@ -21,7 +21,6 @@ from tests.support.cli_parts import build, settings_of
 from tests.support.command_line import run
 from tests.support.data_parts import item_features
 from tests.support.hidden_names import MARK, marked
-from tests.support.report_parts import headlines
 
 ITEMS = np.array(["7", "8", "9"])
 FRAME = pd.DataFrame({"length": [1.5, 2.0, 4.0, 8.0], "case": [7, 8, 9, 10], "links": [0, 1, 0, 1]})
@@ -239,17 +238,6 @@ def test_what_is_assumed_is_said_and_known_truth_that_contradicts(golden):
     golden.says(sections_features.worth_in_words(Section("", "", key="features", facts=wrong)))
     one = FACTS | {"gold": gold | {"gain": -0.3, "error": np.nan}}
     assert "So they tell" not in sections_features._of_labels(one)
-
-
-def test_headlines_do_not_say_what_features_are_worth_where_their_law_does_not_fit():
-    features = Section("What the features tell", "", key="features", facts=FACTS)
-    fit = Section(
-        "Does the model fit?", "", key="fit", facts={"fits": False, "verdict": "No.", "features_fit": False}
-    )
-    assert headlines([fit, features]) == ["No."]
-    assert (
-        len(headlines([Section("", "", key="fit", facts=fit.facts | {"features_fit": True}), features])) == 2
-    )
 
 
 def test_prevalence_is_the_share_of_the_items():

@@ -8,10 +8,8 @@ from raterzoo.evaluation.truth.gold import gold_in_words
 from raterzoo.evaluation.uncertainty import intervals
 from raterzoo.models import Comparisons, Labels
 from raterzoo.reports.sections import metrics
-from raterzoo.reports.sections.comparisons import vote_sections
+from raterzoo.reports.sections.comparisons import leaderboard_rows, vote_sections
 from raterzoo.reports.sections.labels import gold_against_raters
-
-from tests.support.report_parts import headlines
 
 ITEMS, CATEGORIES = ["a", "b", "c"], ["x", "y"]
 
@@ -73,7 +71,7 @@ def board_of(votes, quality, reliability, **posterior):
     dataset = xr.Dataset(variables | posterior, {"item": votes.items, "rater": votes.raters})
     tree = xr.DataTree.from_dict({"posterior": dataset})
     tree.attrs["model"] = "bradley_terry"
-    return vote_sections(tree, votes)
+    return vote_sections(tree, votes, leaderboard_rows(tree, votes, 0.9))
 
 
 def test_in_a_cycle_nothing_is_first(golden):
@@ -82,7 +80,6 @@ def test_in_a_cycle_nothing_is_first(golden):
     (board,) = (own for own in sections if own.key == "leaderboard")
     assert board.alarm and board.facts["first"] is None
     golden.says(board.text, "item is first", "in a cycle")
-    golden.says(headlines(sections)[0])
     ties = board_of(votes_of([("r", "a", "b", "tie"), ("s", "b", "c", "tie")]), np.zeros(3), np.ones(2))[0]
     assert "cycle" not in ties.text and ties.facts["first"] is None
     golden.says(ties.text, "votes are ties")
@@ -106,9 +103,6 @@ def test_one_sided_raters_are_said_at_the_leaderboard_and_at_their_reliabilities
         assert section.alarm
         golden.says(section.text, "prefer a side", "--left-side rater")
     assert [row["prefers a side"] for row in raters.rows] == ["left in 40 of 40", "", ""]
-    said = " ".join(headlines(sections))
-    golden.says(said, "prefer a side")
-    assert "reliable rater is" not in said
     bias = ("chain", "draw", "rater"), np.tile([4.0, 0, 0], (2, 200, 1))
     refitted = board_of(votes, quality, reliability[::-1], left_bias=bias)[0]
     assert not refitted.alarm and refitted.facts["first"] == votes.items[0]

@@ -8,9 +8,8 @@ import xarray as xr
 from raterzoo import inference, models, reports
 from raterzoo.evaluation.checks.checks import needs_replicates
 from raterzoo.reports.sections import model_fit
-from raterzoo.reports.sections.labels import truth_sections
 
-from tests.support.report_parts import headlines, page_text
+from tests.support.report_parts import page_text
 
 ITEMS = 300
 
@@ -44,15 +43,10 @@ def fitted(copied, kinds=True):
 def test_groups_that_copy_are_said_first_and_fitted_again(golden):
     tree, data, truth = fitted(0.8)
     report = reports.make(tree, annotations=data, group="kind")
-    first, second = report.headlines[:2]
-    golden.says(first, "These raters")
-    golden.says(second, "with probability")
-    golden.says(first, "errors (shared_guess,")
-    golden.says(first, "shared_guess --groups-of-raters")
-    page = page_text("", "", report.sections, report.headlines)
-    assert (
-        page.count("9 raters of kind llm count as 1.") == 2
-    )  # above the box and in the section, not in the box
+    (rely,) = (own for own in report.answers if own.grade == "red")
+    golden.says(rely.text)
+    page = page_text("", "", report.sections, report.answers)
+    assert page.count("9 raters of kind llm count as 1.") == 1
     (section,) = (own for own in report.sections if own.title == "Does the model fit?")
     assert section.alarm and section.facts["fits"] is False
     refit = section.facts["shared_guess"]
@@ -66,7 +60,7 @@ def test_groups_that_copy_are_said_first_and_fitted_again(golden):
 
 def test_raters_without_groups_are_offered_other_models(golden):
     tree, data, _ = fitted(0.8, kinds=False)
-    section, checks = model_fit.fit_sections(tree, data, 1)
+    section, checks = model_fit.fit_sections(model_fit.checked(tree, 1), tree, data, 1)
     golden.says(section.facts["verdict"], "These raters")
     assert "--model ebcc" in section.facts["verdict"]
     golden.says(section.text, "correlated_votes allows")
@@ -81,9 +75,10 @@ def test_errors_that_all_share_alike_are_said_first_without_alarm_where_the_mode
     tree, data, _ = fitted(0.8, kinds=False)
     allowing = tree.copy()
     allowing.attrs["model"] = "correlated_votes"
-    independent, correlated = (model_fit.fit_sections(own, data, 1)[0] for own in (tree, allowing))
+    independent, correlated = (
+        model_fit.fit_sections(model_fit.checked(own, 1), own, data, 1)[0] for own in (tree, allowing)
+    )
     assert independent.alarm and not correlated.alarm and correlated.facts["fits"] is False
-    assert headlines([correlated]) == [correlated.facts["verdict"]]
 
 
 def test_independent_raters_look_as_expected(golden):
@@ -92,7 +87,7 @@ def test_independent_raters_look_as_expected(golden):
     (section,) = (own for own in report.sections if own.key == "fit")
     assert not section.alarm and section.facts["fits"] is True
     golden.says(section.facts["verdict"], "model expects:")
-    assert section.facts["verdict"] in report.headlines and report.headlines[0] != section.facts["verdict"]
+    assert [own.grade for own in report.answers if own.question == "Can I rely on this?"] == [""]
 
 
 def test_answers_of_models_with_effects_of_items_are_simulated_by_the_model(monkeypatch, golden):
@@ -119,7 +114,7 @@ def test_answers_of_models_with_effects_of_items_are_simulated_by_the_model(monk
     found = {section.key: section for section in sections}
     assert asked == ["m"] and not needs_replicates(tree)  # other models have a law of their own
     assert found["fit"].facts["fits"] is False and found["worth"].facts["effective"] is not None
-    (section,) = model_fit.fit_sections(of_items, data, 1)
+    (section,) = model_fit.fit_sections(model_fit.checked(of_items, 1), of_items, data, 1)
     golden.says(section.text, "checked: each")
 
 
@@ -127,7 +122,8 @@ def test_groups_count_as_independent_raters_beside_their_worth(golden):
     facts, texts = {}, {}
     for copied in (0.0, 0.8):
         tree, data, _ = fitted(copied)
-        (section,) = (own for own in truth_sections(tree, data, 1, "kind") if own.key == "worth")
+        report = reports.make(tree, annotations=data, group="kind")
+        (section,) = (own for own in report.sections if own.key == "worth")
         facts[copied], texts[copied] = section.facts["effective"], section.text
     assert facts[0.0]["llm"]["effective"] > 8 and facts[0.0]["person"]["raters"] == 3
     # errors of nine raters turn the inferred truth round, and those of the people, who are outvoted, are seen
@@ -139,5 +135,5 @@ def test_what_was_not_checked_is_said():
     tree, data, _ = fitted(0.0)
     bare = tree.copy()
     del bare["observed_data"]
-    (section,) = model_fit.fit_sections(bare, data, 1)
+    (section,) = model_fit.fit_sections(model_fit.checked(bare, 1), bare, data, 1)
     assert section.text.startswith("Not checked: ") and section.facts["fits"] is None and not section.alarm

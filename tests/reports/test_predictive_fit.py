@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 import xarray as xr
+from raterzoo.reports.sections.model_fit import checked
 from raterzoo.reports.sections.predictive_fit import predictive_fit_sections
 
-from tests.support.report_parts import headlines
-
 KIND = np.array(["person", "person", "model", "model", "model"])
+
+
+def sections_of(tree, attributes=None):
+    """Return the sections on the checks of a posterior with replicates."""
+    return predictive_fit_sections(tree, attributes or {}, checked(tree, 1))
 
 
 def study(shared=0.0, spread=1.0, model="hierarchical_scores", draws=100, seed=1):
@@ -34,7 +38,7 @@ def study(shared=0.0, spread=1.0, model="hierarchical_scores", draws=100, seed=1
     [({"seed": 2}, True), ({"shared": 1.2}, False), ({"spread": 2.0, "model": "normal_scores"}, False)],
 )
 def test_the_verdict_and_the_remedy(options, fits, golden):
-    verdict, checks = predictive_fit_sections(study(**options), {"kind": KIND}, 1)
+    verdict, checks = sections_of(study(**options), {"kind": KIND})
     assert verdict.facts["fits"] is fits and verdict.alarm is not fits
     golden.says(verdict.text)
     assert checks.part and checks.key == "fit.checks"
@@ -73,18 +77,18 @@ def rankings(copied, reliability):
     [(0, 1, True, False), (0.9, 1, False, False), (0, 4, False, True)],
 )
 def test_rankings_are_checked_without_a_model(copied, reliability, fits, sharpened):
-    verdict, _ = predictive_fit_sections(rankings(copied, reliability), {}, 1)
-    assert verdict.facts["fits"] is fits and headlines([verdict]) == [verdict.text]
+    verdict, _ = sections_of(rankings(copied, reliability))
+    assert verdict.facts["fits"] is fits
     assert ("--reliability 1" in verdict.text) is sharpened and verdict.alarm is not (fits or sharpened)
 
 
 def test_what_cannot_be_checked_is_said(golden):
-    (section,) = predictive_fit_sections(None, {}, 1)
+    (section,) = sections_of(None)
     assert section.facts["fits"] is None
     golden.says(section.text, "fitted model,")
     in_prior = rankings(0, 1)
     del in_prior["observed_data"]
-    (section,) = predictive_fit_sections(in_prior, {}, 1)
+    (section,) = sections_of(in_prior)
     assert section.facts["fits"] is None and "--model plackett_luce" in section.text
-    (section,) = predictive_fit_sections(study(draws=20), {}, 1)
+    (section,) = sections_of(study(draws=20))
     assert section.facts["fits"] is None and "20 replicates" in section.text

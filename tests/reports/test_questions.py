@@ -8,8 +8,6 @@ from raterzoo.reports import Section
 from raterzoo.reports.sections.metrics import metrics_section
 from raterzoo.reports.sections.risk import risk_sections
 
-from tests.support.report_parts import headlines
-
 
 def found(question, by=None):
     draws = [[[[0.6, 0.4], [0.3, 0.7]], [[0.7, 0.3], [0.8, 0.2]]]]
@@ -34,8 +32,6 @@ def test_metrics_and_summary_say_the_question(question, golden):
     section = metrics_section(found(question), {"accuracy": True}, None, "")
     assert section.facts["question"] == question
     golden.says(section.text)
-    (said,) = headlines([section])
-    golden.says(said)
 
 
 def test_metrics_within_groups_say_the_question(golden):

@@ -50,7 +50,7 @@ def test_both_certainties_and_the_source_of_the_correlation_are_said(golden):
     assert f"it would be {facts['independent']['mean']:.3f}" in words
     report = reports.make(tree, annotations=labels)
     (certainty,) = (section for section in report.sections if section.key == "certainty")
-    assert words in certainty.text and any(words in sentence for sentence in report.headlines)
+    assert words in certainty.text
     assert certainty.facts["mean"] < facts["independent"]["mean"] - 0.03
 
 

@@ -5,7 +5,7 @@ import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import inference, models
-from raterzoo.reports.sections.next_annotation import pair_questions
+from raterzoo.reports.sections.next_annotation import pair_questions, pair_rows_to_ask
 from scipy.special import expit, gammaln
 from scipy.stats import halfnorm, norm
 
@@ -137,7 +137,9 @@ def test_a_judge_whose_taste_is_uncertain_tells_less_of_the_better_item():
     assert gain["person"] == pytest.approx(alone, rel=1e-12)
     assert gain["judge"] < 0.75 * gain["person"]
     tree.attrs["model"] = "bradley_terry"
-    asked = pair_questions(tree, ["a", "b"])  # of raters who share no taste, if there are any
+    asked = pair_questions(
+        *pair_rows_to_ask(tree, ["a", "b"])
+    )  # of raters who share no taste, if there are any
     assert "like person" in asked.text and asked.rows[0]["bits"] == pytest.approx(gain["person"] / np.log(2))
 
 
