@@ -116,7 +116,7 @@ def write_report(
     summary: str,
     sections: Sequence[Section],
     *,
-    box: Sequence[Answer] = (),
+    box: Sequence[Answer | str] = (),
     facts: Mapping[str, object] | None = None,
     items: Items | None = None,
 ) -> Path:
@@ -130,8 +130,8 @@ def write_report(
         Heading and the sentence below it, plain text.
     sections : sequence of Section
         In reading order.
-    box : sequence of Answer
-        Answers, shown on top.
+    box : sequence of str or Answer
+        Key sentences or answers, shown on top.
     facts : mapping, optional
         Further keys of ``report.json``.
     items : Items, optional
@@ -162,6 +162,7 @@ def write_report(
         if Path(section.file).name != section.file:
             raise ValueError(f"file={section.file!r} of a section: expected the name of a file in the folder")
     folder.mkdir(parents=True, exist_ok=True)
+    box = [Answer("", own) if isinstance(own, str) else own for own in box]
     for section in sections:
         if section.file:
             write_table(folder / f"{section.file}.csv", section.rows)

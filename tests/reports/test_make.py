@@ -54,7 +54,8 @@ def test_the_report_of_a_stored_posterior_is_that_of_the_command_line(kind, tmp_
     if kind != "labels":  # the fitted model is not in the file
         checked = first.pop("fit")
         assert checked["checks"]["rows"] and again.pop("fit")["fits"] is None
-        first["summary"].remove(checked["verdict"])
+        for own in (first, again):
+            own["summary"] = [text for text in own["summary"] if "rely on" not in text]
     assert again == first
 
 
