@@ -76,6 +76,25 @@ def _risk(section: Section) -> str:
     return f"The risk is less than 99 % certain for {share} of the items."
 
 
+def _sides(section: Section) -> str:
+    """Return how sure the more probable sides of the first threshold are."""
+    facts: Mapping[str, Any] = section.facts
+    threshold = facts["thresholds"][0]["threshold"]
+    sure, low, high = (f"{100 * facts[name]:.0f}" for name in ("mean", "lower", "upper"))
+    return f"The more probable side of threshold {threshold:g} is right for {sure} % of the items ({low} to {high} %)."
+
+
+def _predictions(section: Section) -> str:
+    """Return the first metric of the best classifier of sides."""
+    first = section.rows[0]
+    rows = [row for row in section.rows if row["metric"] == first["metric"]]
+    best = max(
+        rows, key=lambda row: row["mean"] * (1 if section.facts["larger_is_better"][row["metric"]] else -1)
+    )
+    whose = f"{best['classifier']} has" if len(rows) > 1 else "They have"
+    return f"{whose} {best['metric']} {best['mean']:.2f} ({best['lower']:.2f} to {best['upper']:.2f})."
+
+
 # answers of sections beside those of the analysis, by key of the section
 FURTHER: Mapping[str, tuple[str, Callable[[Section], str]]] = {
     "equivalence": (
@@ -85,6 +104,12 @@ FURTHER: Mapping[str, tuple[str, Callable[[Section], str]]] = {
     "risk": ("How sure is the risk?", _risk),
     "features": ("What do the features tell?", worth_in_words),
     "vote_covariates": ("What else sways the votes?", favours_in_words),
+}
+
+
+OF_SIDES: Mapping[str, tuple[str, Callable[[Section], str]]] = {
+    "certainty": ("How sure is the side of the threshold?", _sides),
+    "metrics": ("How good are the predictions?", _predictions),
 }
 
 
@@ -505,7 +530,11 @@ def score_report(
         sections, above = [*judged, *sections, *sides], _rows_of(sides, "certainty")
     summary = f"{len(scores.items):,} items, {_raters(scores)}, {len(scores):,} scores."
     items = score_items(scores, locations, above, predicted)
-    return _report(settings, summary, sections, tree, items, analysis.answers)
+    by_key = {own.key: own for own in sections}
+    answers = [
+        Answer(question, say(by_key[key])) for key, (question, say) in OF_SIDES.items() if key in by_key
+    ]
+    return _report(settings, summary, sections, tree, items, [*analysis.answers, *answers])
 
 
 def _threshold_sections(

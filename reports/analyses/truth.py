@@ -29,7 +29,7 @@ LISTED = 20  # things to ask next that the first page counts
 class ClassifierFacts:
     """Numbers of the answer about classifiers."""
 
-    question: str  # that the figures answer: "truth" or "raters"; "" without classifiers
+    against: str  # what the figures are against: "truth", "consensus" or "raters"; "" without classifiers
     metric: str
     figures: dict[str, Quantity]  # by classifier
     better: (
@@ -116,12 +116,15 @@ class TruthAnalysis(Analysis):
         if "difference" in found[name]:
             (first, *_) = pair_rows({name: found[name]})
             better = (first["classifier"], first["other"], first["probability_better"])
-        of_truth = bool(self.against) or is_of_truth(question_of_all(found))
+        question = question_of_all(found)
+        against = "raters"
+        if self.against or is_of_truth(question):
+            against = "consensus" if "consensus" in question else "truth"
         figures = {
             row["classifier"]: Quantity(row["mean"], row["lower"], row["upper"])
             for row in metric_rows({name: found[name]})
         }
-        return ClassifierFacts("truth" if of_truth else "raters", name, figures, better)
+        return ClassifierFacts(against, name, figures, better)
 
     @cached_property
     def page(self) -> "Report":

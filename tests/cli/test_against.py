@@ -222,7 +222,7 @@ def test_the_report_shows_both_estimates_side_by_side(files, reported, golden):
     assert all(row["mean"] > row["agreement_mean"] for row in by_accuracy.values())  # as raters err
     best = max(by_accuracy, key=lambda name: by_accuracy[name]["mean"])
     assert truth["order"][0] == best
-    assert f"accuracy of {best} is {by_accuracy[best]['mean']:.3f}" in printed
+    assert f"{best} has accuracy {100 * by_accuracy[best]['mean']:.0f} %" in printed
 
 
 def test_reports_from_python_take_the_joint_posterior(files, reported, golden):
