@@ -41,7 +41,7 @@ from .sections.comparisons import (
 from .sections.equivalence import equivalence_part, worths_in_words
 from .sections.features import feature_sections, worth_in_words
 from .sections.fit import citation_section, convergence_section, model_section, versions_of
-from .sections.labels import order_sections, truth_sections
+from .sections.labels import truth_sections
 from .sections.lookup import score_items, truth_items, vote_items
 from .sections.metrics import default_metrics, metric_sections, question_of_all, scored
 from .sections.model_fit import fit_sections
@@ -444,7 +444,6 @@ def truth_report(
         sections += [*metric_sections(study.predicted, found, further), *against, *equivalence_part(study)]
     sections += [
         Section("Data", said, key="data", facts=counts),
-        *order_sections(data, study.settings.model),
         model_section(study.settings, tree),
         convergence_section(tree),
         *fit,

@@ -10,8 +10,9 @@ import pandas as pd
 import xarray as xr
 
 from ... import evaluation
-from ...models import Labels
+from ...models import Labels, catalog
 from ...models._catalog import shared_errors_of
+from ...models.data.ordered import ordered_categories
 from ...posterior.errors import EvaluationError
 from ..sections.metrics import metric_rows
 from ..sections.model_fit import share_errors
@@ -32,6 +33,8 @@ GOLD = 50  # items with known truth that narrow the expected accuracy
 class LabelFacts:
     """Numbers of the answers about labels."""
 
+    scale: tuple[str, ...]  # categories that look ordered, which the model takes as names; else empty
+    model: str
     items: int
     answers: int
     differs: int  # items whose most probable label is not among the most frequent answers
@@ -178,7 +181,11 @@ class LabelAnalysis(TruthAnalysis):
         flags = dict(zip(raters["rater"], raters["flag"], strict=True))
         best, worst = (ranked.iloc[0], ranked.iloc[-1]) if len(ranked) > 1 else (None, None)
         failed = self.checks["check"][self.checks["fails"].astype(bool)].to_numpy()
+        name = self.study.settings.model
+        order = None if catalog[name].needs_order else ordered_categories(self.labels.categories)
         return LabelFacts(
+            scale=() if order is None else tuple(map(str, order)),
+            model=name,
             items=len(self.labels.items),
             answers=len(self.labels),
             differs=int(self.items["differs_from_vote"].sum()),

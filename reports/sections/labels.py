@@ -12,9 +12,8 @@ from ... import evaluation
 from ...evaluation import plots
 from ...evaluation.plots.raters import MOST_TEXTS
 from ...evaluation.truth.gold import contradicts_answers, gold_in_words
-from ...models import Labels, catalog
+from ...models import Labels
 from ...models._catalog import SHARED_ON_ITEMS, shared_errors_of
-from ...posterior.ordered import ordered_categories
 from ...posterior.prior_of_items import effect_on_categories, shares_of_categories
 from ...posterior.schema import posterior_with_attributes
 from ..page import Section, interval_columns, table_rows
@@ -24,20 +23,6 @@ from .scores import GROUPS, SAMPLE, scale_rows
 from .vote_correlation import groups_in_words, independence_in_words
 
 TAIL = 0.05
-
-
-def order_sections(data: Any, model: str) -> list[Section]:
-    """Return a section that says that categories look ordered, if they do and the model takes them as names."""
-    order = ordered_categories(data.categories) if isinstance(data, Labels) else None
-    if order is None or catalog[model].needs_order:
-        return []
-    text = (
-        f"The categories look ordered, from {order[0]} to {order[-1]}, and {model} takes them as names: what it claims may be "
-        f"too high. For ordered categories: --model ordinal --categories {','.join(map(str, order))}."
-    )
-    return [
-        Section("Categories in an order", text, key="order", facts={"order": [*map(str, order)]}, alarm=True)
-    ]
 
 
 def _worth_section(tree: xr.DataTree, replicated: xr.DataTree, group: str | None, seed: int) -> Section:
