@@ -1,3 +1,5 @@
+from .analyses.analysis import Analysis as Analysis
+from .analyses.analysis import Answer as Answer
 from .composition import Report as Report
 from .composition import make as make
 from .page import Section as Section

@@ -39,6 +39,12 @@ class Answer:
         Answer, in at most three sentences.
     grade : {"", "amber", "red"}
         Whether the numbers are sound, to be read with care, or not to be relied on.
+
+    Examples
+    --------
+    >>> from raterzoo import reports
+    >>> reports.Answer("Who wins?", "oak is the best of 3 with probability 83 %.").question
+    'Who wins?'
     """
 
     question: str
@@ -87,6 +93,15 @@ class Analysis:
     items, raters, checks, next, classifiers, agreement : pandas.DataFrame
         A row for each item, rater, check of the model, thing to ask next, classifier, and coefficient of agreement; without rows
         where there are none.
+
+    Examples
+    --------
+    >>> import raterzoo
+    >>> from raterzoo import models
+    >>> votes = models.simulators.comparisons(items=4, raters=3, random_seed=1).data
+    >>> analysis = raterzoo.analyse(votes, draws=250, chains=2, progressbar=False)
+    >>> analysis.items["item"].tolist(), analysis.answers[0].question
+    (['3', '0', '1', '2'], 'Who wins?')
     """
 
     kind: ClassVar[str]

@@ -12,10 +12,10 @@ import xarray as xr
 from ... import evaluation
 from ...models import Labels, catalog
 from ...models._catalog import shared_errors_of
-from ...models.data.ordered import ordered_categories
 from ...posterior.errors import EvaluationError
+from ...posterior.ordered import ordered_categories
 from ..sections.metrics import metric_rows
-from ..sections.model_fit import share_errors
+from ..sections.model_fit import is_apart, share_errors
 from .analysis import Quantity, Soundness, table
 from .truth import ClassifierFacts, TruthAnalysis
 
@@ -26,6 +26,7 @@ CHANCE = 0.1  # share of the way from chance to perfection below which answers a
 ALWAYS = 0.95  # share of one label among the answers of a rater who always gives it
 MOSTLY = 0.75  # and of one who guesses, and mostly gives it
 COMMON = 0.8  # share of the items from which giving one label always may be right
+MOST_SAID = 2  # failed checks that are said beside shared errors
 GOLD = 50  # items with known truth that narrow the expected accuracy
 
 
@@ -50,6 +51,7 @@ class LabelFacts:
     sound: Soundness
     shared_errors: bool  # whether a failed check says that raters share errors
     allowed: bool  # whether the certainties allow for shared errors
+    further: tuple[str, ...]  # what failed checks say that shared errors do not explain
     gold: int
     enough_gold: int
     ask: tuple[str, ...]
@@ -183,6 +185,7 @@ class LabelAnalysis(TruthAnalysis):
         failed = self.checks["check"][self.checks["fails"].astype(bool)].to_numpy()
         name = self.study.settings.model
         order = None if catalog[name].needs_order else ordered_categories(self.labels.categories)
+        sentences = [] if isinstance(self.checked, EvaluationError) else self.checked.attrs["sentences"]
         return LabelFacts(
             scale=() if order is None else tuple(map(str, order)),
             model=name,
@@ -201,6 +204,7 @@ class LabelAnalysis(TruthAnalysis):
             sound=self.sound,
             shared_errors=share_errors(failed),
             allowed=shared_errors_of(self.tree) == "average",
+            further=tuple(own for own in sentences if is_apart(own))[:MOST_SAID],
             gold=int((self.labels.gold >= 0).sum()),
             enough_gold=GOLD,
             ask=self.ask,
