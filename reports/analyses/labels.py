@@ -16,7 +16,7 @@ from ...posterior.errors import EvaluationError
 from ...posterior.ordered import ordered_categories
 from ..sections.metrics import metric_rows
 from ..sections.model_fit import is_apart, share_errors
-from .analysis import Quantity, Soundness, table
+from .analysis import Quantity, Soundness, names, table
 from .truth import ClassifierFacts, TruthAnalysis
 
 SAMPLE = ("chain", "draw")
@@ -42,6 +42,7 @@ class LabelFacts:
     right: Quantity  # expected share of the items whose most probable label is the truth
     raters: int
     named: bool  # whether the model tells the raters apart
+    copying: tuple[tuple[str, ...], ...]  # sets of raters who copy each other
     guessing: tuple[str, ...]
     always: Mapping[str, str]  # rater -> "always says yes"
     inverted: tuple[str, ...]
@@ -113,7 +114,7 @@ class LabelAnalysis(TruthAnalysis):
 
     @cached_property
     def raters(self) -> pd.DataFrame:
-        """Raters: answers, how many are right, and a flag: guesses, always says one label, inverted."""
+        """Raters: answers, how many are right, and a flag: copies others, guesses, always says one label, inverted."""
         found = self.answers_right
         if found is None:
             return table(
@@ -147,11 +148,14 @@ class LabelAnalysis(TruthAnalysis):
             chance[rater] = given[rater] @ true / given[rater].sum()
         share = given.max(axis=1) / np.maximum(given.sum(axis=1), 1)
         categories = data.categories.astype(str)
+        copied = {own: [o for o in group if o != own] for group in self.copying for own in group}
         flags = []
         for rater, row in enumerate(raters.itertuples(index=False)):
             usual, beyond = given[rater].argmax(), (1 - chance[rater]) * CHANCE
             flag = ""
-            if row.answers < FEWEST:
+            if str(row.rater) in copied:
+                flag = f"copies {names(copied[str(row.rater)])}"
+            elif row.answers < FEWEST:
                 pass
             elif share[rater] >= ALWAYS:
                 flag = f"always says {categories[usual]}" * (probability[:, usual].mean() < COMMON)
@@ -179,7 +183,9 @@ class LabelAnalysis(TruthAnalysis):
         """Numbers of the answers."""
         (expected,) = metric_rows({"right": self.best.scores})
         raters = self.raters
-        ranked = raters[raters["answers"] >= FEWEST].sort_values("right", ascending=False)
+        ranked = raters[(raters["answers"] >= FEWEST) & ~raters["flag"].str.startswith("copies")].sort_values(
+            "right", ascending=False
+        )
         flags = dict(zip(raters["rater"], raters["flag"], strict=True))
         best, worst = (ranked.iloc[0], ranked.iloc[-1]) if len(ranked) > 1 else (None, None)
         failed = self.checks["check"][self.checks["fails"].astype(bool)].to_numpy()
@@ -195,6 +201,7 @@ class LabelAnalysis(TruthAnalysis):
             right=Quantity(expected["mean"], expected["lower"], expected["upper"]),
             raters=len(self.labels.raters),
             named=len(raters) > 0,
+            copying=tuple(map(tuple, self.copying)),
             guessing=tuple(name for name, flag in flags.items() if flag == "guesses"),
             always={name: flag for name, flag in flags.items() if " says " in flag},
             inverted=tuple(name for name, flag in flags.items() if flag == "inverted"),

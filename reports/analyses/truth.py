@@ -68,9 +68,16 @@ class TruthAnalysis(Analysis):
         return checked(self.replicated, self.seed, group if group in known else None)
 
     @cached_property
+    def copying(self) -> list[list[str]]:
+        """Sets of raters who copy each other, by the checks of the model."""
+        if isinstance(self.checked, EvaluationError):
+            return []
+        return [[*map(str, group)] for group in self.checked.attrs.get("copying", ())]
+
+    @cached_property
     def questions(self) -> list[dict[str, Any]]:
         """Rows of the items to ask about."""
-        return item_rows(self.study, self.best)
+        return item_rows(self.study, self.best, {own for group in self.copying for own in group})
 
     @cached_property
     def next(self) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Report section on what to annotate next: items, or pairs of items to compare."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,8 +63,8 @@ def item_questions(rows: Sequence[Mapping[str, Any]]) -> list[Section]:
     return [question_section(rows, [row["item"] for row in rows], _whom_in_words(whom))]
 
 
-def item_rows(study: Study, best: BestGuesses) -> list[dict[str, Any]]:
-    """Return items by expected information of one more annotation; none for labels without confusion matrices."""
+def item_rows(study: Study, best: BestGuesses, apart: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return items by expected information of one more annotation, of raters not `apart`; none without confusion matrices."""
     tree, data = study.tree, study.data
     if study.is_of_category and "confusion" not in tree["posterior"]:
         return []
@@ -76,7 +76,7 @@ def item_rows(study: Study, best: BestGuesses) -> list[dict[str, Any]]:
     number = {str(item): int(n) for item, n in zip(data.items, counts, strict=True)}
     place = {str(item): i for i, item in enumerate(labels["item"].to_numpy())}
     sure = {str(item): float(c) for item, c in zip(certainty["item"].values, certainty, strict=True)}
-    whom = _best_raters(tree, ids[:FIRST], study.seed)
+    whom = _best_raters(tree, ids[:FIRST], study.seed, apart)
     rows = []
     for item, gain in zip(items, found["gain"].to_numpy().tolist(), strict=True):
         row = {"item": item, "bits": gain * BITS, "annotations": number[item]}
@@ -95,12 +95,13 @@ def _doubt(labels: xr.Dataset, place: int) -> dict[str, object]:
     return {"most plausible": first, "or": second, "with probability": p}
 
 
-def _best_raters(tree: xr.DataTree, items: np.ndarray, seed: int) -> dict[str, str]:
-    """Return the most informative rater for each item; empty if raters are alike."""
+def _best_raters(tree: xr.DataTree, items: np.ndarray, seed: int, apart: Collection[str]) -> dict[str, str]:
+    """Return the most informative rater for each item but those `apart`; empty if raters are alike."""
     posterior = tree["posterior"].to_dataset()
     if "confusion" not in posterior or "rater" not in posterior["confusion"].dims:
         return {}
-    found = next_to_ask(tree, items=items, random_seed=seed)
+    raters = [own for own in posterior["rater"].to_numpy().tolist() if str(own) not in apart]
+    found = next_to_ask(tree, items=items, raters=raters, random_seed=seed)
     best: dict[str, str] = {}
     for item, rater in zip(found["item"].to_numpy(), found["rater"].to_numpy(), strict=True):
         best.setdefault(str(item), str(rater))
