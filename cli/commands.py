@@ -222,6 +222,13 @@ def report(
     threshold: Thresholds = None,
     keep: KeepOption = None,
     largest_component: LargestComponent = False,
+    as_given: Annotated[
+        bool,
+        typer.Option(
+            "--as-given",
+            help="Labels: count raters who copy each other, by the checks, as several, not as one.",
+        ),
+    ] = False,
     cleaning: CleaningOptions,
     anonymize: Anonymize = False,
     sampler: SamplerOptions,
@@ -238,7 +245,7 @@ def report(
     from ..reports.settings import Sources
     from .reporting import make_report
 
-    sources = Sources(predictions, groups, metric or ())
+    sources = Sources(predictions, groups, metric or (), as_given)
     make_report(annotations, sources, column or [], settings, out, keep)
 
 

@@ -15,7 +15,9 @@ from ..inference.storage.permissions import private_files
 from ..models import DataWarning, Labels, PartialRankings, catalog
 from ..models.data.errors import DataError
 from ..posterior.matching import match_items, with_complement
-from ..reports.composition import Report, comparison_report, score_report, truth_report
+from ..reports.analyses.copies import refitted
+from ..reports.analyses.labels import LabelAnalysis
+from ..reports.composition import Report, analysis_of, comparison_report, score_report, truth_report
 from ..reports.metric_names import metric_named
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.metrics import check_predictions
@@ -150,8 +152,14 @@ def _of_truth(
     if predicted is not None:
         joint = joint_of(data, predicted, sources, settings, also_raters, keep)
     study = Study(data, settings, trees, predicted, tuple(sources.metrics), groups, joint)
+    model = built[settings.reliabilities[0]]
     with step("Evaluating"):
-        return truth_report(study, only_predicted, built[settings.reliabilities[0]])
+        analysis = analysis_of(study, model, only_predicted)
+        if isinstance(analysis, LabelAnalysis) and not sources.as_given:
+            analysis = refitted(
+                analysis, lambda own: draw(lambda _: own, settings, keep=keep)[settings.reliabilities[0]]
+            )
+        return truth_report(analysis.study, only_predicted, analysis.model, analysis)
 
 
 def joint_of[Data: (Labels, PartialRankings)](

@@ -67,3 +67,4 @@ class Sources(NamedTuple):
     predictions: Path | None = None
     groups: Path | None = None
     metrics: Sequence[str] = ()  # empty: the default of the kind
+    as_given: bool = False  # labels: raters who copy each other are not fitted again as one

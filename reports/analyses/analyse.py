@@ -18,6 +18,7 @@ from ...posterior.table_text import columns_alike
 from ..settings import Settings
 from ..study import Joint, Study
 from .analysis import Analysis
+from .copies import refitted
 from .drawing import draw
 from .labels import LabelAnalysis
 from .rankings import RankingAnalysis
@@ -39,6 +40,7 @@ def analyse(
     rater_attributes: Sequence[str] = (),
     missing: Literal["error", "drop"] = "error",
     metrics: Sequence[str] = (),
+    refit: bool = True,
     draws: int = 1000,
     chains: int = 4,
     random_seed: int = 1,
@@ -64,6 +66,9 @@ def analyse(
         As of `raterzoo.read`.
     metrics : sequence of str, optional
         Of labels and rankings: metrics of the predictions, as of ``raterzoo evaluate --metric``; the first is in the answer.
+    refit : bool, default True
+        Of labels without `model`: whether raters who copy each other, by the checks, are fitted again as a group that shares a
+        guess.
     draws, chains, random_seed, progressbar
         As of `inference.sample`.
     **priors
@@ -129,7 +134,10 @@ def analyse(
         match_items(data.items, predicted["item"].to_numpy())
         joint = _joint(data, predicted, lambda seen: build(seen, **priors), fit, name)
     study = Study(data, settings, {1.0: tree}, predicted, tuple(metrics), None, joint)
-    return {"labels": LabelAnalysis, "rankings": RankingAnalysis}[found](data, tree, built, study)
+    if found == "rankings":
+        return RankingAnalysis(data, tree, built, study)
+    analysis = LabelAnalysis(data, tree, built, study)
+    return refitted(analysis, fit) if refit and model is None else analysis
 
 
 def _default_model(kind: str, data: Any) -> str:

@@ -43,6 +43,8 @@ class LabelFacts:
     raters: int
     named: bool  # whether the model tells the raters apart
     copying: tuple[tuple[str, ...], ...]  # sets of raters who copy each other
+    refitted: bool  # whether these were fitted again as one
+    changed: int  # labels that this changed
     guessing: tuple[str, ...]
     always: Mapping[str, str]  # rater -> "always says yes"
     inverted: tuple[str, ...]
@@ -68,6 +70,12 @@ class LabelAnalysis(TruthAnalysis):
     """
 
     kind: ClassVar[str] = "labels"
+    before: "LabelAnalysis | None" = None  # the fit by whose checks raters who copy were fitted again
+
+    @cached_property
+    def copying(self) -> list[list[str]]:
+        """Sets of raters who copy each other, by the checks of the model that was fitted first."""
+        return super().copying if self.before is None else self.before.copying
 
     @property
     def labels(self) -> Labels:
@@ -178,6 +186,12 @@ class LabelAnalysis(TruthAnalysis):
             rows.append({"coefficient": name, "value": float(found[statistic]), "low": low, "high": high})
         return pd.DataFrame(rows)
 
+    def _changed(self) -> int:
+        """Return the number of labels that the second fit changed."""
+        if self.before is None:
+            return 0
+        return int((self.before.truth["label"].to_numpy() != self.truth["label"].to_numpy()).sum())
+
     @cached_property
     def facts(self) -> LabelFacts:
         """Numbers of the answers."""
@@ -202,6 +216,8 @@ class LabelAnalysis(TruthAnalysis):
             raters=len(self.labels.raters),
             named=len(raters) > 0,
             copying=tuple(map(tuple, self.copying)),
+            refitted=self.before is not None,
+            changed=self._changed(),
             guessing=tuple(name for name, flag in flags.items() if flag == "guesses"),
             always={name: flag for name, flag in flags.items() if " says " in flag},
             inverted=tuple(name for name, flag in flags.items() if flag == "inverted"),
@@ -210,7 +226,7 @@ class LabelAnalysis(TruthAnalysis):
             apart=best is not None and bool(best["right_low"] > worst["right_high"]),
             sound=self.sound,
             shared_errors=share_errors(failed),
-            allowed=shared_errors_of(self.tree) == "average",
+            allowed=self.before is not None or shared_errors_of(self.tree) == "average",
             further=tuple(own for own in sentences if is_apart(own))[:MOST_SAID],
             gold=int((self.labels.gold >= 0).sum()),
             enough_gold=GOLD,

@@ -1,0 +1,112 @@
+"""Analyses: frames, facts and answers of one call, and raters who copy each other."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import raterzoo
+from raterzoo import inference, models
+
+QUICK = {"draws": 200, "chains": 2, "progressbar": False}
+
+
+def crowd(copying=0.0, seed=3):
+    """Labels of 300 items by 5 of 16 raters; the first two, who answer half of the items, copy one guess; one guesses."""
+    rng = np.random.default_rng(seed)
+    truth, rows = rng.integers(0, 4, 300), []
+    for item in range(300):
+        who = 3 + rng.choice(13, 3, replace=False)
+        who = [0, 1, *who] if item % 2 else [*who, *rng.choice(3, 2, replace=False)]
+        guess = truth[item] if rng.random() < 0.55 else rng.integers(0, 4)
+        for rater in who:
+            right = 0.75 if rater > 2 else 0.25 if rater == 2 else 0.55
+            label = truth[item] if rng.random() < right else (truth[item] + rng.integers(1, 4)) % 4
+            if rater < 2 and rng.random() < copying:
+                label = guess
+            rows.append((f"i{item:03}", f"r{rater:02}", "abcd"[label]))
+    return pd.DataFrame(rows, columns=["item", "rater", "label"]), truth
+
+
+def share_right(analysis, truth):
+    items = analysis.items.sort_values("item")
+    return (items["label"].to_numpy() == np.array([*"abcd"])[truth]).mean()
+
+
+def test_raters_who_copy_are_fitted_as_one_and_not_asked(golden):
+    table, truth = crowd(0.9)
+    refitted = raterzoo.analyse(table, **QUICK)
+    given = raterzoo.analyse(table, refit=False, **QUICK)
+    assert refitted.facts.copying == given.facts.copying == (("r00", "r01"),)
+    assert refitted.facts.refitted and not given.facts.refitted
+    assert refitted.facts.changed > 0 and given.facts.changed == 0
+    assert share_right(refitted, truth) > share_right(given, truth)
+    for analysis in (refitted, given):
+        flags = analysis.raters.set_index("rater")["flag"]
+        assert flags["r00"] == "copies r01" and flags["r01"] == "copies r00" and flags["r02"] == "guesses"
+        assert not {"r00", "r01"} & set(analysis.next["whom"].dropna())
+    right = refitted.raters.set_index("rater")
+    assert right.loc["r00", "right"] < given.raters.set_index("rater").loc["r00", "right"] - 0.05
+    assert list(refitted.tree["posterior"]["plausibility"].dims) == ["chain", "draw", "item", "category"]
+    golden.says(str([own.question for own in refitted.answers]))
+
+
+def test_raters_who_do_not_copy_are_left_as_they_are():
+    analysis = raterzoo.analyse(crowd()[0], **QUICK)
+    assert not analysis.facts.copying and not analysis.facts.refitted
+    assert list(analysis.raters["flag"]).count("") == 15
+    assert len(analysis.items) == 300 and set(analysis.items["ask"]) == {True, False}
+    assert analysis.facts.differs == analysis.items["differs_from_vote"].sum()
+
+
+def test_the_table_tells_the_kind():
+    votes = {"left": [*"aab"], "right": [*"bcc"], "winner": [*"aab"], "judge": [*"xyx"]}
+    assert isinstance(raterzoo.read(votes), models.Comparisons)
+    assert isinstance(raterzoo.read({"item": [1, 2], "score": [0.5, 2.0]}), models.Scores)
+    ranked = {"item": [*"aa"], "rater": [*"xx"], "category": [*"uv"], "rank": [1, 2]}
+    assert isinstance(raterzoo.read(ranked), models.PartialRankings)
+    named = {"case": [*"ab"], "who": [*"xy"], "said": ["no", "yes"]}
+    columns = {"item": "case", "rater": "who", "label": "said"}
+    assert raterzoo.read(named, columns=columns).categories.tolist() == ["no", "yes"]
+    with pytest.raises(models.DataError) as found:
+        raterzoo.read({"a": [1], "b": [2]})
+    assert "kind=" in found.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "field"),
+    [({"item": [1], "score": [2.0]}, {"kind": "wide"}, "argument kind"),
+     ({"item": [1], "score": [2.0]}, {"layout": "tall"}, "argument layout"),
+     ({"item": [1], "score": [2.0]}, {"categories": ["a"]}, "argument categories"),
+     ({"item": [1], "score": [2.0]}, {"columns": {"label": "score"}}, "argument columns")],
+)  # fmt: skip
+def test_arguments_of_another_kind_are_refused(source, options, field):
+    with pytest.raises(models.DataError) as found:
+        raterzoo.read(source, **options)
+    assert found.value.where == field
+
+
+def test_votes_and_scores_have_their_answers(tmp_path):
+    votes = raterzoo.analyse(models.simulators.comparisons(items=6, raters=4, random_seed=1).data, **QUICK)
+    assert votes.facts.winner == votes.items.loc[0, "item"] and len(votes.next) == 15
+    scores = raterzoo.analyse(models.simulators.scores(items=8, raters=4, random_seed=1).data, **QUICK)
+    assert scores.facts.highest == scores.items.loc[0, "item"]
+    assert scores.raters["bias"].is_monotonic_decreasing
+    for analysis in (votes, scores):
+        page = analysis.report(tmp_path / "page.html").read_text()
+        assert all(f"<strong>{own.question}</strong>" in page for own in analysis.answers)
+
+
+def test_rankings_have_their_answers():
+    analysis = raterzoo.analyse(models.published_ddx_cases(), **QUICK)
+    assert len(analysis.items) == 7 and analysis.facts.classifiers.against == ""
+    assert 0 < analysis.facts.plausible.low < analysis.facts.plausible.high <= 1
+
+
+def test_our_samplers_draw_on():
+    labels = models.simulators.labels(items=40, raters=4, random_seed=1).data
+    analysis = raterzoo.analyse(labels, draws=20, chains=2, progressbar=False)
+    assert analysis.tree["posterior"].sizes["draw"] in (40, 80)
+    with pytest.warns(inference.ConvergenceWarning):
+        tree = inference.sample(
+            models.dawid_skene(labels), draws=30, chains=2, random_seed=1, progressbar=False
+        )
+    assert raterzoo.analyse(labels, tree=tree).tree is tree
