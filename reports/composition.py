@@ -20,7 +20,7 @@ from ..models._catalog import annotation_kinds
 from ..models.data.look_alikes import alike_in_words, look_alikes
 from ..posterior.matching import match_items, with_complement
 from ..posterior.prior_of_items import EFFECT
-from .analyses.analysis import Answer, printable
+from .analyses.analysis import Analysis, Answer, printable
 from .analyses.labels import LabelAnalysis
 from .analyses.rankings import RankingAnalysis
 from .analyses.scores import ScoreAnalysis
@@ -43,7 +43,7 @@ from .sections.features import feature_sections, worth_in_words
 from .sections.fit import citation_section, convergence_section, model_section, versions_of
 from .sections.labels import truth_sections
 from .sections.lookup import score_items, truth_items, vote_items
-from .sections.metrics import default_metrics, metric_sections, question_of_all, scored
+from .sections.metrics import metric_sections, question_of_all, scored
 from .sections.model_fit import fit_sections
 from .sections.next_annotation import item_questions, pair_questions
 from .sections.predictive_fit import predictive_fit_sections, with_replicates
@@ -161,7 +161,7 @@ class Report:
     >>> scores = models.Scores.from_table(table)
     >>> report = reports.make(inference.sample(models.normal_scores(scores)), annotations=scores)
     >>> [section.title for section in report.sections]
-    ['Data', 'Model', 'Convergence', 'Locations', 'Does the model fit?', 'How to cite']
+    ['Locations', 'Does the model fit?', 'Convergence', 'Model', 'Data', 'How to cite']
     """
 
     kind: str
@@ -407,8 +407,8 @@ def truth_report(
 
     `analysis` is theirs, if it was made before.
     """
-    if study.predicted is not None and not study.metrics:
-        study = replace(study, metrics=default_metrics(study.tree, study.predicted))
+    own = analysis or analysis_of(study, model, only_predicted)
+    study = own.study
     data, tree = study.data, study.tree
     counts = {
         "items": len(data.items),
@@ -417,7 +417,6 @@ def truth_report(
         "categories": len(data.categories),
         "only_predicted": list(only_predicted),
     }
-    own = analysis or analysis_of(study, model, only_predicted)
     found, best = own.metrics, own.best
     if isinstance(own, LabelAnalysis):
         fit = fit_sections(own.checked, own.replicated, own.labels, study.seed, study.group)
@@ -437,28 +436,38 @@ def truth_report(
             "\n\nThe closed set was not declared (--categories): it is what raters or predictions name. Only predicted: "
             f"{first_names(only_predicted, 10)}."
         )
-    sections = []
+    sections = [*certainty, strips_section(best, data, study.points)]
     if study.predicted is not None:
         against = _against_truth(study, found, own.against)
         further = next((own.title for own in against if own.rows), "")
         sections += [*metric_sections(study.predicted, found, further), *against, *equivalence_part(study)]
     sections += [
-        Section("Data", said, key="data", facts=counts),
-        model_section(study.settings, tree),
-        convergence_section(tree),
-        *fit,
-        *certainty,
-        strips_section(best, data, study.points),
         *feature_sections(tree, study.seed),
-    ]
-    sections += [
-        *sensitivity_sections(study, found, best),
         *risk_parts(study),
         *item_questions(own.questions),
+        *fit,
+        convergence_section(tree),
+        model_section(study.settings, tree),
+        *sensitivity_sections(study, found, best),
+        Section("Data", said, key="data", facts=counts),
     ]
     summary = f"{len(data.items):,} items, {len(data.raters):,} raters, {len(data):,} annotations."
     items = truth_items(tree, data, _rows_of(certainty, "certainty"), study.predicted)
     return _report(study.settings, summary, sections, tree, items, own.answers)
+
+
+def report_of(analysis: Analysis) -> Report:
+    """Return the report of an analysis."""
+    if isinstance(analysis, TruthAnalysis):
+        return truth_report(analysis.study, analysis.only_predicted, analysis.model, analysis)
+    if isinstance(analysis, VoteAnalysis):
+        return comparison_report(
+            analysis.tree, analysis.votes, analysis.settings, analysis.orders, analysis.model, analysis
+        )
+    assert isinstance(analysis, ScoreAnalysis)
+    return score_report(
+        analysis.tree, analysis.scores, analysis.settings, model=analysis.model, analysis=analysis
+    )
 
 
 def _against_truth(
@@ -515,18 +524,20 @@ def score_report(
     analysis = analysis or ScoreAnalysis(scores, tree, model, settings)
     counts = {"items": len(scores.items), "raters": len(scores.raters), "annotations": len(scores)}
     sections = [
-        Section("Data", _summary_of(scores), key="data", facts={**counts, "bounds": scores.bounds}),
-        model_section(settings, tree),
-        convergence_section(tree),
         *location_sections(tree, scores),
         *rater_sections(tree, scores),
         *feature_sections(tree, settings.seed),
     ]
-    sections += predictive_fit_sections(analysis.replicated, scores.rater_attributes, analysis.checked)
     locations, above = _rows_of(sections, "locations"), []
     if settings.thresholds:
         judged, sides = _threshold_sections(tree, scores, settings, predicted, metrics)
-        sections, above = [*judged, *sections, *sides], _rows_of(sides, "certainty")
+        sections, above = [*sections, *judged, *sides], _rows_of(sides, "certainty")
+    sections += [
+        *predictive_fit_sections(analysis.replicated, scores.rater_attributes, analysis.checked),
+        convergence_section(tree),
+        model_section(settings, tree),
+        Section("Data", _summary_of(scores), key="data", facts={**counts, "bounds": scores.bounds}),
+    ]
     summary = f"{len(scores.items):,} items, {_raters(scores)}, {len(scores):,} scores."
     items = score_items(scores, locations, above, predicted)
     by_key = {own.key: own for own in sections}
@@ -583,18 +594,17 @@ def comparison_report(
     kept = "\n\nOnly the largest component of the table is kept." * settings.largest_component
     counts = {"items": len(votes.items), "raters": len(votes.raters), "annotations": len(votes)}
     boards = vote_sections(tree, votes, analysis.board)
-    sections = []
+    sections = [*boards]
     if orders is not None:
         sections.append(concordance_section(tree, orders))
         if pairs := order_pairs(tree, orders):
             sections.append(comparison_section(pairs))
     sections += [
-        Section("Data", _summary_of(votes) + kept, key="data", facts=counts),
-        model_section(settings, tree, model_in_words(tree)),
-        convergence_section(tree),
-        *boards,
-        *predictive_fit_sections(analysis.replicated, votes.rater_attributes, analysis.checked),
         pair_questions(*analysis.pairs),
+        *predictive_fit_sections(analysis.replicated, votes.rater_attributes, analysis.checked),
+        convergence_section(tree),
+        model_section(settings, tree, model_in_words(tree)),
+        Section("Data", _summary_of(votes) + kept, key="data", facts=counts),
     ]
     summary = f"{len(votes.items):,} items, {_raters(votes)}, {len(votes):,} votes."
     items = vote_items(votes, analysis.board, orders)

@@ -162,7 +162,6 @@ def write_report(
         if Path(section.file).name != section.file:
             raise ValueError(f"file={section.file!r} of a section: expected the name of a file in the folder")
     folder.mkdir(parents=True, exist_ok=True)
-    box = [Answer("", own) if isinstance(own, str) else own for own in box]
     for section in sections:
         if section.file:
             write_table(folder / f"{section.file}.csv", section.rows)
@@ -171,13 +170,20 @@ def write_report(
     if items is not None:
         with (folder / FILE).open("w", encoding="utf-8") as file:
             file.writelines(_line(own) for own in items.documents())
-    heading = {"title": title, "summary": [summary, *map(printable, box)]}
+    heading = {
+        "title": title,
+        "summary": [summary, *(own if isinstance(own, str) else printable(own) for own in box)],
+    }
     write_json(folder / "report.json", json_document({**heading, **(facts or {})}, sections))
     return path
 
 
 def page_text(
-    title: str, summary: str, sections: Sequence[Section], box: Sequence[Answer], items: Items | None = None
+    title: str,
+    summary: str,
+    sections: Sequence[Section],
+    box: Sequence[Answer | str],
+    items: Items | None = None,
 ) -> str:
     """Return the HTML page of a report as text."""
     loader = PackageLoader(__package__ or "raterzoo.reports", "")
@@ -190,13 +196,14 @@ def page_text(
     ]
     alarm = alarms[0] if alarms else None
     known: set[str] = set()
-    box_terms = new_terms([summary, *(own.text for own in box)], known)
-    box = [own for own in box if alarm is None or own.text != alarm["text"]]  # it stands above
-    if any(own.question for own in box):
+    answers = [Answer("", own) if isinstance(own, str) else own for own in box]
+    box_terms = new_terms([summary, *(own.text for own in answers)], known)
+    answers = [own for own in answers if alarm is None or own.text != alarm["text"]]  # it stands above
+    if any(own.question for own in answers):
         alarm = None  # the answers say what may be relied on
     views = _views(sections, known)
     page = environment.get_template("page.html").render(
-        title=title, summary=summary, views=views, box=box, box_terms=box_terms,
+        title=title, summary=summary, views=views, box=answers, box_terms=box_terms,
         alarm=alarm, glossary=[term for term in terms() if term.name in known],
         items=items, found=items and embedded_items(items), file=FILE,
     )  # fmt: skip

@@ -11,10 +11,11 @@ from ... import evaluation, models
 from ...models._catalog import annotation_kinds
 from ...models.data.errors import DataError
 from ...models.data.reading.files import read_table
-from ...models.data.reading.frames import column_names
+from ...models.data.reading.frames import column_names, named_columns
 from ...models.data.reading.read import read
 from ...posterior.matching import match_items, with_complement
 from ...posterior.table_text import columns_alike
+from ..composition import report_of
 from ..settings import Settings
 from ..study import Joint, Study
 from .analysis import Analysis
@@ -125,9 +126,9 @@ def analyse(
     sizes = tree["posterior"].sizes
     settings = Settings(found, name, (1.0,), sizes["draw"], sizes["chain"], random_seed, priors=priors)
     if found == "comparisons":
-        return VoteAnalysis(data, tree, built, settings)
+        return VoteAnalysis(data, tree, built, settings, compose=report_of)
     if found == "scores":
-        return ScoreAnalysis(data, tree, built, settings)
+        return ScoreAnalysis(data, tree, built, settings, compose=report_of)
     predicted = joint = None
     if predictions is not None:
         predicted = with_complement(_predicted(predictions), data.categories)
@@ -135,8 +136,8 @@ def analyse(
         joint = _joint(data, predicted, lambda seen: build(seen, **priors), fit, name)
     study = Study(data, settings, {1.0: tree}, predicted, tuple(metrics), None, joint)
     if found == "rankings":
-        return RankingAnalysis(data, tree, built, study)
-    analysis = LabelAnalysis(data, tree, built, study)
+        return RankingAnalysis(data, tree, built, study, compose=report_of)
+    analysis = LabelAnalysis(data, tree, built, study, compose=report_of)
     return refitted(analysis, fit) if refit and model is None else analysis
 
 
@@ -166,10 +167,7 @@ def _predicted(predictions: Any) -> xr.DataArray:
     if "score" in found:
         found.pop("rank", None)
     elif "rank" not in found:
-        import narwhals as nw
-
-        table = nw.from_native(frame, eager_only=True) if not isinstance(frame, Mapping) else None
-        columns = dict(frame) if table is None else table.to_dict(as_series=False)
+        columns = {name: [*own.values] for name, own in named_columns(frame, {n: n for n in names}).items()}
         frame, found["rank"] = columns | {"rank ": [1] * len(columns[names[0]])}, "rank "
     return evaluation.predictions_from_table(frame, **found)
 

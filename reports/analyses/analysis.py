@@ -1,8 +1,8 @@
 """Analysis of annotations: frames, facts and the answers to the questions of a kind, which page and terminal render."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property
 from html import escape
 from pathlib import Path
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pymc as pm
 
-    from ..composition import Report
 
 Grade = Literal["", "amber", "red"]
 HEADING = re.compile(r"^==(amber|red|) ?(.+\?)$", re.MULTILINE)
@@ -101,13 +100,16 @@ class Analysis:
     >>> votes = models.simulators.comparisons(items=4, raters=3, random_seed=1).data
     >>> analysis = raterzoo.analyse(votes, draws=250, chains=2, progressbar=False)
     >>> analysis.items["item"].tolist(), analysis.answers[0].question
-    (['3', '0', '1', '2'], 'Who wins?')
+    (['2', '1', '3', '0'], 'Who wins?')
     """
 
     kind: ClassVar[str]
     data: Any
     tree: xr.DataTree
     model: "pm.Model | None"
+    compose: Callable[[Any], Any] | None = field(
+        default=None, kw_only=True
+    )  # makes the report with all sections
 
     @cached_property
     def facts(self) -> Any:
@@ -115,9 +117,10 @@ class Analysis:
         raise NotImplementedError
 
     @property
-    def page(self) -> "Report":
-        """The report with all sections."""
-        raise NotImplementedError
+    def page(self) -> Any:
+        """The `reports.Report` with all sections."""
+        assert self.compose is not None
+        return self.compose(self)
 
     @cached_property
     def next(self) -> "pd.DataFrame":
@@ -202,7 +205,7 @@ def table(columns: Mapping[str, Any]) -> "pd.DataFrame":
 
 def printable(answer: Answer) -> str:
     """Return an answer as a line of text."""
-    return escaped(f"{answer.question} {answer.text}")
+    return escaped(f"{answer.question} {answer.text}".lstrip())
 
 
 def answers_of(template: str, facts: Mapping[str, Any]) -> list[Answer]:

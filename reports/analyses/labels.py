@@ -197,9 +197,9 @@ class LabelAnalysis(TruthAnalysis):
         """Numbers of the answers."""
         (expected,) = metric_rows({"right": self.best.scores})
         raters = self.raters
-        ranked = raters[(raters["answers"] >= FEWEST) & ~raters["flag"].str.startswith("copies")].sort_values(
-            "right", ascending=False
-        )
+        ranked = raters[
+            (raters["answers"] >= FEWEST) & ~raters["flag"].astype(str).str.startswith("copies")
+        ].sort_values("right", ascending=False)
         flags = dict(zip(raters["rater"], raters["flag"], strict=True))
         best, worst = (ranked.iloc[0], ranked.iloc[-1]) if len(ranked) > 1 else (None, None)
         failed = self.checks["check"][self.checks["fails"].astype(bool)].to_numpy()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,6 @@ from ..sections.predictive_fit import with_replicates
 from ..sections.scores import mean_scores
 from ..settings import Settings
 from .analysis import Analysis, Quantity, Soundness, table
-
-if TYPE_CHECKING:
-    from ..composition import Report
 
 SAMPLE = ("chain", "draw")
 ENDS = (0.05, 0.95)
@@ -133,10 +130,3 @@ class ScoreAnalysis(Analysis):
             misfit=bool(ends is not None and ends.misfits),
             sound=self.sound,
         )
-
-    @cached_property
-    def page(self) -> "Report":
-        """The report with all sections."""
-        from ..composition import score_report
-
-        return score_report(self.tree, self.scores, self.settings, model=self.model, analysis=self)

@@ -1,9 +1,9 @@
 """What analyses of labels and rankings share: best guesses, checks, classifiers, and items to ask about."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -12,15 +12,12 @@ from ...evaluation.checks.checks import needs_replicates
 from ...evaluation.uncertainty.questions import is_of_truth
 from ...posterior.errors import EvaluationError
 from ..sections.certainty import BestGuesses
-from ..sections.metrics import found_metrics, metric_rows, pair_rows, question_of_all, scored
+from ..sections.metrics import default_metrics, found_metrics, metric_rows, pair_rows, question_of_all, scored
 from ..sections.model_fit import checked
 from ..sections.next_annotation import item_rows
 from ..sections.predictive_fit import with_replicates
 from ..study import Study
 from .analysis import Analysis, Quantity, table
-
-if TYPE_CHECKING:
-    from ..composition import Report
 
 LISTED = 20  # things to ask next that the first page counts
 
@@ -43,6 +40,13 @@ class TruthAnalysis(Analysis):
 
     study: Study
     only_predicted: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Take the default metrics of predictions where none are named."""
+        predicted = self.study.predicted
+        if predicted is not None and not self.study.metrics:
+            metrics = default_metrics(self.tree, predicted)
+            object.__setattr__(self, "study", replace(self.study, metrics=metrics))
 
     @property
     def seed(self) -> int:
@@ -132,10 +136,3 @@ class TruthAnalysis(Analysis):
             for row in metric_rows({name: found[name]})
         }
         return ClassifierFacts(against, name, figures, better)
-
-    @cached_property
-    def page(self) -> "Report":
-        """The report with all sections."""
-        from ..composition import truth_report
-
-        return truth_report(self.study, self.only_predicted, self.model, self)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pandas as pd
 import xarray as xr
@@ -24,9 +24,6 @@ from ..sections.next_annotation import pair_rows_to_ask
 from ..sections.predictive_fit import with_replicates
 from ..settings import Settings
 from .analysis import Analysis, Soundness
-
-if TYPE_CHECKING:
-    from ..composition import Report
 
 PROB = 0.9
 LISTED = 20
@@ -135,13 +132,6 @@ class VoteAnalysis(Analysis):
             if len(pairs)
             else (),
         )
-
-    @cached_property
-    def page(self) -> "Report":
-        """The report with all sections."""
-        from ..composition import comparison_report
-
-        return comparison_report(self.tree, self.votes, self.settings, self.orders, self.model, self)
 
 
 def table_of(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:

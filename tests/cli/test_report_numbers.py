@@ -86,24 +86,16 @@ def sections_with_rows(found):
 
 def test_sections_are_in_their_order(page):
     order = [
+        "Certainty",
         "Look up an item",
+        "Plausibilities",
         "Metrics",
         "Comparison",
-        "Data",
-        "Model",
-        "Convergence",
-        "Does the model fit?",
-        "Certainty",
-    ]
-    order += [
-        "Plausibilities",
-        "Sensitivity",
         "Risk",
         "Next annotations",
-        "Posterior",
-        "How to cite",
-        "Glossary",
+        "Does the model fit?",
     ]
+    order += ["Convergence", "Model", "Sensitivity", "Data", "Posterior", "How to cite", "Glossary"]
     assert re.findall("<h2>(.*?)</h2>", page) == order
 
 
@@ -193,7 +185,7 @@ def test_summary_is_on_the_page_and_each_number_has_its_interval(found, page):
         assert f"<strong>{question}?</strong> {answer.replace('<', '&lt;').replace('>', '&gt;')}</p>" in page
     assert sum(" to " in sentence for sentence in sentences) >= 2
     row = next(r for r in found["metrics"]["rows"] if r["classifier"] == found["comparison"]["order"][0])
-    assert f"{row['mean']:.3f} ({row['lower']:.3f} to {row['upper']:.3f})" in page
+    assert f"{100 * row['mean']:.0f} % ({100 * row['lower']:.0f} to {100 * row['upper']:.0f} %)" in page
 
 
 def test_one_reliability_is_reweighted_to_its_neighbours(found):

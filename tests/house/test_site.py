@@ -36,7 +36,8 @@ LISTED = re.compile(r"^\.\. currentmodule:: (\S+)$|^   (\w+)$", re.MULTILINE)
 def public_names():
     """Return {origin of a public object: its shortest public name}; packages that are exported are none."""
     names = {}
-    stubs = [p for package in PACKAGES for p in (ROOT / package).rglob("__init__.pyi")]
+    stubs = [ROOT / "__init__.pyi"]
+    stubs += [p for package in PACKAGES for p in (ROOT / package).rglob("__init__.pyi")]
     for stub in sorted(stubs, key=lambda p: len(p.parts)):
         package = ".".join(("raterzoo", *stub.parent.relative_to(ROOT).parts))
         for module, name, _ in EXPORT.findall(stub.read_text()):
