@@ -86,11 +86,11 @@ def _sides(section: Section) -> str:
 
 def _predictions(section: Section) -> str:
     """Return the first metric of the best classifier of sides."""
-    first = section.rows[0]
-    rows = [row for row in section.rows if row["metric"] == first["metric"]]
-    best = max(
-        rows, key=lambda row: row["mean"] * (1 if section.facts["larger_is_better"][row["metric"]] else -1)
-    )
+    facts: Mapping[str, Any] = section.facts
+    metric = section.rows[0]["metric"]
+    rows = [row for row in section.rows if row["metric"] == metric]
+    pick = max if facts["larger_is_better"][metric] else min
+    best = pick(rows, key=lambda row: row["mean"])
     whose = f"{best['classifier']} has" if len(rows) > 1 else "They have"
     return f"{whose} {best['metric']} {best['mean']:.2f} ({best['lower']:.2f} to {best['upper']:.2f})."
 

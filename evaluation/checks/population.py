@@ -37,7 +37,8 @@ def population_of(
     share = (np.bincount(label, minlength=n) + 1.0) / (len(label) + n)
     votes = csr_array((np.ones(len(item)), (item, label)), (items, n)).toarray() + share
     weight = _known(votes / votes.sum(axis=1, keepdims=True), gold)
-    strength, rng = 8.0, np.random.default_rng(0)  # a function of the answers
+    mean, strength = np.eye(n), 8.0
+    rng = np.random.default_rng(0)  # a function of the answers
     for iteration in range(ITERATIONS):
         counts = (given.T @ weight).reshape(raters, n, n).swapaxes(1, 2)  # (rater, category, answer)
         mean = pooled(counts.sum(axis=0), share)

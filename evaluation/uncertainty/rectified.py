@@ -534,7 +534,7 @@ def _summary(
     low, high = (xr.DataArray(end, dims="classifier") for end in ends.T)
     interval = (of_few["mean"] + factor * (of_few["interval"] - of_few["mean"])).clip(low, high)
     lower, upper = (interval.sel(bound=bound, drop=True) for bound in ("lower", "upper"))
-    held = [np.minimum(lower, result["mean"]), np.maximum(upper, result["mean"])]
+    held: list[Any] = [np.minimum(lower, result["mean"]), np.maximum(upper, result["mean"])]
     interval = xr.concat(held, result["bound"])
     variance = result["sd"] ** 2
     least = variance.sel(estimate="rectified", drop=True)

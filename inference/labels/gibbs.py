@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -267,7 +268,8 @@ def _log_prior(
     if prior.kind == FREE_ROWS:
         beta = concentration.swapaxes(1, 2)
         if len(population.skill):
-            beta = concentrations_by(*np.moveaxis(hyper[:, :, population.of], -1, 0), n)
+            own_hyper = hyper[:, :, population.of]
+            beta = concentrations_by(own_hyper[..., 0], own_hyper[..., 1], n)
         own = [dirichlet_log_density(skills[0], beta if skills[0].ndim == 5 else beta[0])]
     elif prior.kind == COMPETENCE:
         own = [beta_log_density(skills[0], concentration[:, 0, 1], concentration[:, 1, 1])]
@@ -275,7 +277,7 @@ def _log_prior(
     else:
         coin = 0 if prior.kind == ONE_ABILITY else slice(None)
         own = [beta_log_density(skills[0], concentration[:, 0, coin], concentration[:, 1, coin])]
-    variables = {"prevalence": (SAMPLE, dirichlet_log_density(prevalence, prior.prevalence))}
+    variables: dict[str, Any] = {"prevalence": (SAMPLE, dirichlet_log_density(prevalence, prior.prevalence))}
     coords = {}
     for rv, log_p in zip(structure.skills, own, strict=True):
         dims = model.named_vars_to_dims[str(rv.name)][: log_p.ndim - 2]

@@ -298,7 +298,7 @@ def _learnt(labels: Labels) -> np.ndarray:
     n, patterns = len(labels.categories), patterns_of(labels)
     member = RaterPopulation().members(labels)[1]
     found = learnt_population(patterns.answers, patterns.multiplicity, member, np.ones(n))
-    return concentrations_by(*found[:, member], n).reshape(-1, n)
+    return concentrations_by(found[0, member], found[1, member], n).reshape(-1, n)
 
 
 def _warn(labels: Labels | ShardedLabels, by_likelihood: bool, result: xr.Dataset, optima: Optima) -> None:

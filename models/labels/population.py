@@ -91,7 +91,7 @@ def learnt_concentrations(labels: Labels, population: RaterPopulation, alpha: np
     answers = Answers(start, answer_codes(rater, label, len(alpha)), unknown)
     member = population.members(labels)[1]
     found = learnt_population(answers, np.ones(len(unknown)), member, alpha)
-    return concentrations_by(*found[:, member], len(alpha))
+    return concentrations_by(found[0, member], found[1, member], len(alpha))
 
 
 def learnt_population(
@@ -114,7 +114,7 @@ def learnt_population(
     found = np.tile([[SKILL_BEGIN], [STRENGTH_BEGIN]], member.max() + 1)
     for _ in range(ROUNDS):
         before, found = found, _mode(counts.reshape(-1, n, n), member, found)
-        beta = concentrations_by(*found[:, member], n)  # symmetric in category and label
+        beta = concentrations_by(found[0, member], found[1, member], n)  # symmetric in category and label
         for _ in range(SWEEPS):
             posterior = beta + counts.reshape(-1, n, n)
             table = (posterior / posterior.sum(axis=1, keepdims=True)).reshape(-1, n)

@@ -100,7 +100,7 @@ def analyse(
     ['rater', 'answers', 'right', 'right_low', 'right_high', 'flag']
     """
     kinds = {own: getattr(models, annotation_kinds[own].container) for own in annotation_kinds}
-    data = source
+    data: Any = source
     if not isinstance(source, tuple(kinds.values())):
         given = {"columns": columns, "layout": layout, "categories": categories, "bounds": bounds}
         data = read(source, kind, **given, rater_attributes=rater_attributes, missing=missing)
@@ -121,8 +121,10 @@ def analyse(
         priors = {"order": data.categories} | priors
     build = getattr(models, name)
     fit = partial(draw, draws=draws, chains=chains, random_seed=random_seed, progressbar=progressbar)
-    built = None if tree is not None else build(data, **priors)
-    tree = fit(built) if tree is None else tree
+    built = None
+    if tree is None:
+        built = build(data, **priors)
+        tree = fit(built)
     sizes = tree["posterior"].sizes
     settings = Settings(found, name, (1.0,), sizes["draw"], sizes["chain"], random_seed, priors=priors)
     if found == "comparisons":

@@ -154,10 +154,12 @@ class Analysis:
     @cached_property
     def sound(self) -> Soundness:
         """Whether the draws have converged, and which checks fail."""
-        failed = int(self.checks["fails"].astype(bool).sum())
-        sentences = () if isinstance(self.checked, EvaluationError) else self.checked.attrs["sentences"]
-        first = str(sentences[0]) if failed else ""
-        return Soundness(bool(diagnose(self.tree).attrs["converged"]), len(self.checks), failed, first)
+        converged = bool(diagnose(self.tree).attrs["converged"])
+        if isinstance(self.checked, EvaluationError):
+            return Soundness(converged, 0, 0, "")
+        failed = int(self.checked["fails"].sum())
+        first = str(self.checked.attrs["sentences"][0]) if failed else ""
+        return Soundness(converged, self.checked.sizes["check"], failed, first)
 
     @cached_property
     def answers(self) -> list[Answer]:

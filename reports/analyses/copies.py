@@ -47,11 +47,12 @@ def with_correlation(tree: xr.DataTree, before: xr.DataTree, answers: np.ndarray
     power = 1 / (1 + np.maximum(answers - 1, 0)[:, None] * rho)
     tempered = own.to_numpy() ** power
     tempered /= tempered.sum(axis=-1, keepdims=True)
-    posterior = posterior.assign(
-        plausibility=own.copy(data=tempered.astype(own.dtype)),
-        independent_plausibility=own,
-        **{CORRELATION: (("chain", "draw"), rho[..., 0, 0])},
-    )
+    variables: dict[str, Any] = {
+        "plausibility": own.copy(data=tempered.astype(own.dtype)),
+        "independent_plausibility": own,
+        CORRELATION: (("chain", "draw"), rho[..., 0, 0]),
+    }
+    posterior = posterior.assign(variables)
     groups = {name: group.to_dataset() for name, group in tree.children.items()}
     found = xr.DataTree.from_dict(groups | {"posterior": posterior})
     found.attrs = tree.attrs

@@ -1,9 +1,9 @@
 """Analysis of labels: what is true, who can be trusted, whether to rely on it, and what to ask next."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -138,16 +138,15 @@ class LabelAnalysis(TruthAnalysis):
                 "right_high": high,
             }
         )
-        return frame.assign(flag=self._flags(frame))
+        return frame.assign(flag=self._flags(frame.to_dict("records")))
 
-    def _flags(self, raters: pd.DataFrame) -> list[str]:
+    def _flags(self, raters: Sequence[Mapping[Any, Any]]) -> list[str]:
         """Return what is wrong with each rater, "" for most."""
         data, probability = self.labels, self.truth["probability"].to_numpy()
         given = np.zeros((len(data.raters), len(data.categories)))
         np.add.at(given, (data.annotation_rater, data.label_code), data.count)
-        chance = np.zeros(
-            len(data.raters)
-        )  # share right of the same answers, given to the same items in random order
+        # share right of the same answers, given to the same items in random order
+        chance = np.zeros(len(data.raters))
         for rater in range(len(data.raters)):
             own = data.annotation_rater == rater
             if not own.any():
@@ -158,18 +157,18 @@ class LabelAnalysis(TruthAnalysis):
         categories = data.categories.astype(str)
         copied = {own: [o for o in group if o != own] for group in self.copying for own in group}
         flags = []
-        for rater, row in enumerate(raters.itertuples(index=False)):
+        for rater, row in enumerate(raters):
             usual, beyond = given[rater].argmax(), (1 - chance[rater]) * CHANCE
             flag = ""
-            if str(row.rater) in copied:
-                flag = f"copies {names(copied[str(row.rater)])}"
-            elif row.answers < FEWEST:
+            if row["rater"] in copied:
+                flag = f"copies {names(copied[row['rater']])}"
+            elif row["answers"] < FEWEST:
                 pass
             elif share[rater] >= ALWAYS:
-                flag = f"always says {categories[usual]}" * (probability[:, usual].mean() < COMMON)
-            elif row.right_high < chance[rater] - beyond:
+                flag = f"always says {categories[usual]}" if probability[:, usual].mean() < COMMON else ""
+            elif row["right_high"] < chance[rater] - beyond:
                 flag = "inverted"
-            elif row.right < chance[rater] + beyond:
+            elif row["right"] < chance[rater] + beyond:
                 flag = f"mostly says {categories[usual]}" if share[rater] >= MOSTLY else "guesses"
             flags.append(flag)
         return flags
@@ -196,13 +195,12 @@ class LabelAnalysis(TruthAnalysis):
     def facts(self) -> LabelFacts:
         """Numbers of the answers."""
         (expected,) = metric_rows({"right": self.best.scores})
-        raters = self.raters
-        ranked = raters[
-            (raters["answers"] >= FEWEST) & ~raters["flag"].astype(str).str.startswith("copies")
-        ].sort_values("right", ascending=False)
-        flags = dict(zip(raters["rater"], raters["flag"], strict=True))
-        best, worst = (ranked.iloc[0], ranked.iloc[-1]) if len(ranked) > 1 else (None, None)
-        failed = self.checks["check"][self.checks["fails"].astype(bool)].to_numpy()
+        raters: list[dict[Any, Any]] = self.raters.to_dict("records")
+        flags = {str(own["rater"]): str(own["flag"]) for own in raters}
+        ranked = [own for own in raters if own["answers"] >= FEWEST and not own["flag"].startswith("copies")]
+        ranked.sort(key=lambda own: -own["right"])
+        first, last = (ranked[:1], ranked[-1:]) if len(ranked) > 1 else ([], [])
+        failed = np.array([own["check"] for own in self.checks.to_dict("records") if own["fails"]])
         name = self.study.settings.model
         order = None if catalog[name].needs_order else ordered_categories(self.labels.categories)
         sentences = [] if isinstance(self.checked, EvaluationError) else self.checked.attrs["sentences"]
@@ -211,7 +209,7 @@ class LabelAnalysis(TruthAnalysis):
             model=name,
             items=len(self.labels.items),
             answers=len(self.labels),
-            differs=int(self.items["differs_from_vote"].sum()),
+            differs=sum(self.items["differs_from_vote"].tolist()),
             right=Quantity(expected["mean"], expected["lower"], expected["upper"]),
             raters=len(self.labels.raters),
             named=len(raters) > 0,
@@ -221,9 +219,9 @@ class LabelAnalysis(TruthAnalysis):
             guessing=tuple(name for name, flag in flags.items() if flag == "guesses"),
             always={name: flag for name, flag in flags.items() if " says " in flag},
             inverted=tuple(name for name, flag in flags.items() if flag == "inverted"),
-            best=None if best is None else (best["rater"], float(best["right"])),
-            worst=None if worst is None else (worst["rater"], float(worst["right"])),
-            apart=best is not None and bool(best["right_low"] > worst["right_high"]),
+            best=next(((own["rater"], own["right"]) for own in first), None),
+            worst=next(((own["rater"], own["right"]) for own in last), None),
+            apart=any(own["right_low"] > other["right_high"] for own in first for other in last),
             sound=self.sound,
             shared_errors=share_errors(failed),
             allowed=self.before is not None or shared_errors_of(self.tree) == "average",

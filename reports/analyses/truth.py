@@ -114,7 +114,7 @@ class TruthAnalysis(Analysis):
         if not found:
             return table({"classifier": [], "metric": [], "mean": [], "low": [], "high": []})
         frame = pd.DataFrame(metric_rows(found)).rename(columns={"lower": "low", "upper": "high"})
-        return frame[["classifier", "metric", "mean", "low", "high"]]
+        return frame.loc[:, ["classifier", "metric", "mean", "low", "high"]]
 
     @property
     def classifier_facts(self) -> ClassifierFacts:
