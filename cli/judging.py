@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -22,6 +22,7 @@ from ..models import Labels
 from ..models._catalog import annotation_kinds
 from ..models._prior_arguments import default_confusion
 from ..posterior.matching import with_complement
+from ..reports.analyses.judge import JudgeAnalysis
 from ..reports.page import Section, write_report
 from ..reports.sections import judging
 from ..reports.sections.judging import CLASSIFIER, JUDGE, PERSON, Panel
@@ -70,48 +71,31 @@ def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Set
         trees["people and classifiers"] = _of_part(panel, settings, PERSON, CLASSIFIER)
     else:
         trees["people"] = _of_part(panel, settings, PERSON)
-    with step("Evaluating"):
-        doubts = _unconverged(trees)
-        sections, more = _sections(trees, panel, asked, settings.seed)
+    joint = trees["all raters"]
+    extra, doubts = [], _unconverged(trees)
     if asked.sensitivity:
-        section, unsure = _sensitivity(trees["all raters"], panel, settings, shared)
-        sections.append(section)
+        section, unsure = _sensitivity(joint, panel, settings, shared)
+        extra.append(section)
         doubts += unsure
+    with step("Evaluating"):
+        analysis = JudgeAnalysis(panel.labels, joint, None, panel, trees, settings.seed, extra)
+        sections = list(analysis.sections.values())
+        if analysis.sound.failed:
+            doubts.append(
+                "Do not rely on the accuracies against the truth, nor on who is worth what: a check of the model fails."
+            )
+        if asked.limit is not None:
+            doubts += judging.below_in_words(analysis.scores["truth"], asked.limit)
+    print_text(f"{analysis}\n")
     _show(panel, settings, sections)
-    doubts += more
     if doubts or asked.limit is not None:
         kept = f"Every lower end of an accuracy against the truth reaches the limit {asked.limit}."
         print_text("\n" + "\n".join(doubts or [kept]))
     if asked.out is not None:
         with private_files(settings.anonymize, asked.out):
-            _write(asked.out, sections, _summary(panel, settings), doubts)
+            _write(asked.out, analysis, _summary(panel, settings), doubts)
     if doubts:
         raise typer.Exit(NOT_RELIED_ON)
-
-
-def _sections(
-    trees: Mapping[str, xr.DataTree], panel: Panel, asked: Asked, seed: int
-) -> tuple[list[Section], list[str]]:
-    """Return the sections of the page, and why its numbers are not to be relied on, or are too low."""
-    joint, raters = trees["all raters"], trees.get("people and judges", trees.get("people"))
-    assert raters is not None
-    predicted = panel.predicted_of(panel.labels.items)
-    found = {
-        "truth": judging.scored(joint, predicted, seed),
-        "raters": judging.scored(raters, predicted, seed),
-    }
-    checks = judging.checks_section(joint, panel, seed)
-    doubts = [
-        "Do not rely on the accuracies against the truth, nor on who is worth what: a check of the model fails."
-    ] * checks.alarm
-    if asked.limit is not None:
-        doubts += judging.below_in_words(found["truth"], asked.limit)
-    return [
-        judging.quality_section(joint, panel, doubtful=checks.alarm),
-        checks,
-        judging.accuracy_section(found),
-        *judging.added_sections(panel, found["truth"], trees.get("people and classifiers"), seed),
-    ], doubts
 
 
 # --- Raters: people, judges and classifiers ---
@@ -319,11 +303,14 @@ def _show(panel: Panel, settings: Settings, sections: Sequence[Section]) -> None
         print_text(section.text)
 
 
-def _write(out: Path, sections: Sequence[Section], summary: str, doubts: Sequence[str]) -> None:
+def _write(out: Path, analysis: JudgeAnalysis, summary: str, doubts: Sequence[str]) -> None:
     """Write the numbers, or a page with them if `out` is a folder; `doubts` are sentences on what is not to be relied on."""
-    about = Section("About", summary, key="study", facts={"doubts": list(doubts)})
+    sections = list(analysis.sections.values())
+    facts = {"doubts": list(doubts), "facts": asdict(analysis.facts)}
     if out.suffix:
-        write_numbers(out, [about, *sections], "judge")
+        write_numbers(out, [Section("About", summary, key="study", facts=facts), *sections], "judge")
         return
-    facts = {"kind": "labels", "doubts": list(doubts)}
-    print_text(f"wrote {write_report(out, HEADING, summary, sections, box=doubts, facts=facts)}")
+    page = write_report(
+        out, HEADING, summary, sections, box=analysis.answers, facts={"kind": "labels", **facts}
+    )
+    print_text(f"wrote {page}")

@@ -102,8 +102,8 @@ class Panel:
 # --- Who is worth what ---
 
 
-def quality_section(tree: xr.DataTree, panel: Panel, *, doubtful: bool = False) -> Section:
-    """Return the section on accuracy and worth of each rater, by the posterior of all; `doubtful`: a check of it fails."""
+def quality_section(tree: xr.DataTree, panel: Panel) -> Section:
+    """Return the section on accuracy and worth of each rater, by the posterior of all."""
     labels = panel.labels
     found = evaluation.rater_worth(tree, panel.kind, panel.people)
     worth = {row["rater"]: row for row in worth_rows(found, "worth", "censored", "rater")}
@@ -128,8 +128,6 @@ def quality_section(tree: xr.DataTree, panel: Panel, *, doubtful: bool = False) 
     )
     if shared_errors_of(tree) == "average":
         text += " Worths take raters to err independently."
-    if doubtful:
-        text = f"Do not rely on these figures: a check of the model fails, see below. {text}"
     n_people = len(panel.names(PERSON))
     many = n_people > FEW_PEOPLE
     if many:
@@ -142,7 +140,6 @@ def quality_section(tree: xr.DataTree, panel: Panel, *, doubtful: bool = False) 
         rows=[rows[k] for k in order],
         file="judge_raters",
         key="raters",
-        alarm=doubtful,
         shown=[shown[k] for k in order if k not in left_out],
     )
 
@@ -154,9 +151,13 @@ WORTH = {"worth": "", "worth_lower": "_lower", "worth_upper": "_upper", "worth_b
 # --- Who shares errors with whom ---
 
 
-def checks_section(tree: xr.DataTree, panel: Panel, seed: int) -> Section:
-    """Return the section on the checks of the posterior of all; an alarm where one fails."""
-    found = evaluation.model_checks(tree, panel.groups, random_seed=seed)
+def checked(tree: xr.DataTree, panel: Panel, seed: int) -> xr.Dataset:
+    """Return the checks of the posterior of all."""
+    return evaluation.model_checks(tree, panel.groups, random_seed=seed)
+
+
+def checks_section(found: xr.Dataset, tree: xr.DataTree, panel: Panel) -> Section:
+    """Return the section on the results of `checked`; an alarm where one fails."""
     fits, sentences = bool(found.attrs["fits"]), list(found.attrs["sentences"])
     failed = found["check"].to_numpy()[found["fails"].to_numpy()].astype(str).tolist()
     model = str(tree.attrs.get("model"))

@@ -147,6 +147,18 @@ def test_the_numbers_are_those_of_the_functions(page, trees, golden):
     golden.says(found["accuracy"]["question_raters"], "agreement with")
 
 
+def test_further_items_are_those_of_the_variance_of_raters_and_of_items(page, trees):
+    """Items that people have not answered narrow what the raters leave open; only new ones narrow the sample."""
+    facts = page[1]["study"]["facts"]
+    found = evaluation.metric_intervals(ACCURACY, trees["joint"], trees["predictions"], **QUIET)
+    sd = found["sd"].sel(classifier="net")
+    raters, items = (float(sd.sel(source=source)) ** 2 for source in ("raters", "items"))
+    wanted = (0.03 / 1.6449) ** 2
+    assert items > wanted and not facts["with_people"]  # no answers to these items are enough
+    assert facts["more"] == pytest.approx(150 * ((raters + items) / wanted - 1), abs=1)
+    assert facts["judges"]["gpt"]["gain"] == page[1]["judges"]["rectified"]["rows"][0]["gain"]
+
+
 def judged_by_gpt(labels):
     """Labels of all items by the judge."""
     only = labels.raters[labels.annotation_rater] == "gpt"
