@@ -19,6 +19,7 @@ from .options import (
     Categories,
     CategoryOptions,
     CleaningOptions,
+    ClustersFile,
     Columns,
     DataOptions,
     DropMissing,
@@ -463,6 +464,7 @@ def evaluate(
     compare: Annotated[
         bool, typer.Option("--compare", help="Compare classifiers pairwise: difference, probability.")
     ] = False,
+    clusters: ClustersFile = None,
     out: Annotated[
         Path | None, typer.Option(help="File for all numbers: metrics.csv or metrics.json.")
     ] = None,
@@ -502,7 +504,9 @@ def evaluate(
     from .evaluating import EvaluationOptions, score_file
 
     missing = "drop" if drop_missing else "error"
-    options = EvaluationOptions(metric or (), by, compare, out, threshold or (), missing, truth, against)
+    options = EvaluationOptions(
+        metric or (), by, compare, out, threshold or (), missing, truth, against, clusters
+    )
     score_file(posterior, predictions, options, column or [], seed)
 
 

@@ -17,6 +17,7 @@ from .options import (
     Categories,
     Chains,
     CleaningOptions,
+    ClustersFile,
     Columns,
     Draws,
     DropMissing,
@@ -102,6 +103,7 @@ def equivalence(
     ] = None,
     max_raters: Annotated[int | None, whole_option(help="Largest number of raters on the curve.")] = None,
     bootstrap: Annotated[int, whole_option(help="Resamples of the items; 0 for none.")] = 500,
+    clusters: ClustersFile = None,
     prob: Annotated[float, number_option(help="Probability of the intervals.")] = 0.9,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Score also with cross-fitted isotonic calibration.")
@@ -121,7 +123,7 @@ def equivalence(
     from .anonymity import refuse_annotations_among
     from .exports import chosen_question
     from .options import settings_of
-    from .tables import check_header, check_prediction_header
+    from .tables import check_header, check_prediction_header, read_clusters
 
     rules = {
         "clip": clip, "items": items, "estimand": estimand, "base": base, "positive": positive,
@@ -148,6 +150,7 @@ def equivalence(
 
     data, law, hard = _read(labels, predictions, column or [], settings)
     rules |= default_rules(hard and not calibrate, combiner, scorer, learn)
+    rules["clusters"] = read_clusters(clusters, data.items)
     _check_asked(rules, posterior, data)
     extras = Extras(calibrate, (draws, chains) if posterior else None, plot, out, anonymize)
     _compute_and_report(data, law, rules, extras)
@@ -176,6 +179,10 @@ def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None
         raise ValueError(
             f"--posterior with combiner {combiner} and scorer {scorer}: the curve of a posterior of item states is of "
             f"{' or '.join(OF_POSTERIOR)}, and {', '.join(ADDITIVE)}; take these, or leave --posterior out"
+        )
+    if posterior and rules["clusters"] is not None:
+        raise ValueError(
+            "--clusters with --posterior: the posterior takes items for independent; leave one of them out"
         )
     least = rules["max_raters"]
     if least is not None and least < 1:

@@ -32,7 +32,14 @@ from ..reports.sections.scores import metrics_of_sides
 from ..reports.study import Groups, labels_of
 from ..reports.wording import first_names, interval, percent
 from .options import thresholds_of
-from .tables import check_side_metrics, read_item_groups, read_orders, read_predictions, read_sides
+from .tables import (
+    check_side_metrics,
+    read_clusters,
+    read_item_groups,
+    read_orders,
+    read_predictions,
+    read_sides,
+)
 from .terminal import print_note, print_table, print_text
 
 MAX_ID = np.iinfo(np.int64).max
@@ -51,6 +58,7 @@ class EvaluationOptions(NamedTuple):
     missing: Missing = "error"  # treatment of predictions with an empty cell
     truth: str | None = None  # of a plausibility that does not say it: category or distribution
     against: str | None = None  # question that the posterior must answer: truth or raters
+    clusters: Path | None = None  # file with the cluster of each item
 
 
 def score_file(
@@ -185,8 +193,9 @@ def _score_orders(
 ) -> Found:
     """Score rankings of the items against a posterior of comparisons."""
     del seed
-    if options.by is not None:
-        raise ValueError("--by: groups are of rankings and labels, not of comparisons")
+    for option, file in (("--by", options.by), ("--clusters", options.clusters)):
+        if file is not None:
+            raise ValueError(f"{option}: groups are of rankings and labels, not of comparisons")
     items = tree["posterior"]["item"].to_numpy()
     orders = read_orders(predictions, columns, items.astype(str), missing=options.missing)
     orders = orders.assign_coords(item=items)
@@ -229,12 +238,13 @@ def _score_predictions(
             by = groups.of(_categories(tree)).group
         else:
             by = _with_ids_of(tree, groups, options.by)
-    found = scored(tree, predicted, metrics, seed, by=by)
+    clusters = read_clusters(options.clusters, Plausibility.of(tree).items)
+    found = scored(tree, predicted, metrics, seed, by=by, clusters=clusters)
     if gold := note_on_all(found):
         print_note(gold)
     if not options.compare:
         return metric_rows(found), [], [], question
-    compared = found if by is None else scored(tree, predicted, metrics, seed)
+    compared = found if by is None else scored(tree, predicted, metrics, seed, clusters=clusters)
     return metric_rows(found), pair_rows(compared), best_rows(compared), question
 
 

@@ -284,6 +284,13 @@ SampleFile = Annotated[
         "probability (of being given to people) those that matter. By default a simple random sample.",
     ),
 ]
+ClustersFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--clusters",
+        help="Table: item, cluster, such as its patient or document, or copies of one item; clusters are resampled whole.",
+    ),
+]
 Sensitivity = Annotated[
     bool,
     typer.Option(

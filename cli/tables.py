@@ -996,6 +996,16 @@ def read_sample(path: Path, items: np.ndarray) -> "dict[str, xr.DataArray]":
     return found
 
 
+def read_clusters(path: Path | None, items: np.ndarray) -> "xr.DataArray | None":
+    """Read the cluster of each of `items` from the columns item and cluster of a table; None without a file."""
+    if path is None:
+        return None
+    found = read_sample(path, items)
+    if "clusters" not in found:
+        raise ValueError(f"{path}: there is no column 'cluster'; name the column of clusters so")
+    return found["clusters"]
+
+
 def _columns(path: Path, needed: Sequence[str]) -> dict[str, list[Any]]:
     """Cells of the columns of a file of groups."""
     table = read_file(path)

@@ -22,6 +22,12 @@ RATER_PREFIX = "rater_"
 CLASSIFIER = "classifier"  # value of the attribute of raters whose answers are predictions
 # constant data of a posterior whose prior has seen the probabilities of a classifier, and attribute with the name of that
 SEEN_IN_PRIOR = "prior_predictions"
+# variable of posteriors that are cut: their log likelihood does not depend on it
+CORRELATION = "vote_correlation"
+OF_INDEPENDENT = (
+    "that of independent answers: arviz.loo and arviz.compare are those of the model without vote_correlation; compare claims "
+    "by evaluation.log_score of known truth"
+)
 ALONE = "predictions"  # name of predictions without one, as Labels.with_predictions calls it
 # what the reliability in the constant data is, by the attribute `model` of the tree: the power of the likelihood of an
 # annotation, the exponent of the worths, or the narrowness of a prior without likelihood

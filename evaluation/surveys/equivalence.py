@@ -15,7 +15,6 @@ import numpy as np
 import xarray as xr
 
 from ...posterior.errors import EvaluationError
-from ..truth.item_arrays import coded_items
 from .combiners import Learn
 from .counts import Classifiers, LabelCounts, LabelSource
 from .item_states.equivalence import posterior_power_curve, posterior_survey_equivalence
@@ -318,12 +317,7 @@ def _scored_survey(
         classifiers = Classifiers.aligned_to(predictions, labels)
     survey = Survey.of(rules, labels, other_labels, random_seed, classifiers.categories)
     predicted = classifiers.probability[:, np.isin(labels.items, survey.labels.items)]
-    cluster = None
-    if clusters is not None:
-        cluster = coded_items(labels.items, clusters, "clusters")[1][
-            np.isin(labels.items, survey.labels.items)
-        ]
-    how = Resampling(bootstrap, random_seed, cluster)
+    how = Resampling.of(bootstrap, random_seed, clusters, (labels.items, survey.labels.items))
     scores = survey_scores(survey, predicted, how, relearn=relearn)
     return SurveyDataset(survey, scores, probability, draws), classifiers
 

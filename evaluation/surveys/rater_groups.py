@@ -25,6 +25,7 @@ def rater_equivalence(
     max_experts: int | None = None,
     max_amateurs: int | None = None,
     bootstrap: int = 500,
+    clusters: xr.DataArray | None = None,
     relearn: bool = False,
     probability: float = 0.95,
     draws: bool = False,
@@ -41,7 +42,7 @@ def rater_equivalence(
         Labels of the two groups, as in `survey_power_curve`, for the same items and categories.
     max_experts, max_amateurs : int, optional
         Largest number of each to combine; by default as many as half of the items have.
-    bootstrap, relearn, probability, draws, random_seed
+    bootstrap, clusters, relearn, probability, draws, random_seed
         As in `survey_power_curve`.
     **rules
         Other options of `survey_power_curve`. Only items with labels for `max_experts` and `max_amateurs`
@@ -93,7 +94,7 @@ def rater_equivalence(
     of_experts = of_experts.aligned_to(of_amateurs.items, ("amateurs", "experts"))
     of_amateurs = of_amateurs.with_categories(categories, "amateurs")
     both = _surveys(rules, of_amateurs, of_experts, (max_amateurs, max_experts), random_seed)
-    how = Resampling(bootstrap, random_seed)
+    how = Resampling.of(bootstrap, random_seed, clusters, (of_amateurs.items, both[0].labels.items))
     nobody = np.empty((0, *both[0].labels.counts.shape))
     amateur, expert = (survey_scores(s, nobody, how, relearn=relearn) for s in both)
     shape = (len(amateur.curve), len(expert.curve))

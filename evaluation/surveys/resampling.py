@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import xarray as xr
 
 from ...posterior.errors import EvaluationError
 from ..argument_checks import check_probability, check_whole
+from ..truth.item_arrays import coded_items
 from .scores import RowScores, WholeFunction, cells_of
 from .survey import Survey
 
@@ -41,6 +43,16 @@ class Resampling(NamedTuple):
     resamples: int
     seed: int
     cluster: np.ndarray | None = None  # (item,), codes; None: each item is its own
+
+    @classmethod
+    def of(
+        cls, resamples: int, seed: int, clusters: xr.DataArray | None, items: tuple[np.ndarray, np.ndarray]
+    ) -> "Resampling":
+        """Read the cluster of each item; `items` are all, and those that are scored."""
+        if clusters is None:
+            return cls(resamples, seed)
+        ids, kept = items
+        return cls(resamples, seed, coded_items(ids, clusters, "clusters")[1][np.isin(ids, kept)])
 
     def weights(self, of_item: np.ndarray) -> np.ndarray:
         """Return bootstrap counts (resample, cell) of cells, given the cell (item,) of each item."""

@@ -13,6 +13,8 @@ from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 
 from ...posterior.schema import (
+    CORRELATION,
+    OF_INDEPENDENT,
     OF_ITEMS,
     OTHER,
     RATER_PREFIX,
@@ -70,7 +72,8 @@ def label(
         The attributes of the raters are the variables ``rater_...`` of ``constant_data``, along ``rater``.
 
         The log likelihood of labels is by item, without items that have no observation (leave-one-out has
-        nothing to leave out there). The attribute ``truth`` of the plausibility is "category" or "distribution".
+        nothing to leave out there); its attribute ``law`` says so where it is that of independent answers and the posterior
+        is not. The attribute ``truth`` of the plausibility is "category" or "distribution".
         Trees of version 0.1 say "plausibility" for the latter. The attribute ``prior_predictions`` of the posterior names the
         classifier whose probabilities are in the prior.
 
@@ -115,6 +118,8 @@ def label(
         labelled["posterior"] = labelled["posterior"].assign_attrs({SEEN_IN_PRIOR: seen})
     if observed is not None and "log_likelihood" in labelled:
         labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=observed)
+    if "log_likelihood" in labelled and CORRELATION in labelled.get("posterior", ()):
+        labelled["log_likelihood"] = labelled["log_likelihood"].assign_attrs(law=OF_INDEPENDENT)
     result = xr.DataTree.from_dict(labelled | done)
     result.attrs = dict(tree.attrs)
     return result

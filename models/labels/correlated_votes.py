@@ -60,7 +60,8 @@ def correlated_votes(
     With ``vote_correlation="public"`` the prior of rho is that of public studies, Beta(1.4, 2.6), with probability
     1/16 of independent raters. Residuals that raters of an item share, beyond those of simulated independent raters,
     and the gold items of the study update it before sampling, and (a, b) have mean and variance of the result. Errors
-    that all raters share leave no residual; gold items show them: 50 make the claims of a study precise.
+    that all raters share leave no residual; gold items show them: 50, drawn at random, make the claims
+    of a study precise.
 
     ====================  ========================  =================================
     symbol                variable                  dims
@@ -106,7 +107,9 @@ def correlated_votes(
 
     Notes
     -----
-    The power is no law of the answers: replicates (prior and posterior predictive) are those of `dawid_skene`.
+    The power is no law of the answers: replicates (prior and posterior predictive) and the log likelihood are those of
+    `dawid_skene`, from which `arviz.loo` and `arviz.compare` cannot tell it. `raterzoo.evaluation.log_score` of known
+    truth does.
 
     Examples
     --------
@@ -208,7 +211,7 @@ SPEC = Spec(
         "rho) independent ones. The prior of rho is that of public studies with known truth, updated by "
         "the residuals that raters share and by gold items."
     ),
-    needs="Named raters; several answers to most items. 50 gold items make its claims precise.",
+    needs="Named raters; several answers to most items. 50 gold items, drawn at random, make its claims precise.",
     fails=(
         "The raters mistake whole categories together, and there is no gold: it then claims too much. Not "
         "if they merely find the same items hard, which it is made for."

@@ -118,7 +118,8 @@ def _of_labels(facts: dict[str, Any]) -> str:
 ASSUMED = (
     " The model takes it that raters err regardless of the features and that log odds are linear in them. If errors follow the "
     "features, as where long texts are misread, they pass for the truth: these numbers and all certainties are then too high, "
-    "and answers alone hardly tell. Items of known truth do: a column gold, or evaluation.log_score of items that are held out."
+    "and answers alone hardly tell. Items of known truth, drawn at random, do: a column gold, or evaluation.log_score of items "
+    "that are held out."
 )
 FAR = 2.0  # standard errors below the claim from which the known truth contradicts it
 

@@ -324,6 +324,7 @@ def scored(
     *,
     points: Mapping[str, xr.DataArray] | None = None,
     by: Mapping[object, object] | xr.DataArray | None = None,
+    clusters: xr.DataArray | None = None,
 ) -> dict[str, xr.Dataset]:
     """Score classifiers by every metric: several by `compare`, with `points`; one, or with groups `by`, by `metric_intervals`."""
     found: dict[str, xr.Dataset] = {}
@@ -337,7 +338,7 @@ def scored(
                 UserWarning,
                 stacklevel=2,
             )
-        options: dict[str, Any] = {"random_seed": seed, "progressbar": False}
+        options: dict[str, Any] = {"clusters": clusters, "random_seed": seed, "progressbar": False}
         if predicted.sizes.get("classifier", 1) < 2 or by is not None:
             found[name] = evaluation.metric_intervals(metric, tree, predicted, by=by, **options)
             continue

@@ -162,7 +162,7 @@ def _source(facts: dict[str, Any]) -> str:
     )
     if gold := facts["gold_items"]:
         return f"by what public studies are like, by {gold:,} gold items{own}"
-    return f"by what public studies are like{own}; {ENOUGH_GOLD} gold items would tell"
+    return f"by what public studies are like{own}; {ENOUGH_GOLD} gold items, drawn at random, would tell"
 
 
 def _of_independent(facts: dict[str, Any]) -> str:

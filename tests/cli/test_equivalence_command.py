@@ -67,6 +67,17 @@ def test_figures_are_those_of_evaluation_in_every_layout(files, tmp_path, layout
     assert above == own["probability_above"].to_numpy().tolist()
 
 
+def test_clusters_of_items_are_resampled_whole(files, tmp_path):
+    names = [f"i{i}" for i in range(N_ITEMS)]
+    clusters = write(tmp_path / "c.csv", {"item": names, "cluster": [f"c{i // 4}" for i in range(N_ITEMS)]})
+    found, _ = asked(files, "soft", tmp_path / "w.json", "--clusters", clusters)
+    counts, law = counts_and_law(lambda share: share)
+    cluster = xr.DataArray(np.arange(N_ITEMS) // 4, {"item": counts["item"]})
+    own = evaluation.survey_equivalence(counts, law, bootstrap=50, probability=0.9, clusters=cluster)
+    bounds = [found["rows"][0][f"score_{end}"] for end in ("lower", "upper")]
+    assert bounds == pytest.approx(own["score_interval"].to_numpy().tolist(), abs=1e-12)
+
+
 def test_keys_of_the_file_and_of_the_report_are_the_same(files, report, tmp_path):
     ours, _ = asked(files, "soft", tmp_path / "w.json")
     theirs = json.loads((report / "report.json").read_text())["equivalence"]

@@ -136,6 +136,19 @@ def test_groups_of_categories_and_of_items(files, tmp_path):
     assert halves == [0.5] * len(rows)
 
 
+def test_clusters_of_items_are_resampled_whole(files, tmp_path):
+    """Of one cluster nothing varies, whatever its items."""
+    items, found = [row["item"] for row in read(files["halves"])], []
+    for n in (0, 1):
+        table = write(tmp_path / "clusters.csv", {"item": items, "cluster": ["all"] * 20})
+        options = ("--clusters", table) * n
+        out = tmp_path / "m.csv"
+        how = ("--metric", "accuracy", *options, "--out", out)
+        assert run("evaluate", files["posterior"], files["ranks"], *how).exit_code == 0
+        found.append([float(row["sd_items"]) for row in read(out)])
+    assert min(found[0]) > 0.01 > max(found[1])
+
+
 def test_compare_says_who_is_better(files, tmp_path, golden):
     options = ("--metric", "accuracy", "--metric", "auc", "--compare")
     for suffix in ("csv", "json"):

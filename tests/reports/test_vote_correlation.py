@@ -44,7 +44,7 @@ def test_both_certainties_and_the_source_of_the_correlation_are_said(golden):
     assert f"count as {facts['effective_answers']['mean']:.1f} (" in words
     golden.says(words, "public studies")
     assert "may be independent" not in words
-    golden.says(words, "items would")
+    golden.says(words, "at random")
     independent = tree["posterior"]["independent_plausibility"].mean(("chain", "draw")).max("category").mean()
     assert facts["independent"]["mean"] == pytest.approx(float(independent), abs=2e-3)
     assert f"it would be {facts['independent']['mean']:.3f}" in words

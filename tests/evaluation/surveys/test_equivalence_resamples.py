@@ -51,6 +51,22 @@ def test_copies_in_clusters_are_resampled_as_the_items_that_they_copy():
     assert (loose.std("resample") < 0.9 * one["power_curve_draw"].std("resample")).all()
 
 
+def test_copies_in_clusters_are_resampled_together_for_two_groups_of_raters():
+    amateurs, experts = counts_of(items_of("clusters", 2), 2), counts_of(items_of("experts", 2), 2)
+    cluster = xr.DataArray(np.tile(np.arange(amateurs.sizes["item"]), 2), dims="item")
+
+    def twice(counts):
+        copies = xr.concat([counts, counts], "item")
+        return copies.assign_coords(item=np.arange(copies.sizes["item"]))
+
+    cluster = cluster.assign_coords(item=twice(amateurs)["item"])
+    how = {"bootstrap": 20, "draws": True, "max_amateurs": 2, "max_experts": 1}
+    how |= {"combiner": "frequency", "scorer": "brier"}
+    one = rater_equivalence(amateurs, experts, **how)
+    two = rater_equivalence(twice(amateurs), twice(experts), clusters=cluster, **how)
+    np.testing.assert_allclose(two["score_draw"], one["score_draw"], atol=1e-12)
+
+
 def test_every_item_is_drawn_as_often_as_any_other():
     """Counts of a bootstrap are multinomial; the twin never draws the last item."""
 
