@@ -33,10 +33,9 @@ from .options import (
 
 if TYPE_CHECKING:
     import xarray as xr
-    from matplotlib.figure import Figure
 
     from ..models import Labels
-    from ..reports import Section
+    from ..reports.analyses.equivalence import EquivalenceAnalysis
     from ..reports.settings import Settings
 
 
@@ -228,17 +227,17 @@ def _read(
 
 def _compute_and_report(data: "Labels", law: "xr.DataArray", rules: dict[str, Any], extras: Extras) -> None:
     """Compute the equivalences; print, plot and write them."""
+    import xarray as xr
+
+    from ..reports.analyses.equivalence import EquivalenceAnalysis
     from ..reports.sections.equivalence import (
-        caveats,
-        equivalence_sections,
-        equivalence_sentences,
         equivalences,
         picture_of,
         posterior_equivalence,
         posterior_sections,
         scored_by,
     )
-    from .terminal import print_table, print_text
+    from .terminal import print_answers, print_table, print_text
 
     drawn, figures, converged = [], [], True
     pictured = extras.plot is not None or (extras.out is not None and not extras.out.suffix)
@@ -253,12 +252,12 @@ def _compute_and_report(data: "Labels", law: "xr.DataArray", rules: dict[str, An
             drawn = posterior_sections(
                 summed, (converged, verdict), *figures[1:], probability=rules["probability"]
             )
-    sections = equivalence_sections(found, *figures[:1])
-    for sentence in [*equivalence_sentences(found), caveats(found)]:
-        if sentence:
-            print_text(sentence)
+    analysis = EquivalenceAnalysis(
+        data, xr.DataTree(), None, found, figures, drawn, converged if extras.posterior else None
+    )
+    print_answers(analysis.answers)
     how = f"{rules['combiner']}, {scored_by(found)}"
-    for section, title in zip(sections, TITLES, strict=False):
+    for section, title in zip(analysis.sections, TITLES, strict=False):
         print_text("")
         rows = [{name: row[name] for name in row if name != "worth"} for row in section.table]
         whole = [name for name in rows[0] if name.endswith(("interval", "more", "than"))]
@@ -266,7 +265,7 @@ def _compute_and_report(data: "Labels", law: "xr.DataArray", rules: dict[str, An
     for section in drawn[:1]:
         print_text("\n" + section.text.replace(". ", ".\n"))
     with private_files(extras.private, extras.out):
-        _write((data, sections + drawn), equivalence_sentences(found), figures, extras)
+        _write(analysis, extras)
     if not converged:
         raise typer.Exit(NOT_CONVERGED)
 
@@ -284,28 +283,25 @@ def _calibrated(law: "xr.DataArray", data: "Labels", seed: int) -> "xr.DataArray
     return calibrated(law, data, random_seed=seed).assign_attrs(law.attrs)
 
 
-def _write(
-    told: "tuple[Labels, list[Section]]", box: list[str], figures: "list[Figure]", extras: Extras
-) -> None:
+def _write(analysis: "EquivalenceAnalysis", extras: Extras) -> None:
     """Write the picture and the numbers: a page with tables, one JSON file, or one CSV file per table."""
     from ..reports import write_report
     from ..reports.sections.fit import citation_section
     from .section_files import write_numbers
     from .terminal import print_text
 
-    (data, sections), out = told, extras.out
+    data, sections, out = analysis.data, analysis.sections, extras.out
     if extras.plot is not None:
         extras.plot.parent.mkdir(parents=True, exist_ok=True)
-        figures[-1].savefig(extras.plot, bbox_inches="tight")
+        analysis.figures[-1].savefig(extras.plot, bbox_inches="tight")
         print_text(f"wrote {extras.plot}")
     if out is None:
         return
     if not out.suffix:
         raters = "anonymous raters" if data.anonymous else f"{len(data.raters):,} raters"
         summary = f"{len(data.items):,} items, {raters}, {int(data.counts.sum()):,} labels."
-        sections = [*sections, citation_section(MODEL)]
-        print_text(
-            f"wrote {write_report(out, HEADING, summary, sections, box=box, facts={'kind': 'labels'})}"
-        )
+        given = {"box": analysis.answers, "facts": {"kind": "labels"}}
+        page = write_report(out, HEADING, summary, [*sections, citation_section(MODEL)], **given)
+        print_text(f"wrote {page}")
         return
     write_numbers(out, sections, "equivalence")

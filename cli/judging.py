@@ -32,7 +32,7 @@ from .fitting import build, draw, with_classifiers
 from .options import UNKNOWN_KIND
 from .section_files import write_numbers
 from .tables import read_annotations, read_predictions, read_sample
-from .terminal import print_table, print_text
+from .terminal import print_answers, print_table, print_text
 
 HEADING = "How good are the classifiers and the judges?"
 SHARED = annotation_kinds["labels"].sharing_model
@@ -86,7 +86,8 @@ def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Set
             )
         if asked.limit is not None:
             doubts += judging.below_in_words(analysis.scores["truth"], asked.limit)
-    print_text(f"{analysis}\n")
+    print_answers(analysis.answers)
+    print_text("")
     _show(panel, settings, sections)
     if doubts or asked.limit is not None:
         kept = f"Every lower end of an accuracy against the truth reaches the limit {asked.limit}."

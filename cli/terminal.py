@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -12,6 +12,9 @@ from rich.text import Text
 
 from .._messages import escaped, paused, printable_line, step
 from ..inference.storage.interruptions import Interrupted, interrupted_by_sigterm
+
+if TYPE_CHECKING:
+    from ..reports.analyses.analysis import Answer
 
 DECODERS = ("h5py", "numcodecs", "zarr")
 
@@ -69,6 +72,12 @@ def print_text(text: str) -> None:
     """Print text with control characters escaped, and without interpreting markup."""
     with paused():
         _console.print(Text("\n".join(map(escaped, text.split("\n")))))
+
+
+def print_answers(answers: "Sequence[Answer]") -> None:
+    """Print the answers of an analysis, a line each."""
+    for answer in answers:
+        print_text(f"{answer.question} {answer.text}")
 
 
 def print_note(text: str) -> None:

@@ -242,7 +242,7 @@ def test_a_posterior_that_did_not_converge_is_loud(files, tmp_path, golden):
     assert "NOT converged" in said(result) and "Traceback" not in result.output
     # the other parts of the page stand
     page = (out / "report.html").read_text()
-    golden.says(page, "“Extrapolation beyond")
+    golden.says(page, "Not beyond")
 
 
 def test_the_unit_of_a_score_is_said(files):
@@ -273,3 +273,13 @@ def test_the_running_example_of_the_paper(tmp_path):
     assert result.exit_code == 0, result.output
     (row,) = json.loads(out.read_text())["equivalence"]["rows"]
     assert row["equivalence"] == pytest.approx(1.96867, abs=5e-6)
+
+
+def test_answers_are_those_of_the_function(files, tmp_path):
+    """Worth, and the better of both classifiers with its probability, come first."""
+    result = run("equivalence", files["long"], files["soft"], *FAST, "--out", tmp_path / "all.json")
+    rows = json.loads((tmp_path / "all.json").read_text())["equivalence"]
+    first, *_ = result.output.splitlines()
+    assert all(f"{row['classifier']} is worth {row['words']}" in first for row in rows["rows"])
+    (pair,) = rows["differences"]["rows"]
+    assert f"{pair['classifier']} is better than {pair['other']}" in said(result)
