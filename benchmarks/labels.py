@@ -126,6 +126,26 @@ def samplers(answers: int, raters: int, nuts: bool) -> None:
         print(f"{answers:,} answers: nutpie   least ESS per CPU second {smallest_ess(*drawn) / cpu:10.1f}")
 
 
+def populations(answers: int, raters: int, categories: int, sweeps: int, rounds: int = 5) -> None:
+    """Compare the cost of collapsed sweeps by a population of raters with that by the fixed prior, in turns."""
+    labels = models.Labels.from_table(simulated(answers, raters, categories))
+    problems = []
+    for prior in (None, "population"):
+        model = models.dawid_skene(labels, confusion_concentration=prior)
+        read = read_labels(model)
+        problems.append((read.answers, constant_prior(model, read)))
+        draw_labels_model(*problems[-1], ChainPlan(1, 1, 1, 1, 1, "float64"))  # compiles
+    plan, times = ChainPlan(1, sweeps // 10, 20, 1, 1, "float64", 10), np.empty((rounds, 2))
+    for own in times:
+        for place, problem in enumerate(problems):
+            own[place] = timed(lambda problem=problem: draw_labels_model(*problem, plan))[1]
+    fixed, learnt = 1e3 * times.min(axis=0) / sweeps
+    print(
+        f"{answers:,} answers, {raters} raters, {categories} categories: a sweep {fixed:.3f} ms, "
+        f"with a population {learnt:.3f} ms, ratio {learnt / fixed:.2f}   limit 1.3"
+    )
+
+
 if __name__ == "__main__":
     frame = simulated(5_000_000, 5000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -141,5 +161,8 @@ if __name__ == "__main__":
     gradient()
     samplers(315, 5, nuts=False)
     samplers(5000, 50, nuts=True)
+    for categories in (2, 4):
+        populations(5000, 50, categories, 5000)
+        populations(50_000, 500, categories, 500)
     inference.dawid_skene_em(models.Labels.from_table(simulated(500, 5)), restarts=1, random_seed=1)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")

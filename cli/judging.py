@@ -21,6 +21,7 @@ from ..inference.storage.permissions import private_files
 from ..models import Labels
 from ..models._catalog import annotation_kinds
 from ..models._prior_arguments import default_confusion
+from ..models.labels.population import CLASSIFIERS, POPULATION, RATERS
 from ..posterior.matching import with_complement
 from ..reports.analyses.judge import JudgeAnalysis
 from ..reports.page import Section, write_report
@@ -209,10 +210,13 @@ def _with_groups(settings: Settings, panel: Panel, option: str = f"--model {SHAR
 
 
 def _fitted(labels: Labels, settings: Settings, panel: Panel) -> xr.DataTree:
-    """Draw the posterior of some raters; judges and classifiers, who answer much, have the weak prior of classifiers."""
-    if PRIOR in signature(getattr(models, settings.model)).parameters:
-        weak = default_confusion(labels, labels.rater_attributes[panel.kind].astype(str) != panel.people)
-        settings = replace(settings, priors={PRIOR: weak, **(settings.priors or {})})
+    """Draw the posterior of some raters; judges and classifiers have a population of their own, or the weak prior of these."""
+    parameter = signature(getattr(models, settings.model)).parameters.get(PRIOR)
+    if parameter is not None:
+        machines = labels.rater_attributes[panel.kind].astype(str) != panel.people
+        learnt = parameter.default == POPULATION
+        own = np.where(machines, CLASSIFIERS, RATERS) if learnt else default_confusion(labels, machines)
+        settings = replace(settings, priors={PRIOR: own, **(settings.priors or {})})
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*single rater", models.DataWarning)
         return draw(partial(build, labels, settings), settings, log_likelihood=False)[

@@ -24,6 +24,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ from ...models._catalog import catalog
 from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.labels.dawid_skene import dawid_skene
+from ...models.labels.population import POPULATION
 from ...posterior.prior_of_items import shares_of_categories
 from ...posterior.schema import CLASSIFIER, classifiers_of, posterior_with_attributes
 from ..labels.gibbs import draw_labels_model
@@ -48,6 +50,7 @@ from ..runs.trees import with_current_dims
 SWEEPS_BEFORE, DRAWS = 100, 300  # of the chain of each simulated study
 STATED, STATED_DRAWS = "stated skills", 2000
 Skill = float | tuple[float, float]
+BY_POPULATION = partial(dawid_skene, confusion_concentration=POPULATION)
 
 
 @dataclass(frozen=True)
@@ -229,7 +232,7 @@ def plan(
     pool: int | None = None,
     assurance: float = 0.9,
     simulations: int = 200,
-    model: Callable[[Labels], pm.Model] = dawid_skene,
+    model: Callable[[Labels], pm.Model] = BY_POPULATION,
     random_seed: int | None = None,
     cores: int | None = None,
     progressbar: bool = True,
@@ -259,9 +262,10 @@ def plan(
         Share of the studies that are to reach the aim.
     simulations : int, default 200
         Simulated studies of each design.
-    model : callable, default `models.dawid_skene`
+    model : callable, default `models.dawid_skene` whose prior is learnt from all raters
         Builder of the model that will be fitted; one that has a closed Gibbs sampler of labels: `dawid_skene`, `one_coin`,
-        `class_conditional` or `mace`, with any of their priors.
+        `class_conditional` or `mace`, with any of their priors. By default the prior of the confusion matrices is that of
+        `models.correlated_votes`, ``confusion_concentration="population"``.
     random_seed : int, optional
         Seed of the simulations.
     cores : int, optional

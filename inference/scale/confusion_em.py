@@ -15,7 +15,7 @@ from ...models._prior_arguments import default_confusion
 from ...models.data.features import ItemFeatures
 from ...models.data.labels import Labels
 from ...models.distributions.marginal_labels_kernels import Answers, answer_sweeps, sweep_by_item
-from ...models.labels.population import POPULATION, RaterPopulation, concentrations_by, learnt_population
+from ...models.labels.population import POPULATION, RaterPopulation, concentrations_by, population_by_em
 from ..labels.em_search import (
     EmModel,
     EmRun,
@@ -28,7 +28,7 @@ from ..labels.em_search import (
     patterns_of,
     warn_estimate,
 )
-from ..labels.kernels.em import AnswerPatterns, Counts, e_step, m_step, pattern_plausibility
+from ..labels.kernels.em import AnswerPatterns, Counts, e_step, m_step, pattern_plausibility, vote_share
 
 LEAST_ANSWERS = (
     0.01  # expected answers to items of a category from which maximum likelihood gives a rater's row
@@ -66,6 +66,10 @@ class ConfusionEm(EmModel[Any, Any]):
         weight, labels = self.patterns.multiplicity, np.empty(self._objective.prior[1].shape)
         answer_sweeps(self.n_categories).counts(plausibility, weight, self.patterns.answers, labels)
         return (weight[:, None] * plausibility).sum(axis=0), labels
+
+    def counts_of_vote(self) -> Counts:
+        """Return the expected counts under the vote shares."""
+        return self.expected_of_vote(vote_share(self.patterns.answers, self.n_categories))
 
     def e_step(self, parameters: Any) -> tuple[Any, float]:
         """Return the expected counts and the log likelihood."""
@@ -271,8 +275,14 @@ def estimated(
     n, by_likelihood = len(labels.categories), prior is None
     usual = np.ones(n), default_confusion(labels).reshape(-1, n)  # symmetric in category and label
     if prior == POPULATION:
-        assert isinstance(labels, Labels)
-        usual = usual[0], _learnt(labels)
+        objective = Objective(usual, usual, False, False, rule)
+        in_memory = isinstance(labels, Labels)
+        usual = (
+            usual[0],
+            _learnt(
+                labels, ConfusionEm(patterns_of(labels), objective) if in_memory else model_of(objective)
+            ),
+        )
     pseudo_counts = (np.zeros(n), np.zeros(usual[1].shape)) if by_likelihood else usual
     any_order = by_likelihood and not labels.has_gold
     objective = Objective(pseudo_counts, usual, by_likelihood, any_order, rule)
@@ -293,11 +303,14 @@ def estimated(
     return result, optima
 
 
-def _learnt(labels: Labels) -> np.ndarray:
+def _learnt(labels: Labels | ShardedLabels, model: ConfusionEm) -> np.ndarray:
     """Return pseudo-counts (rater * label, category) of the population of raters, by empirical Bayes."""
-    n, patterns = len(labels.categories), patterns_of(labels)
-    member = RaterPopulation().members(labels)[1]
-    found = learnt_population(patterns.answers, patterns.multiplicity, member, np.ones(n))
+    n, member = len(labels.categories), RaterPopulation().members(labels)[1]
+
+    def swept(prevalence: np.ndarray, table: np.ndarray) -> Counts:
+        return model.e_step(Confusion(prevalence, table))[0]
+
+    found = population_by_em(model.counts_of_vote(), swept, member, np.ones(n))
     return concentrations_by(found[0, member], found[1, member], n).reshape(-1, n)
 
 

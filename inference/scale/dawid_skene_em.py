@@ -62,9 +62,9 @@ def dawid_skene_em(
     prior : {"diagonal", "population"} or None, default "diagonal"
         Prior of the confusion matrices and the prevalence, as in `models.dawid_skene`; the estimate maximises
         the posterior of the log odds. "population" first learns skill and strength of the raters as in
-        `models.correlated_votes`, by empirical Bayes from the vote; labels in files have none. None maximises the
-        likelihood, which overfits raters with few answers; the row of a rater with less than .01 expected answers to items of
-        a category is not identified, and NaN.
+        `models.correlated_votes`, by empirical Bayes from the vote. None maximises the likelihood, which overfits raters
+        with few answers; the row of a rater with less than .01 expected answers to items of a category is not identified,
+        and NaN.
     features : DataArray or frame, optional
         Features of the items, as in `models.dawid_skene`; columns are standardised.
     feature_penalty : float, default 1
@@ -148,10 +148,6 @@ def dawid_skene_em(
         raise ValueError(f"prior={prior!r} is neither 'diagonal' nor 'population' nor None")
     seeded_generator(random_seed)
     if isinstance(labels, LabelShards):
-        if prior == POPULATION:
-            raise ValueError(
-                "a population of raters is learnt from labels in memory; leave prior out for files"
-            )
         if features is not None or shards is not None:
             raise ValueError(
                 "labels in files are fitted without features, a shard a file: leave features and shards out"

@@ -53,9 +53,13 @@ class InShards(ConfusionEm):
         super().__init__(None, objective)
         self._work, self._starts = work, 0
 
+    def counts_of_vote(self) -> Counts:
+        """Return the expected counts under the vote shares, summed over the shards."""
+        return total(self._work.map(vote_counts, self._work.shape))
+
     def from_vote(self) -> EmRun[Any]:
         """Run EM from the vote shares."""
-        return self.run(lambda: total(self._work.map(vote_counts, self._work.shape)))
+        return self.run(self.counts_of_vote)
 
     def near_vote(self, rng: np.random.Generator, ended: Ended | None = None) -> EmRun[Any]:
         """Run EM from the next random start of a seed; the starts do not depend on the division into shards."""

@@ -1,5 +1,6 @@
 """Population of raters: the prior of confusion matrices whose centre and strength are learnt from all raters."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, log_expit, logit
 
 from ...posterior.schema import are_classifiers
+from .._hierarchy import is_expression
 from .._prior_arguments import HasCategories
 from ..data.labels import Labels, expand_answers
 from ..distributions.marginal_labels_kernels import UNKNOWN, Answers, answer_codes, answer_sweeps
@@ -23,6 +25,7 @@ SKILL_PRIOR, STRENGTH_PRIOR = (2.0, 1.0), (float(np.log(8.0)), 1.0)
 SKILL_BEGIN, STRENGTH_BEGIN = 0.6, 8.0
 ROUNDS, SWEEPS = 20, 4  # of EM at most, and sweeps between two modes
 CLOSE = 1e-3  # relative change of skill and strength at which they have converged
+Counts = tuple[np.ndarray, np.ndarray]  # expected items (category,), and answers (rater * label, category)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +40,11 @@ class RaterPopulation:
         if of is None:
             machines = are_classifiers(labels.rater_attributes, len(labels.raters))
             of = np.where(machines, CLASSIFIERS, RATERS)
+        if np.shape(of) != (len(labels.raters),):
+            raise ValueError(
+                f"confusion_concentration names populations of shape {np.shape(of)}; name that of each rater, shape "
+                f"({len(labels.raters)},)"
+            )
         names, member = np.unique(np.asarray(of).astype(str), return_inverse=True)
         return names, member.astype(np.int64)
 
@@ -46,9 +54,12 @@ def population_of(concentration: Any) -> RaterPopulation | None:
     if isinstance(concentration, str):
         if concentration != POPULATION:
             raise ValueError(
-                f"confusion_concentration={concentration!r} must be {POPULATION!r}, a number or an array"
+                f"confusion_concentration={concentration!r} must be {POPULATION!r}, names of populations, a number or an array"
             )
         return RaterPopulation()
+    if isinstance(concentration, list | tuple | np.ndarray) and not is_expression(concentration):
+        names = np.asarray(concentration)
+        return RaterPopulation(names) if names.dtype.kind in "UT" else None
     return concentration if isinstance(concentration, RaterPopulation) else None
 
 
@@ -97,29 +108,42 @@ def learnt_concentrations(labels: Labels, population: RaterPopulation, alpha: np
 def learnt_population(
     answers: Answers, weight: np.ndarray, member: np.ndarray, alpha: np.ndarray
 ) -> np.ndarray:
-    """Return the posterior mode of skill and strength of each population, shape (2, population).
-
-    EM of Dawid-Skene from the vote, whose prior follows from the expected counts: the mode of (logit u, log s) with
-    the confusion matrices integrated out. Shapes: weight (item,), of items or patterns of answers; member int64 (rater,);
-    alpha (category,).
-    """
+    """Return skill and strength as `population_by_em`, from answers in memory; weight (item,), of items or of their patterns."""
     n, length = len(alpha), np.diff(answers.start)
     vote = np.full((len(length), n), 1e-9)
     np.add.at(vote, (np.repeat(np.arange(len(length)), length), answers.code % n), 1.0)
     vote = np.where((answers.gold_category < 0)[:, None], vote, np.eye(n)[answers.gold_category])
     vote /= vote.sum(axis=1, keepdims=True)
     sweeps, counts = answer_sweeps(n), np.empty((len(member) * n, n))
-    categories = weight @ vote
+    expected = weight @ vote, counts
     sweeps.counts(vote, weight, answers, counts)
+
+    def swept(prevalence: np.ndarray, table: np.ndarray) -> Counts:
+        sweeps.log_p_and_counts(prevalence, table, answers, weight, expected)
+        return expected
+
+    return population_by_em(expected, swept, member, alpha)
+
+
+def population_by_em(
+    expected: Counts, swept: Callable[[np.ndarray, np.ndarray], Counts], member: np.ndarray, alpha: np.ndarray
+) -> np.ndarray:
+    """Return the posterior mode of skill and strength of each population, shape (2, population).
+
+    EM of Dawid-Skene from the expected counts of the vote, whose prior follows from the counts: the mode of (logit u, log s)
+    with the confusion matrices integrated out. `swept` returns the counts given prevalence and table. Shapes: counts
+    (category,) and (rater * label, category); member int64 (rater,); alpha (category,).
+    """
+    n = len(alpha)
     found = np.tile([[SKILL_BEGIN], [STRENGTH_BEGIN]], member.max() + 1)
     for _ in range(ROUNDS):
-        before, found = found, _mode(counts.reshape(-1, n, n), member, found)
+        before, found = found, _mode(expected[1].reshape(-1, n, n), member, found)
         beta = concentrations_by(found[0, member], found[1, member], n)  # symmetric in category and label
         for _ in range(SWEEPS):
+            categories, counts = expected
             posterior = beta + counts.reshape(-1, n, n)
             table = (posterior / posterior.sum(axis=1, keepdims=True)).reshape(-1, n)
-            prevalence = (alpha + categories) / (alpha + categories).sum()
-            sweeps.log_p_and_counts(prevalence, table, answers, weight, (categories, counts))
+            expected = swept((alpha + categories) / (alpha + categories).sum(), table)
         if np.abs(np.log(found / before)).max() < CLOSE:
             break
     return found

@@ -76,7 +76,7 @@ def assert_close(one, other):
 
 
 @pytest.mark.parametrize("text", [False, True])
-@pytest.mark.parametrize("prior", ["diagonal", None])
+@pytest.mark.parametrize("prior", ["diagonal", "population", None])
 def test_em_is_that_of_one_table(tmp_path, text, prior):
     folder, frame = written(tmp_path, table(text=text))
     whole = em(Labels.from_table(frame, **OPTIONS), prior=prior)
