@@ -49,8 +49,8 @@ from .metrics.ranking import rank_biased_overlap as rank_biased_overlap
 from .metrics.ranking import spearman_footrule as spearman_footrule
 from .raters.agreement import annotator_agreement as annotator_agreement
 from .raters.agreement import certainty_and_agreement as certainty_and_agreement
-from .raters.agreement import label_agreement as label_agreement
-from .raters.agreement import ratings_of as ratings_of
+from .raters.agreement_coefficients import label_agreement as label_agreement
+from .raters.agreement_coefficients import ratings_of as ratings_of
 from .raters.answers_right import answers_right as answers_right
 from .raters.quality import confusion_intervals as confusion_intervals
 from .raters.quality import rater_quality as rater_quality
