@@ -144,6 +144,13 @@ DropMissing = Annotated[
     bool,
     typer.Option("--drop-missing", help="Leave out rows with an empty cell, such as no rater or no label."),
 ]
+NoAnswer = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--no-answer",
+        help="Answer that is no truth, such as unsure or -1, and is left out. Repeat for several.",
+    ),
+]
 Categories = Annotated[
     str | None,
     typer.Option(
@@ -422,10 +429,11 @@ def flag(argument: str) -> str:
 
 @dataclass
 class CleaningOptions:
-    """Treatment of repeated answers and of look-alikes."""
+    """Treatment of repeated answers, of look-alikes, and of answers that are no truth."""
 
     drop_duplicates: DropDuplicates = False
     merge_look_alikes: MergeLookAlikes = False
+    no_answer: NoAnswer = None
 
 
 @dataclass
@@ -690,6 +698,7 @@ def settings_of(
         anonymize=given.get("anonymize", False),
         drop_duplicates=given.get("drop_duplicates", False),
         merge_look_alikes=given.get("merge_look_alikes", False),
+        no_answer=tuple(given.get("no_answer", ())),
         features=given.get("features"),
         prior_predictions=given.get("prior_predictions"),
         prior_classifier=given.get("classifier"),

@@ -15,10 +15,11 @@ import numpy as np
 from .. import models
 from .._messages import first_reprs, is_shown, quotes_hidden, short_repr
 from ..models._catalog import annotation_kinds
-from ..models.data.container import raters_in_order
+from ..models.data.container import raters_in_order, suspicious_ids
 from ..models.data.errors import DataError
 from ..models.data.exports.answers import PREDICTIONS
 from ..models.data.look_alikes import alike_in_words, look_alikes
+from ..models.data.no_answers import matcher
 from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_blank, is_empty
 from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
@@ -36,7 +37,7 @@ from ..reports.settings import Groups, Settings
 from ..reports.wording import contradictions_in_words
 from .anonymity import Raters, may_show, without_named_columns, without_names
 from .exports import read_source, source_names
-from .terminal import print_note, print_text
+from .terminal import on_command_line, print_note, print_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,14 +54,6 @@ LISTED: dict[str, tuple[str, ...]] = {
     "wide": ("rater",),
     "counts": ("category", "label", "score"),
     "predictions": ("category",),
-}
-
-# remedies of the containers -> the same on the command line
-OPTIONS = {
-    "missing='drop'": "--drop-missing",
-    "pass categories= with": "--categories",
-    "add it to categories=": "add it to --categories",
-    "bounds=(low, high)": "--bounds low,high",
 }
 
 
@@ -303,6 +296,9 @@ def _votes_one_by_one(path: Path, table: "_Read", settings: Settings, items: np.
     rows = np.arange(len(own["left"]))
     if settings.missing == "drop":
         rows = rows[[not any(is_blank(column[row]) for column in own.values()) for row in rows]]
+    if settings.no_answer:
+        is_none = matcher(settings.no_answer)
+        rows = rows[[not is_none(own["winner"][row]) for row in rows]]
     known = {*items.tolist()}
     rows = rows[[own["left"][row] in known and own["right"][row] in known for row in rows]]
     if "count" in own:
@@ -320,6 +316,7 @@ def _read_for(
         "bounds": settings.bounds,
         "rater_attributes": settings.rater_attributes,
         "missing": settings.missing,
+        "no_answer": settings.no_answer or None,
     }
     table = _read_layout(
         path,
@@ -368,6 +365,11 @@ def _cleaned(data: Any, settings: Settings, table: "_Read") -> Any:
             )
         elif groups:
             print_note(f"--merge-look-alikes takes {what} such as {first} as one")
+    hidden = table.raters.suspicious(data.raters) if table.raters else {}
+    own = {"items": data.items} | ({} if table.raters else {"raters": data.raters})
+    for heading, found in (suspicious_ids(own) | hidden).items():
+        if heading in CLEANING:
+            print_note(f"{heading}: {found}; {CLEANING[heading]}")
     if settings.merge_look_alikes:
         data = _merged(data, table)
     once = data.without_duplicates()
@@ -394,12 +396,15 @@ def _merged(data: Any, table: "_Read") -> Any:
     return data.with_look_alikes_merged(groups)
 
 
+EMPTY = "if so, empty these cells: --drop-missing leaves their rows out"
 # findings of `report` -> the option that cleans them
 REPEATED = "repeated "
 CLEANING = {
     REPEATED: "--drop-duplicates counts exact repeats once",
     "look-alike ": "--merge-look-alikes takes them as one",
-    " that may be missing": "if so, empty these cells: --drop-missing leaves their rows out",
+    "categories that may be missing": "if so, --no-answer leaves them out",
+    "items that may be missing": EMPTY,
+    "raters that may be missing": EMPTY,
 }
 
 
@@ -418,7 +423,7 @@ def check_table(
     _check_options(kind, options)
     attributes = options.get("rater_attributes") or ()
     table = _read_layout(path, kind, columns, layout, attributes, source=source, anonymize=anonymize)
-    data = _container_of(kind, table, layout, options)
+    data = _container_of(kind, table, layout, options | {"no_answer": cleaning.no_answer})
     if cleaning.merge_look_alikes:
         data = _merged(data, table)
     if cleaning.drop_duplicates:
@@ -584,8 +589,7 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
         with _quoting((), layout, (), hidden):
             data = read(frame, **{name: value for name, value in given.items() if name in accepted})
     except DataError as error:
-        for python, option in OPTIONS.items():
-            error.remedy = error.remedy.replace(python, option)
+        error.remedy = on_command_line(error.remedy)
         if error.row is not None and table.records:
             error.where = f"{header.path.name}, record {table.records[error.row - 1]:,}, {error.where}"
         elif error.row is not None:  # of which table, as commands read two

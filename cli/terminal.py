@@ -59,10 +59,27 @@ def _of_stored_data(problem: BaseException) -> bool:
     return module.partition(".")[0] in DECODERS
 
 
+# words of Python in errors and warnings of containers -> the same on the command line
+OPTIONS = {
+    "missing='drop'": "--drop-missing",
+    "pass categories= with": "--categories",
+    "add it to categories=": "add it to --categories",
+    "bounds=(low, high)": "--bounds low,high",
+    "no_answer=": "--no-answer",
+}
+
+
+def on_command_line(text: str) -> str:
+    """Return a text in the words of the command line."""
+    for python, option in OPTIONS.items():
+        text = text.replace(python, option)
+    return text
+
+
 def _say_warning(message: Warning | str, *where: Any) -> None:
     """Print a warning without its location in the code."""
     with paused():
-        typer.echo(f"raterzoo: {printable_line(str(message))}", err=True)
+        typer.echo(f"raterzoo: {printable_line(on_command_line(str(message)))}", err=True)
 
 
 _console = Console(soft_wrap=True)

@@ -51,6 +51,7 @@ class Settings:
     thresholds: tuple[float, ...] = ()  # scores
     anonymize: bool = False  # replace rater ids by numbers in random order
     drop_duplicates: bool = False  # count each repeated answer of a rater once
+    no_answer: tuple[str, ...] = ()  # answers that are no truth, which are left out
     merge_look_alikes: bool = False  # take ids and categories that look alike as one
     features: Path | None = None  # file of features of the items
     prior_predictions: Path | None = None  # file of probabilities of a classifier, for the prior

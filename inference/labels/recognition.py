@@ -20,6 +20,7 @@ from ..runs.model_graph import (
     constant_value,
     dirichlet_concentration,
     evaluator,
+    is_equal,
     only_observed,
     positive_constant,
     refuse_further,
@@ -147,7 +148,7 @@ def _population(model: pm.Model, structure: LabelStructure) -> tuple[list[Tensor
     beta = evaluator(own, structure.concentrations[1])(skill, strength)
     beta = np.broadcast_to(beta, (n_raters, n, n))
     of = np.abs(beta[:, 0].sum(axis=-1)[:, None] - strength).argmin(axis=1)
-    if not np.allclose(beta, concentrations_by(skill[of], strength[of], n), rtol=1e-12, atol=0):
+    if not is_equal(beta, concentrations_by(skill[of], strength[of], n)):
         return None
     first, second = (
         np.stack(
@@ -214,7 +215,7 @@ def _kind(
     ]
     for kind, expected in _matrices(skills, shapes, trials, n):
         found = np.asarray(evaluator(skills, confusion)(*trials))
-        if found.shape == expected.shape and np.allclose(found, expected, rtol=1e-12, atol=0):
+        if found.shape == expected.shape and is_equal(found, expected):
             return kind
     names = " and ".join(repr(rv.name) for rv in skills)
     raise NotConjugate(
@@ -298,8 +299,7 @@ def read_subtypes(model: pm.Model) -> SubtypeLaw:
     expected = [(trials[0][:, None] * trials[1]).ravel(), trials[2].reshape(len(own), states, -1)]
     found = evaluator(free, [probability, confusion])(*trials)
     alike = (
-        x.shape == y.shape and np.allclose(x, y, rtol=1e-12, atol=0)
-        for x, y in zip(map(np.asarray, found), expected, strict=True)
+        x.shape == y.shape and is_equal(x, y) for x, y in zip(map(np.asarray, found), expected, strict=True)
     )
     if not all(alike):
         raise NotConjugate("the states are not those of categories with subtypes")

@@ -19,6 +19,7 @@ from ..runs.model_graph import (
     NotConjugate,
     constant_value,
     evaluator,
+    is_equal,
     only_observed,
     positive_constant,
     refuse_further,
@@ -114,7 +115,7 @@ def _check_shares(structure: GuessStructure) -> None:
     expected = np.zeros(len(structure.group))
     if trial.shape == copiers.shape:
         expected[copiers] = trial
-        if np.array_equal(np.asarray(evaluator([free], structure.law[3])(trial)), expected):
+        if is_equal(evaluator([free], structure.law[3])(trial), expected):
             return
     raise NotConjugate(
         f"the shares of copies are not {free.name!r}, one for each rater of a group, and else zero"

@@ -16,6 +16,7 @@ from ..runs.model_graph import (
     NotConjugate,
     constant_value,
     evaluator,
+    is_equal,
     only_observed,
     refuse_further,
     shape_of,
@@ -85,7 +86,7 @@ def _codes(free: dict[str, TensorVariable], log_worth: TensorVariable) -> tuple[
     rng = np.random.default_rng(0)
     worth, deviation = rng.uniform(0.5, 2.0, n), rng.uniform(-1.0, 1.0, n_raters)
     expected = np.log(worth)[candidate] * np.exp(0.7 * deviation)[rater][:, None]
-    if not np.allclose(at(worth, 0.7, deviation), expected, rtol=1e-6, atol=1e-12):
+    if not is_equal(at(worth, 0.7, deviation), expected, 1e-6, 1e-12):
         raise NotConjugate("the rankings do not depend on worth ** reliability of the rater")
     return candidate, rater
 

@@ -11,7 +11,7 @@ from pymc.model import modelcontext
 from pymc.step_methods.compound import BlockedStep, StepMethodState
 from pymc.step_methods.state import dataclass_state
 from pymc.util import get_random_generator, get_value_vars_from_user_vars
-from pytensor import function  # pyright: ignore[reportPrivateImportUsage]
+from pytensor import config, function  # pyright: ignore[reportPrivateImportUsage]
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import DirichletRV
@@ -175,9 +175,18 @@ def dirichlet_concentration(variable: TensorVariable) -> np.ndarray:
 
 
 def evaluator(inputs: Sequence[Variable], outputs: Any) -> Callable[..., Any]:
-    """Return a function of the values of variables, for a few evaluations; inputs may be unused."""
+    """Return a function of the values of variables, for a few evaluations; inputs may be unused, and are rounded."""
     with graph_lock:
-        return function(list(inputs), outputs, mode=UNCOMPILED, on_unused_input="ignore")
+        return function(
+            list(inputs), outputs, mode=UNCOMPILED, on_unused_input="ignore", allow_input_downcast=True
+        )
+
+
+def is_equal(found: Any, expected: Any, rtol: float = 1e-12, atol: float = 0.0) -> bool:
+    """Test whether an expression has the expected values, up to rounding, also of models in single precision."""
+    if config.floatX == "float32":
+        rtol, atol = max(rtol, 1e-5), max(atol, 1e-6)
+    return np.allclose(found, expected, rtol=rtol, atol=atol)
 
 
 # --- Transforms from values of random variables to PyMC's unconstrained value variables ---

@@ -10,7 +10,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from ...models._hierarchy import random_ancestors
 from ...models._prior_predictions import STRENGTH
-from .model_graph import NotConjugate, constant_value, evaluator
+from .model_graph import NotConjugate, constant_value, evaluator, is_equal
 
 SHARED_STRENGTH = "the strength of the prior predictions"  # by all items
 LOG_2_OVER_PI = np.log(2 / np.pi)
@@ -51,7 +51,7 @@ def affine_in_strength(
     slope = one - base
     for x in (0.37, 7.0):
         found, *rest = at(x)
-        alike = np.allclose(found, base + x * slope, rtol=1e-9, atol=1e-12)
+        alike = is_equal(found, base + x * slope, 1e-9, 1e-12)
         if not alike or any(not np.array_equal(p, q) for p, q in zip(rest, others, strict=True)):
             raise NotConjugate(
                 f"the concentration is not affine in {STRENGTH!r}, or another parameter depends on it"

@@ -11,7 +11,7 @@ from pytensor.graph.traversal import ancestors
 
 from ...models.distributions.item_scores import ItemScoresRV
 from ...models.scores.normal import SPEC as NORMAL_SCORES
-from ..runs.model_graph import evaluator
+from ..runs.model_graph import evaluator, is_equal
 from ..runs.run import Draws, ItemBlocks, Run, Sampler, Tuning, in_threads, item_keys, streams_of_items
 from ..runs.trees import as_dataset
 from .kernels.normal import (
@@ -133,7 +133,7 @@ def _scales(model: pm.Model, law: ItemScoresModel) -> list[str]:
         if [rv for rv in model.free_RVs if rv in behind] != [law.variance]:
             continue
         value = np.asarray(evaluator([law.variance], variable)(trial))
-        if value.shape == trial.shape and np.allclose(value, np.sqrt(trial), rtol=1e-12, atol=0):
+        if value.shape == trial.shape and is_equal(value, np.sqrt(trial)):
             found.append(str(variable.name))
     return found
 

@@ -15,6 +15,7 @@ from ..runs.model_graph import (
     NotConjugate,
     constant_value,
     evaluator,
+    is_equal,
     only_observed,
     positive_constant,
     refuse_further,
@@ -76,7 +77,7 @@ def _weight(sigma: Variable, variance: TensorVariable) -> np.ndarray:
     compiled = evaluator([variance], sigma)
     trials = np.random.default_rng(0).uniform(0.5, 2.0, (2, *shape_of(variance)))
     first, second = (trial / np.asarray(compiled(trial)) ** 2 for trial in trials)
-    if not np.allclose(first, second, rtol=1e-12, atol=0):
+    if not is_equal(first, second):
         raise NotConjugate(
             f"the variance of the locations is not in proportion to {variance.name!r}, which conjugacy needs"
         )
@@ -207,7 +208,7 @@ class _Laws:
         if EFFECT in at:
             expected |= {"the mean of the effects": 0.0, "the scale of the effects": at["feature_scale"]}
         for (what, value), found in zip(expected.items(), self(at), strict=True):
-            if not np.allclose(found, value, rtol=1e-6, atol=0):
+            if not is_equal(found, value, 1e-6):
                 raise NotConjugate(f"{what} is not as in hierarchical_scores")
 
 

@@ -10,6 +10,7 @@ from ..._messages import short_repr
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
 from .errors import DataError, refused_argument
+from .no_answers import NoAnswer
 from .raters import read_attributes
 from .reading.columns import (
     Missing,
@@ -180,6 +181,7 @@ class Comparisons(Container):
         rater_attributes: Sequence[str] = (),
         items: Sequence[Any] | np.ndarray | None = None,
         missing: Missing = "error",
+        no_answer: NoAnswer = (),
     ) -> Self:
         """Read a long table with one row for each vote.
 
@@ -201,6 +203,8 @@ class Comparisons(Container):
             Closed set of items, in its order; by default the items of the table in order of first appearance.
         missing : {"error", "drop"}
             Treatment of rows with an empty cell; a warning says how many were dropped.
+        no_answer : sequence, optional
+            Answers that are no truth, such as "skip" or "flag", in any case: their rows are left out; a warning says how many.
 
         Returns
         -------
@@ -221,7 +225,7 @@ class Comparisons(Container):
         [0, 1]
         """
         roles = {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
-        columns = annotation_columns(frame, "comparisons", roles, rater_attributes, missing)
+        columns = annotation_columns(frame, "comparisons", roles, rater_attributes, missing, no_answer)
         found, first, second = code_items(columns["left"], columns["right"], item_set(items))
         outcome = code_outcomes(columns["winner"], found, first, second)
         raters, code = NO_RATERS, np.full(len(outcome), ANONYMOUS, np.int32)

@@ -13,9 +13,9 @@ from ..._messages import short_repr
 from .coded_rows import NO_RATERS, CodedRows
 from .errors import DataError, refused_argument
 from .look_alikes import groups_in_words, look_alikes
+from .no_answers import MISSING_WORDS, suspects
 from .reading.columns import chosen_items
 
-MISSING_WORDS = {"nan", "na", "n/a", "#n/a", "none", "null", "nil", "-", "?", ".", "missing", "unknown"}
 AnonymisedIds = Literal["raters", "all"]  # ids to replace: those of the raters, or those of the items as well
 
 
@@ -452,6 +452,9 @@ def suspicious_ids(indexes: Mapping[str, np.ndarray]) -> dict[str, str]:
         if alike := look_alikes(index):
             lines[f"look-alike {what}"] = groups_in_words(alike)
         texts = index.tolist() if index.dtype.kind == "U" else []
-        if empty := [text for text in texts if text.strip().casefold() in MISSING_WORDS]:
+        empty = [text for text in texts if text.strip().casefold() in MISSING_WORDS]
+        if what == "categories":
+            empty = suspects(index)
+        if empty:
             lines[f"{what} that may be missing"] = ", ".join(map(short_repr, empty[:5]))
     return lines

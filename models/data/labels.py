@@ -11,6 +11,7 @@ from ...posterior.schema import CLASSIFIER
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
 from .errors import DataError, refused_argument
+from .no_answers import NoAnswer, categories_of, tell_suspects
 from .raters import attributes_with_classifiers, read_attributes
 from .reading.columns import Missing, annotation_columns, code_categories, code_ids
 from .reading.numbers import read_counts, split_counts
@@ -101,6 +102,7 @@ class Labels(Container):
         rater_attributes: Sequence[str] = (),
         categories: Sequence[Any] | np.ndarray | None = None,
         missing: Missing = "error",
+        no_answer: NoAnswer = (),
     ) -> Self:
         """Read a long table with one row for each answer.
 
@@ -123,6 +125,8 @@ class Labels(Container):
             categorical or a polars Enum, or else the sorted labels that occur.
         missing : {"error", "drop"}
             Treatment of rows with an empty cell, except gold; a warning says how many were dropped.
+        no_answer : sequence, optional
+            Answers that are no truth, such as "unsure" or -1, in any case: their rows are left out; a warning says how many.
 
         Returns
         -------
@@ -143,12 +147,14 @@ class Labels(Container):
         ['cat', 'dog']
         """
         roles = {"item": item, "rater": rater, "label": label, "count": count, "gold": gold}
-        columns = annotation_columns(frame, "labels", roles, rater_attributes, missing)
+        columns = annotation_columns(frame, "labels", roles, rater_attributes, missing, no_answer)
         items, item_code = code_ids(columns["item"])
         raters, rater_code = code_ids(columns["rater"])
-        labels, code = code_categories(columns["label"], categories)
+        labels, code = code_categories(columns["label"], categories_of(categories, no_answer))
         times = read_counts(columns["count"]) if count is not None else np.ones(len(code), np.int64)
         truth = None if gold is None else read_gold(columns["gold"], items, item_code, labels)
+        if categories is None:
+            tell_suspects(labels, code, times, true=truth)
         attributes = read_attributes(columns, raters, rater_code)
         rows = (item_code, rater_code, code, times)
         return cls._of_answers(items, raters, labels, *rows, gold=truth, rater_attributes=attributes)
@@ -162,6 +168,7 @@ class Labels(Container):
         item: str | None = None,
         count: str | None = None,
         categories: Sequence[Any] | np.ndarray | None = None,
+        no_answer: NoAnswer = (),
     ) -> Self:
         """Read a wide table: a column for each rater, a row for each item or pattern of answers.
 
@@ -178,6 +185,8 @@ class Labels(Container):
             Column with the number of items of this pattern, which become items ``"row.1"``, ``"row.2"``...
         categories : sequence, optional
             Closed set of categories; by default the sorted labels that occur.
+        no_answer : sequence, optional
+            Answers that are no truth, such as "unsure" or -1, in any case: they are left out; a warning says how many.
 
         Returns
         -------
@@ -196,17 +205,24 @@ class Labels(Container):
         >>> models.Labels.from_wide(table, raters=["Ann", "Bob"], count="n")
         Labels(5 items, 2 raters, 8 answers, 2 categories)
         """
-        items, columns, row, repeats = wide_columns(frame, raters, item, count)
+        items, columns, row, repeats = wide_columns(frame, raters, item, count, no_answer)
         with at_wide_cells(columns["rater"], row):
-            labels, label = code_categories(columns["label"], categories)
+            labels, label = code_categories(columns["label"], categories_of(categories, no_answer))
         names, rater = code_ids(columns["rater"])
         at, answer = items_of_rows(row, repeats)
         once = np.ones(len(at), np.int64)
+        if categories is None:
+            tell_suspects(labels, label[answer], once)
         return cls._of_answers(items, names, labels, at, rater[answer], label[answer], once)
 
     @classmethod
     def from_counts(
-        cls, counts: Any, *, item: str = "item", categories: Sequence[Any] | np.ndarray | None = None
+        cls,
+        counts: Any,
+        *,
+        item: str = "item",
+        categories: Sequence[Any] | np.ndarray | None = None,
+        no_answer: NoAnswer = (),
     ) -> Self:
         """Read the number of times each label was given to each item by anonymous raters.
 
@@ -218,6 +234,8 @@ class Labels(Container):
             Column, or dim, of the items.
         categories : sequence, optional
             Columns, or labels, of the categories in their order; by default all except `item`.
+        no_answer : sequence, optional
+            Categories that are no truth, such as "unsure": their counts are left out; a warning says how many.
 
         Returns
         -------
@@ -235,8 +253,10 @@ class Labels(Container):
         >>> models.Labels.from_counts({"item": ["a", "b"], "cat": [3, 0], "dog": [1, 2]})
         Labels(2 items, anonymous raters, 6 answers, 2 categories)
         """
-        items, labels, table = counted_columns(counts, item, categories)
+        items, labels, table = counted_columns(counts, item, categories, no_answer)
         at, label = np.nonzero(table)
+        if categories is None:
+            tell_suspects(labels, label, table[at, label])
         rater = np.full(len(at), ANONYMOUS)
         return cls._of_answers(items, NO_RATERS, labels, at, rater, label, table[at, label])
 

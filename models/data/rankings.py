@@ -10,6 +10,7 @@ from ..._messages import short_repr
 from .coded_rows import CodedRows
 from .container import Container, range_of
 from .errors import DataError
+from .no_answers import NoAnswer, categories_of, tell_suspects
 from .reading.columns import Missing, annotation_columns, code_categories, code_ids, distinct_ids
 from .reading.frames import Column, nested_columns
 from .reading.numbers import read_ranks
@@ -111,6 +112,7 @@ class PartialRankings(Container):
         rank: str = "rank",
         categories: Sequence[Any] | np.ndarray | None = None,
         missing: Missing = "error",
+        no_answer: NoAnswer = (),
     ) -> Self:
         """Read a long table with one row for each category that a rater ranked for an item.
 
@@ -127,6 +129,8 @@ class PartialRankings(Container):
             categorical or a polars Enum, or else the sorted categories that occur.
         missing : {"error", "drop"}
             Treatment of rows with an empty cell; a warning says how many were dropped.
+        no_answer : sequence, optional
+            Categories that are no truth, such as "unsure", in any case: their rows are left out; a warning says how many.
 
         Returns
         -------
@@ -147,7 +151,12 @@ class PartialRankings(Container):
         PartialRankings(1 item, 2 raters, 2 annotations, 3 categories)
         """
         roles = {"item": item, "rater": rater, "category": category, "rank": rank}
-        return cls._of_columns(annotation_columns(frame, "rankings", roles, (), missing), categories)
+        columns = annotation_columns(frame, "rankings", roles, (), missing, no_answer)
+        found = cls._of_columns(columns, categories_of(categories, no_answer))
+        if categories is None:
+            ranked = np.ones(len(found.category_code), np.int64)
+            tell_suspects(found.categories, found.category_code, ranked, kind="ranked categories")
+        return found
 
     @classmethod
     def from_blocks(

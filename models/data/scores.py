@@ -8,6 +8,7 @@ import numpy as np
 
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
+from .no_answers import NoAnswer, tell_suspect_scores
 from .raters import read_attributes
 from .reading.columns import Missing, annotation_columns, code_ids
 from .reading.numbers import Bounds, read_bounds, read_counts, read_scores, split_counts
@@ -81,6 +82,7 @@ class Scores(Container):
         bounds: Sequence[float] | np.ndarray | None = None,
         rater_attributes: Sequence[str] = (),
         missing: Missing = "error",
+        no_answer: NoAnswer = (),
     ) -> Self:
         """Read a long table with one row for each score.
 
@@ -101,6 +103,8 @@ class Scores(Container):
             Columns with attributes of the rater, such as kind = person | model.
         missing : {"error", "drop"}
             Treatment of rows with an empty cell; a warning says how many were dropped.
+        no_answer : sequence, optional
+            Answers that are no truth, such as "n/a" or -1, in any case: their rows are left out; a warning says how many.
 
         Returns
         -------
@@ -121,13 +125,15 @@ class Scores(Container):
         """
         ends = read_bounds(bounds)
         roles = {"item": item, "rater": rater, "score": score, "count": count}
-        columns = annotation_columns(frame, "scores", roles, rater_attributes, missing)
+        columns = annotation_columns(frame, "scores", roles, rater_attributes, missing, no_answer)
         items, item_code = code_ids(columns["item"])
         raters, rater_code = NO_RATERS, np.full(len(item_code), ANONYMOUS, np.int32)
         if "rater" in columns:
             raters, rater_code = code_ids(columns["rater"])
         values = read_scores(columns["score"], ends)
         times = read_counts(columns["count"]) if count is not None else np.ones(len(values), np.int64)
+        if ends is None:
+            tell_suspect_scores(values, times)
         attributes = read_attributes(columns, raters, rater_code)
         rows = CodedRows(zip(cls._columns, (item_code, rater_code, values, times), strict=True))
         return cls._of_rows(rows, items=items, raters=raters, rater_attributes=attributes, bounds=ends)
@@ -140,6 +146,7 @@ class Scores(Container):
         raters: Sequence[str] | None = None,
         item: str | None = None,
         bounds: Sequence[float] | np.ndarray | None = None,
+        no_answer: NoAnswer = (),
     ) -> Self:
         """Read a wide table: a column for each rater, a row for each item.
 
@@ -154,6 +161,8 @@ class Scores(Container):
             are numbered from 0.
         bounds : (low, high), optional
             Lowest and highest score that could be given; by default there are none.
+        no_answer : sequence, optional
+            Answers that are no truth, such as "n/a" or -1, in any case: they are left out; a warning says how many.
 
         Returns
         -------
@@ -173,9 +182,11 @@ class Scores(Container):
         Scores(2 items, 2 raters, 3 scores)
         """
         ends = read_bounds(bounds)
-        items, columns, row, _ = wide_columns(frame, raters, item, None)
+        items, columns, row, _ = wide_columns(frame, raters, item, None, no_answer)
         with at_wide_cells(columns["rater"], row):
             values = read_scores(columns["label"], ends)
+        if ends is None:
+            tell_suspect_scores(values, np.ones(len(row), np.int64))
         names, rater = code_ids(columns["rater"])
         rows = CodedRows(zip(cls._columns, (row, rater, values, np.ones(len(row), np.int64)), strict=True))
         return cls._of_rows(rows, items=items, raters=names, bounds=ends)

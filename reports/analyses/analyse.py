@@ -40,6 +40,7 @@ def analyse(
     bounds: Sequence[float] | None = None,
     rater_attributes: Sequence[str] = (),
     missing: Literal["error", "drop"] = "error",
+    no_answer: Sequence[Any] | str | int = (),
     metrics: Sequence[str] = (),
     refit: bool = True,
     draws: int = 1000,
@@ -63,7 +64,7 @@ def analyse(
         Model of `models.catalog`; by default that of the command line.
     tree : DataTree, optional
         Posterior by `inference.sample`, which is then not drawn.
-    columns, layout, categories, bounds, rater_attributes, missing
+    columns, layout, categories, bounds, rater_attributes, missing, no_answer
         As of `raterzoo.read`.
     metrics : sequence of str, optional
         Of labels and rankings: metrics of the predictions, as of ``raterzoo evaluate --metric``; the first is in the answer.
@@ -102,8 +103,14 @@ def analyse(
     kinds = {own: getattr(models, annotation_kinds[own].container) for own in annotation_kinds}
     data: Any = source
     if not isinstance(source, tuple(kinds.values())):
-        given = {"columns": columns, "layout": layout, "categories": categories, "bounds": bounds}
-        data = read(source, kind, **given, rater_attributes=rater_attributes, missing=missing)
+        given: dict[str, Any] = {
+            "columns": columns,
+            "layout": layout,
+            "categories": categories,
+            "bounds": bounds,
+        }
+        given |= {"rater_attributes": rater_attributes, "missing": missing, "no_answer": no_answer}
+        data = read(source, kind, **given)
     (found,) = (own for own, container in kinds.items() if isinstance(data, container))
     if kind is not None and kind != found:
         raise ValueError(f"kind={kind!r}: these are {found}; leave kind out")

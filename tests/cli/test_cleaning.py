@@ -170,13 +170,14 @@ class TestCheck:
         assert result.exit_code == 0, result.output
         return {line.strip().split("  ")[0]: line for line in result.output.splitlines()}
 
+    @pytest.mark.filterwarnings("always")
     def test_each_finding_has_its_option(self, tmp_path):
         rows = {**TABLE, "label": [*TABLE["label"][:-1], "n/a"]}
         found = self.lines(write(tmp_path / "t.csv", rows))
         assert "--drop-duplicates" in found["repeated answers"]
         assert "--merge-look-alikes" in found["look-alike raters"]
         assert "--merge-look-alikes" in found["look-alike categories"]
-        assert "--drop-missing" in found["categories that may be missing"]
+        assert "--no-answer" in found["categories that may be missing"]
         assert not [name for name, line in found.items() if "--" in line and name in ("items", "answers")]
 
     def test_the_options_clean(self, table):

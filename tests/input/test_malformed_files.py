@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from raterzoo.models import DataError, PartialRankings, Scores
+from raterzoo.models import DataError, DataWarning, PartialRankings, Scores
 from raterzoo.models.data import read_table
 from raterzoo.models.data.reading import files as readers
 from raterzoo.models.data.reading.files import read_file
@@ -93,7 +93,8 @@ def test_quoted_cells_hold_anything(tmp_path):
 
 def test_ids_keep_their_zeros_and_words_for_nothing(tmp_path):
     content = HEADER + "007,NA,null,1\n007,NA,nan,1\n"
-    rankings = PartialRankings.from_table(read_table(write(tmp_path, "a.csv", content)))
+    with pytest.warns(DataWarning, match="no_answer="):
+        rankings = PartialRankings.from_table(read_table(write(tmp_path, "a.csv", content)))
     assert rankings.items.tolist() == ["007"]
     assert rankings.raters.tolist() == ["NA"]
     assert rankings.categories.tolist() == ["nan", "null"]

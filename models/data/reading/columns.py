@@ -15,8 +15,10 @@ from ...._messages import short_repr
 from ....posterior.schema import OTHER
 from ....posterior.table_text import renamed_in_words
 from ..errors import BUILDERS, DataError, DataWarning, refused_argument
+from ..no_answers import NoAnswer, listed_answers, matcher, tell_left_out
 from .coded_cells import CodedCells
 from .frames import (
+    KINDS,
     MAX_CHARACTERS,
     PYTHON,
     Column,
@@ -66,15 +68,24 @@ def is_empty(value: Any) -> bool:
     return is_missing(value) or (isinstance(value, str) and value == "")
 
 
-def whole_cells(column: Column) -> Column:
-    """Undo the floats that a missing cell makes of a column of integers."""
+def whole_cells(column: Column, *, gap: bool = False) -> Column:
+    """Undo the floats that a missing cell makes of a column of integers; `gap`: also where a column beside it has one."""
     if isinstance(column.values, CodedCells):
         return column
     floats = [v for v in column.values if isinstance(v, FLOATS) and v == v]
-    if floats and len(floats) < len(column.values) and all(v.is_integer() for v in floats):
+    has_gap = gap or len(floats) < len(column.values)
+    if floats and has_gap and all(v.is_integer() for v in floats):
         values = [int(v) if isinstance(v, FLOATS) and v == v else v for v in column.values]
         return replace(column, values=values)
     return column
+
+
+def whole_columns(columns: Sequence[Column]) -> list[Column]:
+    """Undo the floats that a missing cell makes of columns of one variable: a pivot makes all of them floats if one has a gap."""
+    gap = any(
+        any(map(is_missing, column.values)) for column in columns if not isinstance(column.values, CodedCells)
+    )
+    return [whole_cells(column, gap=gap) for column in columns]
 
 
 def kinds_of(column: Column) -> set[type]:
@@ -212,13 +223,18 @@ def check_missing(missing: Missing) -> None:
 
 
 def annotation_columns(
-    frame: Any, kind: str, roles: Mapping[str, str | None], rater_attributes: Sequence[str], missing: Missing
+    frame: Any,
+    kind: str,
+    roles: Mapping[str, str | None],
+    rater_attributes: Sequence[str],
+    missing: Missing,
+    no_answer: NoAnswer = (),
 ) -> Columns:
     """Columns of a long table by role, found by their names or, which is said, by synonyms.
 
     Comparisons and scores need no column of raters. `missing` "drop" leaves out rows with an empty cell in any
-    column but gold, and says how many. Raises if a column is missing or named twice, there is no row, or
-    attributes are asked for without raters.
+    column but gold, and `no_answer` those with such an answer; a warning says how many. Raises if a column is missing or named
+    twice, there is no row, or attributes are asked for without raters.
     """
     check_missing(missing)
     asked = {role: name for role, name in roles.items() if name is not None}
@@ -243,8 +259,13 @@ def annotation_columns(
     tell_synonyms({role: name for role, name in found.items() if asked[role] != name})
     columns = named_columns(frame, found)
     if missing == "error":
-        return Columns(found, lambda name: replace(columns.take(name), fill_in=_DROP))
-    return _without_empty(columns)
+        whole = columns
+        columns = Columns(found, lambda name: replace(whole.take(name), fill_in=_DROP))
+    else:
+        columns = _without_empty(columns)
+    return (
+        _without_no_answer(columns, KINDS[kind].answer, no_answer) if listed_answers(no_answer) else columns
+    )
 
 
 def tell_synonyms(found: Mapping[str, str]) -> None:
@@ -269,17 +290,47 @@ def _without_empty(columns: Columns) -> Columns:
     counts = ", ".join(
         f"{columns.names[role]} {cells.sum():,}" for role, cells in empty.items() if cells.any()
     )
+    left = _left_out(columns, out, f"have an empty cell ({counts})")
     said = f"{out.sum():,} of {len(out):,} rows are left out for an empty cell ({counts})"
-    if out.all():
-        raise DataError(f"all {len(out):,} rows have an empty cell ({counts})", remedy="check the columns")
     warnings.warn(said, DataWarning, skip_file_prefixes=BUILDERS)
+    return left
+
+
+def _without_no_answer(columns: Columns, role: str, no_answer: NoAnswer) -> Columns:
+    """Leave out the rows whose answer is none of the truth, and say how many; such a gold label is unknown."""
+    is_none, cells = matcher(no_answer), columns[role].values
+    out = cells_that(cells, is_none)
+    times = {word: int(cells_that(cells, matcher([word])).sum()) for word in listed_answers(no_answer)}
+    lost = 0
+    if "item" in columns and out.any():
+        code, distinct = code_values(columns["item"].values)
+        lost = len(distinct) - len(np.unique(code[~out]))
+    tell_left_out(int(out.sum()), len(out), times, lost)
+    columns = _left_out(columns, out, "have no answer") if out.any() else columns
+    rest = columns
+
+    def take(name: str) -> Column:
+        column = rest.take(name)
+        if name == columns.names[role] and column.declared is not None:
+            column = replace(column, declared=[own for own in column.declared if not is_none(own)])
+        if name == columns.names.get("gold") and cells_that(column.values, is_none).any():
+            column = replace(column, values=[None if is_none(own) else own for own in column.values])
+        return column
+
+    return Columns(columns.names, take)
+
+
+def _left_out(columns: Columns, out: np.ndarray, why: str) -> Columns:
+    """Leave out rows, a mask (row,); raise if all are."""
+    if out.all():
+        raise DataError(f"all {len(out):,} rows {why}", remedy="check the columns")
     kept = np.flatnonzero(~out)
 
     def take(name: str) -> Column:
         column = whole_cells(columns.take(name))
         values = column.values
         left = values.kept(kept) if isinstance(values, CodedCells) else [values[row] for row in kept.tolist()]
-        return Column(name, left, column.declared, kept)
+        return replace(column, values=left, kept=kept if column.kept is None else column.kept[kept])
 
     return Columns(columns.names, take)
 

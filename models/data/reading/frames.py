@@ -18,17 +18,18 @@ from .coded_cells import coded_cells, coded_integers
 
 
 class _Kind(NamedTuple):
-    """Container of a kind of annotation, and the roles of its long table."""
+    """Container of a kind of annotation, the roles of its long table, and that of the answer."""
 
     container: str
     roles: tuple[str, ...]
+    answer: str
 
 
 KINDS = {
-    "comparisons": _Kind("Comparisons", ("left", "right", "winner")),
-    "rankings": _Kind("PartialRankings", ("item", "rater", "category", "rank")),
-    "labels": _Kind("Labels", ("item", "rater", "label")),
-    "scores": _Kind("Scores", ("item", "score")),
+    "comparisons": _Kind("Comparisons", ("left", "right", "winner"), "winner"),
+    "rankings": _Kind("PartialRankings", ("item", "rater", "category", "rank"), "category"),
+    "labels": _Kind("Labels", ("item", "rater", "label"), "label"),
+    "scores": _Kind("Scores", ("item", "score"), "score"),
 }
 
 

@@ -15,6 +15,7 @@ from ..errors import DataError
 from ..exports.records import SUFFIXES
 from ..exports.tools import read_export, tool_of
 from ..labels import Labels
+from ..no_answers import NoAnswer, listed_answers
 from ..rankings import PartialRankings
 from ..scores import Scores
 from .columns import ANONYMOUS_KINDS, Missing
@@ -43,6 +44,7 @@ def read(
     bounds: Sequence[float] | None = None,
     rater_attributes: Sequence[str] = (),
     missing: Missing = "error",
+    no_answer: NoAnswer = (),
 ) -> Container:
     """Read annotations of any kind from a file, an export of an annotation tool, or a frame.
 
@@ -68,6 +70,8 @@ def read(
         Columns with attributes of the raters, such as kind = person | model.
     missing : {"error", "drop"}, default "error"
         Whether a row with an empty cell is refused or left out.
+    no_answer : sequence, optional
+        Answers that are no truth, such as "unsure" or -1, in any case: they are left out; a warning says how many.
 
     Returns
     -------
@@ -143,6 +147,7 @@ def read(
         "bounds": bounds,
         "rater_attributes": tuple(rater_attributes) or None,
         "missing": missing,
+        "no_answer": listed_answers(no_answer) or None,
     }
     for name, value in options.items():
         if value is not None and name not in accepted and name != "missing":

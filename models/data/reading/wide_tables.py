@@ -9,6 +9,7 @@ import numpy as np
 from ...._messages import short_repr
 from ..coded_rows import ANONYMOUS
 from ..errors import DataError, refused_argument
+from ..no_answers import NoAnswer, categories_of, matcher, tell_left_out, without_no_answer
 from .coded_cells import CodedCells
 from .columns import (
     cells_that,
@@ -19,7 +20,7 @@ from .columns import (
     is_empty,
     match_ids,
     nearest,
-    whole_cells,
+    whole_columns,
 )
 from .frames import Column, column_names, named_columns
 from .numbers import Bounds, read_counts, read_scores
@@ -75,9 +76,9 @@ def _refused_gold(column: Column, row: int, problem: str, allowed: str) -> DataE
 
 
 def wide_columns(
-    frame: Any, raters: Sequence[str] | None, item: str | None, count: str | None
+    frame: Any, raters: Sequence[str] | None, item: str | None, count: str | None, no_answer: NoAnswer = ()
 ) -> tuple[np.ndarray, dict[str, Column], np.ndarray, np.ndarray]:
-    """Melt a wide table to one row for each answer.
+    """Melt a wide table to one row for each answer, without those of `no_answer`, which is said.
 
     Returns items; columns rater and label (answer,); row of each answer (answer,); and repeats (row,), the
     number of items that each row stands for. Raises if a column is missing, an item is repeated, or a count
@@ -90,7 +91,7 @@ def wide_columns(
     names = distinct_ids("raters", raters).tolist()
     extra = {k: v for k, v in {"item": item, "count": count}.items() if v is not None}
     columns = named_columns(frame, {f"raters {name}": name for name in names} | extra)
-    answers = [list(whole_cells(columns[f"raters {name}"]).values) for name in names]
+    answers = [list(column.values) for column in whole_columns([columns[f"raters {n}"] for n in names])]
     repeats = np.ones(len(answers[0]), np.int64)
     if count is not None:
         repeats = read_counts(columns["count"])
@@ -110,6 +111,7 @@ def wide_columns(
         for name, cells in zip(names, answers, strict=True)
         if not is_empty(cells[row])
     ]
+    given = without_no_answer(given, no_answer)
     if not given:
         raise DataError("no cell of the raters' columns holds an answer", remedy="check the columns")
     row, rater, label = map(list, zip(*given, strict=True))
@@ -141,18 +143,19 @@ def items_of_rows(row: np.ndarray, repeats: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def counted_columns(
-    counts: Any, item: str, categories: Sequence[Any] | np.ndarray | None
+    counts: Any, item: str, categories: Sequence[Any] | np.ndarray | None, no_answer: NoAnswer = ()
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Read counts from a DataArray, frame or mapping; returns items, categories, and counts (item, category).
 
-    `item` names the column or dim of the items; `categories` chooses and orders the others. Refuses counts
-    that are not integers from 0, repeated items, and fewer than two categories.
+    `item` names the column or dim of the items; `categories` chooses and orders the others, without those of `no_answer`,
+    which is said. Refuses counts that are not integers from 0, repeated items, and fewer than two categories.
     """
     if hasattr(counts, "dims"):
         frame, labels = _array_columns(counts, item)
     else:
         frame, labels = counts, [name for name in column_names(counts) if name != item]
     there = distinct_ids("categories", labels)
+    categories = categories_of(labels if categories is None else categories, no_answer)
     names = there if categories is None else distinct_ids("categories", categories)
     place = match_ids(names, there, "categories")
     if (place < 0).any():
@@ -170,6 +173,10 @@ def counted_columns(
     keys = [labels[k] for k in place]
     columns = named_columns(frame, {"item": item} | {f"categories {k}": k for k in keys})
     table = np.stack([read_counts(columns[f"categories {k}"]) for k in keys], axis=1)
+    if out := [label for label in labels if matcher(no_answer)(label)]:
+        others = named_columns(frame, {f"categories {k}": k for k in out})
+        left = {k: int(read_counts(others[f"categories {k}"]).sum()) for k in out}
+        tell_left_out(sum(left.values()), sum(left.values()) + int(table.sum()), left)
     return distinct_item_ids(columns["item"], _ANSWER_ROWS), names, table
 
 
