@@ -14,6 +14,7 @@ from tests.house.test_imports import ROOT, SOURCES
 from tests.support.data_parts import annotation_kinds
 
 ABOVE_MODELS = [p for p in SOURCES if p.relative_to(ROOT).parts[0] not in ("posterior", "models")]
+SCALES = {"evaluation/raters/agreement_coefficients.py": {"ordinal"}}  # files where a name is that of a scale
 TEXTS = ("reference", "studies", "assumes", "needs", "fails")
 
 
@@ -31,7 +32,7 @@ def names_in(text):
 
 @pytest.mark.parametrize("path", ABOVE_MODELS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_module_above_models_names_one(path):
-    assert not names_in(path.read_text())
+    assert not names_in(path.read_text()) - SCALES.get(path.relative_to(ROOT).as_posix(), set())
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytensor
 import pytest
 from raterzoo import inference, models
 
+pytestmark = pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 LABELS = models.simulators.labels(items=12, raters=4, random_seed=1).data
 SCORES = models.simulators.scores(items=10, raters=4, random_seed=1).data
 
