@@ -32,6 +32,7 @@ from ..models.data.reading.frames import (
     resolved_names,
 )
 from ..models.data.reading.numbers import decimal_points, is_number, number_of
+from ..models.data.reading.vote_shapes import derived_outcomes, is_derived, vote_roles
 from ..posterior.table_text import columns_alike, folded, renamed_in_words
 from ..reports.settings import Groups, Settings
 from ..reports.wording import contradictions_in_words
@@ -110,8 +111,10 @@ def _header(
         listed = [name for role, name in given if role == "category"]
         del by_role["category"]
     asked = {role: by_role.get(role, role) for role in roles}
+    asked = vote_roles(names, asked) if kind == "comparisons" else asked
+    derived = [own for own in asked.values() if is_derived(own, names)]
     found = resolved_names(
-        [name for name in names if name not in listed], asked,
+        [*(name for name in names if name not in listed), *derived], asked,
         optional=optional, synonyms=synonyms, kind=kind, words=_words(path),
     )  # fmt: skip
     others = {name: role for role, name in by_role.items() if role not in roles}
@@ -293,6 +296,8 @@ def _votes_one_by_one(path: Path, table: "_Read", settings: Settings, items: np.
         numbers = as_numbers(path, name, own[name])
         _check_cells(path, name, own[name], np.isfinite(numbers), "is not a finite number; correct the cell")
         own[name] = numbers.tolist()
+    words = outcome_words(own["winner"], items, (found["left"], found["right"]))
+    own["winner"] = [OUTCOMES[words[own]] if own in words else own for own in own["winner"]]
     rows = np.arange(len(own["left"]))
     if settings.missing == "drop":
         rows = rows[[not any(is_blank(column[row]) for column in own.values()) for row in rows]]
@@ -373,6 +378,8 @@ def _cleaned(data: Any, settings: Settings, table: "_Read") -> Any:
     if settings.merge_look_alikes:
         data = _merged(data, table)
     once = data.without_duplicates()
+    if settings.drop_duplicates and getattr(data, "several_prompts", False):
+        print_note("--drop-duplicates leaves out no vote: the table says on which prompt each was given")
     if (repeated := len(data) - len(once)) and settings.drop_duplicates:
         print_note(f"--drop-duplicates leaves out {repeated:,} of the {len(data):,} annotations")
         return once
@@ -558,9 +565,11 @@ def _renamed(table: TableFile, header: _Header, numbers: Sequence[str]) -> Any:
         for name, cell in table.guarded.items()
     ]
     frame = table.columns
-    if header.others:
+    derived = [name for name in header.found.values() if is_derived(name, table.names)]
+    if header.others or derived:
         whole: Any = frame if isinstance(frame, Mapping) else _cells(frame, table.names)
-        frame = ChainMap({role: whole[name] for name, role in header.others.items()}, whole)
+        more = {role: whole[name] for name, role in header.others.items()}
+        frame = ChainMap(more | {name: derived_outcomes(name, whole) for name in derived}, whole)
     for name in (header.found.get(role, role) for role in numbers):
         if table.may_have_commas and name in table.names and (points := decimal_points(frame[name])):
             frame = ChainMap({name: points}, frame)
@@ -603,7 +612,7 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
 def _say_outcome_words(frame: Any, header: _Header, items: np.ndarray) -> None:
     """Say which words of the column of winners were read as which outcome."""
     name = header.found["winner"]
-    words = outcome_words(_cells(frame, [name])[name], items)
+    words = outcome_words(_cells(frame, [name])[name], items, (header.found["left"], header.found["right"]))
     meant = [
         f"{short_repr(word)} as {OUTCOMES[place]}"
         for word, place in sorted(words.items())

@@ -47,6 +47,9 @@ TRADE: dict[str, frozenset[str]] = {
     }.items()
 }
 
+# columns of what an item says, where others name it
+_CONTENTS = {"responsea", "responseb", "response1", "response2"}
+
 # names of crowd-kit and of the roles themselves are documented defaults, and need no message
 _SILENT = {"task", "worker", "label"}
 
@@ -68,7 +71,8 @@ def columns_alike(
     """
     own = TRADE.get(meaning or role, frozenset())
     alike = [name for name in names if name not in taken and folded(name) in {*own, folded(role)}]
-    return [name for name in alike if folded(name) == folded(role)] or alike
+    exact = [name for name in alike if folded(name) == folded(role)]
+    return exact or [name for name in alike if folded(name) not in _CONTENTS] or alike
 
 
 def renamed_in_words(found: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ The sum of the residuals for an item, by rater or by group, is large where the r
 others do. Observed votes and replicates are treated alike, so that what the linear fit misses is missed in both.
 """
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -39,19 +40,33 @@ def comparison_checks(
     left, right = (constants[f"annotation_{side}"].to_numpy().astype(np.int64) for side in ("left", "right"))
     own = annotations_of(tree, np.arange(len(left)), by, MOST_VOTES, rng)
     tables = tables_of(tree, "observed_winner", replicates, rng)
-    numbers = None
+    left, right = left[own.place], right[own.place]
     found = []
     covariates = None
     if "vote_covariate_value" in constants:
         covariates = constants["vote_covariate_value"].transpose("annotation", ...)[own.place]
-    for counts in tables:
-        numbers = numbers or _Numbers(
-            own, left[own.place], right[own.place], counts[own.place].sum(axis=1), covariates
+    observed = next(tables)[own.place]
+    swapped = (left > right) & winner_first(observed, len(own.raters))
+    left, right = np.where(swapped, right, left), np.where(swapped, left, right)
+    if covariates is not None:
+        covariates = covariates * np.where(swapped, -1, 1)[:, None]
+    numbers = _Numbers(own, left, right, observed.sum(axis=1), covariates)
+    for counts in chain([observed], (table[own.place] for table in tables)):
+        found.append(
+            numbers(np.where(swapped[:, None], counts[:, [1, 0, *range(2, counts.shape[1])]], counts))
         )
-        found.append(numbers(counts[own.place]))
     names = [] if covariates is None else covariates["vote_covariate"].to_numpy().astype(str).tolist()
     checks, families = _checks(own, found, names), _families(own, found, names)
     return judged(checks, families, {"annotations": len(own.item)})
+
+
+def winner_first(counts: np.ndarray, raters: int) -> bool:
+    """Whether all decided votes (annotation, outcome), not of one rater alone, are on one side, which then says nothing.
+
+    Such a table does not say where the items stood; they are put on the side of their place among the items, as if it had.
+    """
+    left, right = counts[:, :TIE].sum(axis=0)
+    return raters != 1 and min(left, right) == 0
 
 
 class _Numbers:

@@ -11,7 +11,7 @@ from pytensor.tensor.variable import TensorVariable
 from ...posterior.links import Link
 from .._hierarchy import annotation_model
 from ..data.coded_rows import ANONYMOUS
-from ..data.comparisons import Comparisons, components_in_words, connected_components
+from ..data.comparisons import ENOUGH, Comparisons, components_in_words, connected_components
 from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
 from ..data.reading.comparison_tables import OUTCOMES, TIE
@@ -99,7 +99,17 @@ def side_effect(pairs: Comparisons, left_side: LeftSide | None, left_bias: bool)
         raise ValueError(
             f"left_side='rater' estimates differences of raters, but these votes are {found}; use left_side='shared'"
         )
-    return "shared" if left_bias else left_side
+    side = "shared" if left_bias else left_side
+    left, right, _ = np.bincount(pairs.outcome, pairs.count, len(OUTCOMES))
+    if side is not None and min(left, right) == 0 and max(left, right) >= ENOUGH and len(pairs.raters) != 1:
+        won = "left" if left else "right"
+        warnings.warn(
+            f"the winner of all {int(left + right):,} votes is on the {won}: an advantage of that side explains every vote, and "
+            "qualities none; leave out left_side (--left-side)",
+            DataWarning,
+            skip_file_prefixes=BUILDERS,
+        )
+    return side
 
 
 def coords_of(pairs: Comparisons, ties: bool, taste: Taste | None) -> dict[str, np.ndarray]:

@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
 from ..._messages import short_repr
-from ..data.comparisons import Comparisons, code_outcomes
+from ..data.comparisons import ENOUGH, Comparisons, code_outcomes
 from ..data.errors import DataError
 from ..data.reading.columns import annotation_columns, code_ids, match_ids
 from ..data.reading.comparison_tables import code_items
@@ -64,7 +64,8 @@ def vote_covariates(table: Any, pairs: Comparisons) -> VoteCovariates | None:
         roles = {"rater": rater, "left": "left", "right": "right", "winner": "winner"}
         columns = annotation_columns(table, "comparisons", roles, (), "error")
         _, left, right = code_items(columns["left"], columns["right"], pairs.items)
-        outcome = code_outcomes(columns["winner"], pairs.items, left, right)
+        sides = (columns["left"].name, columns["right"].name)
+        outcome = code_outcomes(columns["winner"], pairs.items, left, right, sides)
         who = np.full(len(left), ANYONE)
         if not pairs.anonymous:
             if "rater" not in columns:
@@ -93,6 +94,18 @@ def _scaled(names: list[str], columns: list[np.ndarray], codes: Sequence[np.ndar
         raise DataError(
             problem, column=name, value=0.0, remedy="leave it out: no vote tells its effect", where=WHERE
         )
+    for name, own in zip(names, values.T, strict=True):
+        differ = own[own != 0]
+        if len(differ) >= ENOUGH and abs(np.sign(differ).sum()) == len(differ):
+            side = "above" if differ[0] > 0 else "below"
+            raise DataError(
+                f"{short_repr(name)} is {side} zero in all {len(differ):,} votes, as an advantage of the left side would be",
+                column=name,
+                value=float(differ[0]),
+                allowed="the value of the left answer minus that of the right one",
+                remedy="subtract them; leave out what both answers share, such as the time of the vote",
+                where=WHERE,
+            )
     own = [np.asarray(code, np.int64) for code in codes]
     return VoteCovariates(np.array(names), values / scale, scale, *own)
 

@@ -1,5 +1,6 @@
 """Comparisons: votes of raters on which of two items is better, or a tie."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -9,22 +10,25 @@ import numpy as np
 from ..._messages import short_repr
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
-from .errors import DataError, refused_argument
+from .errors import BUILDERS, DataError, DataWarning, refused_argument
 from .no_answers import NoAnswer
 from .raters import read_attributes
 from .reading.columns import (
     Missing,
     annotation_columns,
     code_ids,
+    code_values,
     first_place,
     kinds_of,
     match_ids,
     refused_cell,
 )
 from .reading.comparison_tables import LEFT, OUTCOMES, RIGHT, TIE, code_items, item_set, outcome_words
-from .reading.frames import Column, is_listed
+from .reading.frames import Column, column_names, is_listed, named_columns
 from .reading.numbers import read_counts, split_counts
+from .reading.vote_shapes import prompt_columns
 
+ENOUGH = 8  # votes that are all on one side by chance with probability below .01
 EVALICA = {"X": "left", "Y": "right", "Draw": "tie"}
 _NAMES = "evalica's Winner.X, Winner.Y and Winner.Draw, or 'X', 'Y' and 'Draw'"
 
@@ -56,30 +60,72 @@ def _winners_and_losers(pairs: Any) -> tuple[Column, Column]:
         found = "nothing" if is_listed(pairs) else f"a {type(pairs).__name__}"
         raise _refused_pair(f"pairs hold {found}", pairs, "argument pairs")
     for place, pair in enumerate(pairs, 1):
+        where = f"argument pairs, place {place:,}"
+        if is_listed(pair) and (len(pair) > 2 or any(map(is_listed, pair))):
+            raise DataError(
+                f"{short_repr(pair)} is a choice among several items",
+                column="pairs",
+                value=pair,
+                allowed=_PAIRS,
+                remedy="keep one loser of each choice, drawn at random: pairs with every loser would count one choice as several "
+                "votes, and standard errors would be too small",
+                where=where,
+            )
         if not is_listed(pair) or len(pair) != 2:
-            where = f"argument pairs, place {place:,}"
             raise _refused_pair(f"{short_repr(pair)} is not one winner and one loser", pair, where)
     winner, loser = zip(*pairs, strict=True)
     return Column("winner", [*winner]), Column("loser", [*loser])
 
 
+_PAIRS = "a list of (winner, loser), or an array with two columns"
+
+
 def _refused_pair(problem: str, value: Any, where: str) -> DataError:
-    allowed = "a list of (winner, loser), or an array with two columns"
-    remedy = "write a choice among several items as one pair for each loser, and read ties with from_table"
-    return DataError(problem, column="pairs", value=value, allowed=allowed, remedy=remedy, where=where)
+    remedy = "write one winner and one loser, and read ties with from_table"
+    return DataError(problem, column="pairs", value=value, allowed=_PAIRS, remedy=remedy, where=where)
+
+
+def _on_several_prompts(frame: Any, columns: Mapping[str, Column], rows: CodedRows) -> bool:
+    """Whether a rater voted on the same two items on several prompts; warns of votes that are repeated on one prompt."""
+    left = columns["left"]
+    names = prompt_columns(column_names(frame), [left.name, *(columns[role].name for role in columns)])
+    prompts = [named_columns(frame, {name: name})[name].values for name in names]
+    prompts = [cells for cells in prompts if len(cells) >= len(rows["left"])]
+    if not prompts:
+        return False
+    kept = np.arange(len(prompts[0])) if left.kept is None else left.kept
+    codes = [code_values([str(cell) for cell in cells])[0][kept] for cells in prompts]
+    low, high = np.minimum(rows["left"], rows["right"]), np.maximum(rows["left"], rows["right"])
+    won = np.where(rows["outcome"] == TIE, TIE, rows["outcome"] ^ (rows["left"] > rows["right"]))
+    pair = [rows["annotation_rater"], low, high]
+    opinions, on_prompts, votes = (
+        np.unique(np.stack(own), axis=1).shape[1] for own in (pair, [*pair, *codes], [*pair, won, *codes])
+    )
+    if on_prompts == opinions:
+        return False
+    if same := len(low) - votes:
+        warnings.warn(
+            f"{same:,} of the {len(low):,} votes repeat another of the same rater with the same {' and '.join(names)}, and are "
+            "counted again; leave these rows out if that is not meant",
+            DataWarning,
+            skip_file_prefixes=BUILDERS,
+        )
+    return True
 
 
 NOT_READ = -1
 _WORDS = ", ".join(map(short_repr, OUTCOMES))
 
 
-def code_outcomes(column: Column, items: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def code_outcomes(
+    column: Column, items: np.ndarray, left: np.ndarray, right: np.ndarray, sides: Sequence[str]
+) -> np.ndarray:
     """Code outcomes, words or the id of one of the row's two items, as places in `OUTCOMES` (row,); refuse other cells.
 
-    Shapes: left, right (row,); items (item,), none of them one of the words.
+    Shapes: left, right (row,); items (item,), none of them one of the words; `sides` are the names of the columns of items.
     """
     kinds_of(column)  # refuses missing cells
-    code_of = outcome_words(column.values, items)
+    code_of = outcome_words(column.values, items, sides)
     words = (code_of.get(cell, NOT_READ) if isinstance(cell, str) else NOT_READ for cell in column.values)
     word = np.fromiter(words, np.int32, len(left))
     if (word >= 0).all():
@@ -140,6 +186,9 @@ class Comparisons(Container):
         Number of times that the rater gave this vote, from 1.
     rater_attributes : mapping of str to ndarray, shape (rater,)
         Attributes of the raters, such as their kind.
+    several_prompts : bool
+        Whether raters voted on the same two items on several prompts, as a column of the table says: then no vote is a duplicate
+        or a contradiction of another.
 
     Examples
     --------
@@ -167,6 +216,7 @@ class Comparisons(Container):
     outcome: np.ndarray
     count: np.ndarray
     rater_attributes: Mapping[str, np.ndarray] = field(default_factory=dict)
+    several_prompts: bool = field(default=False, compare=False)
 
     @classmethod
     def from_table(
@@ -193,8 +243,9 @@ class Comparisons(Container):
             Names of the columns; by default also those of the trade, such as "model_a", "model_b" and "judge",
             which a warning names. Ids are text, kept exactly, or integers. The winner is "left", "right", "tie"
             (no ids of items), another word for these such as "model_a", "a" or "tie (bothbad)" that is no id
-            here, or the id of one of the row's two items. Raters are anonymous without a column of raters, and
-            with ``rater=None``.
+            here, the name of the column of the item that won, or the id of one of the row's two items. Columns "winner" and
+            "loser" alone are votes, too; so are marks such as "winner_model_a" and "winner_tie". Raters are anonymous without a
+            column of raters, and with ``rater=None``.
         count : str, optional
             Column with the number of times the vote was given, from 0; by default 1 in each row.
         rater_attributes : sequence of str
@@ -227,14 +278,18 @@ class Comparisons(Container):
         roles = {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
         columns = annotation_columns(frame, "comparisons", roles, rater_attributes, missing, no_answer)
         found, first, second = code_items(columns["left"], columns["right"], item_set(items))
-        outcome = code_outcomes(columns["winner"], found, first, second)
+        sides = (columns["left"].name, columns["right"].name)
+        outcome = code_outcomes(columns["winner"], found, first, second, sides)
         raters, code = NO_RATERS, np.full(len(outcome), ANONYMOUS, np.int32)
         if "rater" in columns:
             raters, code = code_ids(columns["rater"])
         times = read_counts(columns["count"]) if count is not None else np.ones(len(outcome), np.int64)
         attributes = read_attributes(columns, raters, code)
         rows = CodedRows(zip(cls._columns, (first, second, code, outcome, times), strict=True))
-        return cls._of_rows(rows, items=found, raters=raters, rater_attributes=attributes)
+        several = "rater" in columns and _on_several_prompts(frame, columns, rows)
+        return cls._of_rows(
+            rows, items=found, raters=raters, rater_attributes=attributes, several_prompts=several
+        )
 
     @classmethod
     def from_pairs(cls, pairs: Any, *, items: Sequence[Any] | np.ndarray | None = None) -> Self:
@@ -342,6 +397,7 @@ class Comparisons(Container):
             items=items,
             raters=raters[by_id],
             rater_attributes={name: values[by_id] for name, values in (rater_attributes or {}).items()},
+            **others,
         )
 
     @property
@@ -457,7 +513,31 @@ class Comparisons(Container):
             )
         return lines
 
+    def without_duplicates(self) -> Self:
+        """Count a vote that a rater repeated exactly only once; votes on several prompts stay.
+
+        Returns
+        -------
+        Comparisons
+            Every count of an identified rater is 1, unless the votes are on several prompts.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"rater": ["Ann", "Ann"], "left": ["a", "a"], "right": ["b", "b"], "winner": ["a", "a"]}
+        >>> len(models.Comparisons.from_table(table).without_duplicates())
+        1
+        >>> len(models.Comparisons.from_table(table | {"question_id": [1, 2]}).without_duplicates())
+        2
+        """
+        return self if self.several_prompts else super().without_duplicates()
+
+    def _others(self, item: np.ndarray) -> dict[str, Any]:
+        return {"several_prompts": self.several_prompts}
+
     def _contradictions(self) -> int:
+        if self.several_prompts:
+            return 0
         pair, winner = self._unordered()
         pair = pair * len(self.raters) + self.annotation_rater
         return len(np.unique(pair * len(OUTCOMES) + winner)) - len(np.unique(pair))

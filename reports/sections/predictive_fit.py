@@ -34,8 +34,8 @@ TO_DO = {
     ),
     DESIGN: "Let some raters score items of all kinds: by these the raters, and so the items, are compared.",
     REPEATED_VOTES: (
-        "Intervals and probabilities count every vote: --drop-duplicates, or data.without_duplicates(), counts equal votes of a "
-        "rater once."
+        "Intervals and probabilities count every vote: unless votes are on several prompts, --drop-duplicates, or "
+        "data.without_duplicates(), counts equal votes of a rater once."
     ),
 }
 

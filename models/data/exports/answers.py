@@ -35,6 +35,7 @@ class Vote(NamedTuple):
     right: str
     winner: str | None
     rater: str | None
+    prompt: str | None
     question: str
     row: int
 
@@ -116,10 +117,17 @@ class Answers:
         self.predicted.setdefault(question, []).append(own)
 
     def vote(
-        self, node: Node, left: str, right: str, winner: str | None, rater: str | None, question: str = ONLY
+        self,
+        node: Node,
+        left: str,
+        right: str,
+        winner: str | None,
+        rater: str | None,
+        question: str = ONLY,
+        prompt: str | None = None,
     ) -> None:
-        """Add a preference."""
-        self.votes.append(Vote(left, right, winner, rater, question, node.row))
+        """Add a preference, perhaps with the prompt that both items answered."""
+        self.votes.append(Vote(left, right, winner, rater, prompt, question, node.row))
 
     @contextmanager
     def votes_refused(self) -> Iterator[None]:
@@ -145,7 +153,7 @@ class Answers:
             name = self._chosen(kind, question, asked_of, place)
             votes = [own for own in self.votes if own.question == name]
             cells = {name: [getattr(own, name) for own in votes] for name in Vote._fields[:-2]}
-            columns = _without_empty(cells, "rater")
+            columns = _without_empty(_without_empty(cells, "rater"), "prompt")
             return LongTable(
                 columns, self._said(name if len(asked_of) > 1 else None, 0), [own.row for own in votes]
             )

@@ -29,6 +29,7 @@ from .frames import (
     named_columns,
     resolved_names,
 )
+from .vote_shapes import AND, derived_outcomes, is_derived, vote_roles
 
 Missing = Literal["error", "drop"]  # treatment of rows with an empty cell
 ANONYMOUS_KINDS = ("comparisons", "scores")  # whose tables need no column of raters
@@ -245,8 +246,14 @@ def annotation_columns(
                 remedy += "; labels that are counted, without raters, are read by models.Labels.from_counts"
             raise refused_argument(role, problem, allowed="the name of a column", remedy=remedy)
     asked |= {ATTRIBUTE + name: name for name in rater_attributes}
+    names = column_names(frame)
+    asked = vote_roles(names, asked) if kind == "comparisons" else asked
+    derived = asked.get("winner", "") if is_derived(asked.get("winner", ""), names) else None
     found = resolved_names(
-        column_names(frame), asked, optional={"rater"} if kind in ANONYMOUS_KINDS else (), kind=kind
+        [*names, *filter(None, [derived])],
+        asked,
+        optional={"rater"} if kind in ANONYMOUS_KINDS else (),
+        kind=kind,
     )
     if rater_attributes and "rater" not in found:
         raise refused_argument(
@@ -257,7 +264,7 @@ def annotation_columns(
             remedy="name the column of the raters: rater=..., or leave the attribute out",
         )
     tell_synonyms({role: name for role, name in found.items() if asked[role] != name})
-    columns = named_columns(frame, found)
+    columns = _with_outcomes(frame, found) if derived else named_columns(frame, found)
     if missing == "error":
         whole = columns
         columns = Columns(found, lambda name: replace(whole.take(name), fill_in=_DROP))
@@ -266,6 +273,15 @@ def annotation_columns(
     return (
         _without_no_answer(columns, KINDS[kind].answer, no_answer) if listed_answers(no_answer) else columns
     )
+
+
+def _with_outcomes(frame: Any, found: Mapping[str, str]) -> Columns:
+    """Columns of votes whose outcomes are derived from others."""
+    name = found["winner"]
+    read = named_columns(frame, {role: own for role, own in found.items() if role != "winner"})
+    cells = named_columns(frame, {own: own for own in name.split(AND)})
+    outcomes = Column(name, derived_outcomes(name, {own: column.values for own, column in cells.items()}))
+    return Columns(found, lambda own: outcomes if own == name else read.take(own))
 
 
 def tell_synonyms(found: Mapping[str, str]) -> None:

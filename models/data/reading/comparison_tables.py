@@ -10,33 +10,32 @@ from ....posterior.table_text import folded
 from ..errors import refused_argument
 from .columns import code_ids, distinct_ids, match_ids, nearest, refused_cell, refused_value
 from .frames import Column
+from .vote_shapes import SIDES, TIES
 
 OUTCOMES = ("left", "right", "tie")  # outcomes of a comparison; their codes are their places
 LEFT, RIGHT, TIE = range(len(OUTCOMES))
-SIDES = (  # words for the left and the right item, without case, spaces, hyphens and underscores
-    ("left", "right"),
-    ("a", "b"),
-    *((f"{what}a", f"{what}b") for what in ("model", "item", "option", "response", "assistant")),
-)
-TIES = frozenset(
-    ("tie", "ties", "tied", "draw", "equal", "same", "both", "neither", "tie(bothbad)", "bothbad", "bothgood")
-)
 MAX_WORDS = 100
 _WORDS = ", ".join(map(short_repr, OUTCOMES))
 _CodedColumn = tuple[Column, np.ndarray, np.ndarray]
 
 
-def outcome_words(cells: Sequence[Any], items: np.ndarray) -> dict[str, int]:
-    """Codes of the words for an outcome among the cells; an id of an item is no synonym, in whatever case."""
+def outcome_words(cells: Sequence[Any], items: np.ndarray, sides: Sequence[str]) -> dict[str, int]:
+    """Codes of the words for an outcome among the cells; an id of an item is no synonym, in whatever case.
+
+    The names of the two columns of items, `sides`, are words for these unless an item has the very name.
+    """
     code = {word: place for place, word in enumerate(OUTCOMES)}
     texts = {cell for cell in cells if isinstance(cell, str)} - code.keys()
     if len(texts) > MAX_WORDS:  # ids of items
         return code
-    ids = {folded(item) for item in items.tolist()}
-    sides = [pair for pair in SIDES if ids.isdisjoint(pair)]  # where "a" is an item, "b" may be another
-    left, right = ({pair[place] for pair in sides} for place in (LEFT, RIGHT))
+    names = {*items.tolist()}
+    ids = {*map(folded, names)}
+    pairs = [pair for pair in SIDES if ids.isdisjoint(pair)]  # where "a" is an item, "b" may be another
+    left, right = ({pair[place] for pair in pairs} for place in (LEFT, RIGHT))
     for place, same in enumerate((left, right, TIES - ids)):
         code |= {text: place for text in texts if folded(text) in same}
+    if names.isdisjoint(sides):
+        code |= {name: place for place, name in enumerate(sides) if name in texts}
     return code
 
 

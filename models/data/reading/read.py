@@ -21,6 +21,7 @@ from ..scores import Scores
 from .columns import ANONYMOUS_KINDS, Missing
 from .files import read_table
 from .frames import KINDS, column_names
+from .vote_shapes import vote_roles
 
 Container = PartialRankings | Labels | Comparisons | Scores
 CONTAINERS: dict[str, type[Container]] = {
@@ -178,6 +179,9 @@ def _column(role: str, names: Sequence[str], taken: set[str]) -> str | None:
 def _kind_of(names: Sequence[str], given: Mapping[str, str]) -> str:
     """Return the kind of annotation that has all its columns; raise if none has."""
     texts = {folded(name) for name in names}
+    roles = {role: given.get(role, role) for role in KINDS["comparisons"].roles}
+    if vote_roles(names, roles) != roles:
+        return "comparisons"
     for kind in GUESSED:
         if all(role in given or TRADE[role] & texts for role in KINDS[kind].roles):
             return kind
