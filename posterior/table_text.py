@@ -44,6 +44,7 @@ TRADE: dict[str, frozenset[str]] = {
         "compared": _with_ids(_ITEM + " model system candidate player") + " id",  # in a ranking of the items
         "confidence": "score probability prob proba confidence p",  # of a predicted category
         "probability": "probability prob proba p",
+        "time": "time timestamp submittime submittedat updatedat completedat finishedat endtime createdat created date datetime",
     }.items()
 }
 

@@ -11,9 +11,10 @@ from pytensor.tensor.variable import TensorVariable
 from ..._messages import short_repr
 from ..data.comparisons import ENOUGH, Comparisons, code_outcomes
 from ..data.errors import DataError
-from ..data.reading.columns import annotation_columns, code_ids, match_ids
+from ..data.reading.columns import code_ids, match_ids
 from ..data.reading.comparison_tables import code_items
 from ..data.reading.frames import column_names, named_columns
+from ..data.reading.long_tables import annotation_columns
 from .priors import finite_numbers
 
 WHERE = "argument vote_covariates"

@@ -13,18 +13,10 @@ from .container import Container, range_of
 from .errors import BUILDERS, DataError, DataWarning, refused_argument
 from .no_answers import NoAnswer
 from .raters import read_attributes
-from .reading.columns import (
-    Missing,
-    annotation_columns,
-    code_ids,
-    code_values,
-    first_place,
-    kinds_of,
-    match_ids,
-    refused_cell,
-)
+from .reading.columns import Missing, code_ids, code_values, first_place, kinds_of, match_ids, refused_cell
 from .reading.comparison_tables import LEFT, OUTCOMES, RIGHT, TIE, code_items, item_set, outcome_words
 from .reading.frames import Column, column_names, is_listed, named_columns
+from .reading.long_tables import annotation_columns
 from .reading.numbers import read_counts, split_counts
 from .reading.vote_shapes import prompt_columns
 

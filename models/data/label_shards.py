@@ -12,9 +12,10 @@ import numpy as np
 from ..._messages import short_repr
 from .errors import DataError, refused_argument
 from .labels import Labels
-from .reading.columns import Missing, check_missing, code_categories, is_blank, tell_synonyms
+from .reading.columns import Missing, code_categories, is_blank
 from .reading.files import opened_parquet, validate_arrow
 from .reading.frames import Column, resolved_names
+from .reading.long_tables import check_missing, tell_synonyms
 
 MAX_SHARD_ROWS = 50_000_000
 _IDS = ("item", "rater", "label")  # roles whose cells are all text or all integers

@@ -13,7 +13,8 @@ from .container import Container, range_of
 from .errors import DataError, refused_argument
 from .no_answers import NoAnswer, categories_of, tell_suspects
 from .raters import attributes_with_classifiers, read_attributes
-from .reading.columns import Missing, annotation_columns, code_categories, code_ids
+from .reading.columns import Missing, code_categories, code_ids
+from .reading.long_tables import annotation_columns
 from .reading.numbers import read_counts, split_counts
 from .reading.predicted_labels import (
     PredictedLabels,

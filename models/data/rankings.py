@@ -11,8 +11,9 @@ from .coded_rows import CodedRows
 from .container import Container, range_of
 from .errors import DataError
 from .no_answers import NoAnswer, categories_of, tell_suspects
-from .reading.columns import Missing, annotation_columns, code_categories, code_ids, distinct_ids
+from .reading.columns import Missing, code_categories, code_ids, distinct_ids
 from .reading.frames import Column, nested_columns
+from .reading.long_tables import annotation_columns
 from .reading.numbers import read_ranks
 from .reading.predicted_labels import (
     joined_ids,

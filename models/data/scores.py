@@ -10,7 +10,8 @@ from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
 from .no_answers import NoAnswer, tell_suspect_scores
 from .raters import read_attributes
-from .reading.columns import Missing, annotation_columns, code_ids
+from .reading.columns import Missing, code_ids
+from .reading.long_tables import annotation_columns
 from .reading.numbers import Bounds, read_bounds, read_counts, read_scores, split_counts
 from .reading.wide_tables import at_wide_cells, counted_scores, wide_columns
 

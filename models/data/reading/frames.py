@@ -1,5 +1,6 @@
 """Columns of a table: found by role or synonym, and read as Python values and their codes from any frame."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ KINDS = {
     "labels": _Kind("Labels", ("item", "rater", "label"), "label"),
     "scores": _Kind("Scores", ("item", "score"), "score"),
 }
+
+
+OF_IDS = ("item", "rater", "left", "right", "classifier")  # roles whose columns may be keys
+_KEY = re.compile(r"(?i:[_ -]id|^id)$|[a-z]I[dD]$")  # names of keys
 
 
 class Wording(NamedTuple):
@@ -107,7 +112,12 @@ def missing_columns(
     The `taken` columns have another role, and are not suggested.
     """
     known = {folded(name): name for name in names if folded(name) and name not in taken}
-    near = {role: _nearest(role, name, known) for role, name in missing.items()}
+    near = {
+        role: _nearest(
+            role, name, known if role in OF_IDS else [own for own in known if not _KEY.search(known[own])]
+        )
+        for role, name in missing.items()
+    }
     times = Counter(near.values())
     near = {role: found * (times[found] == 1) for role, found in near.items()}  # one column is one role
     there = ", ".join(map(short_repr, names[:20])) + (", ..." if len(names) > 20 else "")
