@@ -53,6 +53,7 @@ class Source(StrEnum):
     deepeval = "deepeval"
     lm_eval = "lm-eval"
     arena = "arena"
+    alpaca_eval = "alpaca-eval"
     label_studio = "label-studio"
     argilla = "argilla"
     prodigy = "prodigy"

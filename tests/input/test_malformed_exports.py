@@ -12,6 +12,7 @@ from raterzoo.models.data.exports.answers import KINDS
 
 from tests.support.data_parts import TOOLS
 from tests.support.exports import (
+    ALPACA_EVAL,
     ARGILLA,
     ARGILLA_FLAT,
     DEEPEVAL,
@@ -26,7 +27,8 @@ from tests.support.exports import (
 )
 from tests.support.json_values import changed, without
 
-ALL = (INSPECT, PROMPTFOO, DEEPEVAL, HARNESS, VOTES, LABEL_STUDIO, ARGILLA, PRODIGY)
+pytestmark = pytest.mark.filterwarnings("ignore:.*left out of:raterzoo.models.DataWarning")
+ALL = (INSPECT, PROMPTFOO, DEEPEVAL, HARNESS, VOTES, ALPACA_EVAL, LABEL_STUDIO, ARGILLA, PRODIGY)
 
 
 def refused(path, kind="labels", **arguments):

@@ -8,6 +8,7 @@ import pyarrow as pa
 from raterzoo.models.data.exports.records import ZSTANDARD
 
 __all__ = [
+    "ALPACA_EVAL",
     "ARGILLA", "ARGILLA_1", "ARGILLA_1_FLAT", "ARGILLA_FLAT", "DEEPEVAL", "HARNESS", "INSPECT", "LABEL_STUDIO", "PAIRWISE",
     "PRODIGY", "PROMPTFOO", "VOTES",
     "write_archive", "write_json", "write_lines",
@@ -59,6 +60,13 @@ INSPECT = {
         {"id": 3, "epoch": 1, "input": "?", "target": "", "error": {"message": "lost"}},
     ],
 }  # fmt: skip
+
+
+ALPACA_EVAL = [
+    {"instruction": f"task {task}", "generator_1": "base", "generator_2": "new", "output_1": "x", "output_2": "y",
+     "annotator": "judge", "preference": preference}
+    for task, preference in enumerate([1.0, 2.0, 1.5, 1.993, None, 0])
+]  # fmt: skip
 
 
 def _assertion(kind, passed, score, **more):

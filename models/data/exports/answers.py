@@ -14,6 +14,8 @@ from .records import Document, Node
 
 PREDICTIONS = "predictions"
 KINDS = ("labels", "scores", "comparisons", "rankings", PREDICTIONS)
+EARLIER = "earlier copies and versions of an answer"
+FAILED = "failures of a grader"
 ONLY = "answer"  # question without a name of its own
 
 
@@ -41,11 +43,12 @@ class Vote(NamedTuple):
 
 
 class LongTable(NamedTuple):
-    """Columns for `from_table`, how they were read, and the record of each row."""
+    """Columns for `from_table`, how they were read, the record of each row, and what was left out."""
 
     columns: Mapping[str, list[Any]]
     said: str
     records: Sequence[int]
+    left_out: str  # empty if nothing was
 
 
 class Meaning(NamedTuple):
@@ -98,10 +101,28 @@ class Answers:
     n_refused: int = 0  # votes
     gold: dict[tuple[str, str], str] = field(default_factory=dict)  # of a question and an item
     left_out: Counter[str] = field(default_factory=Counter)  # what was not read, in the plural
+    scale_of_rater: bool = (
+        False  # whether each rater of a question, such as a scorer, has labels or scores of its own
+    )
+    one_each: bool = False  # whether a rater answers a question about an item once, so that a later record replaces an earlier
+    _place: dict[tuple[str, ...], int] = field(
+        default_factory=dict
+    )  # of the answers that a later record may replace
 
     def add(self, node: Node, question: str, item: str, rater: str | None, meaning: Meaning) -> None:
         """Add the answer of a rater."""
-        self.by_question.setdefault(question, []).append(Answer(item, rater, *meaning, node.row))
+        self._append(self.by_question, question, Answer(item, rater, *meaning, node.row))
+
+    def _append(self, answers: dict[str, list[Answer]], question: str, own: Answer) -> None:
+        """Append an answer, or replace that of an earlier record if there is one of each rater."""
+        listed = answers.setdefault(question, [])
+        key = (str(id(answers)), question, own.item, str(own.rater))
+        place = self._place.setdefault(key, len(listed)) if self.one_each else len(listed)
+        if place < len(listed) and listed[place].row != own.row:
+            self.left_out[EARLIER] += 1
+            listed[place] = own
+        else:
+            listed.append(own)
 
     def predict(
         self,
@@ -113,8 +134,7 @@ class Answers:
         probability: float | None = None,
     ) -> None:
         """Add a category that a classifier predicts, perhaps with its probability."""
-        own = Answer(item, classifier, label, probability, (), node.row)
-        self.predicted.setdefault(question, []).append(own)
+        self._append(self.predicted, question, Answer(item, classifier, label, probability, (), node.row))
 
     def vote(
         self,
@@ -154,18 +174,44 @@ class Answers:
             votes = [own for own in self.votes if own.question == name]
             cells = {name: [getattr(own, name) for own in votes] for name in Vote._fields[:-2]}
             columns = _without_empty(_without_empty(cells, "rater"), "prompt")
+            out = self._left_out(0)
             return LongTable(
-                columns, self._said(name if len(asked_of) > 1 else None, 0), [own.row for own in votes]
+                columns, _said(name if len(asked_of) > 1 else None, out), [own.row for own in votes], out
             )
-        asked = self.predicted if kind == PREDICTIONS else self.by_question
+        asked = (
+            self.predicted
+            if kind == PREDICTIONS
+            else {q: self._on_scale(own) for q, own in self.by_question.items()}
+        )
         fitting = {name: own for name, own in asked.items() if any(_is(kind, answer) for answer in own)}
+        raters = {own.rater: name for name, answers in fitting.items() for own in answers if _is(kind, own)}
+        if question is not None and question not in fitting and question in raters:  # one scorer of several
+            only = [own for own in fitting[raters[question]] if own.rater == question]
+            fitting, asked = {question: only}, {**asked, question: only}
         name = self._chosen(kind, question, fitting, place)
         rows = [own for own in fitting[name] if _is(kind, own)]
         if len(rows) > MAX_ROWS:
             raise DataError(f"there are {len(rows):,} answers", remedy="divide the file", where=place)
-        other, votes = len(fitting[name]) - len(rows), len(self.votes) + self.n_refused
-        said = self._said(name if len(asked) > 1 else None, other, votes)
-        return LongTable(*self._rows(kind, name, rows, said))
+        out = self._left_out(len(fitting[name]) - len(rows), len(self.votes) + self.n_refused)
+        answering = {own.rater for own in rows}
+        silent = dict.fromkeys(own.rater for own in fitting[name] if own.rater not in answering)
+        if self.scale_of_rater and silent:
+            out += f"; {first_reprs(silent)} gave no {kind}"
+        return LongTable(*self._rows(kind, name, rows, _said(name if len(asked) > 1 else None, out)), out)
+
+    def _on_scale(self, answers: Sequence[Answer]) -> Sequence[Answer]:
+        """Answers without the labels of numbers on a scale that has fractions: 1.0 beside 0.5 is a score."""
+        scale = {
+            own.rater if self.scale_of_rater else ONLY
+            for own in answers
+            if own.label is None and own.score is not None
+        }
+        return [
+            own._replace(label=None)
+            if own.score is not None and (own.rater if self.scale_of_rater else ONLY) in scale
+            else own
+            for own in answers
+        ]
 
     def _rows(
         self, kind: str, question: str, rows: Sequence[Answer], said: str
@@ -192,7 +238,9 @@ class Answers:
         gold = [self.gold.get((question, item)) for item in columns["item"]]
         return _without_empty(columns | {"gold": gold}, "gold"), said, records
 
-    def _chosen(self, kind: str, question: str | None, fitting: Mapping[str, Any], place: str) -> str:
+    def _chosen(
+        self, kind: str, question: str | None, fitting: Mapping[str, Sequence[Answer]], place: str
+    ) -> str:
         """Question to read: that asked for, or the only one."""
         if not fitting:
             raise self._nothing(kind, place)
@@ -203,36 +251,47 @@ class Answers:
         problem = f"there are {len(fitting):,} questions with {kind}"
         if question is not None:
             problem = f"there is no question {short_repr(question)} with {kind}"
+        or_rater = ""
+        if self.scale_of_rater and kind in KINDS[:2]:
+            raters = dict.fromkeys(
+                own.rater for answers in fitting.values() for own in answers if _is(kind, own)
+            )
+            or_rater = f", or one rater of {first_reprs(raters)}"
         raise DataError(
             problem,
             value=question,
-            allowed=f"one of {first_reprs(fitting)}",
+            allowed=f"one of {first_reprs(fitting)}{or_rater}",
             remedy=f"say which: question={short_repr(next(iter(fitting)))}",
             where=place,
         )
 
     def _nothing(self, kind: str, place: str) -> DataError:
         """Error about an export without annotations of a kind, which names what it has."""
-        asked = [own for answers in self.by_question.values() for own in answers]
+        asked = [own for answers in self.by_question.values() for own in self._on_scale(answers)]
         there = [own for own in KINDS[:2] if any(_is(own, answer) for answer in asked)]
         there += ["comparisons"] if self.votes or self.refused else []
         there += ["rankings"] if any(_is("rankings", own) for own in asked) else []
         there += [PREDICTIONS] if self.predicted else []
         return DataError(
-            f"there are no {kind} in it{self._said(None, 0)}",
+            f"there are no {kind} in it{_said(None, self._left_out(0))}",
             value=kind,
             allowed=" or ".join(there) or "a file with answers",
             remedy="read these" if there else "export the answers with the tasks",
             where=place,
         )
 
-    def _said(self, question: str | None, other: int, votes: int = 0) -> str:
-        """Phrase with the question that is read, unless it is the only one, and what is left out."""
-        said = "" if question is None else f", question {short_repr(question)}"
-        out = [f"{what} {count:,}" for what, count in self.left_out.items()]
+    def _left_out(self, other: int, votes: int = 0) -> str:
+        """Phrase with what is left out; empty if nothing is."""
+        out = [f"{what} {count:,}" for what, count in self.left_out.items() if count]
         out += [f"votes between two items {votes:,}"] if votes else []
         out += [f"answers of another kind, such as none or several choices, {other:,}"] if other else []
-        return f"{said} (left out: {', '.join(out)})" if out else said
+        return ", ".join(out)
+
+
+def _said(question: str | None, left_out: str) -> str:
+    """Phrase with the question that is read, unless it is the only one, and what is left out."""
+    said = "" if question is None else f", question {short_repr(question)}"
+    return f"{said} (left out: {left_out})" if left_out else said
 
 
 def _is(kind: str, answer: Answer) -> bool:

@@ -27,9 +27,11 @@ def read(document: Document, answers: Answers) -> None:
 
     An item is a record, by its id; a question is a question of the dataset, the rater the id of the user, and the
     classifier the agent of a suggestion. Read are labels, multiple labels with one answer, ratings, rankings and
-    texts. Where a response has a status, drafts and discarded ones are left out; nested ones of Argilla 2 have none.
-    Records of Argilla 1 are called by external_id if all have it, otherwise by id if all have it, otherwise by number.
+    texts; a later copy of a record replaces what a user or agent said of it. Where a response has a status, drafts and
+    discarded ones are left out; nested ones of Argilla 2 have none. Records of Argilla 1 are called by external_id if all
+    have it, otherwise by id if all have it, otherwise by number.
     """
+    answers.one_each = True
     if _is_of_first_version(document.first):
         for record, item in _named_records(document):
             if isinstance(record.value, dict) and "fields" in record.value:

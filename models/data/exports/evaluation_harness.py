@@ -1,13 +1,17 @@
 """Samples of lm-evaluation-harness: the answer of one model to each document of a task, and its metrics."""
 
+from collections import Counter
+from collections.abc import Sequence
 from math import exp, isfinite
 
+from ...._messages import short_repr
 from ..reading.numbers import number_of
 from .answers import ONLY, Answers, Meaning, Tool, meaning_of
 from .records import Document, Node
 
 MODEL = "model"  # the samples do not name it
 NO_FILTER = "none"
+ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 FIXED = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash",
     "prompt_hash", "target_hash", "scores_per_repeat",
@@ -26,10 +30,11 @@ def read(document: Document, answers: Answers) -> None:
     An item is a document. The answer of the model, as each filter finds it, is a label and a prediction. Of multiple
     choices it is the number of the choice with the largest log likelihood, the target is gold, and the probabilities
     are proportional to the likelihoods; targets of texts may be whole solutions, and are not read. Metrics are
-    anonymous scores; with several filters they are named as in the harness, "exact_match,strict-match".
+    anonymous scores; with several filters they are named as in the harness, "exact_match,strict-match". Early versions do not
+    name the filters: then these are "1st", "2nd"..., by the order of the samples of a document.
     """
     samples = list(document.records(what="sample"))
-    filters = [found.text() if (found := own.get("filter")) is not None else NO_FILTER for own in samples]
+    filters = _filters(samples)
     several = len(set(filters)) > 1
     for sample, name in zip(samples, filters, strict=True):
         item, target = sample.need("doc_id").text(), sample.get("target")
@@ -42,6 +47,28 @@ def read(document: Document, answers: Answers) -> None:
             if (value := meaning_of(sample.get(metric))).score is not None:
                 own = f"{metric},{name}" if several else metric
                 answers.add(sample, own, item, None, Meaning(score=value.score))
+
+
+def _filters(samples: Sequence[Node]) -> list[str]:
+    """Filter of each sample; repeats of a document are of filters that the file does not name, by their order.
+
+    Raises if documents do not repeat equally often: then files were joined.
+    """
+    named = [found.text() if (found := own.get("filter")) is not None else None for own in samples]
+    keys = [(own.need("doc_id").text(), name) for own, name in zip(samples, named, strict=True)]
+    times, seen = Counter(keys), Counter[tuple[str, str | None]]()
+    most = max(times.values(), default=1)
+    filters = []
+    for sample, key in zip(samples, keys, strict=True):
+        seen[key] += 1
+        if times[key] != most:
+            few = f"document {short_repr(key[0])} is {times[key]} times in the file"
+            raise sample.refused(
+                f"{few}, another {most} times", "read the samples of each task and model as a file of its own"
+            )
+        order = [ORDINALS.get(seen[key], f"{seen[key]}th")] if most > 1 else []
+        filters.append(", ".join([*([key[1]] if key[1] else []), *order]) or NO_FILTER)
+    return filters
 
 
 def _metrics(sample: Node) -> list[str]:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from .answers import ONLY, Answers, Tool, meaning_of
+from .answers import FAILED, ONLY, Answers, Tool, meaning_of
 from .records import Document, Node
+
+NO_GRADE = "Grade not found in model output"  # begins the explanation of a score without a grade
 
 
 def recognises(document: Document) -> bool:
@@ -20,9 +22,11 @@ def read(document: Document, answers: Answers) -> None:
     """Read an eval log of format 2 (inspect_ai 0.3).
 
     An item is an output: the id of the sample and, if samples have several epochs, the epoch. Each scorer is a
-    rater; a score of several values asks as many questions. The answer that a scorer found in the output is a
+    rater, with labels or, where one of its values has a fraction, scores; a score of several values asks as many questions.
+    A grader that gave no grade, which the log calls incorrect, is left out. The answer that a scorer found in the output is a
     prediction of the item by the model, which is another classifier in each epoch.
     """
+    answers.scale_of_rater = True
     header, samples = _parts(document)
     model = header.need("eval").need("model").text()
     read_samples = [(own, own.need("id").text(), _epoch(own)) for own in samples]
@@ -34,7 +38,10 @@ def read(document: Document, answers: Answers) -> None:
             continue
         output = f"{item} (epoch {epoch})" if several else item
         for scorer, score in scores.entries():
-            value = score.get("value")
+            value, explained = score.get("value"), score.get("explanation")
+            if explained is not None and str(explained.value).startswith(NO_GRADE):
+                answers.left_out[FAILED] += 1
+                continue
             values = {ONLY: value} if value is None or not isinstance(value.value, dict) else value.entries()
             for question, own in dict(values).items():
                 answers.add(sample, question, output, scorer, meaning_of(own))

@@ -1,12 +1,13 @@
 """JSON exports of Label Studio: tasks with annotations by people and predictions by models."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from ...._messages import first_reprs, short_repr
-from .answers import Answers, Meaning, Tool, meaning_of
+from .answers import EARLIER, Answers, Meaning, Tool, meaning_of
 from .records import Document, Node
 
+LISTS = ("annotations", "predictions")
 PAIRWISE, SIDES = "pairwise", ("left", "right")
 TEMPLATE = ("text1", "text2")  # fields of the template of pairwise comparisons, left and right
 VALUES = ("choices", "rating", "number", "taxonomy")  # types of results that answer a question about the task
@@ -33,20 +34,49 @@ def read(document: Document, answers: Answers) -> None:
 
     An item is a task, by its id; a question is a control tag, by its name; the rater is who completed the
     annotation. Read are choices and taxonomies with one answer, ratings and numbers, not labels of regions.
-    Cancelled annotations are left out; one that is marked as ground truth is gold, not an answer. A prediction is
-    of the classifier named by its model_version; its score, which is of no category, is not read.
+    Of several versions of an annotation, by its id, the newest counts. Cancelled annotations are left out; one that is marked
+    as ground truth is gold, not an answer. A prediction is of the classifier named by its model_version; its score, which
+    is of no category, is not read.
 
     A pairwise control is a vote between two fields of the data of a task, by whom the items are called.
     """
+    outdated = _outdated(document)
     for task in _tasks(document):
         item = task.need("id").text()
-        for own in _listed(task, "annotations"):
+        for own in _current(task, "annotations", outdated, answers):
             _add_annotation(task, item, own, answers)
-        for own in _listed(task, "predictions"):
+        for own in _current(task, "predictions", outdated, answers):
             version = own.get("model_version")
             classifier = None if version is None else version.text()
             for control, meaning in _results(own, answers):
                 answers.predict(task, control.from_name, item, classifier, meaning.label)
+
+
+def _outdated(document: Document) -> set[int]:
+    """Identities of the annotations and predictions of which the file has a newer version or a later copy."""
+    newest: dict[tuple[str, ...], tuple[str, Any]] = {}
+    found = set()
+    for task in _tasks(document):
+        for name in LISTS:
+            for own in _listed(task, name):
+                number, time = own.get("id"), own.get("updated_at")
+                if number is None:
+                    continue
+                key = (name, repr(task.need("id").value), repr(number.value))
+                version = ("" if time is None else str(time.value), own.value)
+                older, newer = sorted((newest.get(key, version), version), key=lambda pair: pair[0])
+                newest[key] = newer
+                found |= {id(older[1])} if older[1] is not newer[1] else set()
+    return found
+
+
+def _current(task: Node, name: str, outdated: Collection[int], answers: Answers) -> Iterator[Node]:
+    """Annotations or predictions of a task that no other version replaces; the others are counted."""
+    for own in _listed(task, name):
+        if id(own.value) in outdated:
+            answers.left_out[EARLIER] += 1
+        else:
+            yield own
 
 
 def controls(document: Document) -> list[Control]:
@@ -54,7 +84,7 @@ def controls(document: Document) -> list[Control]:
     found = (
         control
         for task in _tasks(document)
-        for name in ("annotations", "predictions")
+        for name in LISTS
         for own in _listed(task, name)
         for control, _ in _results(own, Answers())
     )

@@ -1,6 +1,6 @@
 """Annotations of Prodigy: what `prodigy db-out` writes."""
 
-from .answers import ONLY, Answers, Meaning, Tool
+from .answers import EARLIER, ONLY, Answers, Meaning, Tool
 from .records import Document, Node
 
 ANSWERS = ("accept", "reject", "ignore")
@@ -17,9 +17,18 @@ def read(document: Document, answers: Answers) -> None:
 
     An item is an input, by its hash; the rater is the annotator, or else the session. Of a choice of one option
     the label is its id. Of one label that is accepted or rejected the question is the label, and the answer
-    "accept" or "reject". Ignored tasks and rejected choices are left out.
+    "accept" or "reject". Ignored tasks and rejected choices are left out, and so are copies of one annotation, which
+    have the same time.
     """
+    seen: set[tuple[str, ...]] = set()
     for task in document.records():
+        if (time := task.get("_timestamp")) is not None:
+            same = (task.get("_task_hash", "_input_hash"), task.get("_annotator_id", "_session_id"), time)
+            key = tuple(repr(own and own.value) for own in same)
+            if key in seen:
+                answers.left_out[EARLIER] += 1
+                continue
+            seen.add(key)
         answer = task.need("answer").text()
         if answer not in ANSWERS:
             raise task.refused(f"its answer is {answer!r}", "export it again", allowed=", ".join(ANSWERS))

@@ -1,11 +1,16 @@
 """Results of promptfoo: outputs of providers, judged by assertions."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
-from .answers import ONLY, Answers, Meaning, Tool, meaning_of
+from .answers import FAILED, ONLY, Answers, Meaning, Tool, meaning_of
 from .records import Document, Node
 
+NO_GRADE = re.compile(  # reasons of a failed assertion whose grader gave no grade, before graderError was written
+    r"Could not extract JSON from |No output$|[\w-]+( check)? produced malformed response|API (call )?error|"
+    r"LLM-proposed evaluation .* not in JSON|Error parsing output|fetch failed|Request timed out|Rate limit"
+)
 ERROR = "2"  # failureReason of a result without an output
 
 
@@ -24,8 +29,8 @@ def read(document: Document, answers: Answers) -> None:
     """Read results of summary version 3 (promptfoo 0.100 and later).
 
     An item is an output, "test/prompt/provider". A metric of the assertions is a question, and those without
-    one ask whether the output passes; the kind of assertion is the rater, with the model that grades. The
-    output is a prediction of the test by the provider.
+    one ask whether the output passes; one whose grader gave no grade is left out. The kind of assertion is the rater, with
+    the model that grades. The output is a prediction of the test by the provider.
     """
     for result in _results(document):
         provider = result.need("provider")
@@ -66,8 +71,10 @@ def _add_judgements(result: Node, item: str, answers: Answers) -> None:
     seen: Counter[tuple[str, str]] = Counter()
     for own in components.members("assertion"):
         metadata, assertion = own.get("metadata"), own.get("assertion")
-        if metadata is not None and metadata.get("graderError") is not None:
-            answers.left_out["failures of a grader"] += 1
+        reason = own.get("reason")
+        failed = reason is not None and NO_GRADE.match(str(reason.value)) is not None
+        if failed or (metadata is not None and metadata.get("graderError") is not None):
+            answers.left_out[FAILED] += 1
             continue
         question, rater = (ONLY, "assertion") if assertion is None else _asked(assertion)
         seen[question, rater] += 1

@@ -1,13 +1,15 @@
 """The tools whose exports are read, and their recognition from the content of a file."""
 
+import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from ...._messages import short_repr
-from ..errors import DataError, refused_argument
+from ..errors import BUILDERS, DataError, DataWarning, refused_argument
 from . import (
+    alpaca_eval,
     argilla,
     chatbot_arena,
     deepeval,
@@ -23,7 +25,8 @@ from .records import SUFFIXES, Document, first_record, read_document
 TOOLS: Mapping[str, Tool] = {
     module.TOOL.name: module.TOOL
     for module in (
-        inspect_logs, promptfoo, deepeval, evaluation_harness, chatbot_arena, label_studio, argilla, prodigy,
+        inspect_logs, promptfoo, deepeval, evaluation_harness, chatbot_arena, alpaca_eval, label_studio, argilla,
+        prodigy,
     )
 }  # fmt: skip
 
@@ -39,7 +42,7 @@ def read_export(
     """Read what another tool exports into a long table for the containers.
 
     Read are eval logs of Inspect, results of promptfoo and DeepEval, samples of lm-evaluation-harness, votes of
-    Chatbot Arena, and exports of Label Studio, Argilla and Prodigy. ``docs/formats.md`` says what each is
+    Chatbot Arena and AlpacaEval, and exports of Label Studio, Argilla and Prodigy. ``docs/formats.md`` says what each is
     read as. Fields that are not used never stop a read.
 
     Parameters
@@ -50,9 +53,9 @@ def read_export(
         What to read.
     question : str, optional
         Question to read, if the export has several: a control tag of Label Studio, a question of Argilla, a metric
-        of promptfoo or DeepEval...
+        of promptfoo or DeepEval...; or one rater of several, such as a scorer of Inspect.
     tool : str, optional
-        "inspect", "promptfoo", "deepeval", "lm-eval", "arena", "label-studio", "argilla" or "prodigy"; by default
+        "inspect", "promptfoo", "deepeval", "lm-eval", "arena", "alpaca-eval", "label-studio", "argilla" or "prodigy"; by default
         recognised from the content.
     sides : tuple of two str, optional
         For pairwise controls of Label Studio: the fields of a task's data that name what is on the left and on the
@@ -64,6 +67,11 @@ def read_export(
         Columns of the same names as the arguments of ``from_table``: item, rater and label, score, or category and
         rank; left, right, winner and rater; of predictions item, category, classifier if it is known, and score, the
         probability of the category, or else rank 1. Labels have a column gold where the export knows the truth.
+
+    Warns
+    -----
+    DataWarning
+        Of what is left out: failures of graders, drafts, earlier versions of an annotation...
 
     Raises
     ------
@@ -112,7 +120,11 @@ def read_export(
     if sides is not None and (name != "label-studio" or kind != "comparisons"):
         problem = f"these are no comparisons of {TOOLS['label-studio'].title}"
         raise refused_argument("sides", problem, remedy="leave the argument out")
-    return dict(long_table(document, name, kind, question, sides).columns)
+    table = long_table(document, name, kind, question, sides)
+    if table.left_out:
+        said = f"{path.name}: left out of {kind} from an export of {TOOLS[name].title}: {table.left_out}"
+        warnings.warn(said, DataWarning, skip_file_prefixes=BUILDERS)
+    return dict(table.columns)
 
 
 def tool_of(path: Path) -> str | None:

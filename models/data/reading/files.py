@@ -24,6 +24,7 @@ import narwhals as nw
 
 from ...._messages import first_reprs, quoted_error, short_repr
 from ..errors import BUILDERS, DataError, DataWarning
+from . import preference_files
 from .frames import NamedCells
 from .numbers import is_number
 
@@ -296,6 +297,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
+def read_preferences(path: Path) -> TableFile:
+    """Read a PrefLib file as the long table of a ranking by each voter."""
+    columns = preference_files.preference_columns(text_lines(path), path)
+    return TableFile(columns, "a ranking by each voter from a file of PrefLib")
+
+
 def read_excel(path: Path) -> TableFile:
     """Read the first sheet of an Excel workbook whose first row that is not empty is the header."""
     try:
@@ -378,15 +385,16 @@ _READERS: dict[str, Callable[[Path], TableFile]] = {
     ".ndjson": read_json_lines,
     ".xlsx": read_excel,
     ".parquet": lambda path: _read_parquet(path),
+    **dict.fromkeys(preference_files.SUFFIXES, read_preferences),
 }
 
 
 def read_table(path: str | PathLike[str], *, rename: Mapping[str, str] | None = None) -> Any:
     """Read a table file into a frame that all containers accept; integers become text.
 
-    Formats: ``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson`` and ``.xlsx`` (to pandas), and ``.parquet``
-    (to pyarrow). `rename` maps columns of the file to new names. Raises `DataError` with file, row or line, and
-    remedy.
+    Formats: ``.csv``, ``.tsv``, ``.json``, ``.jsonl``, ``.ndjson``, ``.xlsx``, and of PrefLib ``.soc``, ``.soi``, ``.toc`` and
+    ``.toi`` (to pandas), and ``.parquet`` (to pyarrow). `rename` maps columns of the file to new names. Raises `DataError` with
+    file, row or line, and remedy.
     """
     path = Path(path)
     columns = read_file(path).columns

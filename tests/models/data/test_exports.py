@@ -12,6 +12,7 @@ from raterzoo.models.data.exports.records import read_document
 
 from tests.support.data_parts import TOOLS
 from tests.support.exports import (
+    ALPACA_EVAL,
     ARGILLA,
     ARGILLA_1,
     ARGILLA_1_FLAT,
@@ -29,12 +30,14 @@ from tests.support.exports import (
     write_lines,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*left out of:raterzoo.models.DataWarning")
 ALL = {
     "inspect": INSPECT,
     "promptfoo": PROMPTFOO,
     "deepeval": DEEPEVAL,
     "lm-eval": HARNESS,
     "arena": VOTES,
+    "alpaca-eval": ALPACA_EVAL,
     "label-studio": LABEL_STUDIO,
     "argilla": ARGILLA,
     "prodigy": PRODIGY,

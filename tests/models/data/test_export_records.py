@@ -1,0 +1,206 @@
+"""The record of an export, not its cell, says what an answer is: scorer, failure of a grader, filter, version."""
+
+import copy
+import json
+
+import pytest
+import raterzoo
+from raterzoo import models
+from raterzoo.models import DataError, DataWarning, read_export
+
+from tests.support.command_line import run
+from tests.support.exports import ALPACA_EVAL, ARGILLA, PRODIGY, PROMPTFOO, write_json, write_lines
+
+VALUES = [1.0, 0.5, 0.0, 1]
+GRADES = ["C", "I", "C", "I"]
+
+
+def inspect_log(**scorers):
+    samples = [
+        {
+            "id": row,
+            "epoch": 1,
+            "scores": {name: {"value": cells[row], "explanation": "so"} for name, cells in scorers.items()},
+        }
+        for row in range(len(VALUES))
+    ]
+    return {"version": 2, "status": "success", "eval": {"model": "m"}, "samples": samples}  # fmt: skip
+
+
+def labels_of(path, **options):
+    table = read_export(path, "labels", **options)
+    return sorted(zip(table["item"], table["rater"], table["label"], strict=True))
+
+
+def test_a_scorer_with_a_fraction_has_scores_and_no_labels(tmp_path):
+    path = write_json(tmp_path / "log.json", inspect_log(f1=VALUES, judge=GRADES, match=[1.0, 0.0, 1.0, 1.0]))
+    with pytest.warns(DataWarning, match="'f1'"):
+        found = labels_of(path)
+    assert {label for _, rater, label in found if rater == "judge"} == {"C", "I"}
+    assert [label for _, rater, label in found if rater == "match"] == ["1", "0", "1", "1"]
+    assert len(found) == 8
+    assert read_export(path, "scores", question="f1")["score"] == [1.0, 0.5, 0.0, "1"]
+    assert [rater for _, rater, _ in labels_of(path, question="judge")] == ["judge"] * 4
+    assert raterzoo.read(path, "labels", columns={"label": "judge"}).categories.tolist() == ["C", "I"]
+    result = run("check", path, "--kind", "labels", "--column", "label=judge")
+    assert result.exit_code == 0 and "'f1'" not in result.output
+    only = write_json(tmp_path / "only.json", inspect_log(f1=VALUES))
+    with pytest.raises(DataError) as caught:
+        read_export(only, "labels")
+    assert caught.value.value == "labels" and "scores" in caught.value.allowed
+    assert run("check", only, "--kind", "labels").exit_code == 2
+
+
+def test_fractions_of_one_rater_make_scores_of_a_question_of_numbers(tmp_path):
+    def task(number, values):
+        return {"id": number, "data": {}, "annotations": [
+            {"id": 10 * number + who, "completed_by": who, "result": [
+                {"from_name": "n", "to_name": "t", "type": "number", "value": {"number": value}}]}
+            for who, value in enumerate(values)]}  # fmt: skip
+
+    path = write_json(tmp_path / "export.json", [task(1, [2.0, 3.5]), task(2, [1.0, 2])])
+    assert len(read_export(path, "scores")["score"]) == 4
+    with pytest.raises(DataError):
+        read_export(path, "labels")
+
+
+@pytest.mark.filterwarnings("ignore:.*failures of a grader 1,:raterzoo.models.DataWarning")
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Could not extract JSON from llm-rubric response",
+        "No output",
+        "llm-rubric produced malformed response: SyntaxError",
+        "API call error: 429",
+    ],
+)
+def test_failures_of_graders_of_promptfoo_are_no_answers(tmp_path, reason):
+    log = copy.deepcopy(PROMPTFOO)
+    component = log["results"]["results"][0]["gradingResult"]["componentResults"][0]
+    path = write_json(tmp_path / "log.json", log)
+    asked = component["assertion"].get("metric", "answer")
+    before = labels_of(path, question=asked)
+    component |= {"pass": False, "score": 0, "reason": reason}
+    with pytest.warns(DataWarning, match="failures of a grader 2"):
+        assert len(labels_of(write_json(path, log), question=asked)) == len(before) - 1
+
+
+def test_a_grade_that_inspect_has_not_found_is_no_answer(tmp_path):
+    log = inspect_log(judge=GRADES)
+    log["samples"][1]["scores"]["judge"]["explanation"] = "Grade not found in model output: hm"
+    with pytest.warns(DataWarning, match="failures of a grader 1"):
+        assert [item for item, _, _ in labels_of(write_json(tmp_path / "log.json", log))] == ["0", "2", "3"]
+
+
+def sample(document, answer, **more):
+    return {
+        "doc_id": document,
+        "filtered_resps": [answer],
+        "target": "5",
+        "exact_match": float(answer == "5"),
+        **more,
+    }
+
+
+def test_filters_that_a_file_does_not_name_are_questions(tmp_path):
+    both = [*(sample(d, "[invalid]") for d in range(3)), *(sample(d, str(5 - (d == 1))) for d in range(3))]
+    path = write_lines(tmp_path / "samples.jsonl", both)
+    with pytest.raises(DataError) as caught:
+        read_export(path, "labels")
+    assert "1st" in caught.value.allowed and "2nd" in caught.value.allowed
+    assert [label for _, _, label in labels_of(path, question="2nd")] == ["5", "4", "5"]
+    assert read_export(path, "scores", question="exact_match,1st")["score"] == [0.0] * 3
+    assert run("check", path, "--kind", "labels", "--column", "label=2nd").exit_code == 0
+    joined = write_lines(tmp_path / "joined.jsonl", [*both[:3], sample(0, "5", filter="none"), both[0]])
+    with pytest.raises(DataError) as caught:
+        read_export(joined, "labels")
+    assert caught.value.row is not None
+
+
+def choice(number, label, **more):
+    result = {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": [label]}}
+    return {"id": number, "completed_by": 1, "result": [result], **more}
+
+
+def test_the_newest_version_of_an_annotation_counts(tmp_path):
+    tasks = [
+        {"id": 1, "data": {}, "annotations": [choice(7, "b", updated_at="2026-02-01"), choice(8, "a")]},
+        {"id": 2, "data": {}, "annotations": [choice(7, "a")]},
+        {"id": 1, "data": {}, "annotations": [choice(7, "a", updated_at="2026-01-01"), choice(8, "c")],
+         "predictions": [choice(3, "a", model_version="m")]},
+        {"id": 1, "data": {}, "annotations": [], "predictions": [choice(3, "b", model_version="m")]},
+    ]  # fmt: skip
+    path = write_json(tmp_path / "export.json", tasks)
+    with pytest.warns(DataWarning, match="earlier copies and versions of an answer 3"):
+        assert labels_of(path) == [("1", "1", "b"), ("1", "1", "c"), ("2", "1", "a")]
+        assert read_export(path, "predictions")["category"] == ["b"]
+    assert "earlier copies" in run("check", path, "--kind", "labels").output
+
+
+def test_later_copies_of_records_of_argilla_and_copies_of_prodigy_count_once(tmp_path):
+    path = write_json(tmp_path / "argilla.json", ARGILLA)
+    question = next(iter(ARGILLA[0]["responses"]))
+    once = labels_of(path, question=question)
+    with pytest.warns(DataWarning, match="earlier copies"):
+        assert labels_of(write_json(path, [*ARGILLA, *ARGILLA]), question=question) == once
+    timed = [{**task, "_timestamp": row} for row, task in enumerate(PRODIGY)]
+    kept = [task for task in timed if task["answer"] == "accept" and "options" in task]
+    path = write_lines(tmp_path / "prodigy.jsonl", kept)
+    once = labels_of(path)
+    with pytest.warns(DataWarning, match="earlier copies"):
+        assert labels_of(write_lines(path, [*kept, *kept])) == once
+
+
+def test_alpaca_eval(tmp_path):
+    path = write_json(tmp_path / "annotations.json", ALPACA_EVAL)
+    with pytest.warns(DataWarning, match="without a preference 1"):
+        votes = raterzoo.read(path, "comparisons")
+    assert votes.items.tolist() == ["base", "new"] and votes.raters.tolist() == ["judge"]
+    assert votes.count.tolist() == [1, 2, 2] and votes.outcome.tolist() == [0, 1, 2]
+    assert votes.several_prompts
+    assert run("check", path, "--kind", "comparisons").exit_code == 0
+    for wrong in (3, "a", True, -1):
+        with pytest.raises(DataError) as caught:
+            read_export(write_json(path, [{**ALPACA_EVAL[0], "preference": wrong}]), "comparisons")
+        assert caught.value.row == 1
+
+
+PREFLIB = """# FILE NAME: town.toi
+# TITLE: Town
+# ALTERNATIVE NAME 1: Oak, north
+# ALTERNATIVE NAME 2: Fir
+# ALTERNATIVE NAME 10: Elm
+2: 10,{1, 2}
+1: 2
+"""
+
+
+def test_files_of_preflib(tmp_path):
+    path = tmp_path / "town.toi"
+    path.write_text(PREFLIB)
+    rankings = raterzoo.read(path)
+    table = rankings.to_table()
+    rows = sorted(zip(table["rater"], table["category"], table["rank"].tolist(), strict=True))
+    ranked = [("Elm", 1), ("Fir", 2), ("Oak, north", 2)]
+    assert rows == [(f"voter {v}", *own) for v in (1, 2) for own in ranked] + [("voter 3", "Fir", 1)]
+    assert rankings.items.tolist() == ["town"]
+    result = run("check", path, "--kind", "rankings")
+    assert result.exit_code == 0
+    for line, content in ((6, PREFLIB.replace("2: 10", "2; 10")), (7, PREFLIB.replace("1: 2", "1: 3"))):
+        path.write_text(content)
+        with pytest.raises(DataError) as caught:
+            models.data.read_table(path)
+        assert caught.value.row == line
+        assert run("check", path, "--kind", "rankings").exit_code == 2
+    path.write_text("3\n1,Oak\n")
+    with pytest.raises(DataError):
+        raterzoo.read(path)
+
+
+def test_what_is_said_on_the_command_line_is_warned_of_in_python(tmp_path):
+    log = inspect_log(judge=GRADES)
+    del log["samples"][0]["scores"]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log))
+    with pytest.warns(DataWarning, match="samples without scores 1"):
+        assert len(raterzoo.read(path, "labels")) == 3
