@@ -36,6 +36,14 @@ class Keep(StrEnum):
     summary = "summary"
 
 
+class KeptAnswers(StrEnum):
+    """Answers of a rater to an item that count."""
+
+    all = "all"
+    first = "first"
+    last = "last"
+
+
 class Layout(StrEnum):
     """Layout of a table of labels or scores."""
 
@@ -144,6 +152,14 @@ SourceOption = Annotated[
 DropMissing = Annotated[
     bool,
     typer.Option("--drop-missing", help="Leave out rows with an empty cell, such as no rater or no label."),
+]
+KeepAnswers = Annotated[
+    KeptAnswers,
+    typer.Option(
+        "--keep-answers",
+        help="Of several answers of a rater to an item those that count, by time (--column time=...), else by their order.",
+        **choice(KeptAnswers),
+    ),
 ]
 NoAnswer = Annotated[
     list[str] | None,
@@ -435,6 +451,7 @@ class CleaningOptions:
     drop_duplicates: DropDuplicates = False
     merge_look_alikes: MergeLookAlikes = False
     no_answer: NoAnswer = None
+    keep_answers: KeepAnswers = KeptAnswers.all
 
 
 @dataclass
@@ -700,6 +717,7 @@ def settings_of(
         drop_duplicates=given.get("drop_duplicates", False),
         merge_look_alikes=given.get("merge_look_alikes", False),
         no_answer=tuple(given.get("no_answer", ())),
+        keep_answers=given.get("keep_answers", "all"),
         features=given.get("features"),
         prior_predictions=given.get("prior_predictions"),
         prior_classifier=given.get("classifier"),

@@ -32,7 +32,7 @@ from ..models.data.reading.frames import (
     resolved_names,
 )
 from ..models.data.reading.numbers import decimal_points, is_number, number_of
-from ..models.data.reading.vote_shapes import derived_outcomes, is_derived, vote_roles
+from ..models.data.reading.vote_shapes import AND, derived_outcomes, is_derived, vote_roles
 from ..posterior.table_text import columns_alike, folded, renamed_in_words
 from ..reports.settings import Groups, Settings
 from ..reports.wording import contradictions_in_words
@@ -66,6 +66,7 @@ def _words(path: Path) -> Wording:
         ),
         lambda kind: f"these look like {kind}, which --kind {kind} of fit, report and check reads",
         lambda kind: f"read {kind} with --layout wide",
+        "several of these if each category has a column",
         " ",
         path.name,
     )
@@ -110,6 +111,11 @@ def _header(
     if several == "predictions" and [role for role, _ in given].count("category") > 1:
         listed = [name for role, name in given if role == "category"]
         del by_role["category"]
+    if (
+        kind == "labels"
+        and (marks := [name for role, name in given if role == "label" and role in roles])[1:]
+    ):
+        by_role["label"] = AND.join(marks)  # a column for each category
     asked = {role: by_role.get(role, role) for role in roles}
     asked = vote_roles(names, asked) if kind == "comparisons" else asked
     derived = [own for own in asked.values() if is_derived(own, names)]
@@ -322,6 +328,7 @@ def _read_for(
         "rater_attributes": settings.rater_attributes,
         "missing": settings.missing,
         "no_answer": settings.no_answer or None,
+        "keep": settings.keep_answers,
     }
     table = _read_layout(
         path,
@@ -430,7 +437,9 @@ def check_table(
     _check_options(kind, options)
     attributes = options.get("rater_attributes") or ()
     table = _read_layout(path, kind, columns, layout, attributes, source=source, anonymize=anonymize)
-    data = _container_of(kind, table, layout, options | {"no_answer": cleaning.no_answer})
+    data = _container_of(
+        kind, table, layout, options | {"no_answer": cleaning.no_answer, "keep": cleaning.keep_answers}
+    )
     if cleaning.merge_look_alikes:
         data = _merged(data, table)
     if cleaning.drop_duplicates:
@@ -565,7 +574,9 @@ def _renamed(table: TableFile, header: _Header, numbers: Sequence[str]) -> Any:
         for name, cell in table.guarded.items()
     ]
     frame = table.columns
-    derived = [name for name in header.found.values() if is_derived(name, table.names)]
+    derived = [
+        name for role, name in header.found.items() if role == "winner" and is_derived(name, table.names)
+    ]
     if header.others or derived:
         whole: Any = frame if isinstance(frame, Mapping) else _cells(frame, table.names)
         more = {role: whole[name] for name, role in header.others.items()}
@@ -592,6 +603,8 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
             frame = _cells(frame, [header.found["item"], *table.free])
     read = getattr(container, {"long": "from_table"}.get(layout, f"from_{layout}"))
     accepted = signature(read).parameters
+    if given.get("keep", "all") != "all" and "keep" not in accepted:
+        raise ValueError("--keep-answers: an option of long tables, and not of rankings; leave it out")
     # a wide table may be taken for counts by mistake: then the names of raters stand above the columns
     hidden = layout == "counts" and table.raters is not None
     try:

@@ -34,7 +34,7 @@ class AnnotationKind:
 
 
 _LAW_OF_VOTES = ("ties", "left_side", "left_bias", "signed", "groups", "independent")
-_OF_ALL = ("anonymize", "drop_duplicates", "merge_look_alikes", "no_answer")
+_OF_ALL = ("anonymize", "drop_duplicates", "merge_look_alikes", "no_answer", "keep_answers")
 _KINDS = (
     AnnotationKind(
         "rankings",

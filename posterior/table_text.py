@@ -21,6 +21,21 @@ _RATER = (
 _SIDE = "{0} model{1} item{1} {1} option{1} candidate{1} response{1} system{1} player{1} {0}item {0}model"
 _LABEL = "label category choice answer annotation class response verdict judgment judgement vote"
 
+TIMES = (  # of an answer, the best first
+    *(
+        "time",
+        "timestamp",
+        "submittime",
+        "submittedat",
+        "updatedat",
+        "completedat",
+        "finishedat",
+        "endtime",
+        "createdat",
+    ),
+    *("created", "datetime", "date"),
+)
+
 
 def _with_ids(words: str) -> str:
     """Words, and each with the suffix "id"."""
@@ -44,7 +59,7 @@ TRADE: dict[str, frozenset[str]] = {
         "compared": _with_ids(_ITEM + " model system candidate player") + " id",  # in a ranking of the items
         "confidence": "score probability prob proba confidence p",  # of a predicted category
         "probability": "probability prob proba p",
-        "time": "time timestamp submittime submittedat updatedat completedat finishedat endtime createdat created date datetime",
+        "time": " ".join(TIMES),
     }.items()
 }
 

@@ -41,7 +41,7 @@ def contradictions_in_words(number: int, of: int) -> str:
     """Return a note on answers that contradict an earlier one of the same rater, without a full stop."""
     return (
         f"{number:,} of the {of:,} annotations contradict{'s' * (number == 1)} another of the same rater on the same item or "
-        "pair of items; all of them are counted, and no option chooses between them"
+        "pair of items; all of them are counted; --keep-answers counts the first or the last"
     )
 
 

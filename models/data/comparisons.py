@@ -16,7 +16,7 @@ from .raters import read_attributes
 from .reading.columns import Missing, code_ids, code_values, first_place, kinds_of, match_ids, refused_cell
 from .reading.comparison_tables import LEFT, OUTCOMES, RIGHT, TIE, code_items, item_set, outcome_words
 from .reading.frames import Column, column_names, is_listed, named_columns
-from .reading.long_tables import annotation_columns
+from .reading.long_tables import Keep, annotation_columns
 from .reading.numbers import read_counts, split_counts
 from .reading.vote_shapes import prompt_columns
 
@@ -224,6 +224,8 @@ class Comparisons(Container):
         items: Sequence[Any] | np.ndarray | None = None,
         missing: Missing = "error",
         no_answer: NoAnswer = (),
+        keep: Keep = "all",
+        time: str | None = None,
     ) -> Self:
         """Read a long table with one row for each vote.
 
@@ -248,6 +250,10 @@ class Comparisons(Container):
             Treatment of rows with an empty cell; a warning says how many were dropped.
         no_answer : sequence, optional
             Answers that are no truth, such as "skip" or "flag", in any case: their rows are left out; a warning says how many.
+        keep : {"all", "first", "last"}
+            Of several answers of a rater on two items, those that count; a warning says how many do not.
+        time : str, optional
+            Column of times by which answers are first and last; by default one called so, such as "created_at", else their order.
 
         Returns
         -------
@@ -268,7 +274,9 @@ class Comparisons(Container):
         [0, 1]
         """
         roles = {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
-        columns = annotation_columns(frame, "comparisons", roles, rater_attributes, missing, no_answer)
+        columns = annotation_columns(
+            frame, "comparisons", roles, rater_attributes, missing, no_answer, keep, time
+        )
         found, first, second = code_items(columns["left"], columns["right"], item_set(items))
         sides = (columns["left"].name, columns["right"].name)
         outcome = code_outcomes(columns["winner"], found, first, second, sides)

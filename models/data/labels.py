@@ -1,5 +1,6 @@
 """Labels: one category for each answer, with repeats and gaps."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
@@ -10,11 +11,13 @@ from ..._messages import short_repr
 from ...posterior.schema import CLASSIFIER
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
-from .errors import DataError, refused_argument
+from .errors import BUILDERS, DataError, DataWarning, refused_argument
 from .no_answers import NoAnswer, categories_of, tell_suspects
 from .raters import attributes_with_classifiers, read_attributes
 from .reading.columns import Missing, code_categories, code_ids
-from .reading.long_tables import annotation_columns
+from .reading.frames import Column
+from .reading.label_cells import plain_labels
+from .reading.long_tables import Keep, annotation_columns
 from .reading.numbers import read_counts, split_counts
 from .reading.predicted_labels import (
     PredictedLabels,
@@ -24,6 +27,7 @@ from .reading.predicted_labels import (
     refused_predictions,
     unknown_items,
 )
+from .reading.vote_shapes import AND
 from .reading.wide_tables import (
     UNKNOWN,
     at_wide_cells,
@@ -35,6 +39,7 @@ from .reading.wide_tables import (
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category
 MAX_ANSWERS = 200_000_000
+MANY = 10  # rows from which a column that differs in each is no column of labels or raters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,13 +102,15 @@ class Labels(Container):
         *,
         item: str = "item",
         rater: str = "rater",
-        label: str = "label",
+        label: str | Sequence[str] = "label",
         count: str | None = None,
         gold: str | None = None,
         rater_attributes: Sequence[str] = (),
         categories: Sequence[Any] | np.ndarray | None = None,
         missing: Missing = "error",
         no_answer: NoAnswer = (),
+        keep: Keep = "all",
+        time: str | None = None,
     ) -> Self:
         """Read a long table with one row for each answer.
 
@@ -114,7 +121,7 @@ class Labels(Container):
         item, rater, label : str
             Names of the columns; by default also those of the trade, such as "task_id" and "annotator", which a
             warning names. Ids and labels are text, kept exactly, or integers. Several answers of a rater to an
-            item are several rows.
+            item are several rows. Several names of labels are columns of categories, with 1 or true where it was given.
         count : str, optional
             Column with the number of times the answer was given, from 0; by default 1 in each row.
         gold : str, optional
@@ -128,6 +135,10 @@ class Labels(Container):
             Treatment of rows with an empty cell, except gold; a warning says how many were dropped.
         no_answer : sequence, optional
             Answers that are no truth, such as "unsure" or -1, in any case: their rows are left out; a warning says how many.
+        keep : {"all", "first", "last"}
+            Of several answers of a rater to an item, those that count; a warning says how many do not.
+        time : str, optional
+            Column of times by which answers are first and last; by default one called so, such as "created_at", else their order.
 
         Returns
         -------
@@ -147,8 +158,9 @@ class Labels(Container):
         >>> labels.categories[labels.gold].tolist()
         ['cat', 'dog']
         """
+        label = label if isinstance(label, str) else AND.join(label)
         roles = {"item": item, "rater": rater, "label": label, "count": count, "gold": gold}
-        columns = annotation_columns(frame, "labels", roles, rater_attributes, missing, no_answer)
+        columns = annotation_columns(frame, "labels", roles, rater_attributes, missing, no_answer, keep, time)
         items, item_code = code_ids(columns["item"])
         raters, rater_code = code_ids(columns["rater"])
         labels, code = code_categories(columns["label"], categories_of(categories, no_answer))
@@ -156,6 +168,7 @@ class Labels(Container):
         truth = None if gold is None else read_gold(columns["gold"], items, item_code, labels)
         if categories is None:
             tell_suspects(labels, code, times, true=truth)
+            _tell_keys(columns, {"label": labels, "rater": raters})
         attributes = read_attributes(columns, raters, rater_code)
         rows = (item_code, rater_code, code, times)
         return cls._of_answers(items, raters, labels, *rows, gold=truth, rater_attributes=attributes)
@@ -208,7 +221,8 @@ class Labels(Container):
         """
         items, columns, row, repeats = wide_columns(frame, raters, item, count, no_answer)
         with at_wide_cells(columns["rater"], row):
-            labels, label = code_categories(columns["label"], categories_of(categories, no_answer))
+            own = plain_labels(columns["label"])
+            labels, label = code_categories(own, categories_of(categories, no_answer))
         names, rater = code_ids(columns["rater"])
         at, answer = items_of_rows(row, repeats)
         once = np.ones(len(at), np.int64)
@@ -467,6 +481,20 @@ class Labels(Container):
         if not self.identified:
             lines["NOT IDENTIFIED"] = "no item has two answers: only the prior says who errs, and how often"
         return lines
+
+
+def _tell_keys(columns: Mapping[str, Column], ids: Mapping[str, np.ndarray]) -> None:
+    """Warn of a column of labels or raters that differs in each row, as a key does."""
+    for role, index in ids.items():
+        column = columns[role]
+        if len(index) == len(column.values) >= MANY:
+            what = {"label": "category", "rater": "rater"}[role]
+            warnings.warn(
+                f"each of the {len(index):,} answers has a {what} of its own: is column {short_repr(column.name)} that of the "
+                f"{what}, or a key of the rows?",
+                DataWarning,
+                skip_file_prefixes=BUILDERS,
+            )
 
 
 def require_answers(labels: Labels) -> None:

@@ -11,7 +11,7 @@ from .container import Container, range_of
 from .no_answers import NoAnswer, tell_suspect_scores
 from .raters import read_attributes
 from .reading.columns import Missing, code_ids
-from .reading.long_tables import annotation_columns
+from .reading.long_tables import Keep, annotation_columns
 from .reading.numbers import Bounds, read_bounds, read_counts, read_scores, split_counts
 from .reading.wide_tables import at_wide_cells, counted_scores, wide_columns
 
@@ -84,6 +84,8 @@ class Scores(Container):
         rater_attributes: Sequence[str] = (),
         missing: Missing = "error",
         no_answer: NoAnswer = (),
+        keep: Keep = "all",
+        time: str | None = None,
     ) -> Self:
         """Read a long table with one row for each score.
 
@@ -106,6 +108,10 @@ class Scores(Container):
             Treatment of rows with an empty cell; a warning says how many were dropped.
         no_answer : sequence, optional
             Answers that are no truth, such as "n/a" or -1, in any case: their rows are left out; a warning says how many.
+        keep : {"all", "first", "last"}
+            Of several answers of a rater to an item, those that count; a warning says how many do not.
+        time : str, optional
+            Column of times by which answers are first and last; by default one called so, such as "created_at", else their order.
 
         Returns
         -------
@@ -126,7 +132,7 @@ class Scores(Container):
         """
         ends = read_bounds(bounds)
         roles = {"item": item, "rater": rater, "score": score, "count": count}
-        columns = annotation_columns(frame, "scores", roles, rater_attributes, missing, no_answer)
+        columns = annotation_columns(frame, "scores", roles, rater_attributes, missing, no_answer, keep, time)
         items, item_code = code_ids(columns["item"])
         raters, rater_code = NO_RATERS, np.full(len(item_code), ANONYMOUS, np.int32)
         if "rater" in columns:

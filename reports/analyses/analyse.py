@@ -41,6 +41,7 @@ def analyse(
     rater_attributes: Sequence[str] = (),
     missing: Literal["error", "drop"] = "error",
     no_answer: Sequence[Any] | str | int = (),
+    keep: Literal["all", "first", "last"] = "all",
     metrics: Sequence[str] = (),
     refit: bool = True,
     draws: int = 1000,
@@ -64,7 +65,7 @@ def analyse(
         Model of `models.catalog`; by default that of the command line.
     tree : DataTree, optional
         Posterior by `inference.sample`, which is then not drawn.
-    columns, layout, categories, bounds, rater_attributes, missing, no_answer
+    columns, layout, categories, bounds, rater_attributes, missing, no_answer, keep
         As of `raterzoo.read`.
     metrics : sequence of str, optional
         Of labels and rankings: metrics of the predictions, as of ``raterzoo evaluate --metric``; the first is in the answer.
@@ -109,7 +110,12 @@ def analyse(
             "categories": categories,
             "bounds": bounds,
         }
-        given |= {"rater_attributes": rater_attributes, "missing": missing, "no_answer": no_answer}
+        given |= {
+            "rater_attributes": rater_attributes,
+            "missing": missing,
+            "no_answer": no_answer,
+            "keep": keep,
+        }
         data = read(source, kind, **given)
     (found,) = (own for own, container in kinds.items() if isinstance(data, container))
     if kind is not None and kind != found:

@@ -23,7 +23,7 @@ ATTRIBUTE = "rater_attributes "  # prefix of the roles of columns with attribute
 FLOATS = (float, np.floating)
 
 # missing-value markers of array libraries, by the names of their types
-_MISSING = ("NoneType", "NAType", "NaTType")
+MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 
 
 def code_values(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:
@@ -45,7 +45,7 @@ def is_integer(kind: type) -> bool:
 
 def is_missing(value: Any) -> bool:
     """Missing-value test: None, NaN, NA or NaT; empty text is not missing."""
-    return type(value).__name__ in _MISSING or (isinstance(value, FLOATS) and value != value)
+    return type(value).__name__ in MISSING_TYPES or (isinstance(value, FLOATS) and value != value)
 
 
 def is_empty(value: Any) -> bool:
@@ -78,7 +78,7 @@ def kinds_of(column: Column) -> set[type]:
     if isinstance(column.values, CodedCells):
         return {type(column.values.distinct[0])}
     kinds = {*map(type, column.values)}
-    marked = any(kind.__name__ in _MISSING for kind in kinds)
+    marked = any(kind.__name__ in MISSING_TYPES for kind in kinds)
     floats = any(issubclass(kind, FLOATS) for kind in kinds)
     if marked or (floats and any(map(is_missing, column.values))):
         place = first_place(column, is_missing)

@@ -44,6 +44,7 @@ class Wording(NamedTuple):
     column: Callable[[str, str], str]  # role, name of the column or "..."
     kind: Callable[[str], str]
     wide: Callable[[str], str]
+    several: str  # of a table with a column for each category
     separator: str = ", "
     where: str = "the table"
 
@@ -52,6 +53,7 @@ PYTHON = Wording(
     lambda role, name: f"{role}={name if name == '...' else short_repr(name)}",
     lambda kind: f"these look like {kind}, which models.{KINDS[kind].container}.from_table reads",
     lambda kind: f"read it by models.{KINDS[kind].container}.from_wide",
+    "label=[..., ...] if each category has one",
 )
 
 
@@ -124,6 +126,9 @@ def missing_columns(
     listed = [short_repr(name) for name in missing.values()]
     remedies = [words.column(role, known.get(found, "...")) for role, found in near.items()]
     remedy = f"name the column{'s' * (len(missing) > 1)}: {words.separator.join(remedies)}"
+    free = len([name for name in names if name not in taken])
+    if kind == "labels" and missing == {"label": "label"} and not near["label"] and free > 1:
+        remedy += f", or {words.several}"
     if words is PYTHON and "rater" in missing and kind in ("comparisons", "scores"):
         remedy += ", or pass rater=None if the raters are not told apart"
     if (other := kind and _looks_like(kind, names)) is not None:

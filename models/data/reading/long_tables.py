@@ -1,21 +1,40 @@
 """Columns of long tables by role, without the rows that are no answers."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ...._messages import short_repr
-from ....posterior.table_text import renamed_in_words
+from ....posterior.table_text import TIMES, columns_alike, decimal_number, folded, renamed_in_words
 from ..errors import BUILDERS, DataError, DataWarning, refused_argument
 from ..no_answers import NoAnswer, listed_answers, matcher, tell_left_out
 from .coded_cells import CodedCells
-from .columns import ANONYMOUS_KINDS, ATTRIBUTE, Missing, cells_that, code_values, is_blank, whole_cells
+from .columns import (
+    ANONYMOUS_KINDS,
+    ATTRIBUTE,
+    FLOATS,
+    Missing,
+    cells_that,
+    code_values,
+    is_blank,
+    is_integer,
+    refused_cell,
+    whole_cells,
+)
 from .frames import KINDS, PYTHON, Column, Columns, column_names, named_columns, resolved_names
+from .label_cells import marked_labels, plain_labels
 from .vote_shapes import AND, derived_outcomes, is_derived, vote_roles
 
+Keep = Literal["all", "first", "last"]  # of several answers of a rater to an item
+REJECTED = {
+    "assignmentstatus": ("rejected",),
+    "tainted": ("true", "1"),
+    "wascancelled": ("true", "1"),
+}  # MTurk, Figure Eight
 _DROP = "fill the cell in, or leave out the rows with an empty cell: missing='drop'"
 
 
@@ -34,14 +53,18 @@ def annotation_columns(
     rater_attributes: Sequence[str],
     missing: Missing,
     no_answer: NoAnswer = (),
+    keep: Keep = "all",
+    time: str | None = None,
 ) -> Columns:
     """Columns of a long table by role, found by their names or, which is said, by synonyms.
 
     Comparisons and scores need no column of raters. `missing` "drop" leaves out rows with an empty cell in any
-    column but gold, and `no_answer` those with such an answer; a warning says how many. Raises if a column is missing or named
-    twice, there is no row, or attributes are asked for without raters.
+    column but gold, `keep` "first" or "last" other answers of a rater, by `time` or the order of the rows, and `no_answer`
+    those with such an answer; so are rows that a tool marks as rejected. Warnings say how many. Raises if a column is missing
+    or named twice, there is no row, or attributes are asked for without raters.
     """
     check_missing(missing)
+    check_keep(keep)
     asked = {role: name for role, name in roles.items() if name is not None}
     for role in ("item",) if kind in ANONYMOUS_KINDS else ("item", "rater"):
         if role in roles and role not in asked:
@@ -52,7 +75,8 @@ def annotation_columns(
     asked |= {ATTRIBUTE + name: name for name in rater_attributes}
     names = column_names(frame)
     asked = vote_roles(names, asked) if kind == "comparisons" else asked
-    derived = asked.get("winner", "") if is_derived(asked.get("winner", ""), names) else None
+    answer = asked.get(KINDS[kind].answer, "")
+    derived = answer if is_derived(answer, names) else None
     found = resolved_names(
         [*names, *filter(None, [derived])],
         asked,
@@ -68,24 +92,50 @@ def annotation_columns(
             remedy="name the column of the raters: rater=..., or leave the attribute out",
         )
     tell_synonyms({role: name for role, name in found.items() if asked[role] != name})
-    columns = _with_outcomes(frame, found) if derived else named_columns(frame, found)
+    columns = _with_derived(frame, found, kind) if derived else named_columns(frame, found)
+    columns = _with_plain_labels(columns)
     if missing == "error":
         whole = columns
         columns = Columns(found, lambda name: replace(whole.take(name), fill_in=_DROP))
     else:
         columns = _without_empty(columns)
-    return (
-        _without_no_answer(columns, KINDS[kind].answer, no_answer) if listed_answers(no_answer) else columns
-    )
+    for name in names:
+        if (marks := REJECTED.get(folded(name))) and name not in found.values():
+            columns = _without_rejected(columns, name, marks)
+    if keep != "all":
+        columns = _without_repeats(columns, kind, keep, time or _time_column(names, found))
+    if listed_answers(no_answer):
+        columns = _without_no_answer(columns, KINDS[kind].answer, no_answer)
+    return columns
 
 
-def _with_outcomes(frame: Any, found: Mapping[str, str]) -> Columns:
-    """Columns of votes whose outcomes are derived from others."""
-    name = found["winner"]
-    read = named_columns(frame, {role: own for role, own in found.items() if role != "winner"})
+def _with_plain_labels(columns: Columns) -> Columns:
+    """Columns of which those of labels have the label of each list of one, and the names of truth values."""
+    labels = {columns.names[role] for role in ("label", "category", "gold") if role in columns}
+    plain: dict[str, Column] = {}
+
+    def take(name: str) -> Column:
+        if name in plain:
+            return plain[name]
+        column = columns.take(name)
+        if name in labels and (own := plain_labels(column)) is not column:
+            plain[name] = own  # said once
+            return own
+        return column
+
+    return Columns(columns.names, take)
+
+
+def _with_derived(frame: Any, found: Mapping[str, str], kind: str) -> Columns:
+    """Columns of a table whose answers are derived from several: marks of outcomes or categories, winner and loser."""
+    role = KINDS[kind].answer
+    name = found[role]
+    read = named_columns(frame, {other: own for other, own in found.items() if other != role})
     cells = named_columns(frame, {own: own for own in name.split(AND)})
-    outcomes = Column(name, derived_outcomes(name, {own: column.values for own, column in cells.items()}))
-    return Columns(found, lambda own: outcomes if own == name else read.take(own))
+    derive = derived_outcomes if kind == "comparisons" else marked_labels
+    declared = None if kind == "comparisons" else list(cells)
+    answers = Column(name, derive(name, {own: column.values for own, column in cells.items()}), declared)
+    return Columns(found, lambda own: answers if own == name else read.take(own))
 
 
 def tell_synonyms(found: Mapping[str, str]) -> None:
@@ -114,6 +164,119 @@ def _without_empty(columns: Columns) -> Columns:
     said = f"{out.sum():,} of {len(out):,} rows are left out for an empty cell ({counts})"
     warnings.warn(said, DataWarning, skip_file_prefixes=BUILDERS)
     return left
+
+
+def _without_rejected(columns: Columns, name: str, marks: Collection[str]) -> Columns:
+    """Leave out the rows that a tool marks as rejected, and say how many."""
+    column = columns.take(name)
+    out = cells_that(column.values, lambda cell: str(cell).strip().casefold() in marks)
+    if not out.any():
+        return columns
+    columns = _left_out(columns, out, f"are marked in column {short_repr(name)}")
+    warnings.warn(
+        f"{out.sum():,} of {len(out):,} rows are left out: column {short_repr(name)} says "
+        f"{short_repr(column.values[int(out.argmax())])}; drop that column to keep them",
+        DataWarning,
+        skip_file_prefixes=BUILDERS,
+    )
+    return columns
+
+
+# --- Further answers of a rater ---
+
+
+def check_keep(keep: Keep) -> None:
+    """Raise `DataError` unless `keep` says which of several answers of a rater counts."""
+    if keep not in get_args(Keep):
+        problem, allowed = f"keep={short_repr(keep)} is no choice of answers", "'all', 'first' or 'last'"
+        raise refused_argument("keep", problem, value=keep, allowed=allowed, remedy="choose one")
+
+
+def _time_column(names: Sequence[str], found: Mapping[str, str]) -> str | None:
+    """Column of the time of an answer, the later one of several such as created_at and updated_at; None if there is none."""
+    alike = columns_alike("time", names, [*found.values()])
+    return min(alike, key=lambda name: TIMES.index(folded(name)), default=None)
+
+
+def _without_repeats(columns: Columns, kind: str, keep: Keep, time: str | None) -> Columns:
+    """Keep the first or the last answer of each rater to an item, or pair of items, and say how many are left out."""
+    if "rater" not in columns:
+        raise refused_argument(
+            "keep",
+            f"keep={keep!r} chooses among answers of a rater, and no column tells the raters apart",
+            value=keep,
+            allowed="keep='all' without raters",
+            remedy="name the column of the raters: rater=...",
+        )
+    code = code_values(columns["rater"].values)[0].astype(np.int64)
+    if kind == "comparisons":
+        sides = code_values([*columns["left"].values, *columns["right"].values])[0].reshape(2, -1)
+        keys = [code, sides.min(axis=0), sides.max(axis=0)]
+    else:
+        keys = [code, code_values(columns["item"].values)[0]]
+    at = np.arange(len(code), dtype=float) if time is None else _moments(columns.take(time))
+    order = np.lexsort([np.arange(len(code)), at, *keys])  # by rater and item, then by time and row
+    differs = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    kept = order[np.append(differs, True) if keep == "last" else np.append(True, differs)]
+    out = np.ones(len(code), bool)
+    out[kept] = False
+    if not out.any():
+        return columns
+    by = "the order of the rows" if time is None else f"column {short_repr(time)}"
+    warnings.warn(
+        f"{out.sum():,} of {len(out):,} rows are left out: of several answers of a rater the {keep} is kept, by {by}",
+        DataWarning,
+        skip_file_prefixes=BUILDERS,
+    )
+    return _left_out(columns, out, "are repeated")
+
+
+def _moments(column: Column) -> np.ndarray:
+    """Convert times to numbers (row,), in seconds unless they are numbers; raises at a cell that is no time."""
+    moments = np.empty(len(column.values))
+    for place, cell in enumerate(column.values):
+        moment = _moment(cell)
+        if moment is None:
+            raise refused_cell(
+                column,
+                place,
+                "is no time that can be ordered",
+                allowed="numbers, or times such as 2026-01-31T23:59:00",
+                remedy="write the times so, or sort the rows and drop that column",
+            )
+        moments[place] = moment
+    return moments
+
+
+def _moment(cell: Any) -> float | None:
+    """Time as a number; None if it is none."""
+    if isinstance(cell, np.datetime64):
+        cell = cell.astype("datetime64[us]").item()
+    if isinstance(cell, str):
+        text = cell.strip()
+        if (number := decimal_number(text)) is not None:
+            return number
+        cell = _parsed_time(text)
+    if isinstance(cell, datetime):
+        return (cell if cell.tzinfo else cell.replace(tzinfo=UTC)).timestamp() if cell == cell else None
+    number = isinstance(cell, FLOATS) or is_integer(type(cell))
+    return float(cell) if number and cell == cell else None
+
+
+def _parsed_time(text: str) -> datetime | None:
+    """Parse a time in ISO 8601, or as Mechanical Turk writes it, whose time zone is left out; None if it is neither."""
+    try:
+        return datetime.fromisoformat(text.removesuffix(" UTC"))
+    except ValueError:
+        words = text.split()
+    try:  # Tue Jan 06 12:33:38 PST 2026
+        return (
+            datetime.strptime(" ".join([*words[1:4], words[-1]]), "%b %d %H:%M:%S %Y")
+            if len(words) == 6
+            else None
+        )
+    except ValueError:
+        return None
 
 
 def _without_no_answer(columns: Columns, role: str, no_answer: NoAnswer) -> Columns:

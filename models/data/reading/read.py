@@ -21,6 +21,7 @@ from ..scores import Scores
 from .columns import ANONYMOUS_KINDS, Missing
 from .files import read_table
 from .frames import KINDS, column_names
+from .long_tables import Keep
 from .vote_shapes import vote_roles
 
 Container = PartialRankings | Labels | Comparisons | Scores
@@ -46,6 +47,7 @@ def read(
     rater_attributes: Sequence[str] = (),
     missing: Missing = "error",
     no_answer: NoAnswer = (),
+    keep: Keep = "all",
 ) -> Container:
     """Read annotations of any kind from a file, an export of an annotation tool, or a frame.
 
@@ -73,6 +75,9 @@ def read(
         Whether a row with an empty cell is refused or left out.
     no_answer : sequence, optional
         Answers that are no truth, such as "unsure" or -1, in any case: they are left out; a warning says how many.
+    keep : {"all", "first", "last"}
+        Of several answers of a rater to an item, or pair of items, those that count, by a column of times, which
+        ``columns={"time": ...}`` names, else by the order of the rows.
 
     Returns
     -------
@@ -149,6 +154,7 @@ def read(
         "rater_attributes": tuple(rater_attributes) or None,
         "missing": missing,
         "no_answer": listed_answers(no_answer) or None,
+        "keep": None if keep == "all" else keep,
     }
     for name, value in options.items():
         if value is not None and name not in accepted and name != "missing":

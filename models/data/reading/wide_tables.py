@@ -1,5 +1,6 @@
 """Reading of wide tables, tables of counts, and gold labels."""
 
+import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 
 from ...._messages import short_repr
 from ..coded_rows import ANONYMOUS
-from ..errors import DataError, refused_argument
+from ..errors import BUILDERS, DataError, DataWarning, refused_argument
 from ..no_answers import NoAnswer, categories_of, matcher, tell_left_out, without_no_answer
 from .coded_cells import CodedCells
 from .columns import (
@@ -47,6 +48,18 @@ def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: n
     given = cells.kept(rows) if isinstance(cells, CodedCells) else [_whole(cells[r]) for r in rows.tolist()]
     used, code = code_ids(Column(column.name, given))
     place = match_ids(used, categories, "categories", row=column.row(int(rows[0])), column=column.name)
+    several = np.array(
+        [own < 0 and _names_several(text, categories) for own, text in zip(place, used.tolist(), strict=True)]
+    )
+    if (out := several[code]).any():
+        rows_of = rows[out]
+        example = short_repr(cells[int(rows_of[0])])
+        warnings.warn(
+            f"{len(rows_of):,} gold labels accept several categories, such as {example}, and are taken as unknown",
+            DataWarning,
+            skip_file_prefixes=BUILDERS,
+        )
+        rows, code = rows[~out], code[~out]
     known = place[code]
     if (known < 0).any():
         row = int(rows[(known < 0).argmax()])
@@ -59,6 +72,12 @@ def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: n
         problem = f"is the truth of item {name}, but an earlier row says otherwise"
         raise _refused_gold(column, row, problem, "one true category for each item")
     return gold
+
+
+def _names_several(text: Any, categories: np.ndarray) -> bool:
+    """Test for a gold label with several categories, each on a line of its own, as test questions of Figure Eight have."""
+    names = text.splitlines() if isinstance(text, str) else []
+    return len(names) > 1 and bool(np.isin(names, categories).all())
 
 
 def _whole(value: Any) -> Any:

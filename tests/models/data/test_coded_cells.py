@@ -70,9 +70,7 @@ def test_codes_are_those_of_the_list_of_cells(name):
 
 
 @pytest.mark.parametrize(
-    "cells",
-    [["a", None, "b"], [1, True, 2], [1, 1.0, 2], ["a", 1, "b"], [1.0, 2.0, 2.0], [True, False, True]],
-    ids=str,
+    "cells", [["a", None, "b"], [1, True, 2], [1, 1.0, 2], ["a", 1, "b"], [1.0, 2.0, 2.0]], ids=str
 )
 def test_cells_of_other_kinds_are_listed_and_refused_as_ever(cells):
     table = {"item": [1, 2, 3], "rater": [1, 1, 1], "label": cells}
