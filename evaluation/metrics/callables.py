@@ -52,7 +52,8 @@ class PerDraw:
         if module in LABEL_METRIC_MODULES and self.truth in ("label", "sampled") and not binary:
             if not {"labels", "pos_label"} & set(arguments):  # labels matter only through their order
                 names = np.arange(len(names))  # scikit-learn is much slower with text labels
-        if self._takes("labels") and "labels" not in arguments and self.truth != "plausibility":
+        fixed = self._takes("labels") and "labels" not in arguments and self.truth != "plausibility"
+        if fixed and not self._is_macro():
             arguments["labels"] = names
         # the last label fills sets and rankings after their end, at negative codes
         filler = "" if names.dtype.kind == "U" else int(np.iinfo(np.int64).min)
@@ -69,10 +70,14 @@ class PerDraw:
             # the column of the positive label, by default the second
             names, positive = self.names.tolist()[:2], arguments.get("pos_label")
             predicted = predictions[:, names.index(positive) if positive in names else 1]
+        macro = self._is_macro() and self._takes("labels") and "labels" not in arguments
         values = np.empty(len(truth))
         for i, true in enumerate(truth):
             if weights is not None:
                 arguments["sample_weight"] = np.broadcast_to(weights, truth.shape[:2])[i]
+            if macro:  # over the labels that occur in the draw
+                counts = np.ones(len(true), bool) if weights is None else arguments["sample_weight"] > 0
+                arguments["labels"] = self.names[np.union1d(true[counts], predictions[counts, 0])]
             try:
                 labels = true if self.truth == "plausibility" else self.names[true]
                 value = np.asarray(self.function(labels, predicted, **arguments))
@@ -94,6 +99,10 @@ class PerDraw:
         """Value of the argument ``average``, or its default, or None."""
         parameter = signature(self.function).parameters.get("average")
         return self.arguments.get("average", parameter.default if parameter else None)
+
+    def _is_macro(self) -> bool:
+        """Whether the function averages over labels, each of which counts the same."""
+        return self._average() == "macro" and self.response == "labels" and self.truth in ("label", "sampled")
 
     def _takes(self, argument: str) -> bool:
         return argument in signature(self.function).parameters

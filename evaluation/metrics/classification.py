@@ -1,10 +1,8 @@
 """Classification metrics against draws of the truth: precision, recall, F1, kappa and others.
 
 All are computed from counts by label, for all draws at once: how often a label is true, predicted, and both.
-The labels are those that are true in some draw or predicted by some classifier. Averages over labels are over
-these; a label that is neither true nor predicted in a draw counts as 0 there, as with scikit-learn's
-``labels=`` and ``zero_division=0``. With many rare labels a macro average thus falls with more draws: coarsen
-labels, or weight.
+A macro average of a draw is over the labels that are true or predicted in it, as scikit-learn's with ``zero_division=0``: a
+category that is declared and never occurs does not lower it.
 """
 
 from collections.abc import Callable
@@ -149,7 +147,7 @@ def _average(counts: Counts, name: str, average: Average) -> np.ndarray:
         return ratio(part.sum(axis=1), whole.sum(axis=1))
     share = ratio(part, whole)
     if average == "macro":
-        return share.mean(axis=1)
+        return ratio(share.sum(axis=1), ((counts.true > 0) | (counts.predicted > 0)).sum(axis=1))
     return ratio((share * counts.true).sum(axis=1), counts.true.sum(axis=1))
 
 

@@ -36,6 +36,9 @@ WITHOUT_LABELS = (metrics.matthews_corrcoef, metrics.balanced_accuracy_score)
 
 def peer_of(peer, truth, predicted, labels, weight=None):
     fixed = {} if peer in WITHOUT_LABELS else {"labels": labels}
+    if getattr(peer, "keywords", {}).get("average") == "macro":  # over the labels that occur in the draw
+        counts = np.ones(len(truth), bool) if weight is None else weight > 0
+        fixed = {"labels": np.union1d(truth[counts], predicted[counts])}
     return peer(truth, predicted, **fixed, sample_weight=weight)
 
 
@@ -98,13 +101,31 @@ def test_known_values():
     truth, predicted = np.array([[0, 0, 1, 2], [0, 0, 0, 0]]), np.array([[0], [1], [1], [0]])
     each = {m.name: m.score(truth, predicted, None, 3) for m, _ in PEERS}
     # of labels 0, 1, 2 in the first draw: hits 1, 1, 0, true 2, 1, 1, predicted 2, 2, 0
-    np.testing.assert_allclose(each["macro_precision"], [(1 / 2 + 1 / 2) / 3, 1 / 3])
-    np.testing.assert_allclose(each["macro_recall"], [(1 / 2 + 1) / 3, (1 / 2) / 3])
+    np.testing.assert_allclose(each["macro_precision"], [(1 / 2 + 1 / 2) / 3, 1 / 2])
+    np.testing.assert_allclose(each["macro_recall"], [(1 / 2 + 1) / 3, (1 / 2) / 2])
     np.testing.assert_allclose(each["balanced_accuracy"], [(1 / 2 + 1 + 0) / 3, 1 / 2])
     np.testing.assert_allclose(each["weighted_recall"], [1 / 2, 1 / 2])
     # chance agreement 2/4 * 2/4 + 1/4 * 2/4, then that of label 0 alone, 1/2
     np.testing.assert_allclose(each["cohen_kappa"], [(1 / 2 - 3 / 8) / (1 - 3 / 8), 0])
     np.testing.assert_allclose(each["matthews_correlation"][1], 0)
+
+
+def test_a_category_that_never_occurs_does_not_lower_a_macro_average():
+    """A perfect classifier has 1, by ours and by scikit-learn's function, and so it has in each subgroup and draw."""
+    truth, predicted = np.array([[0, 0, 1, 0], [0, 0, 0, 0]]), np.array([[0], [0], [1], [0]])
+    for metric in (evaluation.precision(), evaluation.recall(), evaluation.f1()):
+        assert metric.score(truth, predicted, None, 3)[0] == 1
+        assert metric.score(truth, predicted, np.array([[1, 1, 0, 1]]), 3).tolist() == [1, 1]
+    tree = as_dense(random_case(np.random.default_rng(1), 6, 3, shape=(1, 4)))
+    certain = tree["posterior"]["plausibility"].copy(
+        data=np.tile(np.eye(3)[[0, 1, 0, 1, 1, 0]], (1, 4, 1, 1))
+    )
+    scores = certain.isel(chain=0, draw=0, drop=True)
+    ours = evaluation.uncertainty_adjusted(evaluation.f1(), certain, scores)
+    theirs = evaluation.uncertainty_adjusted(
+        metrics.f1_score, certain, scores, average="macro", zero_division=0
+    )
+    assert (ours == 1).all() and (theirs == 1).all()
 
 
 @pytest.mark.parametrize("weights", [None, np.full((1, 7), 0.1), np.full((1, 7), 1 / 3)])
