@@ -21,7 +21,7 @@ from .kept_draws import Costs
 from .methods import Route, begin_run, route_of
 from .nuts.stored_runs import resume_nuts
 from .runs.run import Draws, Run, SinglePrecisionError
-from .runs.trees import Completion
+from .runs.trees import Completion, constant_groups
 from .storage.interruptions import Advice, Interruptions
 from .storage.journal import JournalEntries, recipe_errors, state_errors
 from .storage.model_identity import SCHEME, build_again, fingerprint, note_of_run
@@ -115,9 +115,25 @@ def resume(
             else:
                 _resume_compiled(store, model, plan, (note, arrays))
     tree = read_draws(path)
+    if WRITTEN not in attrs and model is not None:
+        _refuse_other(Path(path), model, tree)
     if tree.attrs.get("method") != "exact":
         warn_unless_converged(diagnose(tree, threads=cores))
     return tree
+
+
+def _refuse_other(path: Path, model: pm.Model, tree: xr.DataTree) -> None:
+    """Raise if a model is not that of a finished run: another law, other data, ids or constants."""
+    same = tree.attrs.get("model") in (None, route_of(model).name)
+    for name, group in constant_groups(model).items():
+        stored = tree[name].to_dataset() if name in tree.children else {}
+        for own, values in group.variables.items():
+            same &= own not in stored or np.array_equal(stored[own].to_numpy(), values.to_numpy())
+    if not same:
+        raise ValueError(
+            f"{path} is finished, and was drawn from another model than the given one: read it without a model, or name another "
+            "store for this one"
+        )
 
 
 def draw_into(

@@ -371,3 +371,16 @@ def test_every_builder_records_how_it_was_called():
     assert model_identity.fingerprint(other) != model_identity.fingerprint(model)
     model.add_coord("further", [1, 2])
     assert model_identity.note_of_run(model, plan_of(8), {})[0]["recipe"] is None
+
+
+def test_a_finished_store_is_of_its_model(tmp_path):
+    """Another law or other data are refused where nothing is left to draw, too; the same model, or none, reads it."""
+    own, other = (models.simulators.labels(items=8 + k, raters=3, random_seed=k).data for k in range(2))
+    path, quiet = tmp_path / "run.zarr", {"progressbar": False}
+    model = models.dirichlet(own)
+    drawn = inference.sample(model, draws=20, chains=2, random_seed=1, store=path, **quiet)
+    for given in (None, models.dirichlet(own)):
+        assert inference.resume(path, given, **quiet)["posterior"].equals(drawn["posterior"])
+    for given in (models.dirichlet(other), models.multinomial(own)):
+        with pytest.raises(ValueError, match="another model"):
+            inference.resume(path, given, **quiet)
