@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # deviation from one of a sum of probabilities, printed with few digits or in single precision
 ROUNDING = 1e-4
+DIGITS = (2, 3, 4, 5)  # decimals that probabilities may be written with
+MOST_ROUNDED = 0.02  # deviation from one that is never taken for rounding
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,99}")
 
 
@@ -125,3 +127,28 @@ def with_complement(predictions: "xr.DataArray", categories: np.ndarray | None) 
     values = both.to_numpy().copy()
     filled = (alone & probable)[..., None, None] & (values == -np.inf)
     return both.copy(data=np.where(filled, (1 - best)[..., None], values)).assign_attrs(note=note)
+
+
+def rounding_of(probabilities: np.ndarray) -> float:
+    """Largest deviation from one of the sums of rows (..., category) by rounding: half a unit of the last decimal each.
+
+    Of numbers with more decimals than five it is `ROUNDING`.
+    """
+    for digits in DIGITS:
+        unit = 10.0**-digits
+        if (abs(probabilities / unit - np.round(probabilities / unit)) < 1e-6).all():
+            own = probabilities.shape[-1] * unit / 2 + 1e-9
+            return max(ROUNDING, min(own, MOST_ROUNDED))
+    return ROUNDING
+
+
+def rescaled(probabilities: np.ndarray) -> np.ndarray | None:
+    """Probabilities (..., category) with sums of one, where some sums are not, but all up to rounding; None otherwise."""
+    total = probabilities.sum(axis=-1)
+    off = abs(total - 1)
+    if not probabilities.size or not off.max() <= MOST_ROUNDED or probabilities.min() < 0:
+        return None
+    alone = (probabilities > 0).sum(axis=-1) < 2
+    if (off <= ROUNDING / 2).all() or (off > np.where(alone, ROUNDING, rounding_of(probabilities))).any():
+        return None
+    return probabilities / total[..., None]

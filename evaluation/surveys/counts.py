@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from ...posterior.errors import EvaluationError
-from ...posterior.matching import ROUNDING, ids_of, places_of, with_complement
+from ...posterior.matching import ROUNDING, ids_of, places_of, rescaled, with_complement
 from ..truth.containers import Labels
 
 BLANK = -1
@@ -229,6 +229,8 @@ class Classifiers:
                 f"predictions: item {items[i]!s}, category {names[j]!s}: {values[c, i, j]:g} is no probability; divide "
                 "scores by their sum; for a hard classifier pass 1 for its label and 0 for the others"
             )
+        exact = rescaled(values)
+        values = values if exact is None else exact
         total = values.sum(axis=2)
         wrong = np.argwhere(np.abs(total - 1) > ROUNDING)
         if len(wrong):

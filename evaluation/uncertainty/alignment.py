@@ -8,7 +8,7 @@ import xarray as xr
 from scipy.stats import rankdata
 
 from ...posterior.errors import EvaluationError
-from ...posterior.matching import ROUNDING, check_distinct, integer_id, match_items, with_complement
+from ...posterior.matching import ROUNDING, check_distinct, integer_id, match_items, rescaled, with_complement
 from ...posterior.plausibility import Plausibility
 from ...posterior.schema import OTHER
 from ...posterior.top_labels import OtherAs, insert
@@ -302,6 +302,8 @@ def align_scores(metric: Metric, view: Plausibility, predictions: xr.DataArray, 
                 f"{metric.name} needs probabilities: that of {_cell(array, negative[0])} is "
                 f"{values[tuple(negative[0])]:g}"
             )
+        exact = rescaled(values)
+        values = values if exact is None else exact
         total = values.sum(axis=-1)
         off = np.argwhere(abs(total - 1) > ROUNDING)
         if len(off):

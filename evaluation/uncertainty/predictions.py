@@ -11,9 +11,11 @@ import xarray as xr
 
 from ..._messages import OUR_FILES, first_reprs, short_repr
 from ...posterior.errors import EvaluationError
+from ...posterior.matching import rescaled
 from ...posterior.table_text import columns_alike, renamed_in_words
 
 SYNONYMS = {"score": "confidence"}  # role -> another row of the names of the trade
+ENOUGH = 8  # predictions from which scores show what they are probabilities of
 MAX_SCORES = 1_000_000_000  # of a dense array
 LARGEST = sys.float_info.max
 UNSAFE = re.compile(r"[\0\ud800-\udfff]")  # NUL truncates numpy text, surrogates cannot be encoded
@@ -54,8 +56,9 @@ def predictions_from_table(
     -------
     DataArray
         With `rank`: labels (item, position), best first, "" after the last. With `score`: scores (item,
-        category), -inf for absent rows. With `classifier`, (classifier, item, ...). Items and classifiers in
-        order of appearance, categories sorted.
+        category), -inf for absent rows; probabilities that were rounded are divided by their sum, and a score beside each label
+        that is the probability of one of two labels throughout is read as such, both with a warning. With `classifier`,
+        (classifier, item, ...). Items and classifiers in order of appearance, categories sorted.
 
     Raises
     ------
@@ -123,9 +126,71 @@ def predictions_from_table(
     else:
         scores = np.full((*shape, len(categories)), -np.inf)
         scores.flat[rows] = value
+        for k, own in enumerate(scores):
+            if (read := _of_rounded(_of_positive(own, categories))) is not own:
+                scores[k] = read
         coords = {"item": items, "category": categories}
         array = xr.DataArray(scores, coords, ("classifier", "item", "category"))
     return array.assign_coords(classifier=names) if classifier else array.isel(classifier=0)
+
+
+def _of_positive(scores: np.ndarray, categories: np.ndarray) -> np.ndarray:
+    """Scores (item, category) of which each is the probability of the label predicted, not of one of two labels throughout.
+
+    A label that is predicted has more than 1/2 of two. Where the labels are separated by 1/2 the scores are of the one above,
+    which is said, and the other is completed; other scores that the label predicted cannot have are refused.
+    """
+    given = scores > -np.inf
+    if given.sum() < ENOUGH or given.sum(axis=-1).max() > 1 or not 2 <= given.any(axis=0).sum() <= 3:
+        return scores
+    item, label = np.nonzero(given)
+    value, used = scores[item, label], np.unique(label)
+    if value.min() < 0 or value.max() > 1:
+        return scores
+    names = [short_repr(categories[code].item()) for code in used]
+    if len(used) == 2:
+        of_label = [value[label == code] for code in used]
+        low = int(of_label[0].mean() > of_label[1].mean())  # place of the label with the lower scores
+        lower, upper = of_label[low].max(), of_label[1 - low].min()
+        if value.min() < 0.5 and lower <= 0.5 <= upper and min(map(len, of_label)) > 1:
+            warnings.warn(
+                f"predictions: reading the scores as probabilities of {names[1 - low]}, as all of {names[low]} are at most 1/2; "
+                "probabilities of both categories say so without this warning",
+                UserWarning,
+                skip_file_prefixes=OUR_FILES,
+            )
+            turned = np.full_like(scores, -np.inf)
+            turned[item, used[1 - low]], turned[item, used[low]] = value, 1 - value
+            return turned
+        separated = lower < upper and min(map(len, of_label)) > 1 and value.min() < 0.5
+    else:
+        separated = False
+    if separated or value.min() < 1 / (len(used) + 1):
+        row = int(value.argmin())
+        raise EvaluationError(
+            f"predictions: the score {value[row]:g} of the label {short_repr(categories[label[row]].item())} cannot be its "
+            "probability, as it is the one predicted; give the probabilities of all categories, or leave out the scores"
+        )
+    return scores
+
+
+def _of_rounded(scores: np.ndarray) -> np.ndarray:
+    """Scores (item, category) with sums of one where they are probabilities up to rounding, which is said."""
+    told = (scores > -np.inf).any(axis=-1)
+    given = np.where(scores == -np.inf, 0.0, scores)[told]
+    exact = rescaled(given)
+    if exact is None:
+        return scores
+    off = int((abs(given.sum(axis=-1) - 1) > 1e-9).sum())
+    warnings.warn(
+        f"predictions: the probabilities of {off:,} of {len(exact):,} items sum to one only up to rounding, and are divided by "
+        "their sum",
+        UserWarning,
+        skip_file_prefixes=OUR_FILES,
+    )
+    found = scores.copy()
+    found[told] = np.where(scores[told] == -np.inf, -np.inf, exact)
+    return found
 
 
 def _names(frame: Frame) -> list[str] | None:

@@ -17,7 +17,7 @@ from ..sections import judging
 from ..sections.judging import CLASSIFIER, JUDGE, PERSON, Panel
 from ..sections.metrics import pair_rows
 from .analysis import Analysis, Quantity, Soundness
-from .truth import ClassifierFacts
+from .truth import ClassifierFacts, below_guess
 
 PRECISE = 0.03  # half width of an accuracy that decides between most classifiers
 GAINS = 1.05  # items with people, by a judge's labels of all, from which these are worth having
@@ -147,7 +147,13 @@ class JudgeAnalysis(Analysis):
             items=len(panel.labels.items),
             heard=heard,
             people=len(panel.names(PERSON)),
-            classifiers=ClassifierFacts("truth", "accuracy", quantities, better),
+            classifiers=ClassifierFacts(
+                "truth",
+                "accuracy",
+                quantities,
+                better,
+                below_guess(quantities, "accuracy", len(panel.labels.categories)),
+            ),
             judges=judges,
             useful=GAINS,
             more=more,

@@ -32,6 +32,13 @@ class ClassifierFacts:
     better: (
         tuple[str, str, float] | None
     )  # the best classifier, the next, and the probability that it is better
+    below: tuple[str, ...] = ()  # classifiers with an accuracy below that of a guess
+
+
+def below_guess(figures: dict[str, Quantity], metric: str, categories: int) -> tuple[str, ...]:
+    """Return the classifiers whose accuracy, with its interval, is below that of a guess among all categories."""
+    guess = 1 / categories if metric == "accuracy" and categories else 0.0
+    return tuple(name for name, own in figures.items() if own.high < guess)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,4 +142,5 @@ class TruthAnalysis(Analysis):
             row["classifier"]: Quantity(row["mean"], row["lower"], row["upper"])
             for row in metric_rows({name: found[name]})
         }
-        return ClassifierFacts(against, name, figures, better)
+        below = below_guess(figures, name, len(getattr(self.data, "categories", ())))
+        return ClassifierFacts(against, name, figures, better, below)

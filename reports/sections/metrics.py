@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from ... import evaluation
 from ...evaluation import plots
 from ...evaluation.uncertainty.questions import COMMANDS, OPEN
+from ...posterior.matching import rounding_of
 from ...posterior.plausibility import Plausibility, of_rankings
 from ...posterior.schema import ALONE
 from ..metric_names import MetricError, metric_named
@@ -20,7 +21,6 @@ from ..study import Study
 from ..wording import interval, percent, percent_with_interval, with_interval
 
 FEW_CATEGORIES = 4
-ROUNDING = 1e-4
 
 OF_RANKINGS = ("top-3-accuracy", "top-1-accuracy", "set-accuracy@2", "overlap@3", "average-overlap@3")
 OF_LABELS = ("accuracy", "balanced-accuracy", "f1", "kappa", "mcc")
@@ -65,7 +65,7 @@ def _are_probabilities(predicted: xr.DataArray, n_categories: int) -> bool:
         return False
     values = predicted.transpose(..., "category").to_numpy()
     values = np.where(values == -np.inf, 0.0, values)
-    return bool((values >= 0).all() and (abs(values.sum(axis=-1) - 1) < ROUNDING).all())
+    return bool((values >= 0).all() and (abs(values.sum(axis=-1) - 1) <= rounding_of(values)).all())
 
 
 SOURCES = {"both": "", "raters": "raters_", "items": "items_"}  # of uncertainty, and how their columns begin

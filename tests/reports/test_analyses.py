@@ -110,3 +110,27 @@ def test_our_samplers_draw_on():
             models.dawid_skene(labels), draws=30, chains=2, random_seed=1, progressbar=False
         )
     assert raterzoo.analyse(labels, tree=tree).tree is tree
+
+
+def test_an_accuracy_below_that_of_a_guess_is_said():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(2, size=60)
+    answers = np.where(rng.random((4, 60)) < 0.9, truth, 1 - truth)
+    rows = {
+        "item": [*range(60)] * 4,
+        "rater": np.repeat([*"abcd"], 60).tolist(),
+        "label": [["no", "yes"][k] for k in answers.ravel()],
+    }
+    for turned in (False, True):
+        said = [["no", "yes"][k] for k in (1 - truth if turned else truth)]
+        table = {"item": [*range(60)], "category": said, "rank": [1] * 60}
+        predicted = raterzoo.evaluation.predictions_from_table(table, rank="rank")
+        analysis = raterzoo.analyse(
+            models.Labels.from_table(rows),
+            predictions=predicted,
+            model="one_coin",
+            draws=500,
+            progressbar=False,
+        )
+        assert bool(analysis.facts.classifiers.below) is turned
+        assert ("swapped" in str(analysis)) is turned

@@ -266,5 +266,7 @@ def test_ways_to_answer_are_counted(golden):
 def test_probabilities_printed_with_few_digits_are_taken(golden):
     thirds = array(np.full((6, 3), 0.33333), categories=("no", "yes", "maybe"))
     assert Classifiers.of(thirds)[0].probability == pytest.approx(1 / 3)
+    few = array(np.full((6, 3), 0.333), categories=("no", "yes", "maybe"))
+    assert Classifiers.of(few)[0].probability == pytest.approx(1 / 3)
     with golden.raises(EvaluationError):
-        Classifiers.of(array(np.full((6, 3), 0.333), categories=("no", "yes", "maybe")))
+        Classifiers.of(array(np.full((6, 3), 0.323), categories=("no", "yes", "maybe")))

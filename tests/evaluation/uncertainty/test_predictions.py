@@ -123,3 +123,60 @@ class TestNamesOfTheTrade:
     def test_a_column_that_was_named_is_not_guessed(self):
         with pytest.raises(evaluation.EvaluationError, match=r"no column 'itme'.*item=\.\.\."):
             evaluation.predictions_from_table(PLAIN, item="itme", score="score")
+
+
+def positive(n=40, threshold=0.5):
+    """Label predicted and P(bad) of items."""
+    p = np.round(np.random.default_rng(1).random(n), 3)
+    return {
+        "item": [f"i{k}" for k in range(n)],
+        "label": np.where(p > threshold, "bad", "ok").tolist(),
+        "score": p,
+    }
+
+
+def test_a_probability_of_one_of_two_labels_beside_the_label_predicted_is_turned():
+    table = positive()
+    with pytest.warns(UserWarning, match="'bad'"):
+        found = evaluation.predictions_from_table(table, category="label", score="score")
+    assert found["category"][found.argmax("category")].to_numpy().tolist() == table["label"]
+    np.testing.assert_allclose(found.sel(category="bad"), table["score"])
+    np.testing.assert_allclose(found.sum("category"), 1)
+
+
+def test_a_probability_of_the_label_predicted_stays():
+    table = positive()
+    table["score"] = np.maximum(table["score"], 1 - table["score"])
+    found = evaluation.predictions_from_table(table, category="label", score="score")
+    assert found.to_numpy().max(axis=1).tolist() == table["score"].tolist()
+    table = positive() | {"label": ["bad"] * 40}  # the probability of one label
+    found = evaluation.predictions_from_table(table, category="label", score="score")
+    assert found.sel(category="bad").to_numpy().tolist() == table["score"].tolist()
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.8])
+def test_scores_that_the_label_predicted_cannot_have_are_refused(threshold):
+    with pytest.raises(evaluation.EvaluationError, match="leave out the scores"):
+        evaluation.predictions_from_table(positive(threshold=threshold), category="label", score="score")
+
+
+@pytest.mark.parametrize("digits, said", [(2, True), (3, True), (4, True), (12, False)])
+def test_rounded_probabilities_are_divided_by_their_sum(digits, said):
+    p = np.round(np.random.default_rng(2).dirichlet(np.ones(3), 60), digits)
+    table = {"item": np.repeat([*range(60)], 3), "category": [*"abc"] * 60, "score": p.ravel()}
+    if said:
+        with pytest.warns(UserWarning, match="divided by"):
+            found = evaluation.predictions_from_table(table, score="score")
+        np.testing.assert_allclose(found.sum("category"), 1, atol=1e-12)
+    else:
+        found = evaluation.predictions_from_table(table, score="score")
+    np.testing.assert_allclose(found, p, atol=1.5 * 10.0**-digits)
+
+
+def test_scores_that_do_not_sum_to_one_stay():
+    p = np.round(np.random.default_rng(2).dirichlet(np.ones(3), 60), 3)
+    p[0] *= 0.9
+    table = {"item": np.repeat([*range(60)], 3), "category": [*"abc"] * 60, "score": p.ravel()}
+    np.testing.assert_array_equal(evaluation.predictions_from_table(table, score="score"), p)
+    one = {"item": [1, 2], "category": ["a", "b"], "score": [0.99, 0.99]}  # of one label each
+    assert evaluation.predictions_from_table(one, score="score").to_numpy().max() == 0.99
