@@ -8,6 +8,9 @@ of the truth with the same weights: over all draws where it is linear in the tru
 vector as use every draw at least once, other draws for another vector. What the choice of draws adds to the variance between
 vectors is estimated from the draws within each, and taken off.
 
+Few items. Where all items have the same score, as where all are right, no weights vary. Intervals of metrics of single items
+allow for one item more at either end of the scores, by Jeffreys' prior of right and wrong answers; mean and sd do not.
+
 References
 ----------
 Rubin (1981), The Bayesian bootstrap, Annals of Statistics 9, doi:10.1214/aos/1176345338. Efron (1979), Bootstrap
@@ -65,6 +68,9 @@ class Resampled(NamedTuple):
     both: np.ndarray  # (classifier, group, sample)
     items: np.ndarray  # (classifier, group, resample)
     share: np.ndarray  # (classifier, group, sample)
+    range: (
+        np.ndarray
+    )  # least and largest score of an item (classifier, bound), NaN for metrics of all items together
 
 
 def _by_item(scorer: Scorer, members: GroupWeights, how: BootstrapOptions) -> Resampled:
@@ -76,11 +82,12 @@ def _by_item(scorer: Scorer, members: GroupWeights, how: BootstrapOptions) -> Re
     def sums(block: Block, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         truth = scorer.truth(block, rng)
         scores = scorer.by_item(truth, block.items)
+        ends = np.array([[score.min(), score.max()] for score in scores], float)
         member = members.weights(ScoredPart(block.items, samples, _label_of(scorer, block, truth, rng)))
         weight = weighing(samples, block.items, rng)
         member = np.broadcast_to(member, (*member.shape[:3], weight.shape[1]))
         if member.shape[2] == 1:
-            return _sums_of_fixed(scores, member[:, :, 0], weight)
+            return *_sums_of_fixed(scores, member[:, :, 0], weight), ends
         of_resamples = weighing.of_block(block.items)
         weights = chain((np.ones_like(weight), weight), (of_resamples[of_draw] for of_draw in met.T))
         members_of_each = np.broadcast_to(member, (len(scores), *member.shape[1:]))
@@ -89,9 +96,9 @@ def _by_item(scorer: Scorer, members: GroupWeights, how: BootstrapOptions) -> Re
             for c, (own, score) in enumerate(zip(members_of_each, scores, strict=True)):
                 totals[0, c, ..., k] = np.einsum("gsi,si->gs", own, each * score.T)
                 totals[1, c, ..., k] = np.einsum("gsi,si->gs", own, each)
-        return totals, np.empty((2, 0))
+        return totals, np.empty((2, 0)), ends
 
-    totals, means = zip(*view.map_blocks(sums, how.seed, scorer.width), strict=True)
+    totals, means, ends = zip(*view.map_blocks(sums, how.seed, scorer.width), strict=True)
     value, count = np.sum(totals, axis=0)
     raters, both, apart = (
         value[..., 0] / count[..., 0],
@@ -102,7 +109,10 @@ def _by_item(scorer: Scorer, members: GroupWeights, how: BootstrapOptions) -> Re
         items = _items_alone(apart - raters[..., None], raters, how.resamples)
     else:
         items = _of_resamples(np.concatenate(means, axis=-1), weighing, how)
-    return Resampled(raters, both, items, count[..., 0] / len(view.items))
+    ends = np.stack([np.min(ends, axis=0)[:, 0], np.max(ends, axis=0)[:, 1]], axis=1)
+    if np.isin(ends, (0, 1)).all():  # such as accuracy, where all may be right
+        ends = np.broadcast_to([0.0, 1.0], ends.shape)
+    return Resampled(raters, both, items, count[..., 0] / len(view.items), ends)
 
 
 def _sums_of_fixed(
@@ -150,7 +160,7 @@ def _over_items(scorer: Scorer, members: GroupWeights, how: BootstrapOptions) ->
     raters, both = values[..., 0], values[..., 1]
     items = _items_alone(values[..., 2:] - raters[..., None], raters, how.resamples)
     share = np.broadcast_to(count / len(view.items), raters.shape)
-    return Resampled(raters, both, items, share)
+    return Resampled(raters, both, items, share, np.full((len(raters), 2), np.nan))
 
 
 def _met_resamples(n_samples: int, resamples: int) -> np.ndarray:
@@ -333,7 +343,9 @@ def metric_draws(
         random weights of the items, averaged over draws of the truth: all of them if the metric is linear in the truth, else
         other ones for each weight vector, and what this choice adds to the variance is taken off. NaN if a group has no member.
         With `by`, ``share`` (chain, draw[, classifier], group), the share of the items in the group (Rubin,
-        1981, doi:10.1214/aos/1176345338). ``note`` ([classifier][, group]): what a number is worth where that
+        1981, doi:10.1214/aos/1176345338). ``range`` ([classifier], bound): least and largest score of an item, NaN for
+        metrics of all items together; the attribute ``sampled`` is the number of items, or clusters.
+        ``note`` ([classifier][, group]): what a number is worth where that
         is little, of one item or of scores that are tied everywhere, else "". The attribute ``note`` names items
         whose gold label no rater gave, if there are any; ``question`` says whether the metric is agreement with
         what the raters leave open or accuracy against the truth.
@@ -374,8 +386,9 @@ def metric_draws(
     view, classifier = scorer.aligned.view, scorer.aligned.classifier
     samples = view.sample_dims
     dims = {"raters": samples, "both": samples, "items": ("resample",), "share": samples}
-    arrays = {}
-    for name, values in found._asdict().items():
+    arrays = {"range": (("classifier", "bound"), found.range)}
+    for name in dims:
+        values = getattr(found, name)
         unstacked = np.moveaxis(values, -1, 0) if name == "items" else view.unstack(values)
         arrays[name] = ((*dims[name], "classifier", "group"), unstacked)
     arrays["note"] = (("classifier", "group"), _notes_on(scorer, predictions, found.share.mean(axis=-1)))
@@ -384,6 +397,7 @@ def metric_draws(
         "metric": scorer.metric.name,
         "larger_is_better": int(scorer.metric.larger_is_better),
         "items": len(view.items),
+        "sampled": len(view.items) if cluster is None else int(cluster.max()) + 1,
         "note": gold_in_words(gold_against_answers(tree)),
         "question": question_of(tree, predictions),
         **kept_in_words(tree),
@@ -411,6 +425,9 @@ def metric_intervals(
     The variance of both together exceeds the sum of the two variances, because the weights of the items meet
     truths that are uncertain one by one. That is right if the model learns the population of the items from
     them, and conservative if it does not (Meng, 1994, doi:10.1214/ss/1177010269).
+
+    Intervals of metrics of single items allow for one item more, at either end of the scores: of ten items that are all
+    right they do not say that every item is.
 
     Parameters
     ----------
@@ -457,6 +474,8 @@ def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
     """Summarise draws of `metric_draws` for every source: mean, sd, interval and Monte Carlo errors; notes are kept."""
     check_probability("probability", probability)
     found = {name: summarise(drawn[name], probability) for name in SOURCES}
+    if "range" in drawn:
+        found |= {name: _of_one_more(drawn, name, found[name], probability) for name in SOURCES[1:]}
     # resamples of the items average over the same draws of the truth, whose Monte-Carlo error does not show between them
     of_truth = found["raters"]["mcse"].fillna(0)
     for name in ("mcse", "interval_mcse"):
@@ -469,6 +488,24 @@ def summary_of_draws(drawn: xr.Dataset, probability: float) -> xr.Dataset:
         result["note"] = drawn["note"]
     attrs = {**drawn.attrs, "probability": probability}
     return result.transpose("source", ..., "bound").assign_attrs(attrs)
+
+
+def _of_one_more(drawn: xr.Dataset, name: str, found: xr.Dataset, probability: float) -> xr.Dataset:
+    """Return a summary whose interval allows for one item more, at either end of the scores; metrics of single items only.
+
+    Its weight in the Bayesian bootstrap of n items is Beta(1, n), and its score is at the ends by Beta(1/2, 1/2).
+    """
+    rng, draws = np.random.default_rng(0), drawn[name]  # a function of the draws
+    dims = [d for d in draws.dims if d not in ("classifier", "group")]
+    n = drawn.attrs["sampled"] * (drawn["share"].mean(("chain", "draw")) if "share" in drawn else 1.0)
+    shape = [draws.sizes[d] for d in dims]
+    weight = 1 - xr.DataArray(rng.random(shape), dims=dims) ** (1 / np.maximum(n, 1))
+    low, high = (drawn["range"].isel(bound=end, drop=True) for end in (0, 1))
+    score = low + (high - low) * xr.DataArray(rng.beta(0.5, 0.5, shape), dims=dims)
+    with_it = summarise((draws + weight * (score - draws)).where(low.notnull(), draws), probability)
+    lower, upper = (with_it["interval"].sel(bound=bound, drop=True) for bound in ("lower", "upper"))
+    held: list[Any] = [np.minimum(lower, found["mean"]), np.maximum(upper, found["mean"])]
+    return found.assign(interval=xr.concat(held, found["bound"]), interval_mcse=with_it["interval_mcse"])
 
 
 def summarise(draws: xr.DataArray, probability: float) -> xr.Dataset:

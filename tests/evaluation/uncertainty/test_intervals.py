@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.evaluation.uncertainty import intervals as resampling
-from scipy.stats import binom
+from scipy.stats import beta, binom
 from sklearn.metrics import accuracy_score, f1_score
 
 from tests.support.evaluation_trees import Case, as_dense, as_flat, random_case
@@ -261,13 +261,25 @@ def test_every_figure_has_an_interval_and_an_error(case, scores):
     assert bool((found["interval"].sel(bound="lower") <= found["mean"]).all())
     assert bool((found["mcse"] > 0).all())
     assert found["source"].to_numpy().tolist() == ["raters", "items", "both"]
-    both = evaluation.metric_draws(evaluation.top_k_accuracy(1), as_dense(case), scores, random_seed=1)[
-        "both"
-    ]
-    np.testing.assert_allclose(
-        found["interval"].sel(source="both"),
-        both.quantile([0.1, 0.9], ("chain", "draw")).transpose("classifier", "quantile"),
-    )
+    drawn = evaluation.metric_draws(evaluation.top_k_accuracy(1), as_dense(case), scores, random_seed=1)
+    quantiles = drawn["raters"].quantile([0.1, 0.9], ("chain", "draw")).transpose("classifier", "quantile")
+    np.testing.assert_allclose(found["interval"].sel(source="raters"), quantiles)
+
+
+@pytest.mark.parametrize("right", [10, 9, 6])
+def test_of_few_items_one_more_may_be_wrong(right):
+    """Ten items of known truth: near Jeffreys' interval, Beta(k + 1/2, 10 - k + 1/2), also where all are right."""
+    p = np.stack([np.arange(10) >= right, np.arange(10) < right], axis=-1).astype(float)
+    names = {"item": np.arange(10), "category": ["wrong", "right"]}
+    draws = np.broadcast_to(p, (1, 2000, 10, 2))
+    tree = xr.DataArray(draws, names, ("chain", "draw", "item", "category"), attrs={"truth": "category"})
+    said = xr.DataArray(np.full((10, 1), "right"), {"item": np.arange(10)}, ("item", "position"))
+    found = evaluation.metric_intervals(evaluation.top_k_accuracy(1), tree, said, random_seed=1)
+    expected = beta.ppf([0.05, 0.95], right + 0.5, 10.5 - right)
+    for source in ("items", "both"):
+        np.testing.assert_allclose(found["interval"].sel(source=source), expected, atol=0.04)
+        assert float(found["mean"].sel(source=source)) == pytest.approx(right / 10, abs=0.02)
+    assert np.ptp(found["interval"].sel(source="raters").to_numpy()) == 0
 
 
 GROUPS = {f"label {i}": "odd" if i % 2 else "even" for i in range(5)}
