@@ -129,6 +129,32 @@ def random_gold(rng: np.random.Generator) -> World:
     return World({"item": item, "rater": rater, "label": names[label], "gold": gold}, truth)
 
 
+def in_time(rng: np.random.Generator, rule: str) -> World:
+    """Raters repeat the first answer to an item, or give one label in the second half of their queue, each in half."""
+    item, rater = assigned(rng, 300, 10, 5)
+    truth, right, n = rng.integers(0, 3, 300), rng.beta(8, 4, 10), len(item)
+    time = rng.permutation(n)
+    label = told(rng, truth[item], right[rater], 3)
+    if rule == "first":
+        begins = np.lexsort((time, item))[::5]  # the first answer to each item
+        label = np.where(rng.random(n) < 0.5, label[begins][item], label)
+    elif rule == "late":
+        late = time > n / 2
+        label = np.where(late & (rng.random(n) < 0.5), (rater % 3), label)
+    table = {"item": item, "rater": rater, "label": np.array(list("abc"))[label], "order": time + 1}
+    cause = {"first": "agreement with the first", "late": "log likelihood ratio of one label"}
+    return World(table, truth, cause.get(rule, ""))
+
+
+def hard_in_time(rng: np.random.Generator) -> World:
+    """Hard items for all, in a known order that says nothing; the share of errors is not that of independent raters."""
+    item, rater = assigned(rng, 300, 10, 5)
+    truth, right = rng.integers(0, 3, 300), rng.choice([0.45, 0.95], 300)
+    label = told(rng, truth[item], right[item], 3)
+    table = {"item": item, "rater": rater, "label": np.array(list("abc"))[label]}
+    return World(table | {"order": rng.permutation(len(item)) + 1}, truth, "")
+
+
 WORLDS = {
     "independent": independent,
     "independent, 3 answers each": lambda rng: independent(rng, each=3),
@@ -138,6 +164,10 @@ WORLDS = {
     "assisted": assisted,
     "not assisted": lambda rng: assisted(rng, 0.0),
     "items in copies": repeated,
+    "first answers repeated": lambda rng: in_time(rng, "first"),
+    "default late in the queue": lambda rng: in_time(rng, "late"),
+    "order that says nothing": lambda rng: in_time(rng, ""),
+    "hard items, with their order": hard_in_time,
     "gold of easy items": easy_gold,
     "gold at random": random_gold,
 }
@@ -147,10 +177,10 @@ def labels_of(world: World) -> Any:
     """Return the answers of a world."""
     from raterzoo import models
 
-    gold = "gold" if "gold" in world.table else None
+    columns = {name: name for name in ("gold", "order") if name in world.table}
     kinds = ["kind"] if "kind" in world.table else []
     table = {name: np.asarray(values).astype(str) for name, values in world.table.items()}
-    return models.Labels.from_table(table, gold=gold, rater_attributes=kinds)
+    return models.Labels.from_table(table, **columns, rater_attributes=kinds)
 
 
 def drawn_by_population(labels: Any, seed: int, draws: int = 100) -> Any:

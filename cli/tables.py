@@ -148,7 +148,7 @@ def _annotation_header(
     if layout not in LAYOUTS.get(kind, ("long",)):
         raise ValueError(f"--layout {layout} is a layout of labels and scores; {kind} are long tables")
     optional = {"count"} if kind in ("labels", "scores", "comparisons") and layout != "counts" else set()
-    optional |= {"gold"} if kind == "labels" and layout == "long" else set()
+    optional |= {"gold", "order"} if kind == "labels" and layout == "long" else set()
     optional |= {"rater"} if kind in ANONYMOUS_KINDS and layout == "long" else set()
     optional |= {"item"} if layout == "wide" else set()
     optional -= {"count"} if (kind, layout) == ("scores", "wide") else set()
@@ -469,7 +469,7 @@ def read_container(
     kind                  columns
     ====================  =====================================================================================
     rankings              item, rater, category, rank
-    labels                item, rater, label, perhaps count and gold; layout "wide": a column for each rater beside
+    labels                item, rater, label, perhaps count, gold and order; layout "wide": a column for each rater beside
                           item and count; layout "counts": a column for each category beside item
     comparisons           left, right, winner, perhaps rater and count
     scores                item, score, perhaps rater and count; layout "wide": a column for each rater beside item;

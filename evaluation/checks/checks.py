@@ -29,7 +29,8 @@ def model_checks(
     are right as often as claimed; with features of the items, whose truth replicates draw by them, whether labels are more or
     less frequent at both ends and in the middle of features with an effect, the curve of a law that is not linear in them. The
     residuals of each table are those of a Dawid-Skene fit to it. Also: errors between neighbours on a scale, people who repeat
-    errors of a classifier, items that repeat others, gold that is easier or harder.
+    errors of a classifier, items that repeat others, gold that is easier or harder; with the order of the answers, raters who
+    repeat the first one to an item, or give one label late in their queue.
 
     Scores: spread of the scores of an item and its inequality over items; skewness and kurtosis of the residuals about item
     and rater; scores at or beyond the bounds; mean and spread of each rater, and its use of the scale; scores that a rater

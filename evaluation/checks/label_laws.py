@@ -1,7 +1,7 @@
 """Laws by which replicates of labels are drawn: the answers of a tree, and replicates of them at draws of its posterior."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from ...posterior.prior_of_items import effect_on_categories, features_of, given
 from ...posterior.schema import classifiers_of, posterior_with_attributes
 from ..raters.joint_answers import SAMPLE, copied_groups, drawn
 from .discrepancies import check_number
+from .order import Ordered
 from .population import population_of
 
 MOST_IN_PAIRS = 24  # raters whose pairs are compared: those with the most answers
@@ -42,6 +43,14 @@ class Answers:
     groups: list[str]  # names; one if the raters have no attribute
     by_features: "ByFeatures | None" = None
     classifiers: tuple[int, ...] = ()  # raters whose answers are predictions
+    order: np.ndarray = field(
+        default_factory=lambda: np.array([], int)
+    )  # place in time (answer,), 0 if unknown; or none
+
+    @cached_property
+    def ordered(self) -> Ordered | None:
+        """The answers in the order in which they were given; None if it is unknown."""
+        return Ordered(self, self.order) if self.order.any() else None
 
     @cached_property
     def shape(self) -> tuple[int, int, int]:
@@ -248,6 +257,9 @@ def answers_of(
         groups,
         _by_features(tree, place),
         () if anonymous else _classifiers(tree, ids[own]),
+        constants["annotation_order"].to_numpy()[kept]
+        if "annotation_order" in constants
+        else np.array([], int),
     )
     return answers, kept, place, own
 

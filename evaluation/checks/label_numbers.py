@@ -46,6 +46,8 @@ class Numbers(NamedTuple):
     gold_agreement: np.ndarray  # share of agreeing pairs of answers, gold items less others (table,)
     twins: np.ndarray  # share of items whose raters and answers are those of another item (table,)
     classifiers: np.ndarray  # residual correlation of each classifier with all people (table, classifier)
+    first: np.ndarray  # agreement with the first answer to an item, less that among later ones (table,)
+    late: np.ndarray  # rise of a label late in a rater's queue, in standard errors (table, queue)
 
 
 def numbers_of_replicates(answers: Answers, law: LabelLaw, start: int, rng: np.random.Generator) -> Numbers:
@@ -109,6 +111,8 @@ def numbers_of(answers: Answers, label: np.ndarray, law: LabelLaw, draws: range)
         _agreement_on_gold(answers, counts),
         _twins(answers, label),
         _with_classifiers(answers, label, weight, table),
+        nothing if answers.ordered is None else answers.ordered.with_first(label),
+        np.zeros((tables, 0)) if answers.ordered is None else answers.ordered.late_labels(label),
     )
 
 

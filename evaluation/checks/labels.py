@@ -23,6 +23,7 @@ KNOWN_SHARE = 1.0  # of the prior probability that a known group shares errors, 
 COPIED, RATE = 0.2, 0.01  # least excess correlation of two who copy, and false-discovery rate over all pairs
 FEWEST_APART = 2  # raters who copy nobody, beside those who do
 PERMUTED, FEWEST_PERMUTED = 400, 5  # orders of the categories, from a number of categories on
+MOST_LATE, FAR = 3, 3.0  # raters that are named, and their least standard score
 DISTANCE = 2.0  # standard deviations by which the score of a set that shares errors is expected to be larger
 
 TOGETHER = "mean residual correlation of two raters"
@@ -30,6 +31,8 @@ SHARE = "log likelihood ratio of a set of raters who share errors"
 ORDERED = "share of disagreements between neighbouring categories"
 SHOWN = "residual correlation of raters with the classifier"
 TWINS = "share of items that repeat the answers to another"
+FIRST = "agreement with the first answer to an item, less that among later ones,"
+LATE = "log likelihood ratio of one label late in the queue of a rater"
 GOLD = "agreement on gold items, less that on others,"
 FEATURES = "curvature of the labels by features"
 AGREE = "raters agree beyond what the inferred truth explains: some share errors"
@@ -46,7 +49,7 @@ def label_checks(tree: xr.DataTree, by: str | None, replicates: int, rng: np.ran
     checks, families = _agreement(answers, found), _families(answers, found)
     main, sharing = _sharing(answers, found)
     main += _by_features(answers, found.curvature)
-    main += [*_ordered(tree, answers, law, rng), *_assisted(answers, found)]
+    main += [*_ordered(tree, answers, law, rng), *_assisted(answers, found), *_in_time(answers, found)]
     attrs = {"answers": len(answers.item), "sharing_raters": sharing}
     table = judged([*main, *checks, *_of_items(answers, found), *_of_design(answers, found)], families, attrs)
     failed = table["check"].to_numpy()[table["fails"].to_numpy()].astype(str).tolist()
@@ -239,6 +242,22 @@ def _of_design(answers: Answers, found: Numbers) -> list[Check]:
         *_check(GOLD, found.gold_agreement, low, high),
         *(replace(own, side="upper") for own in _check(TWINS, found.twins, "", twins)),
     ]
+
+
+def _in_time(answers: Answers, found: Numbers) -> list[Check]:
+    """Return the checks of answers in a known order: whether the first one is repeated, and whether one label rises late."""
+    if answers.ordered is None:
+        return []
+    text = "later answers to an item repeat the first one, as if raters had seen it"
+    checks = _check(FIRST, found.first, "", text)
+    if found.late.shape[1]:
+        scores = standard_scores(found.late[0], found.late[1:])
+        far = np.argsort(-scores[0], kind="stable")[:MOST_LATE]
+        codes = answers.ordered.queued[[k for k in far if scores[0, k] >= FAR or k == far[0]]]
+        who = ", ".join(answers.raters[codes].astype(str))
+        high = f"late in their queue raters give one label more often ({who} most), whatever the item"
+        checks += _check(LATE, _log_mean_ratio(scores), "", high)
+    return [replace(own, side="upper", is_main=True) for own in checks]
 
 
 def _copying(answers: Answers, found: Numbers) -> list[list[str]]:

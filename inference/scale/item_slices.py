@@ -28,6 +28,7 @@ def items_between[Data: Annotations](data: Data, first: int, end: int) -> Data:
         columns["count"] = data.count[own]
     if isinstance(data, Labels):
         columns["label_code"], columns["gold"] = data.label_code[own], data.gold[first:end]
+        columns["order"] = data.order[own] if len(data.order) else data.order
     elif isinstance(data, Scores):
         columns["score"] = data.score[own]
     return replace(data, **columns)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from .raters import attributes_with_classifiers, read_attributes
 from .reading.columns import Missing, code_categories, code_ids
 from .reading.frames import Column
 from .reading.label_cells import plain_labels
-from .reading.long_tables import Keep, annotation_columns
+from .reading.long_tables import Keep, annotation_columns, read_order
 from .reading.numbers import read_counts, split_counts
 from .reading.predicted_labels import (
     PredictedLabels,
@@ -63,6 +63,8 @@ class Labels(Container):
         Number of times that the rater gave the item this label, from 1.
     gold : ndarray of int32, shape (item,)
         Code of the true category where it is known, else -1.
+    order : ndarray of int32, shape (annotation,) or (0,)
+        Place of each answer in time, from 1, where it is known, else 0; empty without any.
     rater_attributes : mapping of str to ndarray, shape (rater,)
         Attributes of the raters, such as their kind.
 
@@ -94,6 +96,7 @@ class Labels(Container):
     count: np.ndarray
     gold: np.ndarray
     rater_attributes: Mapping[str, np.ndarray] = field(default_factory=dict)
+    order: np.ndarray = field(default_factory=lambda: np.array([], np.int32))
 
     @classmethod
     def from_table(
@@ -105,6 +108,7 @@ class Labels(Container):
         label: str | Sequence[str] = "label",
         count: str | None = None,
         gold: str | None = None,
+        order: str | None = None,
         rater_attributes: Sequence[str] = (),
         categories: Sequence[Any] | np.ndarray | None = None,
         missing: Missing = "error",
@@ -126,13 +130,16 @@ class Labels(Container):
             Column with the number of times the answer was given, from 0; by default 1 in each row.
         gold : str, optional
             Column with the true category of the item; empty where it is unknown.
+        order : str, optional
+            Column with the time of the answer, or any number that rises with it; empty where it is unknown. Checks ask
+            whether raters repeat the first answer to an item, or give one label late in their queue.
         rater_attributes : sequence of str
             Columns with attributes of the rater, such as kind = person | model.
         categories : sequence, optional
             Closed set of categories, in the order that breaks ties. None takes the categories of a pandas
             categorical or a polars Enum, or else the sorted labels that occur.
         missing : {"error", "drop"}
-            Treatment of rows with an empty cell, except gold; a warning says how many were dropped.
+            Treatment of rows with an empty cell, except gold and order; a warning says how many were dropped.
         no_answer : sequence, optional
             Answers that are no truth, such as "unsure" or -1, in any case: their rows are left out; a warning says how many.
         keep : {"all", "first", "last"}
@@ -159,7 +166,7 @@ class Labels(Container):
         ['cat', 'dog']
         """
         label = label if isinstance(label, str) else AND.join(label)
-        roles = {"item": item, "rater": rater, "label": label, "count": count, "gold": gold}
+        roles = {"item": item, "rater": rater, "label": label, "count": count, "gold": gold, "order": order}
         columns = annotation_columns(frame, "labels", roles, rater_attributes, missing, no_answer, keep, time)
         items, item_code = code_ids(columns["item"])
         raters, rater_code = code_ids(columns["rater"])
@@ -171,7 +178,10 @@ class Labels(Container):
             _tell_keys(columns, {"label": labels, "rater": raters})
         attributes = read_attributes(columns, raters, rater_code)
         rows = (item_code, rater_code, code, times)
-        return cls._of_answers(items, raters, labels, *rows, gold=truth, rater_attributes=attributes)
+        place = None if order is None else read_order(columns["order"])
+        return cls._of_answers(
+            items, raters, labels, *rows, gold=truth, rater_attributes=attributes, order=place
+        )
 
     @classmethod
     def from_wide(
@@ -397,16 +407,28 @@ class Labels(Container):
         *columns: np.ndarray,
         gold: np.ndarray | None = None,
         rater_attributes: Mapping[str, np.ndarray] | None = None,
+        order: np.ndarray | None = None,
     ) -> Self:
         """Build from the columns item, rater, label and count of coded answers; `raters` empty if anonymous."""
+        rows = CodedRows(zip(cls._columns, columns, strict=True))
         return cls._of_rows(
-            CodedRows(zip(cls._columns, columns, strict=True)),
+            rows if order is None else _with_order(rows, order),
             items=items,
             raters=raters,
             rater_attributes=rater_attributes,
             categories=categories,
             gold=np.full(len(items), UNKNOWN, np.int32) if gold is None else gold,
         )
+
+    def without_duplicates(self) -> Self:  # noqa: D102 (that of the base class)
+        rows = self._rows()
+        if "order" in rows:  # the first of equal answers stays
+            rows = rows.where(rows.changes(*self._columns[:-1]))
+        return super(Labels, replace(self, **rows)).without_duplicates()
+
+    def _rows(self) -> CodedRows:
+        rows = super()._rows()
+        return _with_order(rows, self.order) if len(self.order) else rows
 
     def _others(self, item: np.ndarray) -> dict[str, Any]:
         return {"categories": self.categories, "gold": self.gold[item]}
@@ -421,6 +443,8 @@ class Labels(Container):
         table |= {"label": self.categories[rows["label_code"]], "count": rows["count"]}
         if self.has_gold:
             table["gold"] = np.array([*self.categories.tolist(), ""], object)[self.gold[item]]
+        if "order" in rows:
+            table["order"] = np.where(rows["order"] > 0, rows["order"].astype(object), "")
         attributes = {name: values[rater] for name, values in self.rater_attributes.items()}
         return split_counts(table | attributes)
 
@@ -455,7 +479,10 @@ class Labels(Container):
 
     def _contradictions(self) -> int:
         pair = self.annotation_item.astype(np.int64) * len(self.raters) + self.annotation_rater
-        return len(pair) - len(np.unique(pair))
+        label = (
+            pair * len(self.categories) + self.label_code
+        )  # equal answers at several times are no contradiction
+        return len(np.unique(label)) - len(np.unique(pair))
 
     def _summary(self) -> dict[str, str]:
         n_items, n_raters, n_categories = map(len, (self.items, self.raters, self.categories))
@@ -495,6 +522,11 @@ def _tell_keys(columns: Mapping[str, Column], ids: Mapping[str, np.ndarray]) -> 
                 DataWarning,
                 skip_file_prefixes=BUILDERS,
             )
+
+
+def _with_order(rows: CodedRows, order: np.ndarray) -> CodedRows:
+    """Return rows with the place of each in time before their counts: answers at several times are several rows."""
+    return CodedRows(rows | {"order": order, "count": rows.pop("count")})
 
 
 def require_answers(labels: Labels) -> None:

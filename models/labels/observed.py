@@ -132,10 +132,17 @@ def register_answers(
     pm.Data("annotation_item", item, dims="annotation")
     pm.Data("annotation_rater", own, dims="annotation")
     pm.Data("gold", labels.gold, dims="item")
+    register_order(labels)
     law = (probability, confusion, start, by, gold)
     by_item = {"by_item": True} if probability.type.ndim == 2 else {"nodes": nodes}
     MarginalLabels("observed_label", *law, **by_item, observed=label, dims="annotation")
     return Answers(start, by * len(labels.categories) + label, gold)
+
+
+def register_order(labels: Labels) -> None:
+    """Register the places of the answers in time, where they are known, for checks."""
+    if len(labels.order):
+        pm.Data("annotation_order", np.repeat(labels.order, labels.count), dims="annotation")
 
 
 def warn_unidentified(labels: Labels, *, featured: bool = False) -> None:

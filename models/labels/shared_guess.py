@@ -20,6 +20,7 @@ from .observed import (
     concentration_of_confusion,
     coords_of,
     prevalence_prior,
+    register_order,
     require_identified_raters,
     warn_unidentified,
 )
@@ -180,6 +181,7 @@ def _observe(
     pm.Data("annotation_item", item, dims="annotation")
     pm.Data("annotation_rater", rater, dims="annotation")
     pm.Data("gold", labels.gold, dims="item")
+    register_order(labels)
     layout = (start, who, group, gold)
     by_item = {"by_item": True} if law[0].type.ndim == 2 else {}
     SharedGuesses("observed_label", *law, *layout, **by_item, observed=label, dims="annotation")

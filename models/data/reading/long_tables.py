@@ -59,9 +59,9 @@ def annotation_columns(
     """Columns of a long table by role, found by their names or, which is said, by synonyms.
 
     Comparisons and scores need no column of raters. `missing` "drop" leaves out rows with an empty cell in any
-    column but gold, `keep` "first" or "last" other answers of a rater, by `time` or the order of the rows, and `no_answer`
-    those with such an answer; so are rows that a tool marks as rejected. Warnings say how many. Raises if a column is missing
-    or named twice, there is no row, or attributes are asked for without raters.
+    column but gold and order, `keep` "first" or "last" other answers of a rater, by `time` or the order of the rows, and
+    `no_answer` those with such an answer; so are rows that a tool marks as rejected. Warnings say how many. Raises if a column is
+    missing or named twice, there is no row, or attributes are asked for without raters.
     """
     check_missing(missing)
     check_keep(keep)
@@ -149,10 +149,13 @@ def tell_synonyms(found: Mapping[str, str]) -> None:
         )
 
 
+MAY_BE_EMPTY = ("gold", "order")  # columns of labels
+
+
 def _without_empty(columns: Columns) -> Columns:
-    """Leave out the rows with an empty cell in any column but gold, and say how many."""
+    """Leave out the rows with an empty cell in any column but gold and order, and say how many."""
     empty = {}
-    for role in (role for role in columns if role != "gold"):
+    for role in (role for role in columns if role not in MAY_BE_EMPTY):
         empty[role] = cells_that(columns[role].values, is_blank)
     out = np.any([*empty.values()], axis=0)
     if not out.any():
@@ -229,6 +232,18 @@ def _without_repeats(columns: Columns, kind: str, keep: Keep, time: str | None) 
         skip_file_prefixes=BUILDERS,
     )
     return _left_out(columns, out, "are repeated")
+
+
+def read_order(column: Column) -> np.ndarray:
+    """Rank a column of times from 1, as int32, 0 for an empty cell (row,)."""
+    cells = [*whole_cells(column).values]
+    known = np.array([not is_blank(cell) for cell in cells], bool)
+    moments = _moments(
+        replace(column, values=[cell if own else 0 for cell, own in zip(cells, known, strict=True)])
+    )
+    order = np.zeros(len(cells), np.int32)
+    order[known] = np.unique(moments[known], return_inverse=True)[1] + 1
+    return order
 
 
 def _moments(column: Column) -> np.ndarray:

@@ -32,7 +32,7 @@ CONTAINERS: dict[str, type[Container]] = {
     "scores": Scores,
 }
 GUESSED = ("comparisons", "rankings", "labels", "scores")  # the kinds that need most columns first
-OPTIONAL = ("count", "gold")  # columns that are read under their own name where a kind has them
+OPTIONAL = ("count", "gold", "order")  # columns that are read under their own name where a kind has them
 
 
 def read(

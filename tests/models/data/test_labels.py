@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import ClassVar
 
 import pandas as pd
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raterzoo.evaluation import predictions_from_table
 from raterzoo.models import DataError, Labels
 
 TABLE = {
@@ -181,3 +183,41 @@ def test_items_and_raters_cannot_be_left_out(role, golden):
 def test_a_category_cannot_be_called_as_the_column_of_ids(golden):
     with golden.raises(DataError):
         Labels.from_counts({"id": ["a", "b"], "item": [1, 2], "y": [2, 3]}, item="id")
+
+
+class TestOrder:
+    """Places of the answers in time, which come with them through selection, renaming and predictions."""
+
+    TABLE: ClassVar = {
+        "item": ["b", "a", "a", "b", "a"],
+        "rater": ["x", "y", "x", "y", "x"],
+        "label": ["p", "q", "p", "q", "p"],
+        "time": ["2026-01-02 10:00", "2026-01-01", "2026-01-03", "", "2025-12-31T23:00"],
+    }
+
+    def test_it_is_that_of_the_times(self):
+        labels = Labels.from_table(self.TABLE, order="time")
+        assert labels.items.tolist() == ["b", "a"] and labels.raters.tolist() == ["x", "y"]
+        assert labels.order.tolist() == [3, 0, 1, 4, 2]
+        assert labels.count.tolist() == [1] * 5
+        assert Labels.from_table(labels.to_table(), order="order", count="count") == labels
+        assert labels.contradictions() == 0
+
+    def test_it_goes_where_the_answers_go(self):
+        labels = Labels.from_table(self.TABLE, order="time")
+        assert labels.select(items=["a"]).order.tolist() == [1, 4, 2]
+        assert labels.without_duplicates().order.tolist() == [3, 0, 1, 2]
+        hidden = labels.anonymized(random_seed=1)
+        assert sorted(hidden.order.tolist()) == sorted(labels.order.tolist())
+        ranks = {"item": ["a"], "category": ["p"], "rank": [1]}
+        joint = labels.with_predictions(predictions_from_table(ranks, rank="rank"))
+        assert joint.order[joint.annotation_rater == 2].tolist() == [0]
+
+    def test_numbers_sort_as_numbers(self):
+        table = {**self.TABLE, "time": ["10", "9", "8", "7", "11"]}
+        assert Labels.from_table(table, order="time").order.tolist() == [4, 1, 2, 5, 3]
+
+    def test_what_is_no_time_is_refused(self):
+        with pytest.raises(DataError) as error:
+            Labels.from_table({**self.TABLE, "time": ["1", "2", "", "soon", "4"]}, order="time")
+        assert (error.value.column, error.value.row) == ("time", 4)

@@ -1,0 +1,42 @@
+"""Checks of answers in a known order: raters who repeat the first one, and who give one label late in their queue."""
+
+import numpy as np
+import pytest
+from raterzoo import evaluation, inference, models
+from raterzoo.evaluation.checks.labels import FIRST, LATE
+
+ITEMS, RATERS, ANSWERS = 200, 8, 4
+
+
+def failed_checks(rule):
+    """Names of the failed checks of answers by a rule, of half of the raters' answers."""
+    rng = np.random.default_rng(3)
+    item, n = np.repeat(np.arange(ITEMS), ANSWERS), ITEMS * ANSWERS
+    rater = np.concatenate([rng.choice(RATERS, ANSWERS, replace=False) for _ in range(ITEMS)])
+    truth, time, half = rng.integers(0, 3, ITEMS), rng.permutation(n), rng.random(n) < 0.5
+    right = np.where(rng.random(ITEMS) < 0.5, 0.45, 0.95)[item] if rule == "hard" else np.full(n, 0.75)
+    label = np.where(rng.random(n) < right, truth[item], (truth[item] + rng.integers(1, 3, n)) % 3)
+    if rule == "repeat":
+        label = np.where(half, label[np.lexsort((time, item))[::ANSWERS]][item], label)
+    elif rule == "default":
+        label = np.where(half & (time > n / 2) & (rater < 3), 0, label)
+    names = np.array([f"r{k}" for k in range(RATERS)])[rater]
+    table = {"item": item, "rater": names, "label": np.array([*"abc"])[label], "time": time}
+    model = models.dawid_skene(models.Labels.from_table(table, order="time"))
+    tree = inference.sample(model, draws=60, chains=2, random_seed=1, progressbar=False)
+    found = evaluation.model_checks(tree, replicates=99, random_seed=1)
+    return {str(own) for own in found["check"].to_numpy()[found["fails"].to_numpy()]}, found
+
+
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("rule", "cause"), [("repeat", {FIRST}), ("default", {LATE}), ("nothing", set()), ("hard", set())]
+)
+def test_the_cause_is_named_and_no_other(rule, cause):
+    failed, found = failed_checks(rule)
+    assert failed & {FIRST, LATE} == cause
+    assert {FIRST, LATE} < {*found["check"].to_numpy().tolist()}
+    if rule == "default":
+        meaning = str(found["meaning"].sel(check=LATE).item())
+        assert any(name in meaning for name in ("r0", "r1", "r2"))
+        assert not any(name in meaning for name in ("r3", "r4", "r5", "r6", "r7"))
