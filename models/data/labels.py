@@ -15,7 +15,6 @@ from .errors import BUILDERS, DataError, DataWarning, refused_argument
 from .no_answers import NoAnswer, categories_of, tell_suspects
 from .raters import attributes_with_classifiers, read_attributes
 from .reading.columns import Missing, code_categories, code_ids
-from .reading.frames import Column
 from .reading.label_cells import plain_labels
 from .reading.long_tables import Keep, annotation_columns, read_order
 from .reading.numbers import read_counts, split_counts
@@ -175,7 +174,7 @@ class Labels(Container):
         truth = None if gold is None else read_gold(columns["gold"], items, item_code, labels)
         if categories is None:
             tell_suspects(labels, code, times, true=truth)
-            _tell_keys(columns, {"label": labels, "rater": raters})
+            _tell_keys(columns.names, len(code), {"label": labels, "rater": raters})
         attributes = read_attributes(columns, raters, rater_code)
         rows = (item_code, rater_code, code, times)
         place = None if order is None else read_order(columns["order"])
@@ -510,14 +509,13 @@ class Labels(Container):
         return lines
 
 
-def _tell_keys(columns: Mapping[str, Column], ids: Mapping[str, np.ndarray]) -> None:
+def _tell_keys(names: Mapping[str, str], n_rows: int, ids: Mapping[str, np.ndarray]) -> None:
     """Warn of a column of labels or raters that differs in each row, as a key does."""
     for role, index in ids.items():
-        column = columns[role]
-        if len(index) == len(column.values) >= MANY:
+        if len(index) == n_rows >= MANY:
             what = {"label": "category", "rater": "rater"}[role]
             warnings.warn(
-                f"each of the {len(index):,} answers has a {what} of its own: is column {short_repr(column.name)} that of the "
+                f"each of the {len(index):,} answers has a {what} of its own: is column {short_repr(names[role])} that of the "
                 f"{what}, or a key of the rows?",
                 DataWarning,
                 skip_file_prefixes=BUILDERS,
