@@ -30,6 +30,7 @@ from ..models.data.reading.frames import (
     missing_columns,
     named_columns,
     resolved_names,
+    unread_in_words,
 )
 from ..models.data.reading.numbers import decimal_points, is_number, number_of
 from ..models.data.reading.vote_shapes import AND, derived_outcomes, is_derived, vote_roles
@@ -529,6 +530,9 @@ def _read_layout(
         numbers = (
             ["score", *vote_covariates] if layout == "long" else header.free() if layout == "wide" else []
         )
+        taken = {*header.found.values(), *header.others, *attributes, *vote_covariates}
+        if layout == "long" and (unread := unread_in_words(table.names, taken, kind)):
+            print_note(f"{path.name}: {unread}")
         frame = _renamed(table, header, numbers)
         free = [] if layout == "long" else _free_columns(frame, header, kind, layout)
         if layout == "wide" and not header.listed:

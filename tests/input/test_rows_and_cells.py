@@ -250,3 +250,15 @@ class TestKeys:
             warnings.simplefilter("error")
             few = {name: cells[:3] for name, cells in LABEL_STUDIO.items()}
             Labels.from_table(few, **{**own, "label": "annotation_id"})
+
+
+@pytest.mark.filterwarnings("always")
+def test_columns_of_time_confidence_and_prompt_that_are_not_read_are_named(tmp_path, golden):
+    table = {**TABLE, "created_at": [1, 2, 3], "confidence": [0.5] * 3, "prompt": [*"xyz"], "note": [*"xyz"]}
+    with golden.warns(DataWarning):
+        raterzoo.read(table, "labels")
+    golden.says(run("check", write(tmp_path / "t.csv", table), "--kind", "labels").output, "not read")
+    prompts = {"prompt": TABLE["item"], "judge": TABLE["rater"], "label": TABLE["label"]}
+    with pytest.warns(DataWarning) as found:
+        raterzoo.read(prompts, "labels")
+    assert not [own for own in found if "not read" in str(own.message)]

@@ -38,6 +38,18 @@ OF_IDS = ("item", "rater", "left", "right", "classifier")  # roles whose columns
 _KEY = re.compile(r"(?i:[_ -]id|^id)$|[a-z]I[dD]$")  # names of keys
 
 
+_UNREAD = TRADE["time"] | {"confidence", "certainty", "probability", "leadtime", "duration", "prompt"}
+
+
+def unread_in_words(names: Sequence[str], taken: Collection[str], kind: str) -> str:
+    """Say which columns of time, confidence and prompt are not read; empty if none is there."""
+    read = {"prompt"} if kind == "comparisons" else set()  # of votes it tells duplicates apart
+    found = [name for name in names if name not in taken and folded(name) in _UNREAD - read]
+    return (
+        f"not read: column{'s' * (len(found) > 1)} {', '.join(map(short_repr, found[:5]))}" if found else ""
+    )
+
+
 class Wording(NamedTuple):
     """Remedies in the words of Python or of the command line."""
 

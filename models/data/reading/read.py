@@ -1,5 +1,6 @@
 """The one door of annotations: any file, export or frame becomes a container."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from inspect import signature
 from os import PathLike
@@ -9,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ...._messages import first_reprs, short_repr
-from ....posterior.table_text import TRADE, folded
+from ....posterior.table_text import TRADE, columns_alike, folded
 from ..comparisons import Comparisons
-from ..errors import DataError
+from ..errors import BUILDERS, DataError, DataWarning
 from ..exports.records import SUFFIXES
 from ..exports.tools import read_export, tool_of
 from ..labels import Labels
@@ -20,7 +21,7 @@ from ..rankings import PartialRankings
 from ..scores import Scores
 from .columns import ANONYMOUS_KINDS, Missing
 from .files import read_table
-from .frames import KINDS, column_names
+from .frames import KINDS, column_names, unread_in_words
 from .long_tables import Keep
 from .vote_shapes import vote_roles
 
@@ -163,6 +164,12 @@ def read(
                 remedy="leave it out",
                 where=f"argument {name}",
             )
+    taken = {*given.values(), *rater_attributes}
+    taken |= {
+        own for role in KINDS[kind].roles if role not in given for own in columns_alike(role, names, taken)
+    }
+    if layout == "long" and keep == "all" and (unread := unread_in_words(names, taken, kind)):
+        warnings.warn(unread, DataWarning, skip_file_prefixes=BUILDERS)
     return door(
         frame, **given, **{name: own for name, own in options.items() if own is not None and name in accepted}
     )
