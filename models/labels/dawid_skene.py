@@ -52,9 +52,10 @@ def dawid_skene(
     confusion_concentration : float or array_like or "population", optional
         Dirichlet concentration of each row of each confusion matrix: one number, or an array (category,
         label) or (rater, category, answer); with "population" it is learnt from all raters, as in
-        `correlated_votes`. The default favours the diagonal: 4.8 there, and 8 in the whole
-        row; for classifiers (`Labels.with_predictions`), whose predictions are many, 2 there and 1 beside it. A
-        flat prior does not identify the categories: its posterior has a mode for every permutation of them.
+        `correlated_votes`, with names (rater,) from the raters of each population. The default favours the
+        diagonal: 4.8 there, and 8 in the whole row; for classifiers (`Labels.with_predictions`), whose
+        predictions are many, 2 there and 1 beside it. A flat prior does not identify the categories: its
+        posterior has a mode for every permutation of them.
     {features}
 
     {returns}

@@ -8,7 +8,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from raterzoo import inference, models
+from raterzoo import evaluation, inference, models
 from scipy.special import gammaln
 
 from tests.support.label_designs import tiny_labels
@@ -211,6 +211,49 @@ def test_two_raters_who_say_always_one_do_not_outvote_three(times):
         model = getattr(models, name)(labels, confusion_concentration="population")
         mean = sampled(model)["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
         assert (mean.argmax(axis=1) == truth).mean() >= vote
+
+
+def test_populations_may_be_named():
+    names = np.array(["a", "b"] * len(LABELS.raters))[: len(LABELS.raters)]
+    model = models.dawid_skene(LABELS, confusion_concentration=names)
+    assert list(model.coords["population"]) == ["a", "b"]
+    drawn = sampled(model, draws=50)
+    assert drawn.attrs["method"] == "gibbs" and drawn["posterior"].sizes["population"] == 2
+    with pytest.raises(ValueError, match="shape"):
+        models.dawid_skene(LABELS, confusion_concentration=["a", "b", "a"] * 10)
+
+
+@pytest.mark.slow
+def test_a_classifier_of_eight_categories_is_as_good_as_it_is():
+    """Three people right in .7 and a classifier right in .85: its accuracy, and that by the weak prior, which is too low."""
+    error, held = {"population": [], None: []}, []
+    for seed in range(12):
+        rng = np.random.default_rng([8, seed])
+        truth = rng.integers(8, size=200)
+        answers = (
+            truth + np.where(rng.random((4, 200)) < [[0.7]] * 3 + [[0.85]], 0, rng.integers(1, 8, (4, 200)))
+        ) % 8
+        rater, item = np.indices((3, 200))
+        person = np.array(["a", "b", "c"])[rater.ravel()]
+        table = {"item": item.ravel(), "rater": person, "label": answers[:3].ravel()}
+        labels = models.Labels.from_table(table, categories=range(8))
+        predicted = xr.DataArray(
+            answers[3][:, None], dims=("item", "position"), coords={"item": np.arange(200)}
+        )
+        joint = labels.with_predictions(predicted)
+        for prior, own in error.items():
+            tree = sampled(models.dawid_skene(joint, confusion_concentration=prior), draws=300, chains=2)
+            found = evaluation.metric_intervals(
+                evaluation.top_k_accuracy(1), tree, predicted, random_seed=1, progressbar=False
+            ).sel(source="both")
+            own.append(
+                float(found["mean"].squeeze()) - (answers[3] == truth).mean()
+            )  # less noise than by .85
+            lower, upper = found["interval"].squeeze().values
+            if prior == "population":
+                held.append(lower <= 0.85 <= upper)
+    assert abs(np.mean(error["population"])) < 0.015 and np.mean(held) >= 0.75
+    assert np.mean(error[None]) < -0.03
 
 
 @pytest.mark.parametrize("wrong", ["populations", "diagonal"])
