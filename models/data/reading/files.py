@@ -173,7 +173,7 @@ def _delimited_columns(
 
 def _restored(cells: list[str]) -> tuple[list[str], str]:
     """Cells of a column without the apostrophes that guard them from being run as formulas, and the first that had one."""
-    if not any(cell[:1] == "'" for cell in set(cells)):
+    if not any("'" in cell for cell in set(cells)):
         return cells, ""
     found = [*map(restored, cells)]
     return found, next((cell for cell, own in zip(cells, found, strict=True) if cell != own), "")
@@ -557,6 +557,7 @@ def _renamed(frame: nw.DataFrame[Any], rename: Mapping[str, str], path: Path) ->
 
 _SIGNS = tuple("=+-@")
 _CONTROLS = tuple("\t\r\n")
+_INNER = re.compile(r"(?<=[;\t\r\n])[^;\t\r\n]+")  # what follows a mark that may divide cells
 
 
 def is_formula(text: str) -> bool:
@@ -570,10 +571,20 @@ def is_formula(text: str) -> bool:
 
 
 def guarded(text: str) -> str:
-    """Return a cell that no spreadsheet runs: text that would be a formula follows an apostrophe, and so do its apostrophes."""
-    return f"'{text}" if is_formula(text.lstrip("'")) else text
+    """Return a cell that no spreadsheet runs: text that would be a formula follows an apostrophe, and so do its apostrophes.
+
+    So does what follows a semicolon, a tab or a line break, where a spreadsheet may begin another cell.
+    """
+    inner = _INNER.sub(lambda part: f"'{part[0]}" if is_formula(part[0].lstrip("'")) else part[0], text)
+    return f"'{inner}" if is_formula(text.lstrip("'")) else inner
 
 
 def restored(text: str) -> str:
     """Return the text of a cell that was guarded, or that its author has written so: the two cannot be told apart."""
-    return text[1:] if text.startswith("'") and is_formula(text.lstrip("'")) else text
+    whole = _INNER.sub(lambda part: part[0][1:] if _is_guarded(part[0]) else part[0], text)
+    return whole[1:] if _is_guarded(whole) else whole
+
+
+def _is_guarded(part: str) -> bool:
+    """Test for an apostrophe before what would be a formula."""
+    return part.startswith("'") and is_formula(part.lstrip("'"))
