@@ -440,7 +440,8 @@ def truth_report(
     if study.predicted is not None:
         against = _against_truth(study, found, own.against)
         further = next((own.title for own in against if own.rows), "")
-        sections += [*metric_sections(study.predicted, found, further), *against, *equivalence_part(study)]
+        compared = metric_sections(study.predicted, found, further, withheld=bool(own.shown))
+        sections += [*compared, *against, *equivalence_part(study)]
     sections += [
         *feature_sections(tree, study.seed),
         *risk_parts(study),
@@ -479,6 +480,9 @@ def _against_truth(
     tree, model, why_not = study.joint
     if tree is None:
         return [without_section(why_not, "truth" if isinstance(study.data, Labels) else "consensus")]
+    if not seen:
+        why = "raters repeat errors of the classifier, as if they had seen its predictions"
+        return [without_section(why)]
     checked = tree
     if needs_replicates(tree):
         checked = with_replicates(tree, model, study.seed) or tree

@@ -33,6 +33,7 @@ class ClassifierFacts:
         tuple[str, str, float] | None
     )  # the best classifier, the next, and the probability that it is better
     below: tuple[str, ...] = ()  # classifiers with an accuracy below that of a guess
+    shown: str = ""  # classifier whose errors raters repeat, as if they had seen its predictions: its figure is left out
 
 
 def below_guess(figures: dict[str, Quantity], metric: str, categories: int) -> tuple[str, ...]:
@@ -108,11 +109,29 @@ class TruthAnalysis(Analysis):
     @cached_property
     def against(self) -> dict[str, xr.Dataset]:
         """Metrics of the classifiers against the truth, by a posterior that has seen them; empty if there is none."""
-        joint = self.study.joint
+        joint, predicted = self.study.joint, self.study.predicted
         if joint is None or joint.tree is None or is_of_truth(question_of_all(self.metrics)):
             return {}
-        assert self.study.predicted is not None
-        return scored(joint.tree, self.study.predicted, self.study.metrics, self.seed)
+        assert predicted is not None
+        if self.shown:  # its figure would be too high
+            names = predicted["classifier"].to_numpy().astype(str) if "classifier" in predicted.dims else []
+            if not (others := [name for name in names if name != self.shown]):
+                return {}
+            predicted = predicted.sel(classifier=others)
+        return scored(joint.tree, predicted, self.study.metrics, self.seed)
+
+    @cached_property
+    def shown(self) -> str:
+        """Classifier whose errors raters repeat, by the checks of the posterior that has seen the predictions, or ""."""
+        joint = self.study.joint
+        if joint is None or joint.tree is None:
+            return ""
+        tree = joint.tree
+        if needs_replicates(tree):
+            tree = with_replicates(tree, joint.model, self.seed) or tree
+        found = checked(tree, self.seed)
+        named = [] if isinstance(found, EvaluationError) else found.attrs.get("assisted_by", [])
+        return next(iter(named), "")
 
     @cached_property
     def classifiers(self) -> pd.DataFrame:
@@ -143,4 +162,4 @@ class TruthAnalysis(Analysis):
             for row in metric_rows({name: found[name]})
         }
         below = below_guess(figures, name, len(getattr(self.data, "categories", ())))
-        return ClassifierFacts(against, name, figures, better, below)
+        return ClassifierFacts(against, name, figures, None if self.shown else better, below, self.shown)

@@ -46,9 +46,10 @@ def against_truth_section(
         Whether that posterior does without the features of the items, which the other has seen.
     """
     truth, rows, shown = _truth_of(checked), [], []
-    pairs = zip(metric_rows(found), metric_rows(joint), strict=True)
-    for of_raters, of_truth in pairs:
+    agreement = {(row["metric"], row.get("classifier")): row for row in metric_rows(found)}
+    for of_truth in metric_rows(joint):
         own = {name: of_truth[name] for name in ("metric", "classifier")}
+        of_raters = agreement[own["metric"], own["classifier"]]
         rows.append(own | of_truth | {f"agreement_{name}": of_raters[name] for name in FIGURES})
         shown.append(
             own

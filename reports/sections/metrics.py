@@ -359,11 +359,12 @@ def found_metrics(study: Study) -> dict[str, xr.Dataset]:
 
 
 def metric_sections(
-    predicted: xr.DataArray, found: dict[str, xr.Dataset], further: str = ""
+    predicted: xr.DataArray, found: dict[str, xr.Dataset], further: str = "", *, withheld: bool = False
 ) -> list[Section]:
     """Return the section on metrics and, for several classifiers, their comparison by the first metric.
 
-    `further` is the title of a section that answers the other question, "" if there is none.
+    `further` is the title of a section that answers the other question, "" if there is none; `withheld` leaves the comparison
+    out, where raters saw the predictions of a classifier.
     """
     directions = {name: metric_named(name).larger_is_better for name in found}
     drawn = dict(list(found.items())[:DRAWN])
@@ -378,7 +379,7 @@ def metric_sections(
         else:
             question = f"{question_sentence(found)} {elsewhere[0].upper()}{elsewhere[1:]}"
     sections = [metrics_section(found, directions, forest, note, question)]
-    if predicted.sizes.get("classifier", 1) > 1:
+    if predicted.sizes.get("classifier", 1) > 1 and not withheld:
         name = next(iter(found))
         duels = plots.comparison(found[name], label=name)
         sections += comparison_sections(found, name, duels)
