@@ -102,8 +102,11 @@ def test_formulas_are_text_in_tables(tmp_path, label):
     write_table(tmp_path / "t.csv", [{"item": label, label: 1.0, "n": -1.5}])
     with (tmp_path / "t.csv").open(newline="") as file:
         names, cells = csv.reader(file)
-    assert names == ["item", f"'{label}", "n"]
-    assert cells == [f"'{label}", "1.0", "-1.5"]
+    written = "'" + re.sub(
+        "(?<=[\t\r\n])=", "'=", label
+    )  # what follows a mark that may divide cells is guarded, too
+    assert names == ["item", written, "n"]
+    assert cells == [written, "1.0", "-1.5"]
 
 
 def test_numbers_and_other_text_stay(tmp_path):
