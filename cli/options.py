@@ -227,7 +227,7 @@ Concentration = Annotated[
     float | None, number_option(help="Prior concentration of each category; default 1 / K.")
 ]
 Unranked = Annotated[
-    str | None, typer.Option(help="Treatment of unranked categories: pooled, single or ignored.")
+    str | None, typer.Option(help="Treatment of unranked categories: pooled, single or dropped.")
 ]
 Subtypes = Annotated[
     int | None, whole_option(help="For ebcc: number of subtypes of each category, from 2; default 3.")

@@ -144,7 +144,7 @@ shares = {}
 with warnings.catch_warnings():
     # Short runs: a share of 4 x 500 draws needs no ESS of 400 in every single item.
     warnings.simplefilter("ignore", inference.ConvergenceWarning)
-    for unranked, concentration in product(("pooled", "single", "ignored"), (None, 0.1, 1.0)):
+    for unranked, concentration in product(("pooled", "single", "dropped"), (None, 0.1, 1.0)):
         other = models.plackett_luce(rankings, reliability=3, unranked=unranked, concentration=concentration)
         drawn = inference.sample(other, draws=500, thin=1, log_likelihood=False, **QUIET)
         sure = evaluation.annotation_certainty(drawn, other="exclude")
@@ -154,7 +154,7 @@ print(pd.Series(shares, name="share of items with certainty < .99").unstack())
 # %% tags=["remove-cell"]
 if folder:
     assert abs(shares["single", 1.0] - 0.597) < 0.02  # the paper's 59 %
-    assert shares["pooled", "1/K"] < shares["ignored", 1.0] < shares["single", 1.0]
+    assert shares["pooled", "1/K"] < shares["dropped", 1.0] < shares["single", 1.0]
 
 # %% [markdown]
 # Before any data, the default prior already expects one leader: its total concentration is 1. Prior

@@ -8,6 +8,7 @@ import xarray as xr
 
 from ...models.data.container import require_container
 from ...models.data.rankings import PartialRankings, RankedPairs, inverse_rank_scores, ranked_pairs
+from ...models.rankings.named_sets import warn_of_named_sets
 from .kernels.mle import Races, maximise_worth, strong_components
 
 
@@ -57,6 +58,7 @@ def irn(rankings: PartialRankings, *, tie_weight: Literal["split", "full"] = "sp
     Image Analysis, eq. 3-5, arXiv:2307.02191.
     """
     require_container(rankings, PartialRankings)
+    warn_of_named_sets(rankings)
     return by_candidate(inverse_rank_scores(rankings, tie_weight), rankings, ranked_pairs(rankings))
 
 
@@ -124,6 +126,7 @@ def plackett_luce_mle(
     uncertain ground truth, Medical Image Analysis, figures 5-6, arXiv:2307.02191.
     """
     require_container(rankings, PartialRankings)
+    warn_of_named_sets(rankings)
     power, pairs = _powers(rankings, reliability), ranked_pairs(rankings)
     rows = _rows(rankings, pairs)
     annotation_start = np.searchsorted(rankings.annotation_item, np.arange(len(rankings.items) + 1))

@@ -71,7 +71,7 @@ def hierarchical_plackett_luce(
         Prior concentration alpha of every category, not 1 / K as in `plackett_luce`.
     spread : float or random variable, default 1
         Scale s of the prior of the spread sigma of the log reliabilities.
-    unranked : {"single", "pooled", "ignored"}, optional
+    unranked : {"single", "pooled", "dropped"}, optional
         Prior of OTHER, as in `plackett_luce`: "single" by default, and "pooled" with ``candidates="all"``.
     candidates : {"ranked", "all"}, default "ranked"
         Flat candidates with OTHER, or every category of every item, as in `plackett_luce`.

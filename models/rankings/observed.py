@@ -1,5 +1,6 @@
 """Shared parts of the Plackett-Luce models: layout, Gamma prior of the worths, observed rankings."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -13,8 +14,10 @@ from .._hierarchy import Number, is_expression, prior_array, prior_number, refus
 from .._prior_arguments import LIKELIHOOD_POWER, effective_power
 from .._prior_predictions import PredictionPrior
 from ..data.container import require_container
+from ..data.errors import BUILDERS
 from ..data.rankings import PartialRankings
 from ..distributions.partial_ranking import PartialRanking, RankedCandidates
+from .named_sets import warn_of_named_sets
 
 OTHER_CODE = -1
 
@@ -101,7 +104,7 @@ def _entry_items(rankings: PartialRankings) -> np.ndarray:
     return rankings.annotation_item[_entry_annotations(rankings)].astype(np.int64)
 
 
-Unranked = Literal["pooled", "single", "ignored"]
+Unranked = Literal["pooled", "single", "dropped", "ignored"]  # "ignored" is the former name of "dropped"
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +127,14 @@ class CandidateLayout:
     ) -> "CandidateLayout":
         """Validate the arguments that builders share and lay out the candidates."""
         require_container(rankings, PartialRankings)
-        allowed("unranked", unranked, ("pooled", "single", "ignored"))
+        if unranked == "ignored":
+            unranked = "dropped"
+            warnings.warn(
+                "unranked='ignored' is deprecated: say 'dropped': it leaves out the categories that no rater of the item named",
+                FutureWarning,
+                skip_file_prefixes=BUILDERS,
+            )
+        allowed("unranked", unranked, ("pooled", "single", "dropped"))
         allowed("candidates", candidates, ("ranked", "all"))
         dense = candidates == "all"
         if dense and unranked != "pooled":
@@ -135,7 +145,8 @@ class CandidateLayout:
             )
         if concentration is None:
             concentration = 1.0 / len(rankings.categories)
-        with_other = unranked != "ignored"
+        warn_of_named_sets(rankings)
+        with_other = unranked != "dropped"
         lay_out = every_candidate(rankings) if dense else ranked_candidates(rankings, other=with_other)
         alpha = prior_number("concentration", concentration, positive)
         return cls(rankings, lay_out, alpha, unranked, dense)

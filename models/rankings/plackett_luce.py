@@ -84,9 +84,10 @@ def plackett_luce(
         studies of labels with known truth, between which it has a standard deviation of .2; there are none of rankings.
         Look at several: ``inference.sweep(lambda rho: plackett_luce(rankings, reliability="effective",
         vote_correlation=rho), [0.1, 0.35, 0.6])``.
-    unranked : {"pooled", "single", "ignored"}, default "pooled"
+    unranked : {"pooled", "single", "dropped"}, default "pooled"
         Categories that no rater of the item ranked: "pooled" exactly; a "single" pseudo-category of shape
-        alpha (another prior, that of the authors' code); or "ignored".
+        alpha (another prior, that of the authors' code); or "dropped". Categories that some rater of the item ranked are
+        below all that a rater named in each case: rankings of what was shown, of several, are another law.
     candidates : {"ranked", "all"}, default "ranked"
         "ranked": a flat dim of the categories that some rater of the item ranked, with OTHER; "all": every
         category of every item, dense. The posterior is the same; prior and posterior predictive need "all".

@@ -9,6 +9,7 @@ from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, is_expression, prior_number, refuse_expression
 from ..data.container import require_container
 from ..data.rankings import PartialRankings, inverse_rank_scores
+from .named_sets import warn_of_named_sets
 from .observed import (
     OTHER_CODE,
     allowed,
@@ -87,6 +88,7 @@ def prirn(
     Image Analysis, section 2.4 and eq. 3-5, arXiv:2307.02191.
     """
     require_container(rankings, PartialRankings)
+    warn_of_named_sets(rankings)
     allowed("tie_weight", tie_weight, ("split", "full"))
     refuse_expression("smoothing", smoothing, "at zero the model has no candidate OTHER")
     gamma = prior_number("reliability", reliability, positive)

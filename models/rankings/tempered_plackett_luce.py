@@ -52,7 +52,7 @@ def tempered_plackett_luce(
         Prior concentration alpha of every category; 1 / K by default.
     reliability : float, random variable, or mapping of rater to those, default 1
         Power gamma of the worths, for all raters or for each.
-    unranked : {"pooled", "single", "ignored"}, default "pooled"
+    unranked : {"pooled", "single", "dropped"}, default "pooled"
         Prior of OTHER, as in `plackett_luce`; OTHER is tempered as one category.
     candidates : {"ranked", "all"}, default "ranked"
         Flat candidates with OTHER, or every category of every item, as in `plackett_luce`.

@@ -61,7 +61,7 @@ def test_correlation_with_agreement():
     ("options", "top", "risk"),
     [
         ({}, 0.549, 0.353),  # exact pool, alpha = 1 / 419
-        ({"unranked": "ignored", "concentration": 1.0}, 0.573, 0.365),
+        ({"unranked": "dropped", "concentration": 1.0}, 0.573, 0.365),
     ],
 )
 def test_treatments_of_the_unranked_differ(options, top, risk):

@@ -89,7 +89,7 @@ def test_densities_are_those_of_pymc_and_the_tree_says_whom_its_prior_has_seen()
 
 
 def test_strength_zero_is_the_model_without_predictions():
-    for options in ({}, {"candidates": "all"}, {"unranked": "single"}, {"unranked": "ignored"}):
+    for options in ({}, {"candidates": "all"}, {"unranked": "single"}, {"unranked": "dropped"}):
         law = predicted.read_predicted_worths(model_of(**options))
         without = models.plackett_luce(rankings(), concentration=SHAPE, **options)
         shape, rate = gamma_parameters(without["worth"])

@@ -115,7 +115,7 @@ def test_replicates_exist_in_the_dense_layout_only():
             {"reliability": dict.fromkeys([*CASES.raters.tolist(), "Z"], 1)},
             "rater 'Z', who annotated nothing",
         ),
-        ({"unranked": "pool"}, "unranked='pool' is not one of 'pooled', 'single', 'ignored'"),
+        ({"unranked": "pool"}, "unranked='pool' is not one of 'pooled', 'single', 'dropped'"),
         ({"candidates": "some"}, "candidates='some' is not one of"),
         ({"candidates": "all", "unranked": "single"}, "use unranked='pooled'"),
     ],
