@@ -170,7 +170,8 @@ class LabelShards:
         optional = {role: self.columns[role] for role in ("count", "gold") if role in self.columns}
         ids = {role: self.columns[role] for role in _IDS}
         try:
-            return Labels.from_table(table, **ids, **optional, categories=closed, missing=self.missing)
+            options: dict[str, Any] = {**ids, **optional, "categories": closed, "missing": self.missing}
+            return Labels.from_table(table, **options)
         except DataError as error:
             raise error.moved(", ".join(filter(None, (path.name, error.where)))) from None
 
