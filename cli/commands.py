@@ -587,7 +587,8 @@ def results(
         typer.Option(
             "-o",
             "--output",
-            help="results.jsonl, one line for each item: id, label and certainty; of scores id, score and its interval; of "
+            help="results.csv, a table with the probabilities of all categories, or results.jsonl, "
+            "one line for each item: id, label and certainty; of scores id, score and its interval; of "
             "comparisons a leaderboard.",
         ),
     ],
