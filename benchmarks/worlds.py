@@ -155,29 +155,6 @@ def hard_in_time(rng: np.random.Generator) -> World:
     return World(table | {"order": rng.permutation(len(item)) + 1}, truth, "")
 
 
-def two_truths(rng: np.random.Generator) -> World:
-    """Every other rater sees another truth in .3 of the items; the truth is that of the larger part, six of ten raters."""
-    item, rater = assigned(rng, 300, 10, 5)
-    truth, right = rng.integers(0, 3, 300), np.full(10, 0.9)
-    other = np.where(rng.random(300) < 0.3, (truth + 1) % 3, truth)
-    label = told(rng, np.where(rater < 6, truth[item], other[item]), right[rater], 3)
-    return World(
-        {"item": item, "rater": rater, "label": np.array(list("abc"))[label]}, truth, "log likelihood ratio"
-    )
-
-
-def many_good(rng: np.random.Generator, stop: bool = False) -> World:
-    """Twelve good raters an item; or as many as it takes until their answers make .95 sure, if all are right in .8."""
-    item, rater = assigned(rng, 300, 20, 12)
-    truth, right = rng.integers(0, 2, 300), np.full(20, 0.8) if stop else rng.beta(14, 3, 20)
-    label = told(rng, truth[item], right[rater], 2)
-    lead = np.abs(np.cumsum(2 * label.reshape(300, 12) - 1, axis=1))
-    sure = (lead >= 3) & stop  # (.8 / .2) ** 3 is above .95 / .05
-    asked = (np.cumsum(sure, axis=1) - sure == 0).ravel()
-    table = {"item": item[asked], "rater": rater[asked], "label": np.array(list("ab"))[label[asked]]}
-    return World(table, truth)
-
-
 WORLDS = {
     "independent": independent,
     "independent, 3 answers each": lambda rng: independent(rng, each=3),
@@ -191,9 +168,6 @@ WORLDS = {
     "default late in the queue": lambda rng: in_time(rng, "late"),
     "order that says nothing": lambda rng: in_time(rng, ""),
     "hard items, with their order": hard_in_time,
-    "two truths": two_truths,
-    "many good raters": many_good,
-    "asked until sure": lambda rng: many_good(rng, True),
     "gold of easy items": easy_gold,
     "gold at random": random_gold,
 }

@@ -59,7 +59,7 @@ from .options import (
     whole_option,
 )
 from .planning import plan
-from .terminal import exit_on_input_error, print_table, print_text
+from .terminal import exit_on_input_error, print_note, print_table, print_text
 
 if TYPE_CHECKING:
     from ..reports.settings import Settings
@@ -74,13 +74,18 @@ def _settings(
     **options: Any,
 ) -> "Settings":
     """Validate the options of a fit of a table; `groups` are dataclasses of further ones."""
-    from .tables import model_without_raters
+    from .tables import kind_of, model_without_raters
 
     for group in groups:
         options |= vars(group)
-    model = data.model or model_without_raters(table, data.kind, columns, data.layout, data.source)
+    layout, source = data.layout, data.source
+    kind = data.kind or kind_of(table, columns, layout=layout, source=source, model=data.model)
+    model = data.model or model_without_raters(table, kind, columns, layout, source)
     more = {"layout": data.layout, "source": data.source, "drop_missing": data.drop_missing}
-    return settings_of(data.kind, model, options, **more, **vars(sampler))
+    settings = settings_of(kind, model, options, **more, **vars(sampler))
+    if data.kind is None and data.model is None:
+        print_note(f"{table.name}: read as {kind}, by its columns; --kind takes another")
+    return settings
 
 
 def _check_header(
@@ -587,8 +592,7 @@ def results(
         typer.Option(
             "-o",
             "--output",
-            help="results.csv, a table with the probabilities of all categories, or results.jsonl, "
-            "one line for each item: id, label and certainty; of scores id, score and its interval; of "
+            help="results.jsonl, one line for each item: id, label and certainty; of scores id, score and its interval; of "
             "comparisons a leaderboard.",
         ),
     ],
@@ -623,7 +627,7 @@ def models() -> None:
 @_command()
 def check(
     annotations: Annotations,
-    kind: KindOption = Kind.rankings,
+    kind: KindOption = None,
     layout: LayoutOption = Layout.long,
     source: SourceOption = None,
     column: Columns = None,
@@ -637,14 +641,15 @@ def check(
 ) -> None:
     """Check a table: print a summary, or its first error."""
     from .anonymity import refuse_annotations_among
-    from .tables import check_table, declared_categories
+    from .tables import check_table, declared_categories, kind_of
 
+    found = kind or kind_of(annotations, column or [], layout=layout, source=source, model=None)
     if anonymize:
         refuse_annotations_among([categories], annotations, source)
     known = {"layout": layout, "bounds": bounds_of(bounds), "rater_attributes": rater_attribute or []}
     known |= {"missing": "drop" if drop_missing else "error", "anonymize": anonymize, "source": source}
     known |= {"categories": None if categories is None else declared_categories(categories)}
-    print_text(check_table(annotations, kind, column or [], cleaning, **known))
+    print_text(check_table(annotations, found, column or [], cleaning, **known))
 
 
 @_command(data_sets, "list")

@@ -131,7 +131,12 @@ Predictive = Annotated[
         help="Add annotations simulated by the model at 200 draws to the .nc file, in the group posterior_predictive.",
     ),
 ]
-KindOption = Annotated[Kind, typer.Option("--kind", help="Kind of annotation.", **choice(Kind))]
+KindOption = Annotated[
+    Kind | None,
+    typer.Option(
+        "--kind", help="Kind of annotation; by default the model or the columns tell.", **choice(Kind)
+    ),
+]
 LayoutOption = Annotated[
     Layout,
     typer.Option(
@@ -379,7 +384,7 @@ PriorClassifier = Annotated[
 class DataOptions:
     """Kind of annotation, layout of the table, rows with empty cells, and model."""
 
-    kind: KindOption = Kind.rankings
+    kind: KindOption = None
     layout: LayoutOption = Layout.long
     source: SourceOption = None
     drop_missing: DropMissing = False

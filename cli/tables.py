@@ -33,12 +33,13 @@ from ..models.data.reading.frames import (
     unread_in_words,
 )
 from ..models.data.reading.numbers import decimal_points, is_number, number_of
+from ..models.data.reading.read import likeliest_kind
 from ..models.data.reading.vote_shapes import AND, derived_outcomes, is_derived, vote_roles
 from ..posterior.table_text import columns_alike, folded, renamed_in_words
 from ..reports.settings import Groups, Settings
 from ..reports.wording import contradictions_in_words
 from .anonymity import Raters, may_show, without_named_columns, without_names
-from .exports import read_source, source_names
+from .exports import is_export, read_source, source_names
 from .terminal import on_command_line, print_note, print_text
 
 if TYPE_CHECKING:
@@ -161,6 +162,19 @@ def _annotation_header(
     if kind != "rankings":
         _check_attributes(path, known, attributes, layout)
     return header
+
+
+def kind_of(path: Path, columns: Sequence[str], *, layout: str, source: str | None, model: str | None) -> str:
+    """Return the kind of annotation that the model tells, or else the columns of the table."""
+    if model is not None and model in models.catalog:
+        return models.catalog[model].data
+    if layout != "long":
+        raise ValueError(
+            f"--layout {layout} is a layout of labels and scores: say --kind labels or --kind scores"
+        )
+    if is_export(path, source):
+        return "rankings"  # an export may hold several kinds
+    return likeliest_kind(read_names(path), dict(map(_pair, columns)))[0]
 
 
 def check_header(

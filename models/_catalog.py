@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
 from pathlib import Path
@@ -197,6 +198,13 @@ def recorded[**P, M](builder: Callable[P, M]) -> Callable[P, M]:
 
     @wraps(builder)
     def build(*args: P.args, **kwargs: P.kwargs) -> M:
+        if unknown := [name for name in kwargs if name not in parameters.parameters]:
+            options = [*parameters.parameters][1:]
+            near = get_close_matches(unknown[0], options, 1, 0.5)
+            meant = f"did you mean {near[0]!r}? It takes" if near else "it takes"
+            raise TypeError(
+                f"{builder.__name__} has no argument {unknown[0]!r}; {meant} {', '.join(options)}"
+            )
         model: Any = builder(*args, **kwargs)
         given = parameters.bind(*args, **kwargs)
         given.apply_defaults()

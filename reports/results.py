@@ -16,9 +16,8 @@ from ..models.data.exports.label_studio import PATH, Control, controls, task_ids
 from ..models.data.exports.records import Document, read_document
 from ..models.data.exports.tools import TOOLS, recognised
 from ..posterior.plausibility import Plausibility, refuse_without_draws
-from ..posterior.schema import OTHER
 from ..posterior.table_text import whole_number
-from .page import interval_columns, write_table
+from .page import interval_columns
 
 MODEL_VERSION = "raterzoo"
 PLURALS = {"choices": "choices", "taxonomy": "taxonomies", "rating": "ratings", "number": "numbers"}
@@ -40,8 +39,7 @@ def write_results(
     Without `export` JSON lines. Of labels and rankings: id, label, the most probable one, and certainty. Of scores: id,
     score, the posterior mean of the location, lower and upper. Of comparisons a leaderboard, the best first: id, rank, the
     posterior median, rank_lower, rank_upper, quality, quality_lower, quality_upper, and best, the probability of being the best.
-    Lower and upper are the ends of 90 % intervals. A path that ends in .csv is a table of the same columns; of labels and
-    rankings it has the probability of each category, too, in columns such as P(yes).
+    Lower and upper are the ends of 90 % intervals.
 
     With `export` the JSON of predictions that Label Studio imports for its tasks: ``POST
     /api/projects/ID/import/predictions``. Items of comparisons are no tasks.
@@ -97,10 +95,6 @@ def write_results(
     of_scores, of_votes = (name in held and "plausibility" not in held for name in ("location", "quality"))
     if export is None:
         lines = _leaderboard(tree) if of_votes else _locations(tree) if of_scores else _labelled(tree)
-        if Path(path).suffix.lower() == ".csv":
-            own = lines if of_votes or of_scores else _with_probabilities(tree, lines)
-            write_table(Path(path), own)
-            return len(lines)
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         Path(path).write_text(text, encoding="utf-8")
         return len(lines)
@@ -130,19 +124,6 @@ def write_results(
 def _labelled(tree: xr.DataTree) -> list[dict[str, Any]]:
     """Return id, most probable label and certainty of each item."""
     return [{"id": item, "label": label, "certainty": own} for item, label, own in _labels(tree)]
-
-
-def _with_probabilities(tree: xr.DataTree, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows with the posterior mean of the plausibility of every category, of those that no rater ranked together as OTHER."""
-    view = Plausibility.of(tree)
-    mean = view.array.mean(view.sample_dims).to_numpy().ravel()
-    names = [*(f"P({name})" for name in view.categories.tolist()), f"P({OTHER})"]
-    table = np.zeros((len(view.items), len(names)))
-    table[np.repeat(np.arange(len(view.items)), np.diff(view.start)), view.code] = (
-        mean  # -1 is the last column
-    )
-    kept = range(len(names) if (view.code < 0).any() else len(names) - 1)
-    return [line | {names[k]: row[k] for k in kept} for line, row in zip(lines, table.tolist(), strict=True)]
 
 
 def _locations(tree: xr.DataTree) -> list[dict[str, Any]]:

@@ -50,10 +50,7 @@ class Answers:
     @cached_property
     def ordered(self) -> Ordered | None:
         """The answers in the order in which they were given; None if it is unknown."""
-        if not self.order.any():
-            return None
-        people = np.where(np.isin(self.rater, self.classifiers), 0, self.order)
-        return Ordered(self.item, self.rater, people, self.shape)
+        return Ordered(self, self.order) if self.order.any() else None
 
     @cached_property
     def shape(self) -> tuple[int, int, int]:

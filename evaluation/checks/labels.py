@@ -250,7 +250,7 @@ def _in_time(answers: Answers, found: Numbers) -> list[Check]:
         return []
     text = "later answers to an item repeat the first one, as if raters had seen it"
     checks = _check(FIRST, found.first, "", text)
-    if found.late.shape[1] and len(answers.raters):
+    if found.late.shape[1]:
         scores = standard_scores(found.late[0], found.late[1:])
         far = np.argsort(-scores[0], kind="stable")[:MOST_LATE]
         codes = answers.ordered.queued[[k for k in far if scores[0, k] >= FAR or k == far[0]]]

@@ -6,9 +6,13 @@ sorted change what all raters say, and each rater is compared with the others on
 """
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
+
+if TYPE_CHECKING:
+    from .label_laws import Answers
 
 FEWEST_OF_ITEM = 3  # ordered answers: with fewer there is no pair of later ones
 FEWEST_OF_QUEUE = 20  # ordered answers of a rater, to items with other answers
@@ -16,23 +20,19 @@ TINY = 1e-12
 
 
 class Ordered:
-    """Answers, sorted by item, some with a known place in time; numbers are of tables of labels (table, answer).
+    """Answers with a known place in time; numbers are of tables of labels (table, answer)."""
 
-    Shapes: item, rater, order (answer,), 0 if unknown; `shape` holds the numbers of items, raters and categories.
-    """
-
-    def __init__(
-        self, item: np.ndarray, rater: np.ndarray, order: np.ndarray, shape: tuple[int, int, int]
-    ) -> None:
-        self._item, self._rater, self._order, self._shape = item, rater, order, shape
-        self._number = np.bincount(item, minlength=shape[0])  # of answers to each item
+    def __init__(self, answers: "Answers", order: np.ndarray) -> None:
+        self._answers, self._order = answers, order
+        self._known = (order > 0) & ~np.isin(answers.rater, answers.classifiers)
 
     @cached_property
     def _firsts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ordered answers, item of each, and the first answer of each item, of items with enough and one that is first."""
-        own = np.flatnonzero(self._order > 0)
-        own = own[np.lexsort((self._order[own], self._item[own]))]
-        _, begins, number = np.unique(self._item[own], return_index=True, return_counts=True)
+        answers = self._answers
+        own = np.flatnonzero(self._known)
+        own = own[np.lexsort((self._order[own], answers.item[own]))]
+        _, begins, number = np.unique(answers.item[own], return_index=True, return_counts=True)
         second = np.append(self._order[own], 0)[begins + 1]
         tied = (number > 1) & (second == self._order[own[begins]])
         good = (number >= FEWEST_OF_ITEM) & ~tied
@@ -44,7 +44,7 @@ class Ordered:
         kept, item, first = self._firsts
         if not len(first):
             return np.full(len(label), np.nan)
-        n, number = self._shape[2], np.bincount(item)
+        n, number = self._answers.shape[2], np.bincount(item)
         code = label[:, kept] + item * n + np.arange(len(label))[:, None] * (len(first) * n)
         counts = np.bincount(code.ravel(), minlength=len(label) * len(first) * n).reshape(len(label), -1, n)
         counts -= label[:, first, None] == np.arange(n)  # of later answers
@@ -55,9 +55,10 @@ class Ordered:
     @cached_property
     def _halves(self) -> tuple[np.ndarray, np.ndarray, csr_array, csr_array]:
         """Answers to items with others, raters with a queue, and whether an answer is of a rater's late or early half."""
-        own = np.flatnonzero((self._order > 0) & (self._number > 1)[self._item])
-        own = own[np.lexsort((self._order[own], self._rater[own]))]
-        rater, begins, number = np.unique(self._rater[own], return_index=True, return_counts=True)
+        answers = self._answers
+        own = np.flatnonzero(self._known & answers.several[answers.item])
+        own = own[np.lexsort((self._order[own], answers.rater[own]))]
+        rater, begins, number = np.unique(answers.rater[own], return_index=True, return_counts=True)
         place = np.arange(len(own)) - np.repeat(begins, number)
         differs = np.append(True, np.diff(self._order[own]) != 0) | (place == 0)
         distinct = np.bincount(np.repeat(np.arange(len(rater)), number), differs, len(rater))
@@ -66,8 +67,10 @@ class Ordered:
         row, half = np.repeat(np.arange(good.sum()), number[good]), np.repeat(number[good] // 2, number[good])
         late = place[kept] >= half
         shape = int(good.sum()), int(kept.sum())
-        at = row, np.arange(shape[1])
-        parts = (csr_array((late.astype(float), at), shape), csr_array(((~late).astype(float), at), shape))
+        parts = [
+            csr_array((own_half.astype(float), (row, np.arange(shape[1]))), shape)
+            for own_half in (late, ~late)
+        ]
         return own[kept], rater[good], *parts
 
     @property
@@ -83,13 +86,13 @@ class Ordered:
         kept, raters, late, early = self._halves
         if not len(raters):
             return np.zeros((len(label), 0))
-        items, _, n = self._shape
-        number = self._number[self._item[kept]]
+        answers, n = self._answers, self._answers.shape[2]
+        number = np.diff(answers.start)[answers.item[kept]]
         found = []
         for own in label:
-            counts = np.bincount(self._item * n + own, minlength=items * n).reshape(-1, n)
+            counts = np.bincount(answers.item * n + own, minlength=answers.shape[0] * n).reshape(-1, n)
             said = own[kept, None] == np.arange(n)
-            beyond = said - (counts[self._item[kept]] - said) / (number - 1)[:, None]
+            beyond = said - (counts[answers.item[kept]] - said) / (number - 1)[:, None]
             parts = []
             for half in (late, early):
                 size = half.sum(axis=1)[:, None]

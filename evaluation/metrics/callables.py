@@ -73,11 +73,10 @@ class PerDraw:
         macro = self._is_macro() and self._takes("labels") and "labels" not in arguments
         values = np.empty(len(truth))
         for i, true in enumerate(truth):
-            counts = np.ones(len(true), bool)
             if weights is not None:
-                weight = np.broadcast_to(weights, truth.shape[:2])[i]
-                arguments["sample_weight"], counts = weight, weight > 0
+                arguments["sample_weight"] = np.broadcast_to(weights, truth.shape[:2])[i]
             if macro:  # over the labels that occur in the draw
+                counts = np.ones(len(true), bool) if weights is None else arguments["sample_weight"] > 0
                 arguments["labels"] = self.names[np.union1d(true[counts], predictions[counts, 0])]
             try:
                 labels = true if self.truth == "plausibility" else self.names[true]

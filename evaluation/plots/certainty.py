@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 
 from ...posterior.errors import EvaluationError
 from .canvas import DASHES, Look, Panel, legend, look_of, panel_of
-from .style import COLOURS, GREY, INK, needs, plain, some_items
+from .style import COLOURS, GREY, INK, needs, needs_array, plain, some_items
+
+CERTAINTY = "annotation_certainty"
 
 
 def sorted_certainty(certainty: xr.DataArray | Mapping[str, xr.DataArray], *, ax: Axes | None = None) -> Axes:
@@ -39,7 +41,7 @@ def sorted_certainty(certainty: xr.DataArray | Mapping[str, xr.DataArray], *, ax
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('share of items', 'annotation certainty')
     """
-    curves = certainty if isinstance(certainty, Mapping) else {"": certainty}
+    curves: Mapping[str, xr.DataArray] = certainty if isinstance(certainty, Mapping) else {"": certainty}
     panel = panel_of(ax, (6, 3.6))
     draw_certainty(panel, curves)
     return panel.ax
@@ -47,6 +49,8 @@ def sorted_certainty(certainty: xr.DataArray | Mapping[str, xr.DataArray], *, ax
 
 def draw_certainty(panel: Panel, curves: Mapping[str, xr.DataArray]) -> None:
     """Draw curves of sorted certainties (item,) on a panel."""
+    for own in curves.values():
+        needs_array(own, ("item",), CERTAINTY)
     some_items(curves, "certainty")
     for place, (name, values) in enumerate(curves.items()):
         colour, dash, _ = look_of(place, COLOURS)
@@ -110,7 +114,7 @@ def reliability_sweep(
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('reliability of the raters', 'top-1 accuracy')
     """
-    some_items({"": sweep["mean"]}, "sweep")
+    needs(sweep, ("mean", "interval"), "reliability_sweep")
     reliability = sweep["reliability"].to_numpy().astype(float)
     several = len(reliability) > 1
     panel = panel_of(ax, (6, 3.6))
@@ -179,6 +183,7 @@ def certainty_histogram(certainty: xr.DataArray, *, bins: int = 20, ax: Axes | N
     ('certainty', 'share of items')
     """
     panel = panel_of(ax, (6, 3.6))
+    needs_array(certainty, ("item",), CERTAINTY)
     _bars(panel, certainty, bins, "certainty")
     return panel.ax
 
@@ -216,6 +221,7 @@ def agreement_histogram(
     'agreement of the raters'
     """
     values = agreement["agreement"] if isinstance(agreement, xr.Dataset) else agreement
+    needs_array(values, ("item",), "annotator_agreement")
     known = values[values.notnull().to_numpy()]
     without = values.size - known.size
     of = f" ({without:,} items with one rater left out)" if without else ""
@@ -280,6 +286,8 @@ def certainty_scatter(
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('one model', 'another')
     """
+    for own in (x, y):
+        needs_array(own, ("item",), CERTAINTY)
     some_items({"x": x, "y": y}, "certainty")
     if "item" in x.coords and "item" in y.coords:
         if odd := set(x["item"].to_numpy().tolist()) ^ set(y["item"].to_numpy().tolist()):

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from .canvas import Panel, canvas, legend, look_of, panel_of
 from .certainty import draw_certainty
-from .style import COLOURS, INK, one_or_more, some_items
+from .style import COLOURS, INK, needs_array, one_or_more, some_items
 
 FEW = 20  # fewer items have a mark each
 
@@ -45,6 +45,8 @@ def risk(certainty: xr.DataArray, expected: xr.DataArray) -> Figure:
     >>> [axes.get_ylabel() for axes in figure.axes]
     ['certainty of the risk', 'expected risk: smallest, mean, largest']
     """
+    needs_array(certainty, ("item",), "annotation_certainty(..., groups=...)")
+    needs_array(expected, ("item",), "expected_value")
     some_items({"": expected}, "expected")
     figure, panels = canvas((9, 3.4), (1, 2))
     left, right = panels

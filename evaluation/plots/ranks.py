@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, PercentFormatter
 
 from .canvas import Panel, legend
-from .style import BAND, COLOURS, INK, Picture, ink_on, new_axes, plain, shortened, tidy
+from .style import BAND, COLOURS, INK, Picture, ink_on, needs, needs_array, new_axes, plain, shortened, tidy
 
 LONGEST = 40  # letters, of a label
 
@@ -42,6 +42,7 @@ def leaderboard(intervals: xr.Dataset, groups: xr.DataArray | None = None, *, mo
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['c', 'b', 'a']
     """
+    needs(intervals, ("median_rank", "mean_rank", "best"), "rank_intervals")
     order = np.lexsort((intervals["mean_rank"], intervals["median_rank"]))[:most]
     own = intervals.isel(item=order)
     figure, ax = _rows(own["item"].to_numpy())
@@ -95,6 +96,7 @@ def quality_forest(
     >>> figure.axes[0].get_xlabel()
     'quality, 90% intervals'
     """
+    needs(intervals, ("quality", "quality_lower"), "rank_intervals")
     order = np.argsort(-intervals["quality"].to_numpy(), kind="stable")[:most]
     own = intervals.isel(item=order)
     figure, ax = _rows(own["item"].to_numpy())
@@ -170,6 +172,7 @@ def win_matrix(
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['c', 'b', 'a']
     """
+    needs_array(win, ("item", "other"), "preference_probability, or win of evaluation.win_probability")
     values = win.transpose("item", "other")
     best = np.argsort(-values.to_numpy().mean(axis=1), kind="stable")
     order = values["item"].to_numpy()[best].tolist() if items is None else list(items)
@@ -288,6 +291,7 @@ def ranking_error(rates: xr.Dataset, *, over: str, by: str | None = None, ax: Ax
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('epsilon', 'rankings of 4 that fail')
     """
+    needs(rates, ("rate", "lower", "upper"), "error_rate")
     ax = tidy(new_axes(ax, (6.4, 4)))
     at = rates[over].to_numpy().astype(float)
     entries = _entries(rates["rate"], by)

@@ -13,7 +13,7 @@ from ...posterior.errors import EvaluationError
 from ..argument_checks import check_probability
 from .canvas import Panel, canvas, legend
 from .certainty import names_of
-from .style import COLOURS, GREY, INK, Picture, ink_on, needs, new_axes, plain, shortened, tidy
+from .style import COLOURS, GREY, INK, Picture, ink_on, needs, needs_array, new_axes, plain, shortened, tidy
 
 if TYPE_CHECKING:
     from arviz_plots.plot_collection import PlotCollection
@@ -61,6 +61,7 @@ def rater_forest(
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['Ann', 'Bob']
     """
+    needs_array(quality, ("rater",), "rater_quality, or another number of each rater")
     draws = quality.transpose(..., "rater").to_numpy().reshape(-1, quality.sizes["rater"])
     order = np.argsort(np.median(draws, axis=0), kind="stable")
     if len(order) > MOST_RATERS:
@@ -115,6 +116,7 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
     >>> figure.axes[0].get_title()
     'Ann'
     """
+    needs(intervals, ("mean", "lower", "upper"), "confusion_intervals")
     shown = intervals["rater"].to_numpy()[:6].tolist() if raters is None else list(raters)
     names = [plain(name) for name in intervals["answer"].to_numpy()]
     n = len(names)
@@ -189,6 +191,7 @@ def rater_reliability(
     >>> axes.get_xlabel(), axes.get_yscale()
     ('3 raters, by median reliability', 'log')
     """
+    needs_array(reliability, ("rater",), "rater_quality, or the reliability of the posterior")
     kinds = np.full(reliability.sizes["rater"], "") if kind is None else _kinds_of(reliability, kind)
     draws = reliability.transpose(..., "rater").to_numpy().reshape(-1, reliability.sizes["rater"])
     tail = (1 - probability) / 2

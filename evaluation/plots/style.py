@@ -40,6 +40,14 @@ def needs(dataset: object, variables: Sequence[str], source: str) -> None:
     some_items({name: dataset[name] for name in variables}, f"the Dataset of evaluation.{source}")
 
 
+def needs_array(given: object, dims: Sequence[str], source: str) -> None:
+    """Raise unless a DataArray has the dims of what `evaluation.<source>` returns."""
+    if isinstance(given, xr.DataArray) and set(dims) <= {*given.dims}:
+        return
+    found = f"DataArray with dims {given.dims}" if isinstance(given, xr.DataArray) else type(given).__name__
+    raise EvaluationError(f"a {found} cannot be drawn: pass the DataArray of evaluation.{source}")
+
+
 def readings(template: str, *values: Any) -> list[str]:
     """Return texts, one for each element of the values, which are broadcast."""
     return [template.format(*row) for row in np.broadcast(*values)]

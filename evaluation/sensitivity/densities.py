@@ -70,11 +70,12 @@ def check_independent(tree: xr.DataTree, view: Plausibility) -> None:
         if not {"item", "candidate"} & set(variable.dims):
             raise EvaluationError(
                 f"{name} {variable.dims} is shared by the items, so that items are not independent and have "
-                "no importance weights of their own; fit the model again"
+                "no importance weights of their own; fit again with another prior, or take arviz.psense_summary"
             )
     if view.is_of_category:
         raise EvaluationError(
-            "plausibility is the probability of one true category, computed from parameters that items share; fit the model again"
+            "plausibility is the probability of one true category, computed from parameters that items share; fit again with "
+            "another prior, or take arviz.psense_summary"
         )
 
 

@@ -170,8 +170,7 @@ class LabelShards:
         optional = {role: self.columns[role] for role in ("count", "gold") if role in self.columns}
         ids = {role: self.columns[role] for role in _IDS}
         try:
-            options: dict[str, Any] = {**ids, **optional, "categories": closed, "missing": self.missing}
-            return Labels.from_table(table, **options)
+            return Labels.from_table(table, **ids, **optional, categories=closed, missing=self.missing)
         except DataError as error:
             raise error.moved(", ".join(filter(None, (path.name, error.where)))) from None
 

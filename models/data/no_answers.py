@@ -100,14 +100,13 @@ def suspects(ids: np.ndarray) -> list[Any]:
     answers = ids.tolist()
     words = [own for own in answers if isinstance(own, str) and _is_word(own)]
     known = set(words)
-    rest = [own for own in answers if own not in known]
-    whole = {own: number for own in rest if (number := whole_number(folded_answer(own))) is not None}
-    if len(whole) < len(rest):
+    numbers = {own: whole_number(folded_answer(own)) for own in answers if own not in known}
+    if None in numbers.values():
         return words
-    for own, number in whole.items():
+    for own, number in numbers.items():
         if number not in (-1, *CODES):
             continue
-        others = {other for other in whole.values() if other != number}
+        others = {other for other in numbers.values() if other != number}
         if not others or min(others) < 0 or others == {1}:
             continue  # -1 and 1 are two categories
         if number < 0 or number > FAR * max(*others, 1):

@@ -31,7 +31,7 @@ TABLES = {
 FIT = ("fit", "labels.csv", "-o", "p.nc")
 COMMANDS = {  # arguments
     "no such file": ("fit", "answers.csv", "--kind", "labels", "-o", "p.nc"),
-    "no kind": FIT,
+    "a wrong kind": (*FIT, "--kind", "rankings"),
     "two columns mistyped": ("check", "typo.csv", "--kind", "labels"),
     "empty cells": ("fit", "missing.csv", "--kind", "labels", "-o", "p.nc"),
     "no output": ("fit", "labels.csv", "--kind", "labels"),
@@ -79,6 +79,11 @@ def test_a_command_names_the_remedy(mistake, tables, golden):
 def test_what_is_no_error_is_said(table, option, tables):
     result = run("fit", f"{table}.csv", "--kind", "labels", "-o", "p.nc", "--draws", 10, "--chains", 2)
     assert result.exit_code == 0 and option in said(result)
+
+
+def test_the_columns_tell_the_kind(tables):
+    result = run(*FIT, "--draws", 10, "--chains", 2)
+    assert result.exit_code == 0 and "labels.csv: read as labels" in said(result)
 
 
 WIDE = {"item": ["a", "b"], "Ann": [1, 2], "Bob": [2, 2]}

@@ -81,7 +81,7 @@ def test_all_missing_columns_are_in_the_words_of_the_command_line(tmp_path, gold
     result = run("check", path, "--kind", "labels")
     golden.says(result.output, "column 'item'")
     golden.says(result.output, "--column item='my")
-    labels = run("check", write(tmp_path / "l.csv", LABELS))
+    labels = run("check", write(tmp_path / "l.csv", LABELS), "--kind", "rankings")
     golden.says(labels.output, "labels, which")
     both = write(tmp_path / "b.csv", {"task_id": ["a"], "doc": ["b"], "rater": ["r"], "label": ["x"]})
     result = run("check", both, "--kind", "labels")

@@ -83,6 +83,12 @@ def test_spec_that_is_read_is_that_of_the_module(name):
     assert module.__name__.split(".")[-2] == module.SPEC.data
 
 
+def test_a_misspelt_argument_names_the_nearest():
+    labels = models.simulators.labels(items=4, raters=3, random_seed=1).data
+    with pytest.raises(TypeError, match="'confusion_concentration'"):
+        models.dawid_skene(labels, **{"confusion_prior": 2})
+
+
 def test_models_of_the_catalog_are_those_of_the_stub():
     stub = (ROOT / "models/__init__.pyi").read_text()
     public = re.findall(rf"^from \.(?:{'|'.join(annotation_kinds)})\.\w+ import (\w+)", stub, re.MULTILINE)

@@ -122,7 +122,6 @@ def test_what_does_not_fit_the_export_is_refused(tmp_path, project, golden):
     assert not path.exists()
 
 
-@pytest.mark.filterwarnings("ignore:.*left out of:raterzoo.models.DataWarning")
 def test_the_page_names_every_tool_and_its_example_runs(project, monkeypatch):
     page = (Path(reports.__file__).parents[1] / "docs/formats.md").read_text()
     assert all(f"| {tool.title}, `{tool.name}` |" in page for tool in TOOLS.values())
@@ -144,23 +143,3 @@ def test_the_command_writes_results(tmp_path, project, golden):
     result = run("results", stored, "-o", path, "--export", project)
     assert result.exit_code == 2
     golden.says(said(result))
-
-
-@pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
-def test_a_csv_file_has_the_probabilities_of_all_categories(tmp_path):
-    import csv
-
-    from raterzoo import inference, models
-
-    labels = models.Labels.from_table(
-        {"item": [*"aabb"], "rater": [*"xyxy"], "label": ["yes", "no", "yes", "yes"]}
-    )
-    for data, model in ((labels, models.dirichlet), (models.published_ddx_cases(), models.plackett_luce)):
-        tree = inference.sample(model(data), draws=100, chains=2, random_seed=1, progressbar=False)
-        assert reports.write_results(tree, tmp_path / "results.csv") == len(data.items)
-        with (tmp_path / "results.csv").open(newline="") as file:
-            rows = list(csv.DictReader(file))
-        assert [row["id"] for row in rows] == [str(item) for item in data.items.tolist()]
-        for row in rows:
-            p = [float(cell) for name, cell in row.items() if name.startswith("P(")]
-            assert abs(sum(p) - 1) < 1e-5 and len(p) >= 2

@@ -468,10 +468,6 @@ def refuse_unreadable(path: Path) -> None:
     if not path.is_file():
         found = "is not a file" if path.exists() else "does not exist"
         where, remedy = short_repr(str(path)), "give the path of one file"
-        if path.is_dir():
-            remedy = (
-                "give the path of one file; put files of single raters under each other, with a column rater"
-            )
         if path.is_fifo() or path.is_char_device() or str(path) == "-":
             remedy = "write a pipe or standard input to a file first, such as answers.csv"
         raise DataError(found, value=str(path), remedy=remedy, where=where)

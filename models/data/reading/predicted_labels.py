@@ -1,6 +1,6 @@
 """Reading of predictions as answers: the best label that each classifier gives each item."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from .frames import Column
 
 NAME = "predictions"  # of a classifier without a name
 NONE = -1  # code of an item without a prediction
-refused_predictions = partial(refused_argument, NAME)
+refused_predictions: Callable[..., DataError] = partial(refused_argument, NAME)
 FORMS = (
     "a DataArray (item, position) of labels, best first, or (item, category) of scores, perhaps with a dim classifier, as "
     "evaluation.predictions_from_table makes it"

@@ -189,15 +189,25 @@ def _column(role: str, names: Sequence[str], taken: set[str]) -> str | None:
     return next((name for name in names if name not in taken and folded(name) in known), None)
 
 
-def _kind_of(names: Sequence[str], given: Mapping[str, str]) -> str:
-    """Return the kind of annotation that has all its columns; raise if none has."""
+def likeliest_kind(names: Sequence[str], given: Mapping[str, str]) -> tuple[str, list[str]]:
+    """Return the kind of annotation that lacks the fewest columns, and these; of several the one that needs most."""
     texts = {folded(name) for name in names}
     roles = {role: given.get(role, role) for role in KINDS["comparisons"].roles}
-    if vote_roles(names, roles) != roles:
-        return "comparisons"
-    for kind in GUESSED:
-        if all(role in given or TRADE[role] & texts for role in KINDS[kind].roles):
-            return kind
+    if vote_roles(names, roles) != roles:  # a winner and a loser, or an arena's models
+        return "comparisons", []
+    lacking = {
+        kind: [role for role in KINDS[kind].roles if role not in given and not TRADE[role] & texts]
+        for kind in GUESSED
+    }
+    kind = min(GUESSED, key=lambda own: len(lacking[own]))
+    return kind, lacking[kind]
+
+
+def _kind_of(names: Sequence[str], given: Mapping[str, str]) -> str:
+    """Return the kind of annotation that has all its columns; raise if none has."""
+    kind, lacking = likeliest_kind(names, given)
+    if not lacking:
+        return kind
     raise DataError(
         f"the columns {first_reprs(names)} are those of no kind of annotation",
         allowed="item, rater and label (labels); left, right and winner (comparisons); item and score (scores); item, rater, "

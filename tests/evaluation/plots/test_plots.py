@@ -1,10 +1,14 @@
 """The pictures draw the numbers they were given."""
 
+import re
+from inspect import signature
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
 from arviz_plots import PlotCollection, add_lines
+from raterzoo import evaluation
 from raterzoo.evaluation import plots
 
 from tests.support.evaluation_trees import distributions
@@ -21,6 +25,25 @@ def flat(draws):
     item, category = stacked["item"].values, stacked["category"].values
     plain = stacked.drop_vars(["candidate", "item", "category"])
     return plain.assign_coords(item=("candidate", item), category=("candidate", category))
+
+
+DRAWN_FROM_A_TREE = {
+    "plausibility_strips",
+    "simplex",
+    "error_against_bound",
+}  # the last has an argument of its own
+
+
+@pytest.mark.parametrize("name", sorted({*plots.__all__} - DRAWN_FROM_A_TREE))
+@pytest.mark.parametrize("given", [xr.DataTree.from_dict({"posterior": xr.Dataset()}), 3, xr.DataArray(1.0)])
+def test_a_plot_of_a_wrong_object_names_the_function_that_makes_the_right_one(name, given):
+    plot = getattr(plots, name)
+    needed = [own for own in signature(plot).parameters.values() if own.default is own.empty and own.kind < 2]
+    more = {"over": "x"} if name == "ranking_error" else {}
+    with pytest.raises(evaluation.EvaluationError, match=r"evaluation\.") as raised:
+        plot(*[given] * len(needed), **more)
+    (source,) = re.findall(r"evaluation\.(\w+)", str(raised.value))[:1]
+    assert hasattr(evaluation, source)
 
 
 @pytest.mark.parametrize("layout", [dense, flat])
