@@ -59,7 +59,7 @@ from .options import (
     whole_option,
 )
 from .planning import plan
-from .terminal import exit_on_input_error, print_note, print_table, print_text
+from .terminal import exit_on_input_error, print_table, print_text
 
 if TYPE_CHECKING:
     from ..reports.settings import Settings
@@ -83,9 +83,7 @@ def _settings(
     model = data.model or model_without_raters(table, kind, columns, layout, source)
     more = {"layout": data.layout, "source": data.source, "drop_missing": data.drop_missing}
     settings = settings_of(kind, model, options, **more, **vars(sampler))
-    if data.kind is None and data.model is None:
-        print_note(f"{table.name}: read as {kind}, by its columns; --kind takes another")
-    return settings
+    return replace(settings, guessed=data.kind is None and data.model is None)
 
 
 def _check_header(

@@ -124,6 +124,8 @@ def draw(
     With `store` the draws are written while sampling; the reliability must then be a single one. `keep` is what is kept of
     the draws.
     """
+    if settings.guessed:
+        print_note(f"the table was read as {settings.kind}, by its columns; --kind takes another")
     trees = {}
     for reliability in settings.reliabilities:
         model = build_at(reliability)

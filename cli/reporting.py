@@ -148,6 +148,7 @@ def _of_truth(
     tables = prior_tables(data, prior, settings)
     built = {own: build(data, settings, own, tables) for own in settings.reliabilities}
     trees = draw(built.__getitem__, settings, keep=keep)
+    settings = replace(settings, guessed=False)  # it was said
     joint = None
     if predicted is not None:
         joint = joint_of(data, predicted, sources, settings, also_raters, keep)

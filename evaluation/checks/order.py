@@ -6,13 +6,10 @@ sorted change what all raters say, and each rater is compared with the others on
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-
-if TYPE_CHECKING:
-    from .label_laws import Answers
 
 FEWEST_OF_ITEM = 3  # ordered answers: with fewer there is no pair of later ones
 FEWEST_OF_QUEUE = 20  # ordered answers of a rater, to items with other answers
@@ -22,7 +19,7 @@ TINY = 1e-12
 class Ordered:
     """Answers with a known place in time; numbers are of tables of labels (table, answer)."""
 
-    def __init__(self, answers: "Answers", order: np.ndarray) -> None:
+    def __init__(self, answers: Any, order: np.ndarray) -> None:
         self._answers, self._order = answers, order
         self._known = (order > 0) & ~np.isin(answers.rater, answers.classifiers)
 
@@ -67,11 +64,10 @@ class Ordered:
         row, half = np.repeat(np.arange(good.sum()), number[good]), np.repeat(number[good] // 2, number[good])
         late = place[kept] >= half
         shape = int(good.sum()), int(kept.sum())
-        parts = [
-            csr_array((own_half.astype(float), (row, np.arange(shape[1]))), shape)
-            for own_half in (late, ~late)
-        ]
-        return own[kept], rater[good], *parts
+        columns = np.arange(shape[1])
+        second = csr_array((late.astype(float), (row, columns)), shape)
+        first = csr_array(((~late).astype(float), (row, columns)), shape)
+        return own[kept], rater[good], second, first
 
     @property
     def queued(self) -> np.ndarray:

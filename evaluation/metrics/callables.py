@@ -73,11 +73,11 @@ class PerDraw:
         macro = self._is_macro() and self._takes("labels") and "labels" not in arguments
         values = np.empty(len(truth))
         for i, true in enumerate(truth):
+            own = np.ones(len(true)) if weights is None else np.broadcast_to(weights, truth.shape[:2])[i]
             if weights is not None:
-                arguments["sample_weight"] = np.broadcast_to(weights, truth.shape[:2])[i]
+                arguments["sample_weight"] = own
             if macro:  # over the labels that occur in the draw
-                counts = np.ones(len(true), bool) if weights is None else arguments["sample_weight"] > 0
-                arguments["labels"] = self.names[np.union1d(true[counts], predictions[counts, 0])]
+                arguments["labels"] = self.names[np.union1d(true[own > 0], predictions[own > 0, 0])]
             try:
                 labels = true if self.truth == "plausibility" else self.names[true]
                 value = np.asarray(self.function(labels, predicted, **arguments))

@@ -167,8 +167,10 @@ class LabelShards:
         path = self.files[shard]
         closed = self.categories if categories is None else categories
         table = _read(path, [*self.columns.values()])
-        optional = {role: self.columns[role] for role in ("count", "gold") if role in self.columns}
-        ids = {role: self.columns[role] for role in _IDS}
+        optional: dict[str, Any] = {
+            role: self.columns[role] for role in ("count", "gold") if role in self.columns
+        }
+        ids: dict[str, Any] = {role: self.columns[role] for role in _IDS}
         try:
             return Labels.from_table(table, **ids, **optional, categories=closed, missing=self.missing)
         except DataError as error:

@@ -100,8 +100,10 @@ def suspects(ids: np.ndarray) -> list[Any]:
     answers = ids.tolist()
     words = [own for own in answers if isinstance(own, str) and _is_word(own)]
     known = set(words)
-    numbers = {own: whole_number(folded_answer(own)) for own in answers if own not in known}
-    if None in numbers.values():
+    left = [own for own in answers if own not in known]
+    found = {own: whole_number(folded_answer(own)) for own in left}
+    numbers = {own: number for own, number in found.items() if number is not None}
+    if len(numbers) < len(left):
         return words
     for own, number in numbers.items():
         if number not in (-1, *CODES):

@@ -1,6 +1,6 @@
 """Simulator of paired comparisons by unequal raters on a random regular graph."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -205,7 +205,7 @@ def comparisons(
     attributes = {}
     if taste:
         truth["taste"], attributes["kind"] = of_judges, KINDS[family[voted]]
-    data = Comparisons(items=np.arange(items), raters=voted, rater_attributes=attributes, **merged)
+    data = Comparisons(items=np.arange(items), raters=voted, rater_attributes=attributes, **cast(Any, merged))
     return Simulated(data, truth)
 
 

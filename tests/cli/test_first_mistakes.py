@@ -83,7 +83,7 @@ def test_what_is_no_error_is_said(table, option, tables):
 
 def test_the_columns_tell_the_kind(tables):
     result = run(*FIT, "--draws", 10, "--chains", 2)
-    assert result.exit_code == 0 and "labels.csv: read as labels" in said(result)
+    assert result.exit_code == 0 and "read as labels" in said(result)
 
 
 WIDE = {"item": ["a", "b"], "Ann": [1, 2], "Bob": [2, 2]}

@@ -238,9 +238,7 @@ class Answers:
         gold = [self.gold.get((question, item)) for item in columns["item"]]
         return _without_empty(columns | {"gold": gold}, "gold"), said, records
 
-    def _chosen(
-        self, kind: str, question: str | None, fitting: Mapping[str, Sequence[Answer]], place: str
-    ) -> str:
+    def _chosen(self, kind: str, question: str | None, fitting: Mapping[str, Any], place: str) -> str:
         """Question to read: that asked for, or the only one."""
         if not fitting:
             raise self._nothing(kind, place)
