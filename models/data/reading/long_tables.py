@@ -30,7 +30,7 @@ from .label_cells import marked_labels, plain_labels
 from .vote_shapes import AND, derived_outcomes, is_derived, vote_roles
 
 Keep = Literal["all", "first", "last"]  # of several answers of a rater to an item
-REJECTED = {
+REJECTED: dict[str, tuple[str, ...]] = {
     "assignmentstatus": ("rejected",),
     "tainted": ("true", "1"),
     "wascancelled": ("true", "1"),
