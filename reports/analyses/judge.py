@@ -21,7 +21,7 @@ from .truth import ClassifierFacts, below_guess
 
 PRECISE = 0.03  # half width of an accuracy that decides between most classifiers
 GAINS = 1.05  # items with people, by a judge's labels of all, from which these are worth having
-Z: float = norm.ppf(0.95)  # half width of a 90 % interval in standard deviations
+Z: float = float(norm.ppf(0.95))  # half width of a 90 % interval in standard deviations
 
 
 @dataclass(frozen=True)
