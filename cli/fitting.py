@@ -124,8 +124,6 @@ def draw(
     With `store` the draws are written while sampling; the reliability must then be a single one. `keep` is what is kept of
     the draws.
     """
-    if settings.guessed:
-        print_note(f"the table was read as {settings.kind}, by its columns; --kind takes another")
     trees = {}
     for reliability in settings.reliabilities:
         model = build_at(reliability)
@@ -141,6 +139,8 @@ def draw(
                 keep=None if keep is None else str(keep),  # type: ignore[arg-type]
                 **stored(store),
             )
+    if settings.guessed:
+        print_note(f"the table was read as {settings.kind}, by its columns; --kind takes another")
     return trees
 
 
