@@ -365,7 +365,7 @@ def metric_draws(
     >>> predicted = xr.DataArray([["x"], ["x"]], {"item": ["a", "b"]}, ("item", "position"))
     >>> found = evaluation.metric_draws(evaluation.top_k_accuracy(1), truth, predicted, resamples=5, random_seed=1)
     >>> found["raters"].values, dict(found.sizes)
-    (array([[0.5, 1. ]]), {'chain': 1, 'draw': 2, 'resample': 5})
+    (array([[0.5, 1. ]]), {'bound': 2, 'chain': 1, 'draw': 2, 'resample': 5})
     """
     check_arguments(metric_draws, arguments, metric)
     scorer = Scorer.of(

@@ -74,7 +74,7 @@ CASES = [
     ["fit", "{labels}", "--kind", "labels", "-o", "x.nc", "--model", "ordinal"],
     ["fit", "{labels}", "--kind", "labels", "-o", "x.nc", "--categories", "x,z"],
     ["fit", "{wide}", "--kind", "labels", "-o", "x.nc", "--layout", "wide", "--rater-attribute", "kind"],
-    ["check", "{labels}", "--rater-attribute", "kind"],
+    ["check", "{labels}", "--kind", "rankings", "--rater-attribute", "kind"],
 ]
 
 

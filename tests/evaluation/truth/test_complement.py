@@ -76,7 +76,7 @@ def test_of_three_categories_one_score_says_nothing_of_the_others(golden):
     with golden.raises(evaluation.EvaluationError):
         scored(evaluation.top_k_accuracy(1), alone, law)
     # labels with a confidence, and one label for all items, are predictions of labels
-    table = {"item": ITEMS, "category": [*"abc"] * 13 + ["a"], "score": P}
+    table = {"item": ITEMS, "category": [*"abc"] * 13 + ["a"], "score": 0.5 + P / 2}
     scored(evaluation.top_k_accuracy(1), evaluation.predictions_from_table(table, score="score"), law)
     scored(evaluation.top_k_accuracy(1), xr.ones_like(alone), law)
 
