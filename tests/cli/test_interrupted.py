@@ -67,7 +67,10 @@ def test_a_store_that_is_finished_is_named(annotations, tmp_path, monkeypatch):
     store = tmp_path / "run.zarr"
     monkeypatch.setattr(fitting.inference, "diagnose", stopped, raising=False)
     again = f"its convergence verdict is printed by: raterzoo fit --resume {store}"
-    for command in (("fit", annotations, "-o", store, *QUICK), ("fit", "--resume", store)):
+    for command in (
+        ("fit", annotations, "--kind", "rankings", "-o", store, *QUICK),
+        ("fit", "--resume", store),
+    ):
         result = run(*command)
         assert result.exit_code == 130
         assert result.output == f"raterzoo: stopped: the posterior is complete in {store}; {again}\n"
