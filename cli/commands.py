@@ -12,7 +12,6 @@ from ..models._catalog import catalog
 from .equivalence import equivalence
 from .options import (
     FORMATS,
-    UNKNOWN_KIND,
     Annotations,
     Anonymize,
     Bounds,
@@ -54,7 +53,6 @@ from .options import (
     check_numbers_output,
     check_output,
     expand_options,
-    people_of,
     settings_of,
     whole_option,
 )
@@ -557,7 +555,9 @@ def judge(
     """
     check_numbers_output(out)
     check_limit(fail_below)
-    people = people_of(people_column)
+    from ..reports.settings import UNKNOWN_KIND, people_of
+
+    people = people_of(people_column, "--people-column")
     data = DataOptions(Kind.labels, layout, source, drop_missing, model)
     # without a column the attribute is made when the classifiers are added
     kind = (people or UNKNOWN_KIND)[0]

@@ -183,11 +183,18 @@ def _read(
 
 
 def with_classifiers[Data: (models.Labels, models.PartialRankings)](
-    data: Data, predicted: xr.DataArray, path: Path, also_raters: Sequence[str] = (), **options: str
+    data: Data, predicted: xr.DataArray, path: Path, also_raters: Sequence[str] = ()
 ) -> Data:
-    """Return annotations with the classifiers of a file as further raters; `options` are those of ``with_predictions``.
+    """Return annotations with the classifiers of a file as further raters; `also_raters` as in `predictions_named`."""
+    with predictions_named(path, predicted, also_raters):
+        return data.with_predictions(predicted)
 
-    `also_raters` are classifiers known to have the name of a rater, whose names were replaced.
+
+@contextmanager
+def predictions_named(path: Path, predicted: xr.DataArray, also_raters: Sequence[str] = ()) -> Iterator[None]:
+    """Context manager: an error about predictions as answers names their file, and options.
+
+    `also_raters` are classifiers known to have the name of a rater, whose names were replaced; such predictions are refused.
     """
     try:
         if twice := [name for name in also_raters if name in classifiers_of(predicted)]:
@@ -195,7 +202,7 @@ def with_classifiers[Data: (models.Labels, models.PartialRankings)](
                 f"{twice[0]!r} is a rater of these annotations already, and a classifier counts once",
                 remedy="leave out its predictions, or its answers, or give another classifier another name",
             )
-        return data.with_predictions(predicted, **options)  # type: ignore[arg-type]
+        yield
     except DataError as error:
         for python, option in OPTIONS.items():
             error.remedy = error.remedy.replace(python, option)

@@ -528,24 +528,6 @@ def _refuse_links(option: str, folder: Path) -> None:
             )
 
 
-UNKNOWN_KIND = (
-    "kind",
-    "person",
-)  # attribute of raters who are all people, as Labels.with_predictions makes it
-
-
-def people_of(text: str | None) -> tuple[str, str] | None:
-    """Parse 'kind=person' as a column of the answers and its value for people."""
-    if text is None:
-        return None
-    column, equals, value = text.partition("=")
-    if not (column and equals and value):
-        raise ValueError(
-            f"--people-column {text}: write kind=person if the column 'kind' of the answers says 'person' of people"
-        )
-    return column, value
-
-
 def check_limit(limit: float | None) -> None:
     """Raise unless the limit of ``--fail-below`` is an accuracy."""
     if limit is not None and not 0 < limit <= 1:

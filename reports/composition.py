@@ -1,7 +1,7 @@
 """Reports from Python: the sections of each kind of annotation, from posterior, annotations and predictions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from ..models.data.look_alikes import alike_in_words, look_alikes
 from ..posterior.matching import match_items, with_complement
 from ..posterior.prior_of_items import EFFECT
 from .analyses.analysis import Analysis, Answer, printable
+from .analyses.judge import JudgeAnalysis
 from .analyses.labels import LabelAnalysis
 from .analyses.rankings import RankingAnalysis
 from .analyses.scores import ScoreAnalysis
@@ -148,11 +149,13 @@ class Report:
     sections : sequence of Section
         In reading order.
     tree : DataTree
-        The posterior that is reported in full.
+        The posterior that is reported in full, and written; empty where none is.
     items : Items, optional
         Estimates, annotations and predictions of each item, to look up on the page.
     answers : sequence of Answer
         Answers to the questions of the kind of annotation, on top of the page.
+    facts : mapping, optional
+        Further keys of ``report.json``.
 
     Examples
     --------
@@ -171,6 +174,7 @@ class Report:
     tree: xr.DataTree
     items: Items | None = None
     answers: Sequence[Answer] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def headlines(self) -> list[str]:
@@ -205,12 +209,14 @@ class Report:
         ValueError
             If `keep` is another word.
         """
-        folder, kept = Path(folder), kept_posterior(self.tree, keep)
-        kept.write(self.tree, folder / kept.name)
-        facts = {"kind": self.kind, "versions": versions_of(self.tree)}
-        files = Section("Posterior", kept.in_words(kept.name))
-        *sections, cite = self.sections
-        sections = [*sections, files, cite]
+        folder, sections = Path(folder), self.sections
+        facts: dict[str, Any] = {"kind": self.kind, **self.facts}
+        if "posterior" in self.tree.children:
+            kept = kept_posterior(self.tree, keep)
+            kept.write(self.tree, folder / kept.name)
+            facts["versions"] = versions_of(self.tree)
+            *sections, cite = sections
+            sections = [*sections, Section("Posterior", kept.in_words(kept.name)), cite]
         said = {"box": self.answers, "facts": facts, "items": self.items}
         return write_report(folder, self.title, self.summary, sections, **said)
 
@@ -459,6 +465,11 @@ def truth_report(
 
 def report_of(analysis: Analysis) -> Report:
     """Return the report of an analysis."""
+    if isinstance(analysis, JudgeAnalysis):
+        own = {"doubts": analysis.doubts, "facts": asdict(analysis.facts)}
+        sections = list(analysis.sections.values())
+        told = analysis.heading, analysis.summary
+        return Report("labels", *told, sections, xr.DataTree(), None, analysis.answers, own)
     if isinstance(analysis, TruthAnalysis):
         return truth_report(analysis.study, analysis.only_predicted, analysis.model, analysis)
     if isinstance(analysis, VoteAnalysis):

@@ -71,3 +71,21 @@ class Sources(NamedTuple):
     groups: Path | None = None
     metrics: Sequence[str] = ()  # empty: the default of the kind
     as_given: bool = False  # labels: raters who copy each other are not fitted again as one
+
+
+UNKNOWN_KIND = (
+    "kind",
+    "person",
+)  # attribute of raters who are all people, as Labels.with_predictions makes it
+
+
+def people_of(text: str | None, option: str = "people_column") -> tuple[str, str] | None:
+    """Parse 'kind=person' as a column of the answers and its value for people."""
+    if text is None:
+        return None
+    column, equals, value = text.partition("=")
+    if not (column and equals and value):
+        raise ValueError(
+            f"{option} {text}: write kind=person if the column 'kind' of the answers says 'person' of people"
+        )
+    return column, value

@@ -16,11 +16,12 @@ from ...models.data.reading.read import read
 from ...posterior.matching import match_items, with_complement
 from ...posterior.table_text import columns_alike
 from ..composition import report_of
-from ..settings import Settings
+from ..settings import Settings, people_of
 from ..study import Joint, Study
 from .analysis import Analysis
 from .copies import refitted
 from .drawing import draw
+from .judge import judged, panel_of, with_sample
 from .labels import LabelAnalysis
 from .rankings import RankingAnalysis
 from .scores import ScoreAnalysis
@@ -29,7 +30,7 @@ from .votes import VoteAnalysis
 
 def analyse(
     source: Any,
-    kind: Literal["labels", "rankings", "comparisons", "scores"] | None = None,
+    kind: Literal["labels", "rankings", "comparisons", "scores", "judge"] | None = None,
     *,
     predictions: Any = None,
     model: str | None = None,
@@ -42,6 +43,9 @@ def analyse(
     missing: Literal["error", "drop"] = "error",
     no_answer: Sequence[Any] | str | int = (),
     keep: Literal["all", "first", "last"] = "all",
+    people_column: str | None = None,
+    sample: Mapping[str, xr.DataArray] | None = None,
+    sensitivity: bool = False,
     metrics: Sequence[str] = (),
     refit: bool = True,
     draws: int = 1000,
@@ -56,10 +60,11 @@ def analyse(
     ----------
     source : path, frame or container
         Annotations: a file or frame that `raterzoo.read` reads, or what it returns.
-    kind : {"labels", "rankings", "comparisons", "scores"}, optional
-        Kind of annotation; by default the columns tell.
+    kind : {"labels", "rankings", "comparisons", "scores", "judge"}, optional
+        Kind of annotation; by default the columns tell. "judge" asks of labels how good classifiers and judges, such as language
+        models, are beside people.
     predictions : path, frame or DataArray, optional
-        Of labels and rankings: predictions of classifiers, with columns item, category and perhaps score or rank, and
+        Of labels, rankings and judges: predictions of classifiers, with columns item, category and perhaps score or rank, and
         classifier; or as `evaluation.predictions_from_table` returns them.
     model : str, optional
         Model of `models.catalog`; by default that of the command line.
@@ -67,6 +72,12 @@ def analyse(
         Posterior by `inference.sample`, which is then not drawn.
     columns, layout, categories, bounds, rater_attributes, missing, no_answer, keep
         As of `raterzoo.read`.
+    people_column : str, optional
+        Of judges: "kind=person" if the column ``kind`` of the answers says person of people; by default all raters are people.
+    sample : mapping of str to DataArray, optional
+        Of judges: how the items with people were chosen: arguments strata, clusters and sampling of `evaluation.rectified`.
+    sensitivity : bool, default False
+        Of judges: also fits in which judges and classifiers share errors, and do not.
     metrics : sequence of str, optional
         Of labels and rankings: metrics of the predictions, as of ``raterzoo evaluate --metric``; the first is in the answer.
     refit : bool, default True
@@ -97,43 +108,55 @@ def analyse(
     >>> labels = models.simulators.labels(items=60, raters=5, answers=4, random_seed=1).data
     >>> analysis = raterzoo.analyse(labels, draws=250, chains=2, progressbar=False)
     >>> [answer.question for answer in analysis.answers]
-    ['What is true?', 'Who can be trusted?', 'Can I rely on this?', 'What next?']
+    ['Are the categories a scale?', 'What is true?', 'Who can be trusted?', 'Can I rely on this?', 'What next?']
     >>> list(analysis.raters.columns)
     ['rater', 'answers', 'right', 'right_low', 'right_high', 'flag']
+
+    A classifier and a language model beside people:
+
+    >>> rows = labels.to_table()
+    >>> rows["kind"] = ["llm" if rater == 4 else "person" for rater in rows["rater"]]
+    >>> rows["rater"] = [f"r{rater}" for rater in rows["rater"]]
+    >>> vote = labels.categories[labels.counts.argmax(axis=1)]
+    >>> analysis = raterzoo.analyse(
+    ...     rows, kind="judge", predictions={"item": labels.items, "category": vote}, people_column="kind=person",
+    ...     draws=250, chains=2, progressbar=False,
+    ... )
+    >>> sorted(set(analysis.raters["role"]))
+    ['classifier', 'judge', 'person']
     """
-    kinds = {own: getattr(models, annotation_kinds[own].container) for own in annotation_kinds}
-    data: Any = source
-    if not isinstance(source, tuple(kinds.values())):
-        given: dict[str, Any] = {
-            "columns": columns,
-            "layout": layout,
-            "categories": categories,
-            "bounds": bounds,
-        }
-        given |= {
-            "rater_attributes": rater_attributes,
-            "missing": missing,
-            "no_answer": no_answer,
-            "keep": keep,
-        }
-        data = read(source, kind, **given)
-    (found,) = (own for own, container in kinds.items() if isinstance(data, container))
-    if kind is not None and kind != found:
-        raise ValueError(f"kind={kind!r}: these are {found}; leave kind out")
+    people = people_of(people_column)
+    judges = {"people_column": people_column, "sample": sample, "sensitivity": sensitivity or None}
+    unused = judges if kind != "judge" else {"tree": tree, "metrics": metrics or None}
+    if strange := [argument for argument, value in unused.items() if value is not None]:
+        raise ValueError(f"{strange[0]}: no argument for {kind or 'annotations without kind='}; leave it out")
+    given: dict[str, Any] = {"columns": columns, "layout": layout, "categories": categories, "bounds": bounds}
+    given["rater_attributes"] = [*dict.fromkeys([*rater_attributes, *(people or ())[:1]])]
+    given |= {"missing": missing, "no_answer": no_answer, "keep": keep}
+    data, found = _read(source, "labels" if kind == "judge" else kind, given)
+    fit = partial(draw, draws=draws, chains=chains, random_seed=random_seed, progressbar=progressbar)
+    if kind == "judge":
+        if predictions is None:
+            raise ValueError(
+                "predictions: kind='judge' compares classifiers with people; give their predictions"
+            )
+        name = _model_of("labels", model or _default_model("labels", data))
+        panel = panel_of(data, _predicted(predictions), people, priors)
+        panel = panel if sample is None else with_sample(panel, sample)
+        settings = Settings("labels", name, (1.0,), draws, chains, random_seed, priors=priors)
+        of_judges = partial(fit, log_likelihood=False)
+        return judged(panel, settings, of_judges, sensitivity=sensitivity, compose=report_of)
     if predictions is not None and found not in ("labels", "rankings"):
         raise ValueError(
             f"predictions: an argument for labels and rankings, not for {found}; evaluation has functions for them"
         )
-    name = model or (tree.attrs["model"] if tree is not None else _default_model(found, data))
-    if name not in models.catalog or models.catalog[name].data != found:
-        own = sorted(entry.name for entry in models.catalog.values() if entry.data == found)
-        raise ValueError(f"model={name!r} is no model of {found}; choose one of {', '.join(own)}")
+    drawn = tree.attrs["model"] if tree is not None else _default_model(found, data)
+    name = _model_of(found, model or drawn)
     if found == "comparisons" and len(data.raters) < 2:
         priors = {"reliability": "shared"} | priors
     if models.catalog[name].needs_order:
         priors = {"order": data.categories} | priors
     build = getattr(models, name)
-    fit = partial(draw, draws=draws, chains=chains, random_seed=random_seed, progressbar=progressbar)
     built = None
     if tree is None:
         built = build(data, **priors)
@@ -154,6 +177,24 @@ def analyse(
         return RankingAnalysis(data, tree, built, study, compose=report_of)
     analysis = LabelAnalysis(data, tree, built, study, compose=report_of)
     return refitted(analysis, fit) if refit and model is None else analysis
+
+
+def _read(source: Any, kind: str | None, options: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return a container of annotations, read unless it is one, and their kind."""
+    kinds = {own: getattr(models, annotation_kinds[own].container) for own in annotation_kinds}
+    data = source if isinstance(source, tuple(kinds.values())) else read(source, kind, **options)
+    (found,) = (own for own, container in kinds.items() if isinstance(data, container))
+    if kind is not None and kind != found:
+        raise ValueError(f"kind={kind!r}: these are {found}; leave kind out")
+    return data, found
+
+
+def _model_of(kind: str, name: str) -> str:
+    """Return the name of a model, or raise if it is none of this kind of annotation."""
+    if name not in models.catalog or models.catalog[name].data != kind:
+        own = sorted(entry.name for entry in models.catalog.values() if entry.data == kind)
+        raise ValueError(f"model={name!r} is no model of {kind}; choose one of {', '.join(own)}")
+    return name
 
 
 def _default_model(kind: str, data: Any) -> str:

@@ -1,26 +1,44 @@
 """Analysis of judges and classifiers beside people: how good each is, whether a judge is usable, and what to ask next."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from inspect import signature
 from math import ceil
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import xarray as xr
 from scipy.stats import norm
 
+from ... import evaluation, models
+from ..._messages import first_reprs, short_repr
+from ...evaluation.uncertainty.rectified import check_sample
 from ...inference.diagnostics import diagnose
+from ...models import Labels
+from ...models._catalog import annotation_kinds
+from ...models._prior_arguments import default_confusion
+from ...models.data.reading.predicted_labels import refused_predictions
+from ...models.labels.population import CLASSIFIERS, POPULATION, RATERS
+from ...posterior.matching import with_complement
+from ...posterior.schema import ALONE
 from ..page import Section
 from ..sections import judging
 from ..sections.judging import CLASSIFIER, JUDGE, PERSON, Panel
 from ..sections.metrics import pair_rows
+from ..settings import UNKNOWN_KIND, Settings
 from .analysis import Analysis, Quantity, Soundness
 from .truth import ClassifierFacts, below_guess
 
 PRECISE = 0.03  # half width of an accuracy that decides between most classifiers
 GAINS = 1.05  # items with people, by a judge's labels of all, from which these are worth having
+SHARED = annotation_kinds["labels"].sharing_model
+PLAIN = annotation_kinds["labels"].rater_model
+PRIOR = "confusion_concentration"
+MACHINES = ("machine", "other")  # group of judges and classifiers: the first that is not the value for people
 Z: float = float(norm.ppf(0.95))  # half width of a 90 % interval in standard deviations
 
 
@@ -58,14 +76,41 @@ class JudgeAnalysis(Analysis):
     """Analysis of judges and classifiers: ``raters`` has who is worth what, ``classifiers`` how often these are right.
 
     ``tree`` is the posterior of people, judges and classifiers together, ``trees`` has those of people and judges, and of people
-    and classifiers.
+    and classifiers, ``assumed`` those by other assumptions on errors that judges and classifiers share.
     """
 
     kind: ClassVar[str] = "judge"
+    heading: ClassVar[str] = "How good are the classifiers and the judges?"
     panel: Panel
+    settings: Settings
     trees: Mapping[str, xr.DataTree]
-    seed: int = 1
-    extra: Sequence[Section] = field(default=())
+    assumed: Mapping[str, xr.DataTree] = field(default_factory=dict)
+
+    @property
+    def seed(self) -> int:
+        """Random seed."""
+        return self.settings.seed
+
+    @property
+    def summary(self) -> str:
+        """Size of the study in one sentence."""
+        parts = []
+        for role, several in ((PERSON, "people"), (JUDGE, "judges"), (CLASSIFIER, "classifiers")):
+            if own := self.panel.names(role):
+                who = f"{len(own):,} {several}" if len(own) > 1 else f"1 {role}"
+                parts.append(f"{who} ({int(self.panel.answered(role).sum()):,} items)")
+        return f"{len(self.panel.labels.items):,} items; {', '.join(parts)}; model {self.settings.model}."
+
+    @property
+    def doubts(self) -> list[str]:
+        """Sentences on why the numbers are not to be relied on."""
+        others = {judging.SENSITIVITY[key]: own for key, own in self.assumed.items() if own is not self.tree}
+        found = [*_unconverged(self.trees), *_unconverged(others)]
+        if self.sound.failed:
+            found.append(
+                "Do not rely on the accuracies against the truth, nor on who is worth what: a check of the model fails."
+            )
+        return found
 
     @cached_property
     def scores(self) -> dict[str, xr.Dataset]:
@@ -93,10 +138,24 @@ class JudgeAnalysis(Analysis):
             *judging.added_sections(
                 self.panel, self.scores["truth"], self.trees.get("people and classifiers"), self.seed
             ),
-            *self.extra,
+            *self._sensitivity,
             checks,
         ]
         return {section.key: section for section in made}
+
+    @property
+    def _sensitivity(self) -> list[Section]:
+        """Section on errors that judges and classifiers share, if fits assume them."""
+        if not self.assumed:
+            return []
+        predicted = self.panel.predicted_of(self.panel.labels.items)
+        found = {key: judging.scored(own, predicted, self.seed) for key, own in self.assumed.items()}
+        fits = {
+            key: bool(judging.checked(own, self.panel, self.seed).attrs["fits"])
+            for key, own in self.assumed.items()
+            if own is not self.tree
+        }
+        return [judging.sensitivity_section(found, fits)]
 
     @cached_property
     def raters(self) -> pd.DataFrame:
@@ -185,3 +244,206 @@ class JudgeAnalysis(Analysis):
                     key=lambda own: (not own[1], own[0]),
                 )
         return most
+
+
+# --- Raters: people, judges and classifiers ---
+
+
+def panel_of(
+    labels: Labels,
+    predicted: xr.DataArray,
+    people: tuple[str, str] | None = None,
+    priors: Mapping[str, Any] | None = None,
+    *,
+    hidden: bool = False,
+) -> Panel:
+    """Return people, judges and classifiers as raters of the same items.
+
+    `people` are a column of the answers and its value for people; without it all raters are people. `priors` may name the groups
+    of the model; with `hidden` no message quotes a column.
+    """
+    predicted = with_complement(predicted, labels.categories)
+    if "classifier" not in predicted.dims:
+        predicted = predicted.expand_dims("classifier")
+    if "classifier" not in predicted.coords:
+        predicted = predicted.assign_coords(classifier=[ALONE])
+    kind, value = people or _unread_kind(labels)
+    is_person = np.ones(len(labels.raters), bool)
+    if people is not None:
+        is_person = _are_people(labels, kind, value, hidden=hidden)
+    group = next(name for name in MACHINES if name != value)
+    priors = priors or {}
+    if people is not None and kind not in {priors.get(name) for name in ("groups", "group")}:
+        merged = {kind: np.where(is_person, value, group)}
+        labels = replace(labels, rater_attributes={**labels.rater_attributes, **merged})
+    joint = labels.with_predictions(predicted, attribute=kind, group=group)
+    known = dict(zip(labels.raters.tolist(), np.where(is_person, PERSON, JUDGE).tolist(), strict=True))
+    role = np.array([known.get(rater, CLASSIFIER) for rater in joint.raters.tolist()])  # of another order
+    _check_complete(joint, role)
+    return Panel(joint, role, predicted, kind, value, priors.get("groups", kind))
+
+
+def _unread_kind(labels: Labels) -> tuple[str, str]:
+    """Return an attribute that the raters, who are all people, do not have yet, and its value."""
+    kind, value = UNKNOWN_KIND
+    return (f"{kind} of rater" if kind in labels.rater_attributes else kind), value
+
+
+def _are_people(labels: Labels, kind: str, value: str, *, hidden: bool) -> np.ndarray:
+    """Return whether each rater is a person (rater,), or raise if none is."""
+    if kind not in labels.rater_attributes:
+        raise ValueError(
+            f"people_column {kind}={value}: the labels have no rater attribute {short_repr(kind)}"
+        )
+    values = labels.rater_attributes[kind].astype(str)
+    if not (values == value).any():
+        there = "" if hidden else f"; the column has {first_reprs(np.unique(values).tolist())}"
+        raise ValueError(
+            f"people_column {kind}={value}: there is no rater whose {kind} is {short_repr(value)}{there}. Write the value of "
+            "people, and leave it out if all raters are people"
+        )
+    return values == value
+
+
+def _check_complete(joint: Labels, role: np.ndarray) -> None:
+    """Raise if a classifier has no prediction for an item."""
+    for rater in np.flatnonzero(role == CLASSIFIER):
+        lacking = np.setdiff1d(
+            np.arange(len(joint.items)), joint.annotation_item[joint.annotation_rater == rater]
+        )
+        if len(lacking):
+            more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+            raise refused_predictions(
+                f"classifier {short_repr(joint.raters[rater].item())} has no prediction for item "
+                f"{short_repr(joint.items[lacking[0]].item())}{more}",
+                remedy="add one for every item of the answers, or leave out the answers to the item",
+            )
+
+
+def with_sample(panel: Panel, sample: Mapping[str, xr.DataArray]) -> Panel:
+    """Return the panel with how the items with people were chosen, or raise if nothing is estimated by it, or it is no sample."""
+    items, heard = panel.labels.items, panel.answered(PERSON)
+    if why := judging.not_rectified(panel):
+        raise ValueError(f"sample: how the items with people were chosen would count for nothing. {why}")
+    try:
+        check_sample(items[heard], items, **sample)
+    except evaluation.EvaluationError as error:
+        text = str(error).replace("is not in the posterior", "nobody answered it")
+        text = text.replace("the posterior", "the sample").replace("sampling:", "probability:")
+        raise ValueError(f"sample: {text}") from None
+    return replace(panel, sample=sample)
+
+
+# --- Fits ---
+
+
+def judged(
+    panel: Panel,
+    settings: Settings,
+    draw: Callable[[pm.Model], xr.DataTree],
+    *,
+    sensitivity: bool = False,
+    compose: Callable[[Any], Any] | None = None,
+) -> JudgeAnalysis:
+    """Fit people, judges and classifiers, and parts of them; `draw` samples a model, `compose` makes the report.
+
+    With `sensitivity` also by models in which judges and classifiers share errors, and do not.
+    """
+    settings = _with_groups(settings, panel)
+    shared = _sharing(settings, panel) if sensitivity else settings
+
+    def fitted(labels: Labels, own: Settings = settings) -> xr.DataTree:
+        return draw(_built(labels, own, panel))
+
+    def of_part(*roles: str) -> xr.DataTree:
+        labels = panel.of_roles(*roles)
+        return fitted(labels, _of_part(labels, settings))
+
+    model = _built(panel.labels, settings, panel)
+    joint = draw(model)
+    trees = {"all raters": joint}
+    if panel.names(JUDGE):
+        trees["people and judges"] = of_part(PERSON, JUDGE)
+        trees["people and classifiers"] = of_part(PERSON, CLASSIFIER)
+    else:
+        trees["people"] = of_part(PERSON)
+    assumed = {}
+    if sensitivity:
+        plain = replace(settings, model=PLAIN, priors={})
+        assumed["independent"] = joint if settings.model == PLAIN else fitted(panel.labels, plain)
+        if settings.model not in (PLAIN, SHARED):
+            assumed["chosen"] = joint
+        assumed["shared"] = joint if settings.model == SHARED else fitted(panel.labels, shared)
+    return JudgeAnalysis(panel.labels, joint, model, panel, settings, trees, assumed, compose=compose)
+
+
+def _with_groups(settings: Settings, panel: Panel, argument: str = f"model {SHARED}") -> Settings:
+    """Return settings of shared_guess with its groups: by default judges and classifiers are one, and people share nothing.
+
+    `argument` is that by which shared_guess is fitted.
+    """
+    if settings.model != SHARED:
+        return settings
+    priors = {"groups": panel.groups, **(settings.priors or {})}
+    group = panel.labels.rater_attributes[priors["groups"]].astype(str)
+    of_people, of_others = (set(group[own].tolist()) for own in (panel.role == PERSON, panel.role != PERSON))
+    priors.setdefault("independent", sorted(of_people - of_others))
+    if strange := sorted({*priors["independent"]} - of_people - of_others):
+        raise ValueError(
+            f"independent {strange[0]}: no such group; those by {priors['groups']} are {first_reprs(np.unique(group).tolist())}"
+        )
+    names, sizes = np.unique(group, return_counts=True)
+    if not (sizes[~np.isin(names, priors["independent"])] > 1).any():
+        raise ValueError(
+            f"{argument}: no group by {priors['groups']} has two judges or classifiers who may share a guess; leave it out"
+            f"{', as raters who share nothing are drawn by dawid_skene' * (argument != 'sensitivity')}"
+        )
+    return replace(settings, priors=priors)
+
+
+def _sharing(settings: Settings, panel: Panel) -> Settings:
+    """Return settings of shared_guess for the sensitivity, or raise if no judges and classifiers could share errors."""
+    if (panel.role != PERSON).sum() < 2:
+        raise ValueError(
+            "sensitivity: there is one judge or classifier, and nobody with whom it could share errors; leave it out"
+        )
+    own = settings.priors if settings.model == SHARED else {}
+    return _with_groups(replace(settings, model=SHARED, priors=own), panel, "sensitivity")
+
+
+def _of_part(labels: Labels, settings: Settings) -> Settings:
+    """Return settings for some of the raters; dawid_skene is shared_guess where no group has two who may share."""
+    if settings.model != SHARED:
+        return settings
+    priors = dict(settings.priors or {})
+    names, sizes = np.unique(labels.rater_attributes[priors.pop("groups")].astype(str), return_counts=True)
+    apart = [name for name in priors.pop("independent") if name in names]
+    if (sizes[~np.isin(names, apart)] > 1).any():
+        return replace(settings, priors={**(settings.priors or {}), "independent": apart})
+    return replace(settings, model=PLAIN, priors=priors)
+
+
+def _built(labels: Labels, settings: Settings, panel: Panel) -> pm.Model:
+    """Build the model; judges and classifiers have a population of their own, or the weak prior of these."""
+    build, priors = getattr(models, settings.model), settings.priors or {}
+    parameter = signature(build).parameters.get(PRIOR)
+    if parameter is not None:
+        machines = labels.rater_attributes[panel.kind].astype(str) != panel.people
+        learnt = parameter.default == POPULATION
+        own = np.where(machines, CLASSIFIERS, RATERS) if learnt else default_confusion(labels, machines)
+        priors = {PRIOR: own, **priors}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*single rater", models.DataWarning)
+        return build(labels, **priors)
+
+
+def _unconverged(trees: Mapping[str, xr.DataTree]) -> list[str]:
+    """Return a sentence on the posteriors that have not converged, with the verdict on the first, if there are any."""
+    found = {whose: diagnose(tree).attrs for whose, tree in trees.items()}
+    verdicts = {whose: str(attrs["verdict"]) for whose, attrs in found.items() if not attrs["converged"]}
+    if not verdicts:
+        return []
+    return [
+        f"Do not rely on the numbers: the sampler has not converged for {'; '.join(verdicts)}. Try --draws 10000 --chains 4. "
+        f"{next(iter(verdicts.values()))}"
+    ]

@@ -5,9 +5,9 @@ from itertools import chain
 
 import numpy as np
 import pytest
+import raterzoo
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.cli import judging
 from raterzoo.reports.sections import judging as sections_judging
 
 from tests.support.command_line import read, run, said, write
@@ -273,8 +273,8 @@ REFUSED = {
     "a sample without a design": ("few", "net", *PEOPLE, "--sample", "odd sample"),
     "a sample that nobody drew": ("few", "net", *PEOPLE, "--sample", "certain sample"),
     "a stratum with one item": ("few", "net", *PEOPLE, "--sample", "lonely sample"),
-    "a sample without judges": ("people", "net", "--sample", "odd sample"),
-    "a sample where people answered all": ("all", "net", *PEOPLE, "--sample", "odd sample"),
+    "a sample without judges": ("people", "net", "--sample", "sample"),
+    "a sample where people answered all": ("all", "net", *PEOPLE, "--sample", "sample"),
     "nobody who could share": ("people", "net", "--sensitivity"),
 }
 
@@ -282,36 +282,62 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_bad_input_is_exit_code_2_and_names_the_remedy(files, name, golden):
     asked = REFUSED[name]
-    named = (files[own] if own.endswith(" sample") else own for own in asked[2:])
+    named = (files[own] if own.endswith("sample") and own != "--sample" else own for own in asked[2:])
     result = judge(files, *asked[:2], *named)
     assert result.exit_code == 2, said(result)
     golden.says(said(result))
 
 
-def settings_of(files, monkeypatch, *options):
-    """Return labels and settings of each posterior that the command asks for."""
-    asked = []
-
-    def noted(build, settings, **_):
-        asked.append((build.args[0], settings))
-        raise ValueError("stop here")
-
-    monkeypatch.setattr(judging, "draw", noted)
-    assert "stop here" in said(judge(files, "all", "net", *PEOPLE, *options))
-    return asked[0]
+def analysed(files, **options):
+    """Return the analysis by the function."""
+    options = {"people_column": "kind=person", "draws": 20, "chains": 1, "progressbar": False} | options
+    return raterzoo.analyse(files["all"], kind="judge", predictions=files["net"], **options)
 
 
-def test_judges_and_classifiers_are_one_group_unless_another_column_is_named(files, monkeypatch):
-    shared = ("--model", "shared_guess")
-    labels, settings = settings_of(files, monkeypatch, *shared)
-    assert {n: settings.priors[n] for n in ("groups", "independent")} == {
-        "groups": "kind",
-        "independent": ["person"],
-    }
-    assert labels.rater_attributes["kind"].tolist() == ["person"] * 3 + ["machine"] * 2
-    other = ("--model", "hierarchical_dawid_skene", "--group", "kind")
-    labels, settings = settings_of(files, monkeypatch, *other)
-    assert sorted(labels.rater_attributes["kind"].tolist()) == ["llm", "machine", *["person"] * 3]
+def test_judges_and_classifiers_are_one_group_unless_their_column_is_named(files, golden):
+    found = analysed(files, model="shared_guess")
+    assert found.settings.priors == {"groups": "kind", "independent": ["person"]}
+    assert found.data.rater_attributes["kind"].tolist() == ["person"] * 3 + ["machine"] * 2
+    with golden.raises(ValueError):
+        analysed(files, model="shared_guess", groups="kind")  # llm and machine
+
+
+def test_the_analysis_is_that_of_the_command(files, page, tmp_path, golden):
+    quick = {"draws": 500, "chains": 4}
+    options = {"people_column": "kind=person", "progressbar": False} | quick
+    found = raterzoo.analyse(read_columns(files["few"]), kind="judge", predictions=files["net"], **options)
+    rows = {key: page[1][key]["rows"] for key in ("raters", "accuracy")}
+    if found.tree["posterior"].sizes["draw"] == 500:  # or it was drawn on
+        assert found.raters.to_dict("records") == [pytest.approx(row) for row in rows["raters"]]
+        assert found.classifiers.to_dict("records") == [pytest.approx(row) for row in rows["accuracy"]]
+    assert [own.question for own in found.answers] == [
+        own.partition("?")[0] + "?"
+        for own in page[0].output.split("\n")
+        if own.startswith(("How", "Is", "Can"))
+    ][: len(found.answers)]
+    golden.says(str([own.question for own in found.answers]))
+    path = found.write(tmp_path / "judged")
+    written = json.loads(path.with_name("report.json").read_text())
+    assert written["facts"]["items"] == 150 and path.with_name("judge_raters.csv").exists()
+    assert found.summary in found.report(tmp_path / "page.html").read_text()
+
+
+def read_columns(path):
+    """Return a table as columns."""
+    rows = read(path)
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"people_column": "kind=human"}, {"predictions": None}, {"sensitivity": True, "kind": "labels"},
+     {"metrics": ("brier_score",)}, {"model": "normal_scores"}],
+    ids=str,
+)  # fmt: skip
+def test_arguments_are_refused(files, options, golden):
+    options = {"kind": "judge", "predictions": files["net"], "people_column": "kind=person"} | options
+    with golden.raises(ValueError):
+        raterzoo.analyse(files["all"], **options)
 
 
 def test_a_difference_is_told_if_it_is_larger_than_the_errors():

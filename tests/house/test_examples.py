@@ -21,6 +21,7 @@ WITHOUT = {  # warnings, a mapping that CatalogEntry shows, and the modules that
 }  # fmt: skip
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PUBLIC = [(p, n) for p in PACKAGES for n in importlib.import_module(p).__all__ if n not in WITHOUT]
+PUBLIC += [("raterzoo", "analyse"), ("raterzoo", "read")]
 IDS = [".".join(names) for names in PUBLIC]
 
 
