@@ -150,6 +150,8 @@ def copied_groups(posterior: xr.Dataset) -> np.ndarray:
     """Return the code of the group whose guess each rater copies, -1 for a rater who copies nobody, from the coordinates."""
     names = posterior["group_of_raters"].to_numpy().astype(str)
     copies = posterior.get_index("copier").get_indexer(posterior["rater"].to_numpy()) >= 0
+    if len(names) == 1:  # perhaps a classifier that was shown, which no attribute names
+        return np.where(copies, 0, COPIES_NOBODY)
     for coordinate in posterior.coords.values():
         if (
             coordinate.dims == ("rater",)

@@ -8,13 +8,16 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
+from ...posterior.schema import are_classifiers
 from .._arguments import FEATURES, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from .._item_features import feature_coords, prior_of_truth, read_features
 from .._prior_arguments import confusion_concentrations, positive_pair
+from ..data.errors import refused_argument
 from ..data.labels import Labels, expand_answers
-from ..data.raters import NO_GROUP, Groups, sharing_groups
+from ..data.raters import NO_GROUP, Groups, SharingGroups, sharing_groups
+from ..data.reading.columns import nearest
 from ..distributions.shared_guesses import SharedGuesses, guess_logp
 from .observed import (
     concentration_of_confusion,
@@ -26,6 +29,8 @@ from .observed import (
 )
 
 __all__ = ["shared_guess"]
+
+CERTAIN = 1e6  # pseudo-counts by which the answers of a classifier that was shown are the guess
 
 
 @recorded
@@ -39,6 +44,7 @@ def shared_guess(
     confusion_concentration: Any = None,
     guess_concentration: Any = None,
     shared_concentration: tuple[Number, Number] | Literal["learned"] = (1.0, 1.0),
+    assisted_by: Any = None,
     features: Any = None,
 ) -> pm.Model:
     """Build the shared-guess model: the raters of a group copy a guess of the group, and so share errors.
@@ -74,6 +80,15 @@ def shared_guess(
     m_g ~ Beta(1, 1), variable ``shared_mean``, and n_g ~ Gamma(2, rate .1), variable ``shared_size``, dims group_of_raters.
     Then the sampler is NUTS.
 
+    With ``assisted_by="net"`` the raters saw the predictions of the classifier net, which is a rater too (see
+    `Labels.with_predictions`). Net and all raters who are no classifiers are one group, whose guess h_i is what net predicts of
+    item i; other classifiers copy nobody. Of net `guess` is the confusion matrix, and its share is 1, up to 1e-6. So
+
+        h_i ~ Categorical(Phi_T_i)
+        y_a = h_i with probability s_k, else ~ Categorical(pi_k,T_i)                 for people k
+        y_b ~ Categorical(pi_l,T_i)                                                  for other classifiers l
+        p(y_i | T_i = j) = Phi_j(h_i) prod_a (s_k [y_a = h_i] + (1 - s_k) pi_kj(y_a)) prod_b pi_lj(y_b)
+
     Parameters
     ----------
     labels : Labels
@@ -89,9 +104,12 @@ def shared_guess(
         Dirichlet concentration of the rows of `own_confusion`: one number, or an array (category, answer) or (rater,
         category, answer). The default is that of `dawid_skene`.
     guess_concentration : float or array_like, optional
-        The same of the rows of `guess`, one number or an array (category, answer) or (group, category, answer).
+        The same of the rows of `guess`, one number or an array (category, answer) or (group, category, answer). With
+        `assisted_by` the default is 2 on the diagonal, 1 / (K - 1) beside it.
     shared_concentration : pair of float or random variable, or "learned", default (1, 1)
         Beta prior (a, b) of the probability that an answer is copied; "learned": by group, from the data.
+    assisted_by : str or int, optional
+        Classifier whose predictions the people saw, instead of `groups`. It predicts every item that they answered.
     {features}
 
     Returns
@@ -103,7 +121,8 @@ def shared_guess(
     ------
     ValueError
         If the raters are anonymous, a rater has no group, a name of `groups` is no rater or of `independent` no group, no
-        group with two raters or more may share, or a concentration is not positive.
+        group with two raters or more may share, or a concentration is not positive; if `assisted_by` is no rater, lacks a
+        prediction of an item that people answered, or comes with `groups`.
 
     Warns
     -----
@@ -131,12 +150,25 @@ def shared_guess(
     """
     require_identified_raters(labels, "shared_guess")
     of_items = read_features(labels, features)
-    sharing = sharing_groups(labels, groups, independent)
+    if assisted_by is None:
+        sharing = sharing_groups(labels, groups, independent)
+    elif groups is not None or independent or isinstance(shared_concentration, str):
+        problem = f"with {assisted_by!r} it is known who copies whom"
+        remedy = "leave groups, independent and learned shares out"
+        raise refused_argument("assisted_by", problem, value=assisted_by, remedy=remedy)
+    else:
+        sharing = _assisted(labels, assisted_by)
     n, n_raters = len(labels.categories), len(labels.raters)
     copiers = np.flatnonzero(sharing.group != NO_GROUP)
     coords = coords_of(labels) | {"group_of_raters": sharing.names, "copier": labels.raters[copiers]}
     beta = concentration_of_confusion(labels, confusion_concentration, (n_raters, n, n))
-    given = confusion_concentrations(n) if guess_concentration is None else guess_concentration
+    given = guess_concentration
+    if given is None and assisted_by is not None:
+        given = np.where(
+            np.eye(n, dtype=bool), 2, 1 / (n - 1)
+        )  # predictions are seen: one pseudo-error a row for any K
+    elif given is None:
+        given = confusion_concentrations(n)
     phi = prior_array("guess_concentration", given, (len(sharing.names), n, n))
     learned = isinstance(shared_concentration, str)
     if learned and shared_concentration != "learned":
@@ -152,6 +184,9 @@ def shared_guess(
             copies = _learned_copies(sharing.group[copiers])
         else:
             copies = prior_pair("shared_concentration", shared_concentration, copiers.shape, positive_pair)
+        if assisted_by is not None:
+            is_shown = labels.raters[copiers] == assisted_by
+            copies = tuple(pt.switch(is_shown, *both) for both in zip((CERTAIN, 1.0), copies, strict=True))
         shared = pm.Beta("shared", *copies, dims="copier")
         share: Any = pt.zeros(n_raters)[copiers].set(shared)
         both = share[:, None, None] * guess[np.maximum(sharing.group, 0)] + (1 - share)[:, None, None] * own
@@ -159,6 +194,42 @@ def shared_guess(
         prior = prior_of_truth(labels, prevalence, of_items)
         _observe(labels, (prior, own, guess, share), sharing.group)
     return model
+
+
+def _assisted(labels: Labels, classifier: Any) -> SharingGroups:
+    """Return the classifier and those who saw it as a group; raise if it is no rater, or an item lacks its one prediction."""
+    ids = labels.raters.tolist()
+    machines = are_classifiers(labels.rater_attributes, len(ids))
+    if classifier not in ids:
+        known = labels.raters[machines] if machines.any() else labels.raters
+        raise refused_argument(
+            "assisted_by",
+            f"{classifier!r} is no rater",
+            value=classifier,
+            allowed=nearest(classifier, known.astype(str)),
+            remedy="add its predictions by labels.with_predictions",
+        )
+    shown = np.arange(len(ids)) == ids.index(classifier)
+    seers = ~machines & ~shown
+    predictions = np.bincount(
+        labels.annotation_item[shown[labels.annotation_rater]], minlength=len(labels.items)
+    )
+    answered = labels.annotation_item[seers[labels.annotation_rater]]
+    wrong = answered[predictions[answered] != 1]
+    if len(wrong):
+        item = labels.items[wrong[0]].item()
+        raise refused_argument(
+            "assisted_by",
+            f"{classifier!r} gave {predictions[wrong[0]]} labels to item {item!r}, which people answered",
+            value=item,
+            allowed="one prediction of each item that people answered",
+            remedy="add the prediction, or leave such items out by labels.select",
+        )
+    if not len(answered):
+        problem = f"nobody but classifiers answered, so nobody saw {classifier!r}"
+        remedy = "leave assisted_by out, or name the people in the attributes of the raters"
+        raise refused_argument("assisted_by", problem, value=classifier, remedy=remedy)
+    return SharingGroups(labels.raters[shown], np.where(shown | seers, 0, NO_GROUP))
 
 
 def _learned_copies(group: np.ndarray) -> tuple[TensorVariable, TensorVariable]:
