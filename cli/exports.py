@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..models.data.errors import DataError
 from ..models.data.exports.answers import PREDICTIONS
@@ -9,6 +10,7 @@ from ..models.data.exports.label_studio import SIDES, TEMPLATE
 from ..models.data.exports.records import SUFFIXES, read_document
 from ..models.data.exports.tools import TOOLS, long_table, tool_of
 from ..models.data.reading.files import TableFile, read_file, read_names
+from ..models.data.reading.folders import folder_names, read_folder
 from .terminal import print_text
 
 TABLE = "table"  # of --format: no export
@@ -30,6 +32,8 @@ def read_source(
     ``--column label=sentiment`` chooses the question; by default it is `question`.
     """
     tool = _tool_of(path, layout, source)
+    if tool is None and path.is_dir() and kind != PREDICTIONS:
+        return read_folder(path, **_raters_of(columns, layout)), columns
     if tool is None:
         return read_file(path), columns
     role, title = ANSWER.get(kind, ""), TOOLS[tool].title
@@ -70,9 +74,16 @@ def source_names(
 ) -> tuple[list[str], Sequence[str]]:
     """Names of the columns of a table or an export, and ``--column`` as in `read_source`."""
     if _tool_of(path, layout, source) is None:
-        return read_names(path), columns
+        folder = path.is_dir() and kind != PREDICTIONS
+        return (folder_names(path, **_raters_of(columns, layout)) if folder else read_names(path)), columns
     table, rest = read_source(path, kind, columns, layout=layout, source=source, question=question)
     return table.names, rest
+
+
+def _raters_of(columns: Sequence[str], layout: str) -> dict[str, Any]:
+    """Arguments of the readers of folders: whether names of files may be raters, and columns that are not."""
+    given = {role: name for role, _, name in (column.partition("=") for column in columns)}
+    return {"raters": layout == "long" and "rater" not in given, "taken": given.values()}
 
 
 def is_export(path: Path, source: str | None) -> bool:

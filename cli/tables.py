@@ -23,6 +23,7 @@ from ..models.data.no_answers import matcher
 from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_blank, is_empty
 from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
+from ..models.data.reading.folders import JoinedTable
 from ..models.data.reading.frames import (
     KINDS,
     MAX_CHARACTERS,
@@ -174,7 +175,7 @@ def kind_of(path: Path, columns: Sequence[str], *, layout: str, source: str | No
         )
     if is_export(path, source):
         return "rankings"  # an export may hold several kinds
-    return likeliest_kind(read_names(path), dict(map(_pair, columns)))[0]
+    return likeliest_kind(source_names(path, "", columns, source=source)[0], dict(map(_pair, columns)))[0]
 
 
 def check_header(
@@ -517,7 +518,7 @@ class _Read(NamedTuple):
     header: _Header
     free: Sequence[str] = ()  # columns of raters, categories or scores, unless the table is long
     raters: Raters | None = None  # their numbers, if names were replaced
-    records: Sequence[int] = ()  # of an export: record of each row
+    source: TableFile | None = None  # where rows are from
     also_raters: Sequence[str] = ()  # classifiers with the name of a rater, if names were replaced
 
 
@@ -551,7 +552,7 @@ def _read_layout(
         free = [] if layout == "long" else _free_columns(frame, header, kind, layout)
         if layout == "wide" and not header.listed:
             _say_odd_raters(frame, header, free, kind)
-    return _Read(frame, header, free, raters, table.records, also_raters)
+    return _Read(frame, header, free, raters, table, also_raters)
 
 
 def _also_raters(table: TableFile, header: _Header, layout: str, classifiers: Collection[str]) -> list[str]:
@@ -630,8 +631,10 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
             data = read(frame, **{name: value for name, value in given.items() if name in accepted})
     except DataError as error:
         error.remedy = on_command_line(error.remedy)
-        if error.row is not None and table.records:
-            error.where = f"{header.path.name}, record {table.records[error.row - 1]:,}, {error.where}"
+        if isinstance(table.source, JoinedTable):
+            raise table.source.placed(error) from None
+        if error.row is not None and table.source is not None and table.source.records:
+            error.where = f"{header.path.name}, record {table.source.records[error.row - 1]:,}, {error.where}"
         elif error.row is not None:  # of which table, as commands read two
             error.where = f"{header.path.name} (rows counted below the header), {error.where}"
         raise

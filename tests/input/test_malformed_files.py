@@ -278,7 +278,7 @@ def test_file_that_cannot_be_opened(tmp_path, monkeypatch):
     def denied(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setitem(readers._READERS, ".csv", denied)
+    monkeypatch.setitem(readers.READERS, ".csv", denied)
     assert "Permission denied" in refused(path)
 
 

@@ -377,7 +377,7 @@ MAX_BYTES = 2**30
 MAX_CELLS = 200_000_000
 MAX_COLUMNS = 10_000
 MAX_SPARSE = 20_000_000  # cells of records whose keys differ
-_READERS: dict[str, Callable[[Path], TableFile]] = {
+READERS: dict[str, Callable[[Path], TableFile]] = {
     ".csv": lambda path: read_delimited(path, ","),
     ".tsv": lambda path: read_delimited(path, "\t"),
     ".json": read_json,
@@ -397,7 +397,14 @@ def read_table(path: str | PathLike[str], *, rename: Mapping[str, str] | None = 
     file, row or line, and remedy.
     """
     path = Path(path)
-    columns = read_file(path).columns
+    return _renamed(
+        nw.from_native(frame_of(read_file(path), path), eager_only=True), rename or {}, path
+    ).to_native()
+
+
+def frame_of(table: TableFile, path: Path) -> Any:
+    """Frame of a table file; of columns that share a name none, with a warning."""
+    columns = table.columns
     if isinstance(columns, NamedCells):
         warnings.warn(
             f"{path.name}: left out, for two columns of one name: {first_reprs(sorted(columns.repeated))}",
@@ -410,7 +417,7 @@ def read_table(path: str | PathLike[str], *, rename: Mapping[str, str] | None = 
             columns = nw.from_dict(columns, backend="pandas").to_native()
         except UnicodeEncodeError:
             raise _half_pair(columns, path) from None
-    return _renamed(nw.from_native(columns, eager_only=True), rename or {}, path).to_native()
+    return columns
 
 
 def _half_pair(columns: Mapping[str, Sequence[Any]], path: Path) -> DataError:
@@ -430,16 +437,16 @@ def read_file(path: Path) -> TableFile:
     """Read a table file without a frame library; raises `DataError` with file, row or line, and remedy."""
     refuse_unreadable(path)
     suffix = path.suffix.lower()
-    if suffix not in _READERS:
+    if suffix not in READERS:
         raise DataError(
             f"the suffix {path.suffix!r} is not a supported format",
             value=path.suffix,
-            allowed=", ".join(_READERS),
+            allowed=", ".join(READERS),
             remedy="decompress the file" if suffix in COMPRESSED else "export the table to one of them",
             where=path.name,
         )
     try:
-        table = _READERS[suffix](path)
+        table = READERS[suffix](path)
     except OSError as error:
         raise DataError(
             f"the file cannot be read ({error.strerror or error})",

@@ -20,7 +20,8 @@ from ..no_answers import NoAnswer, listed_answers
 from ..rankings import PartialRankings
 from ..scores import Scores
 from .columns import ANONYMOUS_KINDS, Missing
-from .files import read_table
+from .files import frame_of, read_table
+from .folders import read_folder
 from .frames import KINDS, column_names, unread_in_words
 from .long_tables import Keep
 from .vote_shapes import vote_roles
@@ -54,9 +55,10 @@ def read(
 
     Parameters
     ----------
-    source : path, frame or mapping of str to sequence
+    source : path, sequence of paths, frame or mapping of str to sequence
         Table file (CSV, TSV, JSON, JSON lines, Excel, Parquet), export of a tool, pandas, polars or pyarrow frame, or column
-        name -> cells.
+        name -> cells. The files of a folder, or those named, are one table; without a column of raters the name of each file
+        is a rater, and a warning says so.
     kind : {"labels", "rankings", "comparisons", "scores"}, optional
         Kind of annotation; by default the columns tell.
     columns : mapping of str to str, optional
@@ -98,8 +100,14 @@ def read(
     ('Labels', 3)
     """
     given = dict(columns or {})
-    frame = source
-    if isinstance(source, str | PathLike):
+    frame, joined = source, None
+    if files := _several(source):
+        joined = read_folder(files, raters=layout == "long" and "rater" not in given, taken=given.values())
+        path = files if isinstance(files, Path) else files[0].parent
+        if joined.note:
+            warnings.warn(f"reading {joined.note}", DataWarning, skip_file_prefixes=BUILDERS)
+        frame = frame_of(joined, path)
+    elif isinstance(source, str | PathLike):
         path = Path(source)
         exported = layout == "long" and path.suffix.lower() in SUFFIXES and (tool or _tool_of(path))
         if exported:
@@ -170,9 +178,22 @@ def read(
     }
     if layout == "long" and keep == "all" and (unread := unread_in_words(names, taken, kind)):
         warnings.warn(unread, DataWarning, skip_file_prefixes=BUILDERS)
-    return door(
-        frame, **given, **{name: own for name, own in options.items() if own is not None and name in accepted}
-    )
+    own = {name: value for name, value in options.items() if value is not None and name in accepted}
+    try:
+        return door(frame, **given, **own)
+    except DataError as error:
+        if joined is None:
+            raise
+        raise joined.placed(error) from None
+
+
+def _several(source: Any) -> Path | list[Path] | None:
+    """Folder of files, or paths of several; None of one file or frame."""
+    if isinstance(source, str | PathLike):
+        return Path(source) if Path(source).is_dir() else None
+    if isinstance(source, list | tuple) and source and all(isinstance(own, str | PathLike) for own in source):
+        return [*map(Path, source)]
+    return None
 
 
 def _tool_of(path: Path) -> str | None:
