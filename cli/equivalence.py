@@ -1,5 +1,6 @@
 """Command `equivalence`: survey equivalence of classifiers, from files."""
 
+from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -10,7 +11,7 @@ from .._messages import step
 from ..inference.storage.permissions import private_files
 from ..models._catalog import annotation_kinds
 from ..posterior.table_text import decimal_number
-from ..reports.wording import ADDITIVE, OF_POSTERIOR
+from ..reports.wording import ADDITIVE
 from .options import (
     FORMATS,
     Anonymize,
@@ -28,6 +29,7 @@ from .options import (
     check_numbers_output,
     check_output,
     number_option,
+    options_named,
     whole_option,
 )
 
@@ -44,8 +46,6 @@ ONE_LABEL = ("precision", "recall", "f1", "auc")  # scorers of one category agai
 CORRELATIONS = ("pearson", "spearman")
 SCORERS = (*ADDITIVE, *ONE_LABEL, "mcc", "dmi", "soft-dmi", *CORRELATIONS)
 MODEL = annotation_kinds["labels"].power_curve_model
-LEAST_CALIBRATED = 10  # items
-HEADING = "Survey equivalence of classifiers"
 TITLES = ("scores", "k raters; P(a classifier is better)", "the better classifier first")
 NOT_CONVERGED = 1  # exit code
 
@@ -145,14 +145,16 @@ def equivalence(
         refuse_annotations_among([predictions, categories], labels, source)
     check_header(labels, "labels", column or [], layout, source=source, anonymize=anonymize)
     check_prediction_header(predictions, "labels", question=chosen_question(column or [], "labels"))
-    from ..reports.sections.equivalence import default_rules
+    from ..reports.analyses.equivalence import rules_of
 
     data, law, hard = _read(labels, predictions, column or [], settings)
-    rules |= default_rules(hard and not calibrate, combiner, scorer, learn)
+    rules |= {"combiner": combiner, "scorer": scorer, "learn": learn}
     rules["clusters"] = read_clusters(clusters, data.items)
-    _check_asked(rules, posterior, data)
-    extras = Extras(calibrate, (draws, chains) if posterior else None, plot, out, anonymize)
-    _compute_and_report(data, law, rules, extras)
+    with options_named():
+        rules = rules_of(hard and not calibrate, rules, posterior=posterior)
+        _check_asked(rules, data)
+        extras = Extras(calibrate, (draws, chains) if posterior else None, plot, out, anonymize)
+        _compute_and_report(data, law, rules, extras)
 
 
 def _check_files(plot: Path | None, out: Path | None) -> None:
@@ -164,7 +166,7 @@ def _check_files(plot: Path | None, out: Path | None) -> None:
     check_numbers_output(out)
 
 
-def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None:
+def _check_asked(rules: dict[str, Any], data: "Labels") -> None:
     """Raise before anything is fitted if options contradict each other or the labels."""
     from ..reports.wording import first_names
 
@@ -173,15 +175,6 @@ def _check_asked(rules: dict[str, Any], posterior: bool, data: "Labels") -> None
         raise ValueError(
             f"--positive {rules['positive']}: scorer {scorer} is about all labels; leave it out, or take --scorer "
             f"{', '.join(ONE_LABEL)}"
-        )
-    if posterior and (combiner not in OF_POSTERIOR or scorer not in ADDITIVE):
-        raise ValueError(
-            f"--posterior with combiner {combiner} and scorer {scorer}: the curve of a posterior of item states is of "
-            f"{' or '.join(OF_POSTERIOR)}, and {', '.join(ADDITIVE)}; take these, or leave --posterior out"
-        )
-    if posterior and rules["clusters"] is not None:
-        raise ValueError(
-            "--clusters with --posterior: the posterior takes items for independent; leave one of them out"
         )
     least = rules["max_raters"]
     if least is not None and least < 1:
@@ -205,92 +198,64 @@ def _read(
     labels: Path, predictions: Path, columns: list[str], settings: "Settings"
 ) -> "tuple[Labels, xr.DataArray, bool]":
     """Return labels, predictions (classifier, item, category), and whether these are hard."""
-    from ..posterior.matching import with_complement
-    from ..reports.sections.equivalence import probabilities_of
-    from ..reports.study import labels_of
-    from ..reports.wording import first_names
+    from ..reports.analyses.equivalence import law_of
     from .exports import chosen_question
     from .tables import read_annotations, read_predictions
 
     question = chosen_question(columns, "labels")
     predicted = read_predictions(predictions, [], missing=settings.missing, question=question)
     data: Any = read_annotations(labels, settings, columns).data
-    known = data.categories.tolist()
-    if only_predicted := [name for name in labels_of(predicted) if name not in known]:
-        raise ValueError(
-            f"{predictions}: {first_names(only_predicted)}: not used by any rater; the raters used {first_names(known)}; "
-            "correct the spelling, or declare the closed set by --categories"
-        )
-    predicted = with_complement(predicted, data.categories)
-    return data, probabilities_of(predicted, data), "category" not in predicted.dims
+    return data, *law_of(predicted, data, str(predictions), "--categories")
 
 
 def _compute_and_report(data: "Labels", law: "xr.DataArray", rules: dict[str, Any], extras: Extras) -> None:
     """Compute the equivalences; print, plot and write them."""
-    import xarray as xr
-
-    from ..reports.analyses.equivalence import EquivalenceAnalysis
-    from ..reports.sections.equivalence import (
-        equivalences,
-        picture_of,
-        posterior_equivalence,
-        posterior_sections,
-        scored_by,
-    )
+    from ..reports.analyses.equivalence import compared
+    from ..reports.composition import report_of
+    from ..reports.sections.equivalence import scored_by
     from .terminal import print_answers, print_table, print_text
 
-    drawn, figures, converged = [], [], True
+    draw = _sampler(*extras.posterior, rules["random_seed"]) if extras.posterior else None
     pictured = extras.plot is not None or (extras.out is not None and not extras.out.suffix)
     with step("Computing"):
-        if extras.calibrate:
-            law = _calibrated(law, data, rules["random_seed"])
-        found = equivalences(data, law, rules | ({"max_raters": None} if extras.posterior else {}))
-        figures += [picture_of(found)] if pictured else []
-        if extras.posterior:
-            summed, converged, verdict = posterior_equivalence(data, law, rules, extras.posterior)
-            figures += [picture_of(summed)] if pictured else []
-            drawn = posterior_sections(
-                summed, (converged, verdict), *figures[1:], probability=rules["probability"]
-            )
-    analysis = EquivalenceAnalysis(
-        data, xr.DataTree(), None, found, figures, drawn, converged if extras.posterior else None
-    )
+        analysis = compared(
+            data, law, rules, calibrate=extras.calibrate, draw=draw, pictured=pictured, compose=report_of
+        )
     print_answers(analysis.answers)
-    how = f"{rules['combiner']}, {scored_by(found)}"
+    how = f"{rules['combiner']}, {scored_by(analysis.found)}"
     for section, title in zip(analysis.sections, TITLES, strict=False):
         print_text("")
         rows = [{name: row[name] for name in row if name != "worth"} for row in section.table]
         whole = [name for name in rows[0] if name.endswith(("interval", "more", "than"))]
         print_table(rows, f"{title} ({how})", whole=whole)
-    for section in drawn[:1]:
+    for section in analysis.sections_beyond[:1]:
         print_text("\n" + section.text.replace(". ", ".\n"))
     with private_files(extras.private, extras.out):
         _write(analysis, extras)
-    if not converged:
+    if analysis.extrapolated is False:
         raise typer.Exit(NOT_CONVERGED)
 
 
-def _calibrated(law: "xr.DataArray", data: "Labels", seed: int) -> "xr.DataArray":
-    """Return predictions with and without calibration, cross-fitted on folds of the items."""
-    from ..evaluation import calibrated
+def _sampler(draws: int, chains: int, seed: int) -> "Callable[[Any], xr.DataTree]":
+    """Return a sampler of models that says nothing: whether the draws have converged is printed."""
+    import warnings
 
-    heard = int((data.counts.sum(axis=1) > 0).sum())
-    if heard < LEAST_CALIBRATED:
-        raise ValueError(
-            f"--calibrate: {heard} items have labels; it learns from some of them to calibrate the others, and needs "
-            f"{LEAST_CALIBRATED} at least"
-        )
-    return calibrated(law, data, random_seed=seed).assign_attrs(law.attrs)
+    from ..inference import ConvergenceWarning, sample
+
+    def draw(model: Any) -> "xr.DataTree":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return sample(model, draws=draws, chains=chains, random_seed=seed, progressbar=False)
+
+    return draw
 
 
 def _write(analysis: "EquivalenceAnalysis", extras: Extras) -> None:
     """Write the picture and the numbers: a page with tables, one JSON file, or one CSV file per table."""
-    from ..reports import write_report
-    from ..reports.sections.fit import citation_section
     from .section_files import write_numbers
     from .terminal import print_text
 
-    data, sections, out = analysis.data, analysis.sections, extras.out
+    out = extras.out
     if extras.plot is not None:
         extras.plot.parent.mkdir(parents=True, exist_ok=True)
         analysis.figures[-1].savefig(extras.plot, bbox_inches="tight")
@@ -298,10 +263,6 @@ def _write(analysis: "EquivalenceAnalysis", extras: Extras) -> None:
     if out is None:
         return
     if not out.suffix:
-        raters = "anonymous raters" if data.anonymous else f"{len(data.raters):,} raters"
-        summary = f"{len(data.items):,} items, {raters}, {int(data.counts.sum()):,} labels."
-        given = {"box": analysis.answers, "facts": {"kind": "labels"}}
-        page = write_report(out, HEADING, summary, [*sections, citation_section(MODEL)], **given)
-        print_text(f"wrote {page}")
+        print_text(f"wrote {analysis.write(out)}")
         return
-    write_numbers(out, sections, "equivalence")
+    write_numbers(out, analysis.sections, "equivalence")

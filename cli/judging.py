@@ -1,8 +1,6 @@
 """Command `judge`: how good classifiers and judges are, by one posterior of people, judges and predictions."""
 
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +18,7 @@ from ..reports.sections.judging import Panel
 from ..reports.settings import Settings
 from .exports import chosen_question
 from .fitting import draw, predictions_named
+from .options import options_named
 from .section_files import write_numbers
 from .tables import read_annotations, read_predictions, read_sample
 from .terminal import print_answers, print_table, print_text
@@ -83,21 +82,6 @@ def _read(tables: tuple[Path, Path], columns: Sequence[str], settings: Settings,
     return (
         panel if asked.sample is None else with_sample(panel, read_sample(asked.sample, panel.labels.items))
     )
-
-
-ARGUMENT = re.compile(r"(people_column|sample|sensitivity|independent|model(?= shared_guess:))\b")
-
-
-@contextmanager
-def options_named() -> Iterator[None]:
-    """Context manager: an error about an argument of `raterzoo.analyse` names its option."""
-    try:
-        yield
-    except ValueError as error:
-        if argument := ARGUMENT.match(str(error)):
-            option = f"--{argument[0].replace('_', '-')}"
-            raise ValueError(f"{option}{str(error)[argument.end() :]}") from None
-        raise
 
 
 def _show(summary: str, sections: Sequence[Section]) -> None:

@@ -1,6 +1,8 @@
 """Options shared by several commands."""
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -718,3 +720,20 @@ def alike_in_words(model: str) -> str:
     """Return why classifiers cannot be raters of a model to which all raters are alike."""
     other = annotation_kinds[catalog[model].data].rater_model
     return f"to {model} all raters are alike, and a classifier would be one more person; say --model {other}"
+
+
+ARGUMENT = re.compile(
+    r"(people_column|sample|sensitivity|independent|learn|calibrate(?=:)|(posterior|clusters)(?= with)|model(?= shared_guess:))\b"
+)
+
+
+@contextmanager
+def options_named() -> Iterator[None]:
+    """Context manager: an error about an argument of `raterzoo.analyse` names its option."""
+    try:
+        yield
+    except ValueError as error:
+        if argument := ARGUMENT.match(str(error)):
+            option = f"--{argument[0].replace('_', '-')}"
+            raise ValueError(f"{option}{str(error)[argument.end() :]}") from None
+        raise

@@ -21,6 +21,7 @@ from ..models.data.look_alikes import alike_in_words, look_alikes
 from ..posterior.matching import match_items, with_complement
 from ..posterior.prior_of_items import EFFECT
 from .analyses.analysis import Analysis, Answer, printable
+from .analyses.equivalence import MODEL, EquivalenceAnalysis
 from .analyses.judge import JudgeAnalysis
 from .analyses.labels import LabelAnalysis
 from .analyses.rankings import RankingAnalysis
@@ -470,6 +471,11 @@ def report_of(analysis: Analysis) -> Report:
         sections = list(analysis.sections.values())
         told = analysis.heading, analysis.summary
         return Report("labels", *told, sections, xr.DataTree(), None, analysis.answers, own)
+    if isinstance(analysis, EquivalenceAnalysis):
+        sections = [*analysis.sections, citation_section(MODEL)]
+        return Report(
+            "labels", analysis.heading, analysis.summary, sections, xr.DataTree(), None, analysis.answers
+        )
     if isinstance(analysis, TruthAnalysis):
         return truth_report(analysis.study, analysis.only_predicted, analysis.model, analysis)
     if isinstance(analysis, VoteAnalysis):

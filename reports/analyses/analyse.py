@@ -14,13 +14,14 @@ from ...models.data.reading.files import read_table
 from ...models.data.reading.frames import column_names, named_columns
 from ...models.data.reading.read import read
 from ...posterior.matching import match_items, with_complement
-from ...posterior.table_text import columns_alike
+from ...posterior.table_text import columns_alike, decimal_number
 from ..composition import report_of
 from ..settings import Settings, people_of
 from ..study import Joint, Study
 from .analysis import Analysis
 from .copies import refitted
 from .drawing import draw
+from .equivalence import compared, law_of, rules_of
 from .judge import judged, panel_of, with_sample
 from .labels import LabelAnalysis
 from .rankings import RankingAnalysis
@@ -30,7 +31,7 @@ from .votes import VoteAnalysis
 
 def analyse(
     source: Any,
-    kind: Literal["labels", "rankings", "comparisons", "scores", "judge"] | None = None,
+    kind: Literal["labels", "rankings", "comparisons", "scores", "judge", "equivalence"] | None = None,
     *,
     predictions: Any = None,
     model: str | None = None,
@@ -60,12 +61,12 @@ def analyse(
     ----------
     source : path, frame or container
         Annotations: a file or frame that `raterzoo.read` reads, or what it returns.
-    kind : {"labels", "rankings", "comparisons", "scores", "judge"}, optional
+    kind : {"labels", "rankings", "comparisons", "scores", "judge", "equivalence"}, optional
         Kind of annotation; by default the columns tell. "judge" asks of labels how good classifiers and judges, such as language
-        models, are beside people.
+        models, are beside people; "equivalence" how many raters classifiers are worth.
     predictions : path, frame or DataArray, optional
-        Of labels, rankings and judges: predictions of classifiers, with columns item, category and perhaps score or rank, and
-        classifier; or as `evaluation.predictions_from_table` returns them.
+        Of labels, rankings, judge and equivalence: predictions of classifiers, with columns item, category and perhaps score or
+        rank, and classifier; or as `evaluation.predictions_from_table` returns them.
     model : str, optional
         Model of `models.catalog`; by default that of the command line.
     tree : DataTree, optional
@@ -86,7 +87,8 @@ def analyse(
     draws, chains, random_seed, progressbar
         As of `inference.sample`.
     **priors
-        Further arguments of the model.
+        Further arguments of the model; of equivalence those of `evaluation.survey_equivalence`, calibrate=True for scores with
+        calibration, and posterior=True for a curve beyond the observed raters.
 
     Returns
     -------
@@ -127,19 +129,28 @@ def analyse(
     """
     people = people_of(people_column)
     judges = {"people_column": people_column, "sample": sample, "sensitivity": sensitivity or None}
-    unused = judges if kind != "judge" else {"tree": tree, "metrics": metrics or None}
+    beside = kind in ("judge", "equivalence")
+    unused = {"tree": tree, "metrics": metrics or None} if beside else {}
+    unused |= {"model": model} if kind == "equivalence" else {}
+    unused |= judges if kind != "judge" else {}
     if strange := [argument for argument, value in unused.items() if value is not None]:
         raise ValueError(f"{strange[0]}: no argument for {kind or 'annotations without kind='}; leave it out")
     given: dict[str, Any] = {"columns": columns, "layout": layout, "categories": categories, "bounds": bounds}
     given["rater_attributes"] = [*dict.fromkeys([*rater_attributes, *(people or ())[:1]])]
     given |= {"missing": missing, "no_answer": no_answer, "keep": keep}
-    data, found = _read(source, "labels" if kind == "judge" else kind, given)
+    data, found = _read(source, "labels" if beside else kind, given)
     fit = partial(draw, draws=draws, chains=chains, random_seed=random_seed, progressbar=progressbar)
+    if beside and predictions is None:
+        raise ValueError(
+            f"predictions: kind={kind!r} compares classifiers with people; give their predictions"
+        )
+    if kind == "equivalence":
+        calibrate, posterior = (bool(priors.pop(name, False)) for name in ("calibrate", "posterior"))
+        law, hard = law_of(_predicted(predictions), data)
+        rules = rules_of(hard and not calibrate, {"random_seed": random_seed, **priors}, posterior=posterior)
+        beyond = fit if posterior else None
+        return compared(data, law, rules, calibrate=calibrate, draw=beyond, compose=report_of)
     if kind == "judge":
-        if predictions is None:
-            raise ValueError(
-                "predictions: kind='judge' compares classifiers with people; give their predictions"
-            )
         name = _model_of("labels", model or _default_model("labels", data))
         panel = panel_of(data, _predicted(predictions), people, priors)
         panel = panel if sample is None else with_sample(panel, sample)
@@ -222,10 +233,16 @@ def _predicted(predictions: Any) -> xr.DataArray:
             taken.append(alike[0])
     if "score" in found:
         found.pop("rank", None)
-    elif "rank" not in found:
-        columns = {name: [*own.values] for name, own in named_columns(frame, {n: n for n in names}).items()}
-        frame, found["rank"] = columns | {"rank ": [1] * len(columns[names[0]])}, "rank "
-    return evaluation.predictions_from_table(frame, **found)
+    columns = {name: [*own.values] for name, own in named_columns(frame, {n: n for n in names}).items()}
+    if {"score", "rank"}.isdisjoint(found):
+        columns["rank "], found["rank"] = [1] * len(columns[names[0]]), "rank "
+    elif frame is not predictions:  # cells of a file are text
+        number = found.get("score", found.get("rank", ""))
+        numbers = [decimal_number(str(cell)) for cell in columns[number]]
+        columns[number] = [
+            cell if own is None else own for cell, own in zip(columns[number], numbers, strict=True)
+        ]
+    return evaluation.predictions_from_table(columns, **found)
 
 
 def _joint(data: Any, predicted: xr.DataArray, build: Any, fit: Any, name: str) -> Joint:

@@ -1,6 +1,5 @@
 """Survey equivalence: sentences and sections of a report."""
 
-import warnings
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, cast
@@ -10,10 +9,9 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from ..._messages import escaped
-from ...evaluation import EvaluationError, plots, survey_equivalence, survey_summary
+from ...evaluation import EvaluationError, plots, survey_equivalence
 from ...evaluation.surveys.results import equivalence_in_words
 from ...models import Labels
-from ...models._catalog import annotation_kinds
 from ...posterior.matching import integer_id
 from ...posterior.schema import ALONE
 from ..page import Row, Section, table_rows
@@ -181,10 +179,10 @@ def default_rules(hard: bool, combiner: str | None, scorer: str | None, learn: s
     if learn is None:
         learn = "leave-one-out" if scorer in ADDITIVE or combiner != "abc" else "in-sample"
     elif combiner != "abc":
-        raise ValueError(f"--learn {learn}: only abc learns; leave it out, or take --combiner abc")
+        raise ValueError(f"learn {learn}: only abc learns; leave it out, or take combiner abc")
     folds = integer_id(learn)
     if learn not in ("leave-one-out", "in-sample") and (folds is None or folds < 0):
-        raise ValueError(f"--learn {learn}: write leave-one-out, in-sample, or a number of folds")
+        raise ValueError(f"learn {learn}: write leave-one-out, in-sample, or a number of folds")
     return {
         "combiner": combiner,
         "scorer": scorer.replace("-", "_"),
@@ -262,27 +260,6 @@ def _notes(data: Labels, law: xr.DataArray) -> list[str]:
                 "counts as that of another rater"
             )
     return said
-
-
-def posterior_equivalence(
-    data: Labels, law: xr.DataArray, rules: dict[str, Any], sampler: tuple[int, int]
-) -> tuple[xr.Dataset, bool, str]:
-    """Fit item states, `sampler` draws and chains; return equivalences by `rules`, whether they converged, and the verdict."""
-    from ... import inference, models
-
-    chosen = {name: rules[name] for name in ("combiner", "scorer", "clip", "base", "random_seed")}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is said anyway
-        tree = inference.sample(
-            getattr(models, annotation_kinds["labels"].power_curve_model)(data, plausibility=False),
-            draws=sampler[0], chains=sampler[1], random_seed=rules["random_seed"], progressbar=False,
-        )  # fmt: skip
-    longest = LONGEST if rules["max_raters"] is None else rules["max_raters"]
-    drawn = survey_equivalence(tree, law, max_raters=longest, **chosen)
-    judged = drawn[["power_curve", "asymptote", "score"]]
-    diagnosis = inference.diagnose(xr.DataTree.from_dict({"posterior": judged}))
-    summed = survey_summary(drawn, probability=rules["probability"])
-    return summed, bool(diagnosis.attrs["converged"]), str(diagnosis.attrs["verdict"])
 
 
 def picture_of(found: xr.Dataset) -> Figure:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import raterzoo
 import xarray as xr
 from raterzoo import evaluation
 from raterzoo.cli import equivalence as equivalences
@@ -283,3 +284,20 @@ def test_answers_are_those_of_the_function(files, tmp_path):
     assert all(f"{row['classifier']} is worth {row['words']}" in first for row in rows["rows"])
     (pair,) = rows["differences"]["rows"]
     assert f"{pair['classifier']} is better than {pair['other']}" in said(result)
+
+
+def test_the_analysis_is_that_of_the_command(files, tmp_path, golden):
+    found, result = asked(files, "soft", tmp_path / "w.json")
+    options = {"kind": "equivalence", "predictions": files["soft"]}
+    analysis = raterzoo.analyse(files["long"], bootstrap=50, **options)
+    names = ["classifier", "score", "score_lower", "score_upper", "classifier_gain", "words"]
+    assert analysis.classifiers[names].to_dict("records") == [
+        pytest.approx({name: row[name] for name in names}) for row in found["rows"]
+    ]
+    assert analysis.curve["raters"].tolist() == [0, 1, 2, 3, 4]
+    assert str(analysis).split() == said(result).split()[: len(str(analysis).split())]
+    golden.says(str(analysis))
+    page = analysis.write(tmp_path / "page")
+    assert page.with_name("equivalence.csv").exists() and analysis.summary in page.read_text()
+    with golden.raises(ValueError):
+        raterzoo.analyse(files["long"], scorer="f1", positive="yes", posterior=True, **options)
