@@ -17,7 +17,20 @@ LEVEL = 0.01  # bound of the probability of a warning where the sets named are a
 
 
 def warn_of_named_sets(rankings: PartialRankings) -> None:
-    """Warn if a category is ahead where it is named, beyond chance, but named by fewer raters than others, beyond chance."""
+    """Warn if a category may not have been shown to raters."""
+    if (found := perhaps_not_shown(rankings)) is None:
+        return
+    best, few = found
+    warnings.warn(
+        f"{best} is ahead where raters name it, but only {few}. Not named is taken as below all named: where it was not shown, "
+        "the order is wrong",
+        DataWarning,
+        skip_file_prefixes=BUILDERS,
+    )
+
+
+def perhaps_not_shown(rankings: PartialRankings) -> tuple[str, str] | None:
+    """Category ahead where it is named but named by fewer raters than others, each beyond chance, and how many name it."""
     size = np.diff(rankings.block_start)
     first, last = (
         rankings.block_start[rankings.annotation_start[:-1]],
@@ -46,12 +59,6 @@ def warn_of_named_sets(rankings: PartialRankings) -> None:
     score = np.minimum(ahead / np.sqrt(np.maximum(spread, 1e-12)), deficit)
     k = int(score.argmax())
     if score[k] < NormalDist().inv_cdf(1 - LEVEL / (2 * len(score))):
-        return
+        return None
     best, of = rankings.categories[category[k]].item(), rankings.items[item[k]].item()
-    few = f"{times[k]:,} of {raters[k]:,} name it for item {short_repr(of)}"
-    warnings.warn(
-        f"{short_repr(best)} is ahead where raters name it, but only {few}. Not named is taken as below all named: where it was "
-        "not shown, the order is wrong",
-        DataWarning,
-        skip_file_prefixes=BUILDERS,
-    )
+    return short_repr(best), f"{times[k]:,} of {raters[k]:,} name it for item {short_repr(of)}"

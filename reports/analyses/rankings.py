@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ... import evaluation
+from ...models.rankings.named_sets import perhaps_not_shown
 from ..sections.certainty import NEARLY
 from ..sections.metrics import metric_rows
 from ..study import annotations_by_item
@@ -22,6 +23,7 @@ class RankingFacts:
     items: int
     rankings: int
     raters: int
+    not_shown: tuple[str, str] | None  # category that raters may not have been shown, and how many name it
     plausible: Quantity  # mean certainty of the first category
     unsure: int  # items less than .99 certain
     reliability: float | None
@@ -71,6 +73,7 @@ class RankingAnalysis(TruthAnalysis):
             items=len(self.data.items),
             rankings=len(self.data),
             raters=len(self.data.raters),
+            not_shown=perhaps_not_shown(self.data),
             plausible=Quantity(sure["mean"], sure["lower"], sure["upper"]),
             unsure=int((self.best.certainty.to_numpy() < NEARLY).sum()),
             reliability=settings.reliabilities[0] if settings.has_reliability else None,

@@ -67,3 +67,13 @@ def test_the_former_name_of_dropped_is_kept():
         old = models.plackett_luce(rankings, unranked="ignored")
     new = models.plackett_luce(rankings, unranked="dropped")
     assert old["worth"].eval().shape == new["worth"].eval().shape
+
+
+def test_the_first_answer_says_that_the_order_may_be_wrong(golden):
+    quick = {"draws": 100, "chains": 2, "progressbar": False}
+    with pytest.warns(models.DataWarning):
+        shown = raterzoo.analyse(tastings(shown=True), **quick)
+    assert shown.answers[0].grade == "amber"
+    golden.says(shown.answers[0].text.partition(". ")[0])
+    whole = raterzoo.analyse(tastings(shown=False), **quick)
+    assert (whole.facts.not_shown, whole.answers[0].grade) == (None, "")
