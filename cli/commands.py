@@ -1,8 +1,10 @@
 """Commands and their options; the work and all slow imports are in the other modules."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -57,10 +59,13 @@ from .options import (
     whole_option,
 )
 from .planning import plan
-from .terminal import exit_on_input_error, print_table, print_text
+from .terminal import exit_on_input_error, print_text
 
 if TYPE_CHECKING:
     from ..reports.settings import Settings
+
+
+LINE = 80  # characters of a line of the list of models
 
 
 def _settings(
@@ -613,13 +618,25 @@ def results(
 
 
 @_command()
-def models() -> None:
-    """List the models."""
-    rows = []
-    for own in catalog.values():
-        row = {"model": own.name, "data": own.data, "drawn by": ", ".join(own.methods)}
-        rows.append(row | {"what it is": own.summary, "reference": own.reference})
-    print_table(rows)
+def models(
+    name: Annotated[str | None, typer.Argument(help="A model, to say all that is known of it.")] = None,
+) -> None:
+    """List the models, a line each, or describe one."""
+    if name is None:
+        for kind in dict.fromkeys(own.data for own in catalog.values()):
+            print_text(f"{kind}:")
+            of_kind = [own for own in catalog.values() if own.data == kind]
+            width = max(len(own.name) for own in of_kind)
+            for own in of_kind:
+                clause = re.split(r"[,:;(]", own.summary)[0]
+                print_text(f"  {own.name:<{width}}  {shorten(clause, LINE - width - 4, placeholder=' ...')}")
+        print_text("`raterzoo models NAME` says more of one.")
+        return
+    if name not in catalog:
+        raise ValueError(f"{name}: there is no such model; `raterzoo models` lists them")
+    own = catalog[name]
+    print_text(f"{own.name} ({own.data}): {own.summary}.")
+    print_text(f"Drawn by {', '.join(own.methods)}. {own.reference}")
 
 
 @_command()

@@ -93,8 +93,9 @@ def sample(
     log_likelihood : bool, default True
         Whether to store the log likelihood of each annotation (at power one) and log prior of each variable.
     predictive : bool, default False
-        Whether to add a group ``posterior_predictive``: replicates of the data at 200 evenly spaced draws, those of
-        `predict`, whose tree has log likelihoods for `arviz.loo_pit` too.
+        Whether to add a group ``posterior_predictive``: replicates of the data at 200 evenly spaced draws. `arviz.loo_pit` and
+        `arviz.plot_loo_pit` need as many draws in all groups, and log likelihoods in the shape of the answers: give them the
+        tree that `predict` returns.
     keep : {"all", "thinned", "summary"}, optional
         What is kept of the draws. "all": every draw. "thinned": mean, quantiles, certainties, R-hat and ESS of all draws
         of each item, in a group ``item_summary``, and every so many of the draws, 1,000 of all chains or fewer; what items

@@ -264,8 +264,7 @@ SPEC = Spec(
     name="shared_guess",
     data="labels",
     summary=(
-        "Raters with a confusion matrix each, of whom groups copy a guess that they share, and so share "
-        "errors"
+        "Groups of raters who copy a guess that they share, so that they share errors; a confusion matrix each"
     ),
     methods=("gibbs", "nuts"),
     reference="Dawid and Skene 1979, doi:10.2307/2346806; dependence: Li et al. 2019, ICML, section 3",

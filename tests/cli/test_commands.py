@@ -200,11 +200,16 @@ def test_bad_input_is_one_message_and_exit_code_two(arguments, annotations, pred
     assert len(result.output.strip().splitlines()) == 1
 
 
-def test_models_lists_the_catalog():
+def test_models_lists_the_catalog_in_lines_of_eighty_characters_and_describes_one(golden):
     result = run("models")
-    assert result.exit_code == 0
-    for name in models.catalog:
-        assert name in result.output
+    lines = result.output.splitlines()
+    assert result.exit_code == 0 and max(map(len, lines)) <= 80
+    assert {line.split()[0] for line in lines if line.startswith("  ")} == {*models.catalog}
+    one = run("models", "glad")
+    assert one.exit_code == 0 and models.catalog["glad"].reference in one.output
+    wrong = run("models", "gladd")
+    assert wrong.exit_code == 2
+    golden.says(wrong.output)
 
 
 @pytest.mark.slow
