@@ -12,6 +12,7 @@ import numpy as np
 from ..._messages import short_repr
 from .errors import DataError, refused_argument
 from .labels import Labels
+from .no_answers import NoAnswer, categories_of, listed_answers, matcher
 from .reading.columns import Missing, code_categories, is_blank
 from .reading.files import opened_parquet, validate_arrow
 from .reading.frames import Column, resolved_names
@@ -42,6 +43,8 @@ class LabelShards:
         Closed set of categories; None for the sorted labels that occur in any file.
     missing : {"error", "drop"}
         Treatment of rows with an empty cell.
+    no_answer : tuple
+        Answers that are no truth, which are left out.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class LabelShards:
     columns: Mapping[str, str]
     categories: tuple[Any, ...] | None = None
     missing: Missing = "error"
+    no_answer: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         files = f"{len(self.files):,} file{'s' * (len(self.files) > 1)}"
@@ -79,6 +83,7 @@ class LabelShards:
         gold: str | None = None,
         categories: Sequence[Any] | np.ndarray | None = None,
         missing: Missing = "error",
+        no_answer: NoAnswer = (),
     ) -> Self:
         """Find the files of a long table with one row for each answer, and compare their columns.
 
@@ -95,6 +100,8 @@ class LabelShards:
             labels is read once more.
         missing : {"error", "drop"}
             Treatment of rows with an empty cell, except gold.
+        no_answer : sequence, optional
+            Answers that are no truth, as in `Labels.from_table`; each file that has some warns how many.
 
         Returns
         -------
@@ -130,8 +137,9 @@ class LabelShards:
         for footer in others:
             footer.require(columns, kinds, first.path)
         rows = (first.rows, *(footer.rows for footer in others))
-        closed = None if categories is None else tuple(np.asarray(categories).tolist())
-        return cls(tuple(paths), rows, columns, closed, missing)
+        own = categories_of(categories, no_answer)
+        closed = None if own is None else tuple(np.asarray(own).tolist())
+        return cls(tuple(paths), rows, columns, closed, missing, tuple(listed_answers(no_answer)))
 
     def labels(self, shard: int, categories: Sequence[Any] | np.ndarray | None = None) -> Labels:
         """Read and validate one file.
@@ -171,13 +179,22 @@ class LabelShards:
             role: self.columns[role] for role in ("count", "gold") if role in self.columns
         }
         ids: dict[str, Any] = {role: self.columns[role] for role in _IDS}
+        cells = _label_cells(self, shard) if self.no_answer else []
+        none = [word for word in self.no_answer if any(map(matcher([word]), cells))]  # those of this file
+        rules: dict[str, Any] = {"categories": closed, "missing": self.missing, "no_answer": none}
         try:
-            return Labels.from_table(table, **ids, **optional, categories=closed, missing=self.missing)
+            return Labels.from_table(table, **ids, **optional, **rules)
         except DataError as error:
             raise error.moved(", ".join(filter(None, (path.name, error.where)))) from None
 
 
 def labels_in(shards: LabelShards, shard: int) -> list[Any]:
+    """Return the distinct labels of a file, without empty cells and answers that are no truth, in no order."""
+    is_none = matcher(shards.no_answer)
+    return [cell for cell in _label_cells(shards, shard) if not is_none(cell)]
+
+
+def _label_cells(shards: LabelShards, shard: int) -> list[Any]:
     """Return the distinct cells of a file's column of labels, without empty ones, in no order."""
     table = _read(shards.files[shard], [shards.columns["label"]]).unify_dictionaries()
     return [cell for cell in table.column(0).unique().to_pylist() if not is_blank(cell)]
@@ -204,6 +221,7 @@ def identity(shards: LabelShards) -> dict[str, Any]:
         "columns": dict(shards.columns),
         "categories": None if shards.categories is None else list(shards.categories),
         "missing": shards.missing,
+        "no_answer": list(shards.no_answer),
     }
 
 

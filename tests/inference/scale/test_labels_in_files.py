@@ -18,7 +18,7 @@ from raterzoo import inference
 from raterzoo.inference.labels import em_search as search
 from raterzoo.inference.labels.kernels import em as kernels_em
 from raterzoo.inference.scale import label_files, sharded_em
-from raterzoo.models import DataError, Labels, LabelShards
+from raterzoo.models import DataError, DataWarning, Labels, LabelShards
 
 from tests.support.executors import InThisProcess, Stopped, Stops
 
@@ -371,3 +371,18 @@ def test_optima_differ_by_their_plausibilities():
     # p(first category) is .9 / 1.2 and .1 / .8 given each answer; by the matrix with both columns alike it is .5
     found = sharded_em.largest_difference(shard, (even, table), (even, np.full((2, 2), 0.5)))
     assert found == pytest.approx(0.5 - 0.1 / 0.8)
+
+
+def test_answers_that_are_no_truth_are_left_out(tmp_path):
+    """One of the files has none of them; that file does not warn."""
+    frame = table()
+    none = (frame["item"] % 3 == 0) & (frame["rater"] == 1) & (frame["file"] > 0)
+    frame.loc[none, "label"] = "Unsure"
+    folder, frame = written(tmp_path, frame)
+    unsure = frame["label"] == "Unsure"
+    with pytest.warns(DataWarning) as warned:
+        shards = LabelShards.from_parquet(folder, **OPTIONS, no_answer="unsure")
+        found = em(shards, executor=InThisProcess())
+    assert len(warned) == frame[unsure]["file"].nunique()
+    assert found["category"].to_numpy().tolist() == ["0", "1", "2"]
+    assert_close(em(Labels.from_table(frame[~unsure], **OPTIONS)), found)
