@@ -66,9 +66,11 @@ def test_errors_name_the_file(folder, golden):
     assert found.value.value == "bob"
 
 
-def test_folder_without_tables(tmp_path, golden):
+def test_folder_without_tables(tmp_path, monkeypatch, golden):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
     with golden.raises(DataError):
-        raterzoo.read(tmp_path, "labels")
+        raterzoo.read("empty", "labels")
 
 
 def test_command_line_reads_folders(folder, golden):
