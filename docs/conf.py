@@ -79,6 +79,7 @@ html_sidebars = {
         "choose",
         "faq",
         "glossary",
+        "history",
         "stability",
         "generated/changelog",
         "generated/code_of_conduct",
