@@ -188,12 +188,12 @@ print("cases with certainty below .99: {:.1%}, with the authors' prior {:.1%}".f
 
 # %% tags=["remove-cell"]
 assert below[0] > 0.5
-assert not folder or abs(below[1] - 0.59) < 0.02  # figure 7: 59 %
+assert not folder or abs(below[1] - 0.59) < 0.02  # figure E.16: 59 %
 
 # %% [markdown]
 # Another model, PrIRN, draws plausibilities around the vote. It is certain of much the same cases. With the authors' prior
-# and their weights of ties the correlation is what figure D.13 prints, .90. And a case is certain where each reader agrees
-# with the others (figures E.14 to E.18: .85, over cases with three readers or more).
+# and their weights of ties the correlation is what section 3.3 prints, .90 (figure 7). And a case is certain where each
+# reader agrees with the others (figure E.14: .85, over cases with three readers or more).
 
 # %%
 model = models.prirn(rankings, reliability=30, tie_weight="full")
@@ -210,9 +210,9 @@ print(f"correlation {agreeing['pearson']:.3f} over {agreeing.attrs['items']} cas
 
 # %% tags=["remove-cell"]
 assert correlation > 0.75
-assert not folder or abs(correlation - 0.90) < 0.02  # figure D.13
+assert not folder or abs(correlation - 0.90) < 0.02  # section 3.3, figure 7
 assert agreeing["pearson"] > 0.6
-assert not folder or abs(agreeing["pearson"] - 0.85) < 0.01  # appendix E
+assert not folder or abs(agreeing["pearson"] - 0.85) < 0.01  # figure E.14
 
 # %% [markdown]
 # ## Two uncertainties
@@ -304,7 +304,7 @@ print(table.loc[levels].round(3), f"share of high risk: {ends}", f"{wrong:.1%}",
 
 # %% tags=["remove-cell"]
 assert sure.mean() > certainty.mean()
-assert not folder or abs(share - 0.382) < 0.02  # figure 8: 38.2 %
+assert not folder or abs(share - 0.382) < 0.02  # figure E.16: 38.2 %
 assert (table["vote is truth"] > table["uncertain members"]).all()
 assert np.ptp(ends["uncertain members"]) > 0 == np.ptp(ends["assigned by vote"])
 assert wrong > 0.05

@@ -269,8 +269,8 @@ def certainty_scatter(
     Returns
     -------
     matplotlib.axes.Axes
-        A point for each item; dashed the line of equal certainties (Stutz et al., arXiv:2307.02191, figure
-        D.13).
+        A point for each item; dashed the line of equal certainties (Stutz et al., 2025,
+        arXiv:2307.02191v2, section 3.3 and figure 7).
 
     Raises
     ------

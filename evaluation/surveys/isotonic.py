@@ -51,7 +51,7 @@ def calibrated(
     ----------
     Zadrozny and Elkan (2002), Transforming classifier scores into accurate multiclass probability estimates,
     doi:10.1145/775047.775151 (isotonic regression; with several categories one against the rest, normalised).
-    Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 5.
+    Resnick, Kong, Schoenebeck and Weninger (2021), arXiv:2106.01254, section 9.1.
     """
     labels = LabelCounts.of(counts)
     given = Classifiers.aligned_to(predictions, labels)

@@ -55,7 +55,7 @@ def irn(rankings: PartialRankings, *, tie_weight: Literal["split", "full"] = "sp
     References
     ----------
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
-    Image Analysis, eq. 3-5, arXiv:2307.02191.
+    Image Analysis, section 2.3.1 and eq. 3-5, arXiv:2307.02191v2.
     """
     require_container(rankings, PartialRankings)
     warn_of_named_sets(rankings)

@@ -49,8 +49,8 @@ class WorthGibbs(GibbsStep):
 
     References
     ----------
-    Caron and Doucet (2012), doi:10.1080/10618600.2012.638220, section 2; Stutz et al. (2025), section 2.4,
-    arXiv:2307.02191.
+    Caron and Doucet (2012), doi:10.1080/10618600.2012.638220, section 2; Stutz et al. (2025), section 2.3.3,
+    arXiv:2307.02191v2.
     """
 
     name = "worth_gibbs"

@@ -192,7 +192,7 @@ class PartialRanking(pm.Discrete):
     ----------
     Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models, JCGS 21(1),
     doi:10.1080/10618600.2012.638220, section 2. Stutz et al. (2025), Evaluating medical AI systems in
-    dermatology under uncertain ground truth, section 2.4 and appendix B, arXiv:2307.02191.
+    dermatology under uncertain ground truth, section 2.3.3 and appendix B, arXiv:2307.02191v2.
     """
 
     rv_op = PartialRankingRV()

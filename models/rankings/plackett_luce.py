@@ -118,7 +118,7 @@ def plackett_luce(
     References
     ----------
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
-    Image Analysis, section 2.4 and appendix B, arXiv:2307.02191. Kish (1965), Survey Sampling, section 8.2. Caron and
+    Image Analysis, section 2.3.3 and appendix B, arXiv:2307.02191v2. Kish (1965), Survey Sampling, section 8.2. Caron and
     Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models, JCGS 21(1),
     doi:10.1080/10618600.2012.638220.
     """
@@ -149,7 +149,7 @@ SPEC = Spec(
     summary="Partial rankings with ties, drawn category by category in proportion to worth",
     methods=("gibbs", "nuts"),
     reference=(
-        "Stutz et al. 2025, arXiv:2307.02191, section 2.4; Caron and Doucet 2012, "
+        "Stutz et al. 2025, arXiv:2307.02191v2, section 2.3.3; Caron and Doucet 2012, "
         "doi:10.1080/10618600.2012.638220"
     ),
     options=("reliability", "concentration", "unranked", "prior_predictions", "classifier"),

@@ -85,7 +85,7 @@ def prirn(
     References
     ----------
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
-    Image Analysis, section 2.4 and eq. 3-5, arXiv:2307.02191.
+    Image Analysis, section 2.3.2 and eq. 3-5, arXiv:2307.02191v2.
     """
     require_container(rankings, PartialRankings)
     warn_of_named_sets(rankings)
@@ -116,7 +116,7 @@ SPEC = Spec(
     data="rankings",
     summary="Dirichlet around the inverse-rank scores of the raters (no likelihood)",
     methods=("exact",),
-    reference="Stutz et al. 2025, arXiv:2307.02191, section 2.4",
+    reference="Stutz et al. 2025, arXiv:2307.02191v2, section 2.3.2",
     options=("reliability", "tie_weight"),
     independent_items=True,
     raters_alike=True,

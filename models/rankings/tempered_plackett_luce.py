@@ -78,7 +78,7 @@ def tempered_plackett_luce(
     References
     ----------
     Stutz et al. (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, Medical
-    Image Analysis, section 2.4 and appendix B, arXiv:2307.02191.
+    Image Analysis, section 2.3.3 and appendix B, arXiv:2307.02191v2.
     """
     layout = CandidateLayout.of(rankings, concentration, unranked, candidates)
     power = annotation_reliability(rankings, reliability, of_likelihood=False)

@@ -7,7 +7,7 @@ import numpy as np
 from ..data.labels import Labels
 from ..data.rankings import PartialRankings
 from .partial_rankings import draw_order, log_gamma, normalised
-from .simulated import Simulated, check_not_negative, check_whole
+from .simulated import LARGEST, SMALLEST, Simulated, check_not_negative, check_numbers, check_whole
 
 
 def ambiguous_items(
@@ -16,6 +16,8 @@ def ambiguous_items(
     raters: int = 3,
     categories: int = 5,
     separation: float = 1.5,
+    centers: Sequence[float] | np.ndarray | None = None,
+    spread: float = 1.0,
     sharpness: float = 1.0,
     error: float = 0.5,
     random_seed: int | np.random.Generator | None = None,
@@ -24,18 +26,23 @@ def ambiguous_items(
 
     Generative law, for item i, rater k and label y:
 
-        T_i  ~ Uniform(categories),   x_i ~ Normal(center of T_i, 1) in the plane
+        T_i  ~ Uniform(categories),   x_i ~ Normal(center of T_i, spread) in the plane
         y_ik ~ Categorical(p(y | x_i))     p(y | x) exact by Bayes' rule: raters see x, not T
         score of y = softmax(sharpness log p(y | x_i) + error e_iy),   e ~ Normal(0, 1)
 
-    The centers lie on a circle of radius `separation`: the smaller it is, the more ambiguous the items.
+    The centers lie on a circle of radius `separation`: the smaller it is, the more ambiguous the items. Three centers on a line
+    are the toy of figure 2 of Stutz et al. (2025); its plausibilities are those of `models.dirichlet` with reliability 1 and 100.
 
     Parameters
     ----------
     items, raters, categories : int
         Numbers of items, raters and categories; every rater labels every item once.
     separation : float
-        Distance of the class centers from the origin, in standard deviations of the inputs within a class.
+        Distance of the class centers from the origin, in units of x.
+    centers : array_like of float, shape (category,) or (category, dimension), optional
+        Centers of the classes on a line or in space, in place of `categories` and `separation`.
+    spread : float, default 1
+        Standard deviation of x within a class.
     sharpness : float
         Factor of the classifier's log probabilities: above 1 overconfident, below 1 underconfident.
     error : float
@@ -46,8 +53,9 @@ def ambiguous_items(
     Returns
     -------
     Simulated
-        ``data``: Labels with integer ids; ``truth``: ``input`` (item, 2), ``true_category`` (item), and
-        (item, category) ``plausibility``, the exact p(y | x), and ``score``, the classifier's probabilities.
+        ``data``: Labels with integer ids; ``truth``: ``input`` (item, 2), with `centers` on a line (item),
+        ``true_category`` (item), and (item, category) ``plausibility``, the exact p(y | x), and ``score``, the
+        classifier's probabilities.
 
     Raises
     ------
@@ -60,20 +68,28 @@ def ambiguous_items(
     >>> simulated = models.simulators.ambiguous_items(items=20, random_seed=1)
     >>> simulated.data
     Labels(20 items, 3 raters, 60 answers, 5 categories)
+    >>> models.simulators.ambiguous_items(items=20, centers=(-1, 0, 1), spread=0.5, random_seed=1).data
+    Labels(20 items, 3 raters, 60 answers, 3 categories)
 
     References
     ----------
-    Stutz et al. (2023), Conformal prediction under ambiguous ground truth, TMLR, arXiv:2307.09302 (toy data).
+    Stutz et al. (2023), Conformal prediction under ambiguous ground truth, TMLR, arXiv:2307.09302 (toy data). Stutz et al.
+    (2025), Evaluating medical AI systems in dermatology under uncertain ground truth, arXiv:2307.02191v2, figure 2.
     """
     check_whole(items=items, raters=raters)
     check_whole(2, categories=categories)
     check_not_negative(separation=separation, sharpness=sharpness, error=error)
+    check_numbers(SMALLEST, LARGEST, spread=spread)
     rng = np.random.default_rng(random_seed)
     angle = 2 * np.pi * np.arange(categories) / categories
-    center = separation * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    circle = separation * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    center = circle if centers is None else np.asarray(centers, float)
+    if center.ndim not in (1, 2) or len(center) < 2 or not np.isfinite(center).all():
+        raise ValueError("centers must be finite numbers, one or a row for each of two categories or more")
+    categories = len(center)
     true_category = rng.integers(categories, size=items)
-    x = rng.normal(center[true_category], 1.0)
-    log_odds = -0.5 * ((x[:, None] - center) ** 2).sum(axis=2)
+    x = rng.normal(center[true_category], spread)
+    log_odds = -0.5 * (((x[:, None] - center) / spread) ** 2).reshape(items, categories, -1).sum(axis=2)
     plausibility = normalised(log_odds)
     # the constant of log p(y | x) goes with the normalisation
     score = normalised(sharpness * log_odds + rng.normal(0.0, error, log_odds.shape))
@@ -101,14 +117,15 @@ def three_class_toy(
 
     Inputs are x ~ Normal(center of a random class, spread). Each rater perceives the posterior p(class | x)
     as Dirichlet(sharpness * posterior), orders the classes by Plackett-Luce over the perceived probabilities,
-    names Poisson(expected_length) of them, at least one, and ties neighbours within `tie_threshold`.
+    names Poisson(expected_length) of them, at least one, and ties neighbours within `tie_threshold`. The law is that of the
+    authors' code for partial rankings, with inputs on a line. The toy of their figure 2 has labels: `ambiguous_items`.
 
     Parameters
     ----------
     items, raters : int
         Numbers of inputs and raters; every rater sees every input.
     centers : sequence of float
-        Centers of the classes, in units of x; three in the paper, two or more here.
+        Centers of the classes, in units of x; two or more.
     spread : float
         Standard deviation of x within a class.
     sharpness : float
@@ -135,7 +152,8 @@ def three_class_toy(
 
     References
     ----------
-    Stutz et al. (2025), arXiv:2307.02191, figure 2.
+    Stutz et al. (2025), arXiv:2307.02191v2, and their code: github.com/google-deepmind/uncertain_ground_truth,
+    ``gaussian_toy_dataset.py``.
     """
     rng = np.random.default_rng(random_seed)
     middle = np.asarray(centers, float)

@@ -1,4 +1,7 @@
-"""Stutz et al. (2025) on their data: certainties of figure 7 and section 4, risk of figure 8, correlations of appendix E."""
+"""Stutz et al. (2025) on their data: shares of figure E.16, correlations of section 3.3 and figure E.14.
+
+Sections and figures are numbered as in arXiv:2307.02191v2.
+"""
 
 from functools import cache, lru_cache
 
@@ -29,19 +32,19 @@ def certainty(name, **options):
 
 
 def test_share_of_uncertain_items():
-    # paper, section 4: 59 % at medium reliability; authors' code and exact computation .597
+    # paper, figure E.16: 59 % at medium reliability; authors' code and exact computation .597
     values = evaluation.annotation_certainty(paper()).to_numpy()
     assert np.mean(values < 0.99) == pytest.approx(0.597, abs=0.01)
 
 
 def test_share_of_items_with_uncertain_risk():
-    # paper, figure 8: 38.2 % at medium reliability
+    # paper, figure E.16: 38.2 % at medium reliability
     values = evaluation.annotation_certainty(paper(), groups=dermatology()[1]).to_numpy()
     assert np.mean(values < 0.99) == pytest.approx(0.385, abs=0.015)
 
 
 def test_correlation_with_prirn():
-    # paper: .90, with the undivided weights of the authors' code; .83-.84 with eq. 3
+    # paper, section 3.3 and figure 7: .90, with the undivided weights of the authors' code; .83-.84 with eq. 3
     ours = evaluation.annotation_certainty(paper()).to_numpy()
     assert np.corrcoef(ours, certainty("prirn", reliability=30, tie_weight="full"))[0, 1] == pytest.approx(
         0.90, abs=0.015
@@ -50,7 +53,7 @@ def test_correlation_with_prirn():
 
 
 def test_correlation_with_agreement():
-    # appendix E: .85 on items with at least three raters; the weights of the authors' code
+    # figure E.14: .85 on items with at least three raters; the weights of the authors' code
     rankings, _ = dermatology()
     found = evaluation.certainty_and_agreement(paper(), rankings, tie_weight="full")
     assert float(found["pearson"]) == pytest.approx(0.855, abs=0.01)

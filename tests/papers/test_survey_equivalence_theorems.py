@@ -25,7 +25,7 @@ class TestUrns:
         np.testing.assert_allclose((curve - curve[0])[[1, 4, 9]], [0.0806, 0.1887, 0.2259], atol=5e-5)
 
     def test_gain_is_mutual_information(self):
-        # theorem 4.1 and corollary 4.4 as we read them: with the posterior as combiner and log scores, the gain of k raters is
+        # theorem 4.1 and corollary 10.3 as we read them: with the posterior as combiner and log scores, the gain of k raters is
         # the information of their labels on a further one; it rises with k, ever less, towards that of the item's kind
         curve = urn_curve("abc", "cross_entropy", 9, clip=0)
         gain = curve - curve[0]
@@ -34,7 +34,7 @@ class TestUrns:
         assert gain[-1] < asymptote() - curve[0]
 
     def test_no_combiner_beats_the_posterior(self):
-        # theorem 4.2 as we read it: the expected score of a proper rule is best for the probabilities given the labels
+        # theorem 4.3 as we read it: the expected score of a proper rule is best for the probabilities given the labels
         best = urn_curve("abc", "cross_entropy", 9)
         assert (best >= urn_curve("frequency", "cross_entropy", 9) - 1e-15).all()
         best = urn_curve("abc", "agreement", 9)

@@ -12,7 +12,7 @@ distribution.
 
 References
 ----------
-Resnick et al. (2021), Survey equivalence, arXiv:2106.01254, algorithm 4 (ABC), theorems 4.1 and 4.2.
+Resnick et al. (2021), Survey equivalence, arXiv:2106.01254, algorithm 4 (ABC), theorems 4.1 and 4.3.
 """
 
 from collections.abc import Iterator

@@ -15,8 +15,8 @@ References
 ----------
 Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models, JCGS
 21(1), doi:10.1080/10618600.2012.638220, section 2 (the race) and 5.1 (the total). Stutz et al.
-(2025), Evaluating medical AI systems in dermatology under uncertain ground truth, section 2.4,
-arXiv:2307.02191.
+(2025), Evaluating medical AI systems in dermatology under uncertain ground truth, section 2.3.3,
+arXiv:2307.02191v2.
 """
 
 import math

@@ -16,8 +16,8 @@ def published_ddx_cases() -> PartialRankings:
     Returns
     -------
     PartialRankings
-        7 items and 29 annotations, named as in the figures. The closed set holds every printed label,
-        including those that only a classifier predicted.
+        7 items and 29 annotations, named by figure; only ``fig17c`` is printed in figure 18. The closed set
+        holds every printed label, including those that only a classifier predicted.
 
     Examples
     --------

@@ -58,8 +58,26 @@ def test_separation_is_what_makes_items_clear():
     np.testing.assert_allclose(vague, 0.2, rtol=1e-12)
 
 
+@pytest.mark.parametrize("centers", [(-1, 0, 1), [(-1, 0), (0, 0), (1, 0)]])
+def test_toy_of_figure_2_has_one_label_a_rater_from_the_posterior_of_its_input(centers):
+    toy = simulators.ambiguous_items(
+        items=20_000, raters=1, centers=centers, spread=0.5, random_seed=seed_of("figure 2")
+    )
+    x = toy.truth["input"].reshape(20_000, -1)[:, 0]
+    density = norm.pdf(x[:, None], [-1, 0, 1], 0.5)
+    expected = density / density.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(toy.truth["plausibility"], expected, rtol=1e-9)
+    assert len(toy.data.categories) == 3
+    check_law(toy.data.counts, expected)
+    assert_rejects_twin(check_law, toy.data.counts, toy.truth["score"])
+
+
 @pytest.mark.parametrize(
-    "options", [{"items": 0}, {"raters": 1.5}, {"categories": 1}, {"error": -1}, {"separation": np.inf}]
+    "options",
+    [
+        {"items": 0}, {"raters": 1.5}, {"categories": 1}, {"error": -1}, {"separation": np.inf},
+        {"spread": 0.0}, {"centers": [1.0]}, {"centers": 1.0}, {"centers": [0.0, np.nan]},
+    ],
 )  # fmt: skip
 def test_wrong_numbers_are_named(options):
     with pytest.raises(ValueError, match=next(iter(options))):
