@@ -1,14 +1,16 @@
 """Public data sets, as tables: downloaded from their authors' repositories and checked by hash, or brought by scikit-learn."""
 
 import csv
+import hashlib
 import json
+import os
+import urllib.request
+from http.client import HTTPException
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pooch
-from requests.exceptions import RequestException
 
 from ..models import PartialRankings
 from .terminal import print_table, print_text
@@ -46,7 +48,8 @@ def fetch_dataset(name: str, out: Path) -> None:
         for table in write_digits(out):
             print_text(f"wrote {table}")
         return
-    folder = Path(pooch.os_cache("raterzoo")) / name
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "raterzoo" / name
     raw = {path: _fetched(entry, path, sha256, folder) for path, sha256 in entry["files"].items()}
     selectors, conditions, risks = raw.values()
     out.mkdir(parents=True, exist_ok=True)
@@ -57,13 +60,21 @@ def fetch_dataset(name: str, out: Path) -> None:
 def _fetched(entry: dict[str, Any], path: str, sha256: str, folder: Path) -> Path:
     """Return a file with the pinned hash, from the cache or the network."""
     url = RAW_FILE.format(repository=entry["repository"], commit=entry["commit"], path=path)
-    name = Path(path).name
+    kept = folder / Path(path).name
+    if kept.exists() and hashlib.sha256(kept.read_bytes()).hexdigest() == sha256:
+        return kept
     try:
-        return Path(pooch.retrieve(url, f"sha256:{sha256}", fname=name, path=folder, progressbar=False))
-    except (RequestException, OSError) as problem:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            content = answer.read()
+    except (OSError, HTTPException) as problem:
         raise ValueError(
-            f"{url} cannot be reached ({type(problem).__name__}); download it by hand and put it in place as {folder / name}"
+            f"{url} cannot be reached ({type(problem).__name__}); download it by hand and put it in place as {kept}"
         ) from problem
+    if (found := hashlib.sha256(content).hexdigest()) != sha256:
+        raise ValueError(f"{url} has the SHA-256 {found}; {sha256} is pinned, so that it is not used")
+    folder.mkdir(parents=True, exist_ok=True)
+    kept.write_bytes(content)
+    return kept
 
 
 def convert_dermatology(selectors: Path, conditions: Path, risks: Path, out: Path) -> tuple[Path, Path]:

@@ -1,12 +1,15 @@
 """Simulator of paired comparisons by unequal raters on a random regular graph."""
 
+import random
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, cast
 
 import numpy as np
 
 from ...posterior.links import LOGISTIC, PROBIT, Link
 from ..data.coded_rows import CodedRows
-from ..data.comparisons import Comparisons
+from ..data.comparisons import Comparisons, connected_components
 from ..data.reading.comparison_tables import LEFT, RIGHT, TIE
 from .simulated import KINDS, LARGEST, Simulated, check_numbers, check_whole, families
 
@@ -52,14 +55,46 @@ def regular_graph(
             f"degree={degree}: the degrees of {items} items add up to an odd number, and every pair adds two; "
             f"take degree={degree + 1}, or an even number of items"
         )
-    import networkx  # slow to import, and used only here
-
     rng = np.random.default_rng(random_seed)
     # from degree 3 nearly every graph is connected, of degree 2 one in about sqrt(items)
     while True:
-        graph = networkx.random_regular_graph(degree, items, seed=int(rng.integers(2**32)))
-        if networkx.is_connected(graph):
-            return compared_pairs(graph, items)
+        pairs = compared_pairs(_random_regular_edges(items, degree, int(rng.integers(2**32))), items)
+        if not connected_components(items, pairs[:, 0], pairs[:, 1]).any():
+            return pairs
+
+
+def _random_regular_edges(items: int, degree: int, seed: int) -> list[tuple[int, int]]:
+    """Pair free ends of edges at random (Steger and Wormald 1999); the regular graph is that of networkx for this seed."""
+    shuffle = random.Random(seed).shuffle
+    while True:
+        edges: set[tuple[int, int]] = set()
+        ends = [*range(items)] * degree
+        while ends:
+            shuffle(ends)
+            left = Counter[int]()  # free ends of each item, in the order of the failed pairs
+            for a, b in zip(ends[::2], ends[1::2], strict=True):
+                pair = (a, b) if a < b else (b, a)
+                if a != b and pair not in edges:
+                    edges.add(pair)
+                else:
+                    left.update(pair)
+            if left and not _can_be_paired(left, edges):
+                break  # begin again
+            ends = [*left.elements()]
+        else:
+            return list(edges)
+
+
+def _can_be_paired(left: Iterable[int], edges: set[tuple[int, int]]) -> bool:
+    """Whether a new edge between two items is found; `lower` outlasts a pair, as in networkx, whose draws these are."""
+    for lower in left:
+        for other in left:
+            if other == lower:
+                break
+            lower, higher = sorted((lower, other))
+            if (lower, higher) not in edges:
+                return True
+    return False
 
 
 def compared_pairs(graph: Any, items: int) -> np.ndarray:

@@ -19,7 +19,7 @@ GROUND = {"lazy_loader", "_exports", "_messages", "posterior"}  # on which every
 MODELS = {
     "models.data": {"numpy", "narwhals", "pyarrow"},
     "models.distributions": {"numpy", "numba", "llvmlite", "pymc", "pytensor", "jax"},
-    "models.simulators": {"numpy", "networkx", "models._prior_arguments", "models.data"},
+    "models.simulators": {"numpy", "models._prior_arguments", "models.data"},
     **{
         f"models.{family}": {
             "numpy",

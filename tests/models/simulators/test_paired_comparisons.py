@@ -1,5 +1,7 @@
 """Simulated comparisons follow the law they are named for, on the design they are named for."""
 
+from itertools import count
+
 import networkx
 import numpy as np
 import pytest
@@ -108,6 +110,16 @@ def test_regular_graphs(items, degree):
     np.testing.assert_array_equal(
         pairs, paired_comparisons.regular_graph(items, degree, random_seed=seed_of(f"{items} {degree}"))
     )
+
+
+@pytest.mark.parametrize(("items", "degree"), [(6, 3), (9, 2), (12, 9), (40, 20)])
+def test_regular_graphs_are_those_of_networkx(items, degree):
+    for seed in range(20):
+        found = paired_comparisons.regular_graph(items, degree, random_seed=seed)
+        rng = np.random.default_rng(seed)
+        draws = (networkx.random_regular_graph(degree, items, seed=int(rng.integers(2**32))) for _ in count())
+        expected = next(graph for graph in draws if networkx.is_connected(graph))
+        np.testing.assert_array_equal(found, sorted(map(sorted, expected.edges)))
 
 
 @pytest.mark.parametrize(
