@@ -154,7 +154,9 @@ def whole(
     """Read what stands before a command."""
 
 
-data_sets = typer.Typer(help="Public data sets.", no_args_is_help=True, rich_markup_mode=None)
+data_sets = typer.Typer(
+    help="Example tables and public data sets.", no_args_is_help=True, rich_markup_mode=None
+)
 
 app.add_typer(data_sets, name="data")
 
@@ -669,10 +671,22 @@ def check(
 
 @_command(data_sets, "list")
 def list_data() -> None:
-    """List the data sets that can be downloaded."""
+    """List the data sets."""
     from .data_sets import list_datasets
 
     list_datasets()
+
+
+@_command(data_sets)
+def copy(
+    name: Annotated[str, typer.Argument(help="examples")],
+    folder: Annotated[Path, typer.Argument(help="Folder to copy to.")] = Path("examples"),
+) -> None:
+    """Copy the example tables that come with raterzoo; no other file is overwritten."""
+    from .data_sets import copy_examples
+
+    check_output("FOLDER", folder, folder=True)
+    copy_examples(name, folder)
 
 
 @_command(data_sets)

@@ -1,4 +1,4 @@
-"""Public data sets, as tables: downloaded from their authors' repositories and checked by hash, or brought by scikit-learn."""
+"""Data sets as tables: the examples of the package; public ones, from their authors and checked by hash, or from scikit-learn."""
 
 import csv
 import hashlib
@@ -15,6 +15,7 @@ import numpy as np
 from ..models import PartialRankings
 from .terminal import print_table, print_text
 
+EXAMPLES = "examples"
 RISKS = ("low", "medium", "high")
 RAW_FILE = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
@@ -22,6 +23,26 @@ RAW_FILE = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 def _datasets() -> dict[str, dict[str, Any]]:
     """Return the available data sets, by name."""
     return json.loads(files(__package__ or "raterzoo.cli").joinpath("datasets.json").read_text("utf-8"))
+
+
+def copy_examples(name: str, folder: Path) -> None:
+    """Copy the example tables to a folder; raise ValueError, and copy nothing, where a file of it would change."""
+    if name != EXAMPLES:
+        raise ValueError(
+            f"{name!r} does not come with raterzoo; `raterzoo data copy {EXAMPLES}` copies what does"
+        )
+    source = files("raterzoo").joinpath(EXAMPLES)
+    tables = [file for file in source.iterdir() if file.name.endswith((".csv", ".md"))]
+    for file in tables:
+        own = folder / file.name
+        if own.exists() and not (own.is_file() and own.read_bytes() == file.read_bytes()):
+            raise ValueError(
+                f"{own} is there already, with other content; nothing was copied: name another folder"
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in tables:
+        (folder / file.name).write_bytes(file.read_bytes())
+    print_text(f"{len(tables) - 1} tables in {folder}; {folder / 'README.md'} says what they are")
 
 
 def list_datasets() -> None:
@@ -43,6 +64,8 @@ def fetch_dataset(name: str, out: Path) -> None:
     datasets = _datasets()
     if name not in datasets:
         raise ValueError(f"there is no data set {name!r}; the data sets are {', '.join(datasets)}")
+    if name == EXAMPLES:
+        raise ValueError(f"these are no download: `raterzoo data copy {EXAMPLES}` copies them")
     entry = datasets[name]
     if name == "digits":
         for table in write_digits(out):

@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib
 
 DOCS = Path(__file__).parents[1]
-OF_THE_README = DOCS / "strips.png"
+OF_THE_README = DOCS / "certainty.png"
 
 
 def draw(script, picture):
@@ -36,4 +36,4 @@ def setup(app):
 
 
 if __name__ == "__main__":
-    draw(DOCS / "figures" / "strips.py", OF_THE_README)
+    draw(DOCS / "figures" / "certainty.py", OF_THE_README)

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from tests.support.cli_parts import app
 from tests.support.pages import foreign_scripts
 
+ROOT = Path(__file__).parents[2]
 RUNNER = CliRunner()
 
 
@@ -280,6 +281,37 @@ def test_digits_have_features_gold_and_simulated_answers(tmp_path):
     for rater, right in DIGIT_RATERS.items():
         own = [hit for who, hit in given if who == rater]
         assert abs(sum(own) - right * len(own)) < 4 * (len(own) * right * (1 - right)) ** 0.5
+
+
+def test_example_tables_are_copied_and_overwrite_nothing(golden, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first, again = (run("data", "copy", "examples") for _ in range(2))
+    assert first.exit_code == again.exit_code == 0 and first.output == again.output
+    golden.says(first.output)
+    copied = {path.name: path.read_bytes() for path in Path("examples").iterdir()}
+    assert copied == {
+        path.name: path.read_bytes()
+        for path in (ROOT / "examples").iterdir()
+        if path.suffix in (".csv", ".md")
+    }
+    assert run("data", "copy", "examples", "more/tables").exit_code == 0
+    Path("more/tables/votes.csv").write_text("mine")
+    Path("more/tables/scores.csv").unlink()
+    refused = run("data", "copy", "examples", "more/tables")
+    assert refused.exit_code == 2
+    golden.says(refused.output)
+    assert Path("more/tables/votes.csv").read_text() == "mine" and not Path("more/tables/scores.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [("copy", "patients"), ("copy", "examples", "taken"), ("fetch", "examples")]
+)
+def test_what_is_no_example_is_named(words, golden, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("taken").write_text("")
+    result = run("data", *words)
+    assert result.exit_code == 2 and [path.name for path in tmp_path.iterdir()] == ["taken"]
+    golden.says(result.output)
 
 
 @pytest.fixture

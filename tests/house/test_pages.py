@@ -119,7 +119,7 @@ def test_commands_that_are_shown_have_only_options_that_exist():
 
 def test_the_picture_of_the_readme_is_drawn_by_its_script(tmp_path):
     pictures = runpy.run_path(str(ROOT / "docs/_extensions/pictures.py"))
-    pictures["draw"](ROOT / "docs/figures/strips.py", tmp_path / "found.png")
+    pictures["draw"](ROOT / "docs/figures/certainty.py", tmp_path / "found.png")
     remedy = "if that is meant, `python docs/_extensions/pictures.py` draws it"
     assert compare_images(pictures["OF_THE_README"], tmp_path / "found.png", tol=5) is None, remedy
 

@@ -24,7 +24,7 @@ STUDIES = (  # words of the chooser that describe a study, and the model to take
     ("strict or lax", "hierarchical_scores"),
 )
 PROGRAMS = {  # of the pictures that are kept; the others are drawn when the site is built
-    "docs/strips.png": "docs/_extensions/pictures.py",
+    "docs/certainty.png": "docs/_extensions/pictures.py",
     "docs/linear_cost.svg": "benchmarks/size.py",
     "docs/out_of_core.svg": "benchmarks/out_of_core.py",
     "docs/models": "docs/_extensions/model_examples.py",
@@ -104,6 +104,6 @@ def test_each_picture_that_is_kept_is_made_by_a_program():
     built = tuple(f"docs/{folder}/" for folder in ("_build", "generated", "jupyter_execute"))
     kept = [name for name in names if not name.startswith(built)]
     assert len(kept) > 20 and without_program(kept, PROGRAMS) == []
-    assert without_program(["docs/by_hand.png", "docs/strips.png"], PROGRAMS) == ["docs/by_hand.png"]
+    assert without_program(["docs/by_hand.png", "docs/certainty.png"], PROGRAMS) == ["docs/by_hand.png"]
     for picture, program in PROGRAMS.items():
         assert f'"{picture.rpartition("/")[2]}"' in (ROOT / program).read_text(), picture
