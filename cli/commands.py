@@ -679,14 +679,15 @@ def list_data() -> None:
 
 @_command(data_sets)
 def copy(
-    name: Annotated[str, typer.Argument(help="examples")],
-    folder: Annotated[Path, typer.Argument(help="Folder to copy to.")] = Path("examples"),
+    name: Annotated[str, typer.Argument(help="examples: tables to try; skill: what an agent should read.")],
+    folder: Annotated[Path | None, typer.Argument(help="Folder to copy to; by default NAME.")] = None,
 ) -> None:
-    """Copy the example tables that come with raterzoo; no other file is overwritten."""
-    from .data_sets import copy_examples
+    """Copy example tables, or the skill for agents; no other file is overwritten."""
+    from .data_sets import copy_folder
 
+    folder = folder or Path(name)
     check_output("FOLDER", folder, folder=True)
-    copy_examples(name, folder)
+    copy_folder(name, folder)
 
 
 @_command(data_sets)

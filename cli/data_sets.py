@@ -15,7 +15,8 @@ import numpy as np
 from ..models import PartialRankings
 from .terminal import print_table, print_text
 
-EXAMPLES = "examples"
+# what comes with the package: folder of the repository, and the file to begin with
+BROUGHT = {"examples": ("examples", "README.md"), "skill": ("docs/skill", "SKILL.md")}
 RISKS = ("low", "medium", "high")
 RAW_FILE = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
 
@@ -25,24 +26,23 @@ def _datasets() -> dict[str, dict[str, Any]]:
     return json.loads(files(__package__ or "raterzoo.cli").joinpath("datasets.json").read_text("utf-8"))
 
 
-def copy_examples(name: str, folder: Path) -> None:
-    """Copy the example tables to a folder; raise ValueError, and copy nothing, where a file of it would change."""
-    if name != EXAMPLES:
-        raise ValueError(
-            f"{name!r} does not come with raterzoo; `raterzoo data copy {EXAMPLES}` copies what does"
-        )
-    source = files("raterzoo").joinpath(EXAMPLES)
-    tables = [file for file in source.iterdir() if file.name.endswith((".csv", ".md"))]
-    for file in tables:
-        own = folder / file.name
-        if own.exists() and not (own.is_file() and own.read_bytes() == file.read_bytes()):
+def copy_folder(name: str, folder: Path) -> None:
+    """Copy a folder of the package; raise ValueError, and copy nothing, where a file of `folder` would change."""
+    if name not in BROUGHT:
+        raise ValueError(f"{name!r} does not come with raterzoo; what does: {', '.join(BROUGHT)}")
+    source, first = BROUGHT[name]
+    own = files("raterzoo").joinpath(source)
+    brought = [file for file in own.iterdir() if file.name.endswith((".csv", ".json", ".md"))]
+    for file in brought:
+        at = folder / file.name
+        if at.exists() and not (at.is_file() and at.read_bytes() == file.read_bytes()):
             raise ValueError(
-                f"{own} is there already, with other content; nothing was copied: name another folder"
+                f"{at} is there already, with other content; nothing was copied: name another folder"
             )
     folder.mkdir(parents=True, exist_ok=True)
-    for file in tables:
+    for file in brought:
         (folder / file.name).write_bytes(file.read_bytes())
-    print_text(f"{len(tables) - 1} tables in {folder}; {folder / 'README.md'} says what they are")
+    print_text(f"{len(brought)} files in {folder}; begin with {folder / first}")
 
 
 def list_datasets() -> None:
@@ -64,8 +64,8 @@ def fetch_dataset(name: str, out: Path) -> None:
     datasets = _datasets()
     if name not in datasets:
         raise ValueError(f"there is no data set {name!r}; the data sets are {', '.join(datasets)}")
-    if name == EXAMPLES:
-        raise ValueError(f"these are no download: `raterzoo data copy {EXAMPLES}` copies them")
+    if name in BROUGHT:
+        raise ValueError(f"these are no download: `raterzoo data copy {name}` copies them")
     entry = datasets[name]
     if name == "digits":
         for table in write_digits(out):

@@ -80,6 +80,7 @@ html_sidebars = {
         "faq",
         "glossary",
         "history",
+        "skill/SKILL",
         "stability",
         "generated/changelog",
         "generated/code_of_conduct",

@@ -11,24 +11,14 @@ import typer
 from matplotlib.testing.compare import compare_images
 
 from tests.support.cli_parts import app
-from tests.support.printed_code import (
-    BLOCK,
-    NOT_RUN,
-    PAGES,
-    README,
-    agree,
-    commands,
-    fresh_folder,
-    outputs,
-    steps,
-)
+from tests.support.printed_code import BLOCK, NOT_RUN, PAGES, agree, commands, fresh_folder, outputs, steps
 
 ROOT = Path(__file__).parents[2]
 LONG = {  # the README stays
     ROOT / "docs" / name
     for name in (
         "planning.md", "recipes/features.md", "recipes/resume.md", "recipes/label_studio.md", "recipes/many_items.md",
-        "start/labels.md", "start/rankings.md", "start/scores.md", "start/votes.md",
+        "start/labels.md", "start/rankings.md", "start/scores.md", "start/votes.md", "skill/SKILL.md",
     )
 }  # fmt: skip
 RUN = [
@@ -71,12 +61,14 @@ def test_the_code_of_every_page_is_tested():
     assert untested(docs, set(PAGES) - {resume}) - set(OWN_TESTS) == {"resume.md"}
 
 
-def test_links_of_the_readme_lead_somewhere():
-    text = README.read_text()
-    linked = re.findall(r"\]\((?!https?:)(.*?)\)", text)
-    linked += re.findall(r"`((?:examples|notebooks|benchmarks|docs|evidence)/[\w./-]*)`", text)
-    assert len(linked) > 5
+@pytest.mark.parametrize("name", ["README.md", "AGENTS.md", "llms.txt", "docs/skill/SKILL.md"])
+def test_links_lead_somewhere(name):
+    page = ROOT / name
+    linked = re.findall(r"\]\((?!https?:)(.*?)\)", page.read_text())
+    assert linked
     for path in linked:
+        assert (page.parent / path).exists(), path
+    for path in re.findall(r"`((?:examples|notebooks|benchmarks|docs|evidence)/[\w./-]*)`", page.read_text()):
         assert (ROOT / path).exists(), path
 
 

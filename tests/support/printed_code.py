@@ -21,7 +21,7 @@ from tests.support.command_line import run
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-FOLDERS = ("start", "ideas", "recipes")
+FOLDERS = ("start", "ideas", "recipes", "skill")
 QUESTIONS = ("model_checks", "planning", "rectified", "which_question")
 PAGES = sorted(
     [
