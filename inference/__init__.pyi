@@ -2,6 +2,7 @@ from . import design as design
 from .checkpoints import resume as resume
 from .comparisons.alternating_gradient import alternating_gradient as alternating_gradient
 from .comparisons.bradley_terry_mle import bradley_terry_mle as bradley_terry_mle
+from .comparisons.joint_mle import joint_mle as joint_mle
 from .comparisons.laplace_approximation import laplace as laplace
 from .comparisons.laplace_approximation import laplace_sample as laplace_sample
 from .comparisons.quite import quite as quite

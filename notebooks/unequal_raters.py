@@ -57,7 +57,7 @@ NAMES = ["QUITE", "AG", "posterior, box prior", "posterior, default prior"]
 def estimates(pairs: models.Comparisons, seed: int) -> tuple[dict[str, xr.Dataset], xr.DataTree]:
     """Return each estimate of qualities and reliabilities, and the posterior under the box prior."""
     with warnings.catch_warnings():
-        # the gradient may still move after its last step, and says so
+        # AG stops by its printed rule far from the maximum, and says so
         warnings.simplefilter("ignore", inference.EstimateWarning)
         points = [inference.quite(pairs), inference.alternating_gradient(pairs, random_seed=seed)]
     box = models.bradley_terry(pairs, reliability_range=(1, 20))

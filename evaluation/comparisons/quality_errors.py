@@ -6,7 +6,7 @@
 
 Votes do not identify a shift of all qualities, and identify their scale only if the reliability of the raters
 is known: A is one, or the factor that minimises the error ("oracle", as it needs the truth), for each draw
-its own.
+its own, or the average of these factors over realizations ("average", as in the paper).
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,15 @@ def mean_squared_error(
     truth: Qualities,
     *,
     form: Literal["centred", "paper"] = "centred",
-    scale: Literal["none", "oracle"] | None = None,
+    scale: Literal["none", "oracle", "average"] | None = None,
+    dim: str | Sequence[str] | None = None,
 ) -> xr.DataArray:
     """Return the mean squared error of estimated qualities, after removing their shift.
+
+        A_r = sum_i x_ri q_ri / sum_i x_ri^2,   A = mean of A_r over realizations r
+
+    In the form of the paper A is common to all realizations, so all of them must be passed together: of a single one A is the
+    factor that suits it best, and the error far too small.
 
     Parameters
     ----------
@@ -40,9 +46,11 @@ def mean_squared_error(
         True qualities of the same items, with dims of the estimate or further ones, such as data sets.
     form : {"centred", "paper"}
         Which shift is removed: to mean zero, or to zero at the last item of the truth.
-    scale : {"none", "oracle"}, optional
-        Whether the estimate is multiplied by the factor that fits best; by default only in the form of the
-        paper.
+    scale : {"none", "oracle", "average"}, optional
+        The factor A of the estimate: one, for each realization its best, or the average of these. By default one, in the
+        form of the paper the average.
+    dim : str or sequence of str, optional
+        Dims of the realizations over which factors are averaged; by default all but ``item``.
 
     Returns
     -------
@@ -52,7 +60,7 @@ def mean_squared_error(
     Raises
     ------
     EvaluationError
-        If the items differ, a quality is not finite, or an argument is unknown.
+        If the items differ, a quality is not finite, an argument is unknown, or a dim is missing.
 
     Examples
     --------
@@ -67,19 +75,25 @@ def mean_squared_error(
     References
     ----------
     Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy
-    problem, arXiv:2310.02016, section 6.
+    problem, arXiv:2310.02016, section 6.1.1.
     """
     if form not in ("centred", "paper"):
         raise EvaluationError(f"form={form!r}: expected 'centred' or 'paper'")
-    if scale not in ("none", "oracle", None):
-        raise EvaluationError(f"scale={scale!r}: expected 'none' or 'oracle'")
+    if scale not in ("none", "oracle", "average", None):
+        raise EvaluationError(f"scale={scale!r}: expected 'none', 'oracle' or 'average'")
     x, q = (
         array - (array.mean("item") if form == "centred" else array.isel(item=-1, drop=True))
         for array in matched_qualities(estimate, truth)
     )
-    if scale == "oracle" or (scale is None and form == "paper"):
+    if scale is None:
+        scale = "average" if form == "paper" else "none"
+    if scale != "none":
         square = (x**2).sum("item")
-        x = x * ((x * q).sum("item") / square.where(square > 0, 1.0))  # the best factor A
+        factor = (x * q).sum("item") / square.where(square > 0, 1.0)  # A_r
+        dims = list(factor.dims) if dim is None else [dim] if isinstance(dim, str) else list(dim)
+        if not set(dims) <= set(factor.dims):
+            raise EvaluationError(f"dim={dim!r}: expected dims of the qualities, found {factor.dims}")
+        x = x * (factor.mean(dims) if scale == "average" else factor)
     return ((x - q) ** 2).mean("item").rename("mean_squared_error")
 
 

@@ -80,7 +80,7 @@ def bradley_terry_mle(
         np.add.reduceat(v + 0.5 * table.ties, table.start[:-1]) for v in (table.wins, table.losses)
     )
     graph = PairGraph(table.first, table.second, table.n_items)
-    _require_maximum(pairs, graph, wins, losses)
+    require_maximum(pairs, graph, wins, losses)
     quality, steps, converged = _newton(graph, wins, losses)
     d = graph.differences(quality)
     weight = (wins + losses) * expit(d) * expit(-d)
@@ -118,7 +118,7 @@ def _log_likelihood(d: np.ndarray, wins: np.ndarray, losses: np.ndarray) -> floa
     return float(wins @ log_expit(d) + losses @ log_expit(-d))
 
 
-def _require_maximum(pairs: Comparisons, graph: PairGraph, wins: np.ndarray, losses: np.ndarray) -> None:
+def require_maximum(pairs: Comparisons, graph: PairGraph, wins: np.ndarray, losses: np.ndarray) -> None:
     """Raise unless every item is better than every other along some chain of votes."""
     n = graph.n_items
     winner = np.r_[graph.first[wins > 0], graph.second[losses > 0]]

@@ -273,14 +273,21 @@ def _check(link: str, options: QuiteOptions, quality_range: float) -> None:
 
 def _cold_start(table: PairTable, link: Link, options: QuiteOptions, reach: float) -> Start:
     """Start from the averaged link, with every reliability in the middle of the range."""
+    distance, precision = averaged_distances(table, link, options.reliability_range, reach)
+    middle = np.full(table.n_raters, np.mean(options.reliability_range))
+    return Start(middle, distance, Prior(distance, precision), known=False)
+
+
+def averaged_distances(
+    table: PairTable, link: Link, reliability_range: tuple[float, float], reach: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Distances and precisions (pair,) by the averaged link, from the shares of the votes."""
     votes = by_pair(table)
     wins, losses = (np.add.reduceat(v, table.start[:-1]) for v in (votes.wins, votes.losses))
     # a share of 0 or 1 has neither a finite distance nor a variance (27): half a vote from unanimity at least
     count = wins + losses
     share = np.clip(wins / count, 0.5 / count, 1 - 0.5 / count)
-    distance, precision = averaged_link(link, options.reliability_range, reach).from_shares(share, count)
-    middle = np.full(table.n_raters, np.mean(options.reliability_range))
-    return Start(middle, distance, Prior(distance, precision), known=False)
+    return averaged_link(link, reliability_range, reach).from_shares(share, count)
 
 
 def _warm_start(

@@ -1,9 +1,13 @@
-"""Graphs of comparisons, as the simulators use them."""
+"""Second stage of comparisons: close pairs and the raters who tell most about them; graphs as the simulators use them."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
 from scipy.special import expit, log_ndtr
 
+from ...models.data.comparisons import Comparisons
 from ...models.simulators.paired_comparisons import regular_graph as regular_graph
 from ...posterior.links import LOGISTIC, PROBIT
 
@@ -11,7 +15,19 @@ from ...posterior.links import LOGISTIC, PROBIT
 BEST_PRODUCT = {LOGISTIC: 2.3993572805154675, PROBIT: 1.5750362625874819}
 
 
-def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | None = None) -> xr.Dataset:
+Rule = Literal["information", "printed"]
+
+
+def second_stage(
+    estimate: xr.Dataset,
+    *,
+    answers: int,
+    pairs: int | None = None,
+    degree: int | None = None,
+    exclude: Comparisons | Sequence[Sequence[Any]] | None = None,
+    rule: Rule = "information",
+    load: int | None = None,
+) -> xr.Dataset:
     """Choose pairs and raters for further comparisons after a first estimate.
 
     Pairs are neighbours in the estimated ranking, then next neighbours, and so on; of the last group, the
@@ -24,17 +40,27 @@ def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | 
     which is largest at rho_k abs(d) = 2.399 for the logistic link and 1.575 for the normal one. A rater beyond
     that is nearly certain which item is better, and tells little about the distance.
 
+    The printed rule has as many groups of raters as have `answers` members, by reliability, and as many groups of pairs, by
+    distance: the shortest pairs go to the most reliable group. The design of the paper is ``degree=10`` after a first stage
+    of degree 10, whose pairs are excluded, with as many answers for each pair in both.
+
     Parameters
     ----------
     estimate : Dataset
         ``quality`` (item), ``reliability`` (rater) and the attribute ``link``, as `quite` returns them.
-    pairs : int
-        Number of pairs to ask about.
     answers : int
         Number of different raters to ask about each pair.
+    pairs : int, optional
+        Number of pairs to ask about; by default as many as `degree` allows.
+    degree : int, optional
+        Largest number of pairs of one item; by default there is none, but then `pairs` is needed.
+    exclude : Comparisons or array_like of items, shape (pair, 2), optional
+        Pairs that are not asked about, such as the votes of the first stage.
+    rule : {"information", "printed"}
+        How raters are chosen. By the printed rule up to ``answers - 1`` of the least reliable raters are not asked.
     load : int, optional
         Largest number of answers of one rater; by default all raters share the answers equally, up to one.
-        With ``load=pairs`` the best raters answer all.
+        With ``load=pairs`` the best raters answer all. Not for the printed rule, which has its own.
 
     Returns
     -------
@@ -49,8 +75,8 @@ def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | 
 
     Notes
     -----
-    The paper asks about close items, and gives the closest pairs to the best raters. The number of pairs of
-    an item and of answers of a rater are choices made here.
+    The paper asks about close items, and gives the closest pairs to the best raters. It does not print how close items are
+    found: neighbours in the ranking are a choice made here.
 
     Examples
     --------
@@ -73,17 +99,32 @@ def second_stage(estimate: xr.Dataset, *, pairs: int, answers: int, load: int | 
     if link not in BEST_PRODUCT:
         allowed = "'bradley_terry', 'thurstone', as quite sets it"
         raise ValueError(f"estimate has the attribute link={link!r}; allowed: {allowed}")
-    load = -(-pairs * answers // n_raters) if load is None else load
-    limits = (("pairs", pairs, n * (n - 1) // 2), ("answers", answers, n_raters), ("load", load, pairs))
-    for name, value, most in limits:
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
-            raise ValueError(f"{name}={value!r} must be a whole number from 1 to {most}")
-    if load * n_raters < pairs * answers:
-        most = f"at most {load * n_raters} of {pairs * answers} answers"
-        raise ValueError(f"load={load}: {n_raters} raters give {most}; raise it")
-    better, worse = _neighbours(quality, pairs)
+    if rule not in get_args(Rule):
+        raise ValueError(f"rule={rule!r} is not one of {', '.join(map(repr, get_args(Rule)))}")
+    if pairs is None and degree is None:
+        raise ValueError("pairs and degree are both missing: pass one of them, or both")
+    _check_whole(
+        ("answers", answers, n_raters), ("degree", degree, n - 1), ("pairs", pairs, n * (n - 1) // 2)
+    )
+    better, worse = _neighbours(quality, pairs, degree, _excluded(estimate, exclude))
+    n_pairs = len(better)
+    if n_pairs < (1 if pairs is None else pairs):
+        raise ValueError(f"pairs={pairs!r}: only {n_pairs} pairs are left by degree={degree!r} and exclude")
     distance = quality[better] - quality[worse]
-    rater, information = _assign_raters(distance, reliability, answers, load, link)
+    if rule == "printed":
+        if load is not None:
+            raise ValueError(
+                f"load={load!r}: the printed rule gives each rater of a group the pairs of the group; leave it out"
+            )
+        rater = _groups_of_raters(n_pairs, reliability, answers)
+        information = fisher_information(distance[:, None], reliability[rater], link)
+    else:
+        load = -(-n_pairs * answers // n_raters) if load is None else load
+        _check_whole(("load", load, n_pairs))
+        if load * n_raters < n_pairs * answers:
+            most = f"at most {load * n_raters} of {n_pairs * answers} answers"
+            raise ValueError(f"load={load}: {n_raters} raters give {most}; raise it")
+        rater, information = _assign_raters(distance, reliability, answers, load, link)
     items, raters = estimate["item"].to_numpy(), estimate["rater"].to_numpy()
     questions = {"left": items[better], "right": items[worse], "distance": distance}
     asked = {"rater": raters[rater], "information": information}
@@ -103,18 +144,73 @@ def fisher_information(
     return np.square(reliability) * np.exp(log_density - log_ndtr(x) - log_ndtr(-x))
 
 
-def _neighbours(quality: np.ndarray, pairs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Better and worse items of pairs of neighbours in the ranking, the closest pair first. Returns (pair,) each."""
-    order = np.argsort(-quality, kind="stable")
+def _check_whole(*limits: tuple[str, Any, int]) -> None:
+    """Raise unless each value is a whole number from 1 to its limit; None passes."""
+    for name, value, most in limits:
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
+            raise ValueError(f"{name}={value!r} must be a whole number from 1 to {most}")
+
+
+def _excluded(estimate: xr.Dataset, exclude: Comparisons | Sequence[Sequence[Any]] | None) -> np.ndarray:
+    """Codes of excluded pairs, the smaller code times the number of items plus the larger (pair,)."""
+    if exclude is None:
+        return np.empty(0, np.int64)
+    if isinstance(exclude, Comparisons):
+        named = np.stack([exclude.items[exclude.left], exclude.items[exclude.right]], axis=1)
+    else:
+        named = np.array([list(pair) for pair in exclude]).reshape(-1, 2)
+    place = {item: code for code, item in enumerate(estimate["item"].to_numpy().tolist())}
+    if missing := [item for item in named.ravel().tolist() if item not in place]:
+        raise ValueError(f"exclude has the item {missing[0]!r}, which the estimate has not")
+    codes = np.sort(
+        np.array([place[item] for item in named.ravel().tolist()], np.int64).reshape(-1, 2), axis=1
+    )
+    return codes @ [len(place), 1]
+
+
+def _neighbours(
+    quality: np.ndarray, pairs: int | None, degree: int | None, excluded: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Better and worse items (pair,) of pairs of neighbours in the ranking, the closest pair first, as many as there are."""
+    order, n = np.argsort(-quality, kind="stable"), len(quality)
+    free = np.full(n, n if degree is None else degree)
+    left = n * n if pairs is None else pairs
     groups: list[np.ndarray] = []
-    lag, left = 1, pairs
-    while left > 0:
-        closest = np.argsort(quality[order[:-lag]] - quality[order[lag:]], kind="stable")[:left]
-        groups.append(np.stack([order[closest], order[closest + lag]]))
-        lag, left = lag + 1, left - len(closest)
-    better, worse = np.concatenate(groups, axis=1)
+    for lag in range(1, n):
+        if left <= 0 or (free > 0).sum() < 2:
+            break
+        found = np.stack([order[:-lag], order[lag:]])
+        found = found[
+            :, ~np.isin(np.sort(found, axis=0).T @ [n, 1], excluded) & (free[found] > 0).all(axis=0)
+        ]
+        found = found[:, np.argsort(quality[found[0]] - quality[found[1]], kind="stable")]
+        if degree is not None:
+            found = found[:, _within_degree(found, free)]
+        found = found[:, :left]
+        np.subtract.at(free, found, 1)
+        groups.append(found)
+        left -= found.shape[1]
+    better, worse = np.concatenate(groups, axis=1) if groups else np.empty((2, 0), np.int64)
     closest = np.argsort(quality[better] - quality[worse], kind="stable")
     return better[closest], worse[closest]
+
+
+def _within_degree(found: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Mask of the pairs (2, pair) that can be asked in this order while both items have pairs left."""
+    left, kept = free.copy(), np.zeros(found.shape[1], bool)
+    for e, (i, j) in enumerate(found.T):
+        kept[e] = left[i] > 0 < left[j]
+        left[[i, j]] -= kept[e]
+    return kept
+
+
+def _groups_of_raters(pairs: int, reliability: np.ndarray, answers: int) -> np.ndarray:
+    """Codes of raters (pair, answer) by the printed rule, for pairs in the order of their distances."""
+    groups = len(reliability) // answers
+    member = np.argsort(-reliability, kind="stable")[: groups * answers].reshape(groups, answers)
+    return member[np.arange(pairs) * groups // pairs]
 
 
 def _assign_raters(

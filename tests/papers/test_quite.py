@@ -5,18 +5,18 @@ The coefficients of the bound are checked with the bound, the best reliability a
 
 import warnings
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
+from scipy.stats import binomtest
 
+from benchmarks import quite
 from tests.support.monte_carlo import assert_rejects_twin
 
 LINKS = ("bradley_terry", "thurstone")
 RUNS = 24
-READINGS = {"default": {}, "frozen": {"variance": "laplace", "prior": "frozen"}}
 
 
 def drawn(items, alpha, link, seed):
@@ -34,46 +34,48 @@ def quietly(estimator, data, **options):
 
 
 @cache
-def over_the_bound(link, alpha, reading, runs=8):
-    """Return the paper's ratio, and the centred one with the best scale, in runs of forty items."""
-    found = []
-    for seed in range(runs):
-        data, truth = drawn(40, alpha, link, seed)
-        bound = evaluation.bayesian_cramer_rao_bound(data, link=link)
-        estimate = quietly(inference.quite, data, link=link, **READINGS[reading])
-        paper = evaluation.mean_squared_error(estimate, truth, form="paper") / bound["quality"]
-        centred = evaluation.mean_squared_error(estimate, truth, scale="oracle") / bound["centred"]
-        found.append((float(paper), float(centred)))
-    return np.array(found).T
+def against_the_bound(link, alpha):
+    """Return what the errors of both readings are made of, in runs of forty items."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", inference.EstimateWarning)
+        return [quite.against_bound(quite.Cell("bound", link, 40, alpha), seed) for seed in range(RUNS)]
 
 
 @pytest.mark.parametrize(
     ("alpha", "link"),
-    # the errors that tests/inference/comparisons/test_quite.py lists are a third of this
     [
-        pytest.param(*case, marks=[] if case == (0.1, LINKS[0]) else [pytest.mark.slow, pytest.mark.long])
-        for case in product([0.1, 0.5, 1.0], LINKS)
+        (0.5, LINKS[0]),
+        # elsewhere it is more, or undecided: benchmarks/quite.md
+        pytest.param(0.2, LINKS[0], marks=[pytest.mark.slow, pytest.mark.long]),
+        pytest.param(0.5, LINKS[1], marks=[pytest.mark.slow, pytest.mark.long]),
     ],
 )
-def test_error_is_below_ten_times_the_bound(link, alpha):
-    # section 6: "less than 10 times the bound, typically 3 to 5"; twin: the bound of ten times as many answers
-    def check(scale):
-        for reading in READINGS:
-            for ratio in over_the_bound(link, alpha, reading):
-                error = ratio.std(ddof=1) / np.sqrt(len(ratio))
-                assert scale * (ratio.mean() - 2 * error) < 10
+def test_error_is_below_ten_times_the_bound_and_above_it(link, alpha):
+    # section 6.1.1: "less than 10 times the bound, typically 3 to 5", with one factor for all data sets
+    found = against_the_bound(link, alpha)
+
+    def check(times):
+        for reading in ("default", "frozen"):
+            ratio, error = quite.paper_ratio(found, reading)
+            assert times * (ratio + 2 * error) < 10
+            assert ratio - 2 * error > 1
 
     check(1)
-    assert_rejects_twin(check, 100)
+    assert_rejects_twin(check, 10)
 
 
 @pytest.mark.parametrize("link", [LINKS[0], pytest.param(LINKS[1], marks=pytest.mark.slow)])
-def test_the_printed_ratio_is_not_like_for_like(link):
-    """The paper takes the shift out of the error but not out of the bound: it falls below one, the centred ratio does not."""
-    paper, centred = over_the_bound(link, 1.0, "default", runs=RUNS)
-    for ratio, side in ((paper, -1), (centred, 1)):
-        error = ratio.std(ddof=1) / np.sqrt(len(ratio))
-        assert side * (ratio.mean() - 1) > 2 * error
+def test_a_factor_of_its_own_for_each_data_set_hides_the_error(link):
+    """It needs the truth of the data set, and brings the error below a bound that holds without it."""
+    found = against_the_bound(link, 1.0)
+    common, error = quite.paper_ratio(found, "default")
+    own = []
+    for one in found:
+        estimate, truth = (
+            xr.DataArray(one[key], {"item": range(40)}, ("item",)) for key in ("default quality", "truth")
+        )
+        own.append(float(evaluation.mean_squared_error(estimate, truth, form="paper")) / one["bound"])
+    assert np.mean(own) < 1 < common - 2 * error
 
 
 def test_most_of_the_bound_is_the_shift():
@@ -85,31 +87,34 @@ def test_most_of_the_bound_is_the_shift():
 
 @cache
 def at_one_hundred(name):
-    """Return whether a pair that differs by more than .06 is misranked in each of 24 runs, and the iterations."""
+    """Return whether a pair that differs by more than .04 is misranked in each of 24 runs, and the iterations."""
     failed, iterations = [], []
     for seed in range(RUNS):
         data, truth = drawn(100, 0.5, "bradley_terry", seed)
-        if name == "QUITE":
-            estimate = quietly(inference.quite, data)
-        else:
-            estimate = quietly(inference.alternating_gradient, data, random_seed=seed)
-        failed.append(bool(evaluation.epsilon_quality(estimate, truth, 0.06)))
+        options = {"random_seed": seed} if name == "alternating_gradient" else {}
+        estimate = quietly(getattr(inference, name), data, **options)
+        failed.append(bool(evaluation.epsilon_quality(estimate, truth, 0.04)))
         iterations.append(estimate.attrs["iterations"])
     return np.array(failed), np.array(iterations)
 
 
-def test_quite_ranks_without_error_where_the_gradient_errs():
-    # figure 5: N = 100, alpha = 1/2, epsilon = .06: QUITE 0 of 24; the gradient in a third and more
-    def check(name):
-        assert not at_one_hundred(name)[0].any()
+@pytest.mark.parametrize("better", ["quite", "joint_mle"])
+def test_the_gradient_as_printed_errs_more_than_the_maximum_it_climbs_to(better):
+    # figure 5: N = 100, alpha = 1/2, epsilon = .04: of 200 data sets in benchmarks/quite.md
+    worse = "alternating_gradient"
 
-    check("QUITE")
-    assert_rejects_twin(check, "gradient")
+    def check(better, worse):
+        wins = (at_one_hundred(worse)[0] & ~at_one_hundred(better)[0]).sum()
+        losses = (at_one_hundred(better)[0] & ~at_one_hundred(worse)[0]).sum()
+        assert wins > losses and binomtest(wins, wins + losses).pvalue < 0.01
+
+    check(better, worse)
+    assert_rejects_twin(check, worse, better)
 
 
 def test_short_steps_of_the_gradient_stop_soon():
     # steps of N / 50: about 26 iterations, within two standard errors of a mean over as many runs
-    _, iterations = at_one_hundred("gradient")
+    _, iterations = at_one_hundred("alternating_gradient")
     assert abs(iterations.mean() - 26) < 2 * np.sqrt(2 / RUNS) * iterations.std(ddof=1)
 
 

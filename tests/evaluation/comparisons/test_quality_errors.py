@@ -42,8 +42,28 @@ def test_squared_errors_are_their_definitions(case):
         for at in np.ndindex(found.shape):
             least = minimize_scalar(lambda a, o=own[at], t=target: ((a * o - t) ** 2).mean()).fun
             assert float(found[at]) == pytest.approx(least, rel=1e-9)
-    default = evaluation.mean_squared_error(*case, form="paper")
-    xr.testing.assert_equal(default, evaluation.mean_squared_error(*case, form="paper", scale="oracle"))
+
+
+def test_paper_has_one_factor_for_all_realizations():
+    # section 6.1.1: "the average over 100 realizations of the optimal scaling"
+    rng = np.random.default_rng(5)
+    estimate, truth = (
+        quality(rng.normal(size=(2, 9, 6)), dims=("method", "run")),
+        quality(rng.uniform(size=(9, 6)), dims=("run",)),
+    )
+    x = estimate.to_numpy() - estimate.to_numpy()[..., -1:]
+    q = truth.to_numpy() - truth.to_numpy()[..., -1:]
+    best = (x * q).sum(-1) / (x**2).sum(-1)
+    for dim, factor in ((None, best.mean()), ("run", best.mean(axis=1, keepdims=True))):
+        expected = ((np.broadcast_to(factor, best.shape)[..., None] * x - q) ** 2).mean(-1)
+        found = evaluation.mean_squared_error(estimate, truth, form="paper", dim=dim)
+        np.testing.assert_allclose(found.transpose("method", "run"), expected, rtol=1e-12)
+    own = evaluation.mean_squared_error(estimate, truth, form="paper", scale="oracle")
+    assert (own < found).all()
+    one = evaluation.mean_squared_error(estimate[0, 0], truth[0], form="paper")
+    assert float(one) == pytest.approx(float(own[0, 0]))
+    with pytest.raises(evaluation.EvaluationError, match="'draw'"):
+        evaluation.mean_squared_error(estimate, truth, form="paper", dim="draw")
 
 
 def test_errors_do_not_know_shift_nor_with_an_oracle_scale(case):
