@@ -5,4 +5,4 @@ from raterzoo._exports import attach_stub  # pyright: ignore[reportMissingImport
 
 __getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
