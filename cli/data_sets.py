@@ -5,10 +5,12 @@ import hashlib
 import json
 import os
 import urllib.request
+from collections.abc import Sequence
 from http.client import HTTPException
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import numpy as np
 
@@ -73,51 +75,97 @@ def fetch_dataset(name: str, out: Path) -> None:
         return
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "raterzoo" / name
-    raw = {path: _fetched(entry, path, sha256, folder) for path, sha256 in entry["files"].items()}
-    selectors, conditions, risks = raw.values()
+    raw = [_fetched(entry, path, pinned, folder) for path, pinned in entry["files"].items()]
     out.mkdir(parents=True, exist_ok=True)
-    for table in convert_dermatology(selectors, conditions, risks, out):
+    if "tables" in entry:  # tables as they are
+        written = [out / table for table in entry["tables"]]
+        for source, table in zip(raw, written, strict=True):
+            table.write_bytes(source.read_bytes())
+    else:
+        selectors, conditions, risks, *predictions = raw
+        written = [
+            *convert_dermatology(selectors, conditions, risks, out),
+            write_dermatology_predictions(conditions, predictions, out),
+        ]
+    for table in written:
         print_text(f"wrote {table}")
 
 
-def _fetched(entry: dict[str, Any], path: str, sha256: str, folder: Path) -> Path:
+def _hash(content: bytes, pinned: str) -> tuple[str, str]:
+    """Name and value of the hash of a content that is pinned: a git blob id if it has 40 digits, SHA-256 otherwise."""
+    if len(pinned) == 40:
+        return "git blob id", hashlib.sha1(
+            b"blob %d\0" % len(content) + content, usedforsecurity=False
+        ).hexdigest()
+    return "SHA-256", hashlib.sha256(content).hexdigest()
+
+
+def _fetched(entry: dict[str, Any], path: str, pinned: str, folder: Path) -> Path:
     """Return a file with the pinned hash, from the cache or the network."""
     url = RAW_FILE.format(repository=entry["repository"], commit=entry["commit"], path=path)
     kept = folder / Path(path).name
-    if kept.exists() and hashlib.sha256(kept.read_bytes()).hexdigest() == sha256:
+    if kept.exists() and _hash(kept.read_bytes(), pinned)[1] == pinned:
         return kept
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:
             content = answer.read()
     except (OSError, HTTPException) as problem:
+        if isinstance(problem, HTTPError):
+            problem.close()
         raise ValueError(
             f"{url} cannot be reached ({type(problem).__name__}); download it by hand and put it in place as {kept}"
         ) from problem
-    if (found := hashlib.sha256(content).hexdigest()) != sha256:
-        raise ValueError(f"{url} has the SHA-256 {found}; {sha256} is pinned, so that it is not used")
+    kind, found = _hash(content, pinned)
+    if found != pinned:
+        raise ValueError(f"{url} has the {kind} {found}; {pinned} is pinned, so that it is not used")
     folder.mkdir(parents=True, exist_ok=True)
     kept.write_bytes(content)
     return kept
 
 
-def convert_dermatology(selectors: Path, conditions: Path, risks: Path, out: Path) -> tuple[Path, Path]:
+def convert_dermatology(selectors: Path, conditions: Path, risks: Path, out: Path) -> tuple[Path, ...]:
     """Write annotations and conditions as tables; return their paths.
 
     `selectors` is JSON of [item][rater][block][condition code]; `conditions` and `risks` have a line per
     condition, its name and its risk (0 low, 1 medium, 2 high). The tables are ``dermatology.csv`` (item,
-    rater, category, rank) and ``dermatology_conditions.csv`` (category, group: the risk, value), which ``raterzoo
-    report --groups`` reads.
+    rater, category, rank), ``dermatology_conditions.csv`` (category, group: the risk, value), which ``raterzoo
+    report --groups`` reads, and ``dermatology_ddx_long.csv`` (case, reader, block, condition), in codes from 0, which
+    notebooks and tests read.
     """
     names = conditions.read_text("utf-8").splitlines()
     nested = json.loads(selectors.read_text("utf-8"))
     named = [[[[names[c] for c in block] for block in rater] for rater in item] for item in nested]
     table = PartialRankings.from_blocks(named, categories=names).to_table()
-    paths = out / "dermatology.csv", out / "dermatology_conditions.csv"
+    paths = tuple(out / f"dermatology{name}.csv" for name in ("", "_conditions", "_ddx_long"))
     _write(paths[0], list(table), zip(*(column.tolist() for column in table.values()), strict=True))
     values = [int(code) for code in risks.read_text("utf-8").split()]
     groups = [RISKS[value] for value in values]
     _write(paths[1], ["category", "group", "value"], zip(names, groups, values, strict=True))
+    codes = (
+        (case, reader, block, condition)
+        for case, readers in enumerate(nested)
+        for reader, blocks in enumerate(readers)
+        for block, tied in enumerate(blocks)
+        for condition in tied
+    )
+    _write(paths[2], ["case", "reader", "block", "condition"], codes)
     return paths
+
+
+def write_dermatology_predictions(conditions: Path, predictions: Sequence[Path], out: Path) -> Path:
+    """Write the predictions of classifiers A, B, ... as a table with a column for each condition; return its path.
+
+    Each file has a line for each case, of numbers for the conditions in their order. The table ``dermatology_predictions.csv``
+    (item, classifier and a column for each condition) is read by `raterzoo evaluate` and `report`.
+    """
+    names, table = conditions.read_text("utf-8").splitlines(), out / "dermatology_predictions.csv"
+    rows = (
+        [item, chr(ord("A") + k), *line.split()]
+        for k, path in enumerate(predictions)
+        for item, line in enumerate(path.read_text("utf-8").splitlines())
+    )
+    _write(table, ["item", "classifier", *names], rows)
+    return table
 
 
 # shares of right answers of the simulated raters of digits; the other answers are mostly of the digit that looks alike

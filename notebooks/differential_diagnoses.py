@@ -46,6 +46,7 @@ cases = models.published_ddx_cases()
 folder = os.environ.get("RATERZOO_DATA")
 if folder:
     conditions = pd.read_csv(Path(folder) / "dermatology_conditions.csv")
+    conditions = conditions.rename(columns={"category": "name", "value": "risk"})  # as fetched
     frame = pd.read_csv(Path(folder) / "dermatology_ddx_long.csv")
     frame["category"] = conditions["name"].to_numpy()[frame["condition"]]
     frame["rank"] = frame["block"] + 1

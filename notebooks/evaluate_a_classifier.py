@@ -41,6 +41,7 @@ SHORT = {"draws": 250, "thin": 1, "log_likelihood": False, **QUIET}
 folder, levels = os.environ.get("RATERZOO_DATA"), ["low", "medium", "high"]
 if folder:
     conditions = pd.read_csv(Path(folder) / "dermatology_conditions.csv")
+    conditions = conditions.rename(columns={"category": "name", "value": "risk"})  # as fetched
     frame = pd.read_csv(Path(folder) / "dermatology_ddx_long.csv")
     frame = frame.rename(columns={"case": "item", "reader": "rater"})
     names, value = conditions["name"].tolist(), dict(conditions[["name", "risk"]].to_numpy())
@@ -73,9 +74,10 @@ assert diagnosis["converged"] == 1
 
 # %% [markdown]
 # ## Four made classifiers
-# No classifier comes with the data. These are made from the vote, blurred by noise: *A* is decent, *B* knows the thirty
-# most common conditions only, *C* ranks by the same law as A but is far too sure of itself, *D* is weak. They say nothing
-# about real systems.
+# The paper's models A to D come with its data: `raterzoo data fetch dermatology` writes them as a table that `raterzoo
+# evaluate` reads. The four here are made, so that we know what is wrong with them. They are the vote, blurred by noise: *A* is
+# decent, *B* knows the thirty most common conditions only, *C* ranks by the same law as A but is far too sure of itself,
+# *D* is weak. They say nothing about real systems.
 
 # %%
 cells = [irn[name].to_numpy() for name in ("item", "category")]

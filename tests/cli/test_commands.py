@@ -5,11 +5,8 @@ import os
 import re
 import subprocess
 import sys
-from hashlib import sha256
 from importlib.util import LazyLoader, module_from_spec, spec_from_file_location
-from io import BytesIO
 from pathlib import Path
-from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -247,7 +244,7 @@ def test_dermatology_is_converted_from_the_authors_files(tmp_path):
         Path(folder) / "raw" / f"dermatology_{name}"
         for name in ("selectors.json", "conditions.txt", "risks.txt")
     ]
-    annotations, conditions = convert_dermatology(*raw, tmp_path)
+    annotations, conditions, _ = convert_dermatology(*raw, tmp_path)
     with annotations.open() as file:
         rows = list(csv.DictReader(file))
     assert len({row["item"] for row in rows}) == 1947
@@ -312,47 +309,6 @@ def test_what_is_no_example_is_named(words, golden, tmp_path, monkeypatch):
     result = run("data", *words)
     assert result.exit_code == 2 and [path.name for path in tmp_path.iterdir()] == ["taken"]
     golden.says(result.output)
-
-
-@pytest.fixture
-def served(monkeypatch, tmp_path):
-    """Return the files by name that the network serves, and an empty cache: others cannot be reached."""
-    files = {}
-
-    def open_url(url, timeout):
-        name = url.rsplit("/", 1)[-1]
-        if name not in files:
-            raise URLError("no route")
-        return BytesIO(files[name])
-
-    monkeypatch.setattr("urllib.request.urlopen", open_url)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return files
-
-
-def test_fetch_without_a_network_names_the_file_to_put_in_place(served, tmp_path):
-    result = run("data", "fetch", "dermatology", "--out", tmp_path)
-    assert (
-        result.exit_code == 2 and "by hand" in result.output and "dermatology_selectors.json" in result.output
-    )
-
-
-def test_only_files_with_the_pinned_hash_are_taken_and_kept(served, tmp_path):
-    served["dermatology_selectors.json"] = b"[[[[0]]]]"
-    result = run("data", "fetch", "dermatology", "--out", tmp_path / "out")
-    assert result.exit_code == 2 and sha256(b"[[[[0]]]]").hexdigest() in result.output
-    assert not (tmp_path / "out").exists() and not (tmp_path / "cache").exists()
-    folder = os.environ.get("RATERZOO_DATA")
-    if not folder:
-        pytest.skip("RATERZOO_DATA is not set")
-    for name in ("selectors.json", "conditions.txt", "risks.txt"):
-        served[f"dermatology_{name}"] = (Path(folder) / "raw" / f"dermatology_{name}").read_bytes()
-    written = {}
-    for name in ("from the network", "from the cache"):
-        assert run("data", "fetch", "dermatology", "--out", tmp_path / name).exit_code == 0
-        written[name] = (tmp_path / name / "dermatology.csv").read_bytes()
-        served.clear()
-    assert len(set(written.values())) == 1
 
 
 def test_objects_are_not_visited_once_more_at_exit():

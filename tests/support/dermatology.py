@@ -16,6 +16,9 @@ def dermatology():
     if not folder:
         pytest.skip("RATERZOO_DATA does not name the folder of the data")
     conditions = pd.read_csv(Path(folder) / "dermatology_conditions.csv")
+    conditions = conditions.rename(
+        columns={"category": "name", "value": "risk"}
+    )  # as `raterzoo data fetch` writes them
     frame = pd.read_csv(Path(folder) / "dermatology_ddx_long.csv")
     frame["category"] = conditions["name"].to_numpy()[frame["condition"]]
     frame["rank"] = frame["block"] + 1
