@@ -93,7 +93,8 @@ def survey_power_curve(
     max_raters : int, optional
         Largest k; by default the largest k for which half of the items have enough labels.
     no_labels : {"data", "uniform"}
-        Prediction of "frequency" and "mean" without labels: the shares of all labels, or equal shares.
+        Prediction of "frequency" and "mean" without labels: the shares of all labels, or equal shares. The paper has
+        none: no labels have no frequency.
     positive : optional
         Positive category of precision, recall, F1 and AUC; by default the second of two.
     values : mapping of category to number, optional

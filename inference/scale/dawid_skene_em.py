@@ -58,7 +58,8 @@ def dawid_skene_em(
         Labels of identified raters, or files of them. Gold labels are taken as known true categories; if all items have one,
         the estimate has a closed form.
     start : {"vote"}, default "vote"
-        First start: the share of each label among an item's answers.
+        First start: the share of each label among an item's answers. A start that ignores the answers may end with the
+        categories renamed, so none is offered; random starts near the votes are `restarts`.
     prior : {"diagonal", "population"} or None, default "diagonal"
         Prior of the confusion matrices and the prevalence, as in `models.dawid_skene`; the estimate maximises
         the posterior of the log odds. "population" first learns skill and strength of the raters as in

@@ -59,7 +59,8 @@ def dirichlet(
         Labels; the raters may be anonymous. Gold labels are ignored: the plausibility is the share of raters
         who would give each label, not the truth.
     concentration : float or array_like, shape (category,), default 1
-        Dirichlet concentration alpha.
+        Dirichlet concentration alpha. The default is flat. Appendix A of Stutz et al. (2025) takes a small one, of which few
+        labels make plausibilities near 0 and 1.
     reliability : float, default 1
         Power gamma of the likelihood, as if each answer had been given that many times.
     {predictions}

@@ -69,6 +69,10 @@ def plackett_luce(
     members, which its members do not share evenly: metrics leave it out (``other="exclude"``), unless `candidates` is "all". A
     posterior that has seen a classifier must not judge it; see `PartialRankings.with_predictions`.
 
+    The Gibbs update printed in appendix B counts a category in all blocks of an annotation but the last, and adds its
+    arrival times in all of them: no conditional of the model. Here each ranked category counts, and the times end with the
+    last ranked block.
+
     Parameters
     ----------
     rankings : PartialRankings
