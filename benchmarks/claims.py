@@ -4,6 +4,8 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import collections
+import itertools
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -16,13 +18,20 @@ import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.inference.labels.kernels.effective_votes import effective_truth
 from raterzoo.inference.labels.recognition import as_table, read_labels
-from raterzoo.models._prior_arguments import confusion_concentrations, effective_power
+from raterzoo.models._prior_arguments import effective_power
+from raterzoo.models.data.labels import expand_answers
+from raterzoo.models.distributions.marginal_labels_kernels import UNKNOWN, Answers, answer_codes
 from raterzoo.models.labels import vote_correlation
+from raterzoo.models.labels.correlated_votes import evidence_of_correlation
+from raterzoo.models.labels.population import RaterPopulation, learnt_concentrations
 from raterzoo.reports.sections.vote_correlation import MAY_BE_INDEPENDENT
 
-SETS = ("bluebird", "temp", "cf", "dog")
+SETS = (
+    *("bluebird", "temp", "cf", "dog", "CF_amt", "Face_Sentiment_Identification", "MS", "SP", "SP_amt"),
+    *("ZenCrowd_in", "ZenCrowd_us", "jn-product", "rte", "wsd"),
+)
 OPTIONS = {"draws": 250, "thin": 4, "progressbar": False, "log_likelihood": False}
-FLOOR, POWER = 0.16, 0.37  # each the best for all of 14 public studies
+FLOOR, POWER = 0.16, 0.37  # each the best for all of these with a fixed prior of the matrices
 GOLD, CHOICES = 50, 6
 TAIL = 0.05
 LEAST_ANSWERS, ROUNDING = 10, 1e-9
@@ -35,7 +44,9 @@ def answers_of(name: str) -> pd.DataFrame:
         truth: Any = pd.read_csv(folder / "bluebird_truth.csv", dtype=str).set_index("item")["truth"]
         table = pd.read_csv(folder / "bluebird_answers.csv", dtype=str)
         return table.assign(gold=table["item"].map(truth))
-    return pd.read_csv(folder / f"gold_{name}.csv", dtype=str)
+    own = folder / f"gold_{name}.csv"
+    table = pd.read_csv(own if own.exists() else folder / "gold" / f"{name}.csv.gz", dtype=str)
+    return table.drop_duplicates(["item", "rater"])
 
 
 def simulated(categories: int, answers: int, ability: float, items: int, seed: int) -> pd.DataFrame:
@@ -104,7 +115,7 @@ def roads(tree: xr.DataTree, model: Any) -> Mapping[str, np.ndarray]:
     of_all = np.full(len(power), POWER)
     effective_truth(read_labels(model).answers, prevalence, table, of_all, power)
     return {
-        "dawid_skene": independent,
+        "independent raters": independent,
         f"a floor of {FLOOR}": (1 - FLOOR) * independent + FLOOR * prevalence[:, None, :],
         f"rho = {POWER} in every study": power,
         "correlated_votes": posterior["plausibility"].to_numpy(),
@@ -129,10 +140,18 @@ def public_sets() -> None:
             found.setdefault(road, []).append(own)
             ends = f"{own['lower']:.2f} to {own['upper']:.2f}"
             row(name, road, own["claimed"], ends, own["right"], own["gap"], own["log loss"])
+    print()
+    _means(found)
+
+
+def gold_items() -> None:
+    """Print means over choices of gold items on the small public sets."""
+    found: dict[str, list[dict[str, float]]] = {}
+    for name in SETS[:4]:
+        table = answers_of(name)
         told = [fitted(table, _chosen(table, seed), seed) for seed in range(CHOICES)]
         own = [claim(roads(t, m)["correlated_votes"], truth) for t, m, truth in told]
         found.setdefault(f"{GOLD} gold items", []).extend(own)
-    print()
     _means(found)
 
 
@@ -201,10 +220,6 @@ SHAPES = (
     (4, 10, 0.7),
     (8, 10, 0.5),
 )
-CONSTANT = (
-    0.005,
-    0.005,
-)  # residual correlation of independent raters, and its error, before it was simulated
 
 
 def crowd(errors: str, shape: tuple[int, int, float], seed: int, items: int = 600) -> tuple[Any, np.ndarray]:
@@ -236,35 +251,24 @@ class Mode(NamedTuple):
     """Dawid-Skene at its posterior mode, with residual correlations: its own, and that of independent raters."""
 
     fitted: Any
-    independent: tuple[float, float]
+    evidence: Any  # of the correlation
     votes: np.ndarray  # number of answers (item,)
 
     @classmethod
-    def of(cls, labels: Any, rng: np.random.Generator) -> "Mode":
+    def of(cls, labels: Any) -> "Mode":
         """Return the mode of labels without gold."""
-        item, rater, label = vote_correlation.expand_answers(labels)
+        item, rater, label = expand_answers(labels)
         n, raters = len(labels.categories), len(labels.raters)
         start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
-        codes = vote_correlation.answer_codes(rater, label, n)
-        answers = vote_correlation.Answers(start, codes, np.full(len(labels.items), -1))
-        beta = np.broadcast_to(confusion_concentrations(n), (raters, n, n)).astype(float)
+        answers = Answers(start, answer_codes(rater, label, n), np.full(len(labels.items), UNKNOWN))
+        beta = learnt_concentrations(labels, RaterPopulation(), np.ones(n))
         prior = np.ones(n), beta.transpose(0, 2, 1).reshape(-1, n)
         fitted = vote_correlation._fitted(answers, raters, prior)
-        simulated = vote_correlation._of_independent_raters(answers, fitted, prior, rng)
-        return cls(fitted, simulated, np.diff(start))
+        return cls(fitted, evidence_of_correlation(labels), np.diff(start))
 
-    def evidence(self, independent: tuple[float, float]) -> Any:
-        """Return what the residuals say of the correlation, compared with those of independent raters."""
-        no_gold = np.zeros(len(vote_correlation.GRID) + 1)
-        own = self.fitted.residual, self.fitted.error
-        return vote_correlation._beta_of(own, independent, no_gold, 0)
-
-    def powers(
-        self, independent: tuple[float, float], rng: np.random.Generator, draws: int = 60
-    ) -> np.ndarray:
+    def powers(self, rng: np.random.Generator, draws: int = 60) -> np.ndarray:
         """Return the power of the answers to an item by draws of the correlation (draw, item, 1)."""
-        own = self.evidence(independent)
-        return effective_power(self.votes, rng.beta(own.a, own.b, (draws, 1)))[..., None]
+        return effective_power(self.votes, rng.beta(self.evidence.a, self.evidence.b, (draws, 1)))[..., None]
 
     def plausibility(self, of_prevalence: Any, of_likelihood: Any) -> np.ndarray:
         """Return the plausibilities (draw, item, category) with powers of prevalence and likelihood."""
@@ -275,15 +279,12 @@ class Mode(NamedTuple):
 
 def claims_of_crowd(labels: Any, truth: np.ndarray, seed: int) -> dict[str, dict[str, float]]:
     """Return the claims by road, with parameters at the posterior mode and draws of the correlation."""
-    rng = np.random.default_rng(seed)
-    mode = Mode.of(labels, rng)
-    constant, replicated = mode.powers(CONSTANT, rng), mode.powers(mode.independent, rng)
+    mode = Mode.of(labels)
+    power = mode.powers(np.random.default_rng(seed))
     by_road = {
-        "dawid_skene": mode.plausibility(1, 1)[None],
-        "power of the likelihood, a constant": mode.plausibility(1, constant),
-        "power of the likelihood, replicates": mode.plausibility(1, replicated),
-        "power of both, a constant": mode.plausibility(constant, constant),
-        "correlated_votes": mode.plausibility(replicated, replicated),
+        "independent raters": mode.plausibility(1, 1)[None],
+        "power of the likelihood": mode.plausibility(1, power),
+        "correlated_votes": mode.plausibility(power, power),
     }
     return {road: claim(p, truth) for road, p in by_road.items()}
 
@@ -315,65 +316,52 @@ def _by_road(names: tuple[str, str], found: Mapping[str, list[dict[str, float]]]
 
 # --- Another prior probability of raters who err independently ---
 
-PROBABILITIES = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
-FEW = 5  # answers to an item that are left of public sets
+CANDIDATES = tuple(itertools.product((0.08, 0.1, 0.13, 0.16, 0.2), (0.6, 0.8, 1.0), (1 / 16, 1 / 2)))
+CONSTANTS = ("SHOWN", "SPREAD_OF_SHOWN", "INDEPENDENT")
 
 
-def prior_probabilities() -> None:
-    """Print claims at the posterior mode by the prior probability of independent raters."""
-    row(
-        "prior probability",
-        "studies",
-        "gap",
-        "lowest gap",
-        "mean of abs(gap)",
-        "log loss",
-        "intervals that cover",
-    )
-    row(*["---"] * 7)
-    rng = np.random.default_rng(1)
-    tables = {
-        "independent, 2 categories, 10 answers, 300 items": [
-            simulated(2, 10, 0.75, 300, s) for s in range(32)
-        ],
-        "independent, 2 categories, 10 answers, 1000 items": [
-            simulated(2, 10, 0.75, 1000, s) for s in range(16)
-        ],
-        "public": [answers_of(name) for name in SETS],
-        f"public, {FEW} answers to an item": [_few_answers(answers_of(name)) for name in SETS],
-    }
-    studies = {name: [labels_and_truth(own, None) for own in these] for name, these in tables.items()}
-    studies["crowds"] = [crowd(errors, shape, 1) for errors in ERRORS for shape in SHAPES]
-    modes = {name: [(Mode.of(data, rng), truth) for data, truth in own] for name, own in studies.items()}
-    before = vote_correlation.INDEPENDENT
-    for vote_correlation.INDEPENDENT in PROBABILITIES:
-        for name, own in modes.items():
-            claims = []
-            for mode, truth in own:
-                power = mode.powers(mode.independent, np.random.default_rng(1), draws=200)
-                claims.append(claim(mode.plausibility(power, power), truth))
-            of = {key: np.array([study[key] for study in claims]) for key in claims[0]}
-            gap = of["gap"]
-            figures = gap.mean(), gap.min(), np.abs(gap).mean(), of["log loss"].mean()
-            row(
-                vote_correlation.INDEPENDENT,
-                name,
-                *map(float, figures),
-                f"{of['covers'].sum():.0f} of {len(gap)}",
-            )
-    vote_correlation.INDEPENDENT = before
+def constants() -> None:
+    """Print claims on the public sets by constants of the correlation, and by those chosen on the other sets by log loss."""
+    chosen = tuple(getattr(vote_correlation, name) for name in CONSTANTS)
+    studies = [_drawn(name) for name in SETS]
+    claims: dict[tuple[float, ...], list[dict[str, float]]] = {}
+    for values in {chosen, *CANDIDATES}:
+        for name, value in zip(CONSTANTS, values, strict=True):
+            setattr(vote_correlation, name, value)
+        claims[values] = [_claim_of(*study) for study in studies]
+    losses = {values: np.array([study["log loss"] for study in own]) for values, own in claims.items()}
+    best = [min(losses, key=lambda v: np.delete(losses[v], left_out).sum()) for left_out in range(len(SETS))]
+    by_name = {"of the model": claims[chosen], "of the other 13": [claims[v][k] for k, v in enumerate(best)]}
+    _means(by_name | {str(values): claims[values] for values in CANDIDATES})
+    print(collections.Counter(best))
 
 
-def _few_answers(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a few answers to each item, chosen at random."""
-    return table.sample(frac=1, random_state=1).groupby("item", sort=False).head(FEW)
+def _drawn(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+    """Return plausibilities of independent raters (draw, item, category), truth and answers (item,), and the evidence."""
+    tree, _, truth = fitted(answers_of(name), None, 1)
+    drawn = tree["posterior"]["independent_plausibility"].stack(sample=("chain", "draw"))
+    item = tree["constant_data"]["annotation_item"].to_numpy()
+    p = drawn.transpose("sample", "item", "category").to_numpy()
+    return p, truth, np.bincount(item, minlength=len(truth)), tree["constant_data"].to_dataset()
+
+
+def _claim_of(p: np.ndarray, truth: np.ndarray, answers: np.ndarray, data: xr.Dataset) -> dict[str, float]:
+    """Return the claim with today's constants of the correlation."""
+    keys = ("residual_correlation", "residual_correlation_error")
+    own, expected = (tuple(float(data[f"{of}{key}"]) for key in keys) for of in ("", "expected_"))
+    of_residuals = own, expected, vote_correlation.share_shown(answers)
+    found = vote_correlation._beta_of(of_residuals, np.zeros(len(vote_correlation.GRID) + 1), 0)
+    rho = np.random.default_rng(1).beta(found.a, found.b, len(p))
+    log_p = effective_power(answers, rho[:, None])[..., None] * np.log(np.maximum(p, np.finfo(float).tiny))
+    p = np.exp(log_p - log_p.max(axis=-1, keepdims=True))
+    return claim(p / p.sum(axis=-1, keepdims=True), truth)
 
 
 def of_models() -> None:
     """Print claims on the public sets by models whose raters err independently, given the truth or the kind of the item."""
     row("set", "model", "claimed", "right", "gap", "log loss")
     row(*["---"] * 6)
-    for name in SETS:
+    for name in SETS[:4]:
         labels, truth = labels_and_truth(answers_of(name), None)
         for build in (models.dawid_skene, models.one_coin, models.mace, models.ebcc):
             tree = inference.sample(build(labels), random_seed=1, **OPTIONS)
@@ -388,6 +376,8 @@ def of_raters() -> None:
     row(*["---"] * 7)
     for name in SETS:
         tree, _, truth = fitted(answers_of(name), None, 1)
+        if (truth < 0).any():
+            continue
         constant, label = tree["constant_data"], tree["observed_data"]["observed_label"].to_numpy()
         item, rater = (constant[f"annotation_{of}"].to_numpy() for of in ("item", "rater"))
         number = np.bincount(rater)
@@ -406,7 +396,8 @@ PARTS: Mapping[str, Callable[[], None]] = {
     "public": public_sets,
     "independent": independent_raters,
     "crowds": crowds,
-    "prior": prior_probabilities,
+    "constants": constants,
+    "gold": gold_items,
     "models": of_models,
     "raters": of_raters,
 }

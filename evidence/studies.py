@@ -360,7 +360,7 @@ STUDIES: Mapping[str, Study] = {
     for study in (
         _comparisons("bradley_terry", "with ties", ties="davidson"),
         _labels("class_conditional", 3),
-        _labels("correlated_votes", prevalence_concentration=2.0, vote_correlation=(2.0, 3.0)),
+        _labels("correlated_votes", confusion_concentration=None, prevalence_concentration=2.0, vote_correlation=(2.0, 3.0)),
         _labels("dawid_skene", prevalence_concentration=2.0),
         Study(
             "dirichlet",

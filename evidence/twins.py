@@ -196,7 +196,8 @@ OF_LABELS = (
          told=lambda: models.dawid_skene(
              designs.labels(), prevalence_concentration=2.7, confusion_concentration=[[5.5, 3.9], [3.9, 5.5]])),
     Twin("told another correlation of the votes", "correlated_votes", "gibbs", "calibration",
-         told=lambda: models.correlated_votes(designs.labels(), prevalence_concentration=2.0, vote_correlation=(3.0, 3.0))),
+         told=lambda: models.correlated_votes(
+             designs.labels(), prevalence_concentration=2.0, confusion_concentration=None, vote_correlation=(3.0, 3.0))),
     _labels("a wrong answer counts twice", "one_coin", "invariance",
             ("_draw_abilities", ("wrong += counts[row, j]", "wrong += 2 * counts[row, j]"))),
     _labels("counts of one category are carried to the next", "class_conditional", "invariance",

@@ -4,15 +4,17 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import logsumexp
 
-from .._prior_arguments import PUBLIC, effective_power
+from .._prior_arguments import effective_power
 from ..data.labels import Labels, expand_answers
 from ..distributions.marginal_labels_kernels import UNKNOWN, Answers, answer_codes, answer_sweeps
 
-# prior probability of raters who err independently: none of the 14 public studies, by the rule of succession
-INDEPENDENT = 1 / 16
-# the residuals show about a fifth of the correlation, as errors that all raters share turn the inferred truth round
-SHOWN, SPREAD_OF_SHOWN = np.log(0.2), 0.6
+# Chosen on 14 public studies with the population of raters as the prior of the matrices, see docs/claims.md: rho is uniform, and
+# raters err independently with probability 1/2. Of a correlation the residuals show a fifth where answers are many, and nothing
+# up to three answers an item, as errors that raters share turn the inferred truth round.
+INDEPENDENT = 0.5
+SHOWN, SPREAD_OF_SHOWN, HIDDEN_BELOW = 0.2, 0.6, 3
 # simulated studies of independent raters, and their answers together
 REPLICATES, MOST_REPLICATED = 10, 400_000
 SLACK = 0.002  # standard deviation of what such studies leave out: their raters have the estimated matrices
@@ -52,7 +54,14 @@ def correlation_evidence(labels: Labels, alpha: np.ndarray, beta: np.ndarray) ->
     expected = _of_independent_raters(answers, found, prior, rng)
     known = gold >= 0
     of_gold = _log_gold(found.log_prevalence, found.log_p[known], np.diff(start)[known], gold[known])
-    return _beta_of((found.residual, found.error), expected, of_gold, int(known.sum()))
+    own = (found.residual, found.error), expected, share_shown(np.diff(start))
+    return _beta_of(own, of_gold, int(known.sum()))
+
+
+def share_shown(answers: np.ndarray) -> float:
+    """Return the usual share of the correlation that residuals show, of items with numbers of answers (item,)."""
+    several = answers[answers > 1]
+    return SHOWN * max(1 - HIDDEN_BELOW / several.mean(), 0.0) if len(several) else 0.0
 
 
 class _Fitted(NamedTuple):
@@ -180,23 +189,22 @@ def _log_gold(
 
 
 def _beta_of(
-    found: tuple[float, float], expected: tuple[float, float], of_gold: np.ndarray, gold_items: int
+    of_residuals: tuple[tuple[float, float], tuple[float, float], float], of_gold: np.ndarray, gold_items: int
 ) -> CorrelationEvidence:
     """Return the Beta distribution by moments of the mixture of no correlation and of that of public studies.
 
-    `found` and `expected`, of independent raters, are residual correlations and their standard errors.
+    `of_residuals` holds the residual correlation and its error, those of independent raters, and the share that is shown.
     """
-    r, error = found
-    density = GRID ** (PUBLIC[0] - 1) * (1 - GRID) ** (PUBLIC[1] - 1)  # up to a factor
-    log_w = np.log(np.concatenate([[INDEPENDENT], (1 - INDEPENDENT) * density / density.sum()])) + of_gold
-    if np.isfinite([r, expected[0]]).all():
-        shown = np.exp(SHOWN + SPREAD_OF_SHOWN * QUADRATURE)
-        node = np.exp(-(QUADRATURE**2) / 2)
-        mean = expected[0] + np.concatenate([[0.0], GRID])[:, None] * shown
-        scatter = np.exp(-((r - mean) ** 2) / (2 * (error**2 + expected[1] ** 2)))
-        log_w += np.log(np.maximum(scatter @ (node / node.sum()), np.finfo(float).tiny))
-    w = _normalised(log_w)
+    (r, error), expected, share = of_residuals
     values = np.concatenate([[0.0], GRID])
+    log_w = (
+        np.log(np.concatenate([[INDEPENDENT], np.full(len(GRID), (1 - INDEPENDENT) / len(GRID))])) + of_gold
+    )
+    if np.isfinite([r, expected[0]]).all():
+        shown = share * np.exp(SPREAD_OF_SHOWN * QUADRATURE)
+        scatter = (r - expected[0] - values[:, None] * shown) ** 2 / (error**2 + expected[1] ** 2)
+        log_w += logsumexp(-(scatter + QUADRATURE**2) / 2, axis=1)
+    w = _normalised(log_w)
     mean = w @ values
     variance = w @ (values - mean) ** 2
     total = max(mean * (1 - mean) / variance - 1, 0.1)

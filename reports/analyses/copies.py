@@ -1,6 +1,6 @@
 """Raters who copy each other are fitted again as a group that shares a guess."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import xarray as xr
 
 from ... import models
 from ...models._catalog import annotation_kinds, shared_errors_of
+from ...models.labels.correlated_votes import evidence_of_correlation
 from .labels import LabelAnalysis
 
 ATTRIBUTE = "copies"  # of raters: the set, or nobody
@@ -28,22 +29,37 @@ def refitted(analysis: LabelAnalysis, draw: Callable[[Any], xr.DataTree]) -> Lab
     data = replace(analysis.labels, rater_attributes={**analysis.labels.rater_attributes, ATTRIBUTE: groups})
     name = annotation_kinds["labels"].sharing_model
     model = getattr(models, name)(data, ATTRIBUTE, (NOBODY,))
-    tree = with_correlation(draw(model), analysis.tree, data.counts.sum(axis=1))
+    correlation = correlation_without(data, analysis.copying)
+    tree = with_correlation(draw(model), correlation, data.counts.sum(axis=1), analysis.seed)
     study = analysis.study
     settings = replace(study.settings, model=name, priors=None)
     study = replace(study, data=data, settings=settings, trees={settings.reliabilities[0]: tree})
     return replace(analysis, data=data, tree=tree, model=model, study=study, before=analysis)
 
 
-def with_correlation(tree: xr.DataTree, before: xr.DataTree, answers: np.ndarray) -> xr.DataTree:
-    """Return the tree with plausibilities to the power 1 / (1 + (n - 1) rho), rho drawn from the fit before; answers n (item,).
+def correlation_without(labels: models.Labels, copying: Sequence[Sequence[str]]) -> tuple[float, float]:
+    """Return the Beta distribution of the correlation of the votes of all but the raters who copy; one of each set stays."""
+    left_out = [rater for group in copying for rater in group[1:]]
+    names = labels.raters.astype(str)[labels.annotation_rater]
+    keeps = ~np.isin(names, left_out)
+    columns = {
+        name: getattr(labels, name)[keeps]
+        for name in ("annotation_item", "annotation_rater", "label_code", "count")
+    }
+    found = evidence_of_correlation(replace(labels, **columns))
+    return found.a, found.b
+
+
+def with_correlation(
+    tree: xr.DataTree, correlation: tuple[float, float], answers: np.ndarray, seed: int
+) -> xr.DataTree:
+    """Return the tree with plausibilities to the power 1 / (1 + (n - 1) rho), rho ~ Beta(correlation); answers n (item,).
 
     The group explains what its raters copy, not what the others share.
     """
     posterior = tree["posterior"].to_dataset()
     own = posterior["plausibility"].transpose("chain", "draw", "item", "category")
-    drawn = before["posterior"][CORRELATION].to_numpy().ravel()
-    rho = np.resize(drawn, own.shape[:2])[..., None, None]
+    rho = np.random.default_rng(seed).beta(*correlation, own.shape[:2])[..., None, None]
     power = 1 / (1 + np.maximum(answers - 1, 0)[:, None] * rho)
     tempered = own.to_numpy() ** power
     tempered /= tempered.sum(axis=-1, keepdims=True)

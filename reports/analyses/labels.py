@@ -22,7 +22,7 @@ from .truth import ClassifierFacts, TruthAnalysis
 SAMPLE = ("chain", "draw")
 ENDS = (0.05, 0.95)
 FEWEST = 10  # answers from which a rater is flagged
-CHANCE = 0.1  # share of the way from chance to perfection below which answers are no better than guesses
+CHANCE = 0.15  # share of the way from chance to perfection below which answers are no better than guesses
 ALWAYS = 0.95  # share of one label among the answers of a rater who always gives it
 MOSTLY = 0.75  # and of one who guesses, and mostly gives it
 COMMON = 0.8  # share of the items from which giving one label always may be right

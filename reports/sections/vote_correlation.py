@@ -15,10 +15,10 @@ from .certainty import best_guess_scores
 from .metrics import metric_rows
 
 CORRELATION = "vote_correlation"
-# by dawid_skene, of 14 public studies with known truth: mean certainty, and share of the items that was right
-STUDIES, CLAIMED, RIGHT = 14, 0.96, 0.87
+# by dawid_skene, of 14 public studies with known truth: mean certainty, with a population of raters, and share that was right
+STUDIES, CLAIMED, CLAIMED_BY_POPULATION, RIGHT = 14, 0.96, 0.97, 0.87
 ENOUGH_GOLD = 50  # gold items with which the mean of |claimed - right| of public studies is .02
-MAY_BE_INDEPENDENT = 0.15  # probability of independent raters from which it is said
+MAY_BE_INDEPENDENT = 0.6  # probability of independent raters from which it is said
 WITHIN_90 = 1.645  # standard deviations of a normal law on each side
 EXPECTED = (
     "residual_correlation_error",
@@ -140,11 +140,11 @@ def _words(facts: dict[str, Any]) -> str:
         outside = (
             f"These raters may be independent: by their answers the probability that they are rises from {INDEPENDENT:.2f} to "
             f"{sure:.2f}. If they are, the label is right with probability {would}; on {studies}, none of which has such "
-            f"raters, that claim was {CLAIMED:.2f} and {RIGHT:.2f} was right."
+            f"raters, that claim was {CLAIMED_BY_POPULATION:.2f} and {RIGHT:.2f} was right."
         )
     else:
         outside = (
-            f"With raters who err independently it would be {would}: on {studies} that claim was {CLAIMED:.2f} and "
+            f"With raters who err independently it would be {would}: on {studies} that claim was {CLAIMED_BY_POPULATION:.2f} and "
             f"{RIGHT:.2f} was right."
         )
     return f"{votes}, {_source(facts)}. {outside}"

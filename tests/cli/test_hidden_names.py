@@ -22,7 +22,7 @@ NAMES = [f"Dr. {MARK} {own}" for own in ("Alma", "Bo", "Cy")]
 ITEMS = [f"i{k}" for k in range(6)]
 QUICK = ("--draws", 40, "--chains", 1)
 READING = {"fit", "report", "rank", "equivalence", "check", "judge"}  # commands that read annotations
-OTHERS = {"demo", "evaluate", "models", "list", "fetch", "plan", "results"}
+OTHERS = {"copy", "demo", "evaluate", "models", "list", "fetch", "plan", "results"}
 pytestmark = pytest.mark.filterwarnings("always")  # warnings are printed, as for users
 RNG = np.random.default_rng(5)
 

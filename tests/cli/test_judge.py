@@ -107,9 +107,7 @@ def trees(files):
     options = {"draws": 500, "chains": 4, "log_likelihood": False, **QUIET}
     drawn = {}
     for name, own in datasets.items():
-        of_people = [[4.8, 3.2], [3.2, 4.8]]
-        machines = own.rater_attributes["kind"] == "machine"
-        prior = np.where(machines[:, None, None], [[2.0, 1.0], [1.0, 2.0]], of_people)
+        prior = np.where(own.rater_attributes["kind"] == "machine", "classifiers", "raters")
         drawn[name] = inference.sample(models.correlated_votes(own, confusion_concentration=prior), **options)
     return drawn | {"predictions": predictions, "of_few": of_few, "labels": labels}
 

@@ -101,12 +101,13 @@ def move_populations(
     value, weight, length = np.empty((3, most)), np.empty((3, most)), np.empty(3, np.int64)
     for g in range(len(values)):
         often[:] = 0
-        rows = 0
+        rows = several = 0  # rows of two answers or more tell how much they differ
         for k in range(len(totals)):
             if population.of[k] != g:
                 continue
             rows += n
             for j in range(n):
+                several += totals[k, j] > 1
                 if totals[k, j] > 0:
                     often[WHOLE, totals[k, j]] += 1
                     for label in range(n):
@@ -126,7 +127,7 @@ def move_populations(
         width = 2.5 / math.sqrt(1.0 + 0.2 * min(answers, rows * (1.0 + s)))
         x = _move_skill(rng, (s, n, population.skill[g], tally), math.log(u) - math.log1p(-u), width)
         u = 1.0 / (1.0 + math.exp(-x))
-        width = 2.5 / math.sqrt(1.0 + 0.5 * rows)
+        width = 2.5 / math.sqrt(1.0 + 0.5 * several)
         s = math.exp(_move_strength(rng, (u, n, population.strength[g], tally), math.log(s), width))
         values[g, 0], values[g, 1] = u, s
     concentrate(population, values, concentrations)

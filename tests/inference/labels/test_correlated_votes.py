@@ -37,9 +37,9 @@ def tree(model):
 
 
 def test_parameters_are_those_of_dawid_skene(tree):
-    other = sampled(models.dawid_skene(tiny_labels()))
+    other = sampled(models.dawid_skene(tiny_labels(), confusion_concentration="population"))
     posterior = tree["posterior"]
-    for name in ("prevalence", "confusion"):
+    for name in ("prevalence", "confusion", "population_skill", "population_strength"):
         assert np.array_equal(posterior[name], other["posterior"][name])
     assert np.array_equal(posterior["independent_plausibility"], other["posterior"]["plausibility"])
     assert tree["log_likelihood"].equals(other["log_likelihood"])

@@ -6,7 +6,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 from raterzoo import models
-from raterzoo.models._prior_arguments import PUBLIC
 from raterzoo.models.labels import vote_correlation
 from scipy.special import logsumexp
 from scipy.stats import beta as beta_law
@@ -21,7 +20,7 @@ CONFUSION = np.random.default_rng(2).dirichlet([2.0, 2.0], (len(TINY.raters), 2)
 @cache
 def plausibilities():
     """Compiled function of the parameters: the plausibility, and that of independent raters."""
-    model = models.correlated_votes(TINY, vote_correlation=(2.0, 3.0))
+    model = models.correlated_votes(TINY, confusion_concentration=None, vote_correlation=(2.0, 3.0))
     both = [model["plausibility"], model["independent_plausibility"]]
     return model.compile_fn(both, inputs=model.free_RVs, on_unused_input="ignore", mode="FAST_COMPILE")
 
@@ -94,10 +93,7 @@ def test_gold_items_update_the_prior_of_public_studies(monkeypatch):
     monkeypatch.setattr(vote_correlation, "_posterior_mode", lambda *_: own)
     monkeypatch.setattr(vote_correlation, "_residual_correlation", lambda *_: (np.nan, np.nan))
     grid = np.concatenate([[0.0], vote_correlation.GRID])
-    density = beta_law.pdf(vote_correlation.GRID, *PUBLIC)
-    prior = np.concatenate(
-        [[vote_correlation.INDEPENDENT], (1 - vote_correlation.INDEPENDENT) * density / density.sum()]
-    )
+    prior = np.r_[0.5, np.full(len(grid) - 1, 0.5 / (len(grid) - 1))]
     power = 1 / (1 + grid)
     odds = (q[0, 0] / q[1, 0]) ** (2 * power) * (0.6 / 0.4) ** power  # of x to y, of two answers x
     weight = prior / (1 + odds)
@@ -114,23 +110,31 @@ def test_gold_items_update_the_prior_of_public_studies(monkeypatch):
 
 @pytest.mark.parametrize(("r", "error"), [(0.0, 0.004), (0.04, 0.01), (0.11, 0.002)])
 def test_residuals_update_the_prior_of_public_studies(monkeypatch, r, error):
-    """Against a sum over draws of the share of the correlation that residuals show, log normal about a fifth."""
+    """Against a sum over draws of the share of the correlation that residuals show, log normal about .08."""
+    monkeypatch.setattr(vote_correlation, "share_shown", lambda _: 0.08)
     monkeypatch.setattr(vote_correlation, "_residual_correlation", lambda *_: (r, error))
     monkeypatch.setattr(vote_correlation, "_of_independent_raters", lambda *_: EXPECTED)
     labels = models.Labels.from_table({"item": list("aab"), "rater": list("rsr"), "label": list("xxy")})
     found = vote_correlation.correlation_evidence(labels, np.ones(2), np.ones((2, 2, 2)))
     rng = np.random.default_rng(1)
     n = 400_000
-    rho = np.where(rng.random(n) < vote_correlation.INDEPENDENT, 0.0, rng.beta(*PUBLIC, n))
-    shown = np.exp(rng.normal(np.log(0.2), 0.6, n))
+    rho = np.where(rng.random(n) < 0.5, 0.0, rng.random(n))
+    shown = np.exp(rng.normal(np.log(0.08), 0.6, n))
     expected, independent = _given_residuals(r, error, rho, shown)
     mean = found.a / (found.a + found.b)
-    assert mean == pytest.approx(expected, abs=0.003) and found.independent == pytest.approx(
+    assert mean == pytest.approx(expected, abs=0.008) and found.independent == pytest.approx(
         independent, abs=0.01
     )
-    assert r == 0 or _given_residuals(r, error, rho, 0.2)[0] != pytest.approx(
+    assert r == 0 or _given_residuals(r, error, rho, 0.08)[0] != pytest.approx(
         mean, abs=0.02
     )  # a share that is certain
+
+
+def test_residuals_show_less_where_answers_are_few():
+    number = np.array([0, 1, 1, 4, 8])  # of one answer nothing is shared
+    assert vote_correlation.share_shown(number) == pytest.approx(0.2 * (1 - 3 / 6))
+    assert vote_correlation.share_shown(np.full(5, 1000)) == pytest.approx(0.2, rel=0.01)
+    assert [vote_correlation.share_shown(np.full(5, n)) for n in (0, 1, 2, 3)] == [0] * 4
 
 
 EXPECTED = 0.007, 0.005  # of independent raters, and its error
@@ -192,13 +196,13 @@ def test_residuals_tell_independent_from_correlated_raters():
     correlated = [evidence_of(labels) for labels in studies(0.1, 20)]
     r = np.array([found.residual for found in independent])
     assert abs(r.mean()) < 0.0075 and min(found.residual for found in correlated) > r.max()
-    assert np.mean([found.independent for found in independent]) > 4 * vote_correlation.INDEPENDENT
-    assert max(found.independent for found in correlated) < vote_correlation.INDEPENDENT
+    assert np.mean([found.independent for found in independent]) > 0.7
+    assert max(found.independent for found in correlated) < 0.05
     mean = {
         name: np.mean([f.a / (f.a + f.b) for f in own])
         for name, own in (("no", independent), ("yes", correlated))
     }
-    assert mean["no"] < 0.1 < 0.25 < mean["yes"] < 0.45
+    assert mean["no"] < 0.1 < 0.25 < mean["yes"] < 0.65
 
 
 def test_few_answers_leave_residuals_of_independent_raters():
@@ -215,11 +219,8 @@ def test_few_answers_leave_residuals_of_independent_raters():
 def test_without_evidence_the_prior_is_that_of_public_studies():
     labels = models.Labels.from_table({"item": ["a", "b"], "rater": ["r", "r"], "label": ["x", "y"]})
     found = evidence_of(labels)
-    a, b = PUBLIC
-    assert np.isnan(found.residual) and found.independent == pytest.approx(vote_correlation.INDEPENDENT)
-    assert found.a / (found.a + found.b) == pytest.approx(
-        (1 - vote_correlation.INDEPENDENT) * a / (a + b), abs=1e-3
-    )
+    assert np.isnan(found.residual) and found.independent == pytest.approx(0.5)
+    assert found.a / (found.a + found.b) == pytest.approx(0.25, abs=1e-3)
 
 
 @pytest.mark.parametrize("wrong", ["none", (0.0, 1.0), (1.0,), 0.3, (1.0, np.nan)])
@@ -243,4 +244,4 @@ def test_raters_who_all_agree_are_not_proved_to_err_together(items, raters):
         "label": np.repeat(["yes" if i % 2 else "no" for i in range(items)], raters).tolist(),
     }
     found = evidence_of(models.Labels.from_table(table, categories=["no", "yes"]))
-    assert 0.001 < found.independent < 0.5  # the error over items alone says 1e-30 and less
+    assert 0.01 < found.independent < 0.75  # the error over items alone says 1e-30 and less
