@@ -176,7 +176,7 @@ def _command(parent: typer.Typer = app, name: str | None = None) -> Callable[[Ca
 
 @_command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("raterzoo-demo"),
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the report.")] = Path("raterzoo-demo"),
     seed: Seed = 1,
     keep: KeepOption = None,
 ) -> None:
@@ -220,7 +220,8 @@ def report(
         typer.Option(help="As for `raterzoo evaluate`; classifiers are compared by the first."),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Folder of report.html, report.json, the tables and the posterior.")
+        Path,
+        typer.Option("-o", "--out", help="Folder of report.html, report.json, the tables and the posterior."),
     ] = Path("raterzoo-report"),
     column: Columns = None,
     categories: CategoryOptions,
@@ -266,7 +267,8 @@ def rank(
     *,
     model: Annotated[str | None, typer.Option(help="bradley_terry, the default, or thurstone.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="CSV file for the whole leaderboard, such as board.csv.")
+        Path | None,
+        typer.Option("-o", "--out", help="CSV file for the whole leaderboard, such as board.csv."),
     ] = None,
     prob: Prob = 0.9,
     top: Annotated[int, whole_option(help="Number of items to show.")] = 100,
@@ -474,7 +476,7 @@ def evaluate(
     ] = False,
     clusters: ClustersFile = None,
     out: Annotated[
-        Path | None, typer.Option(help="File for all numbers: metrics.csv or metrics.json.")
+        Path | None, typer.Option("-o", "--out", help="File for all numbers: metrics.csv or metrics.json.")
     ] = None,
     threshold: Thresholds = None,
     truth: Annotated[
@@ -542,7 +544,10 @@ def judge(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="All numbers: judged.csv, judged.json, or a folder for an HTML page.")
+        Path | None,
+        typer.Option(
+            "-o", "--out", help="All numbers: judged.csv, judged.json, or a folder for an HTML page."
+        ),
     ] = None,
     layout: LayoutOption = Layout.long,
     source: SourceOption = None,
@@ -691,7 +696,9 @@ def copy(
 
 
 @_command(data_sets)
-def fetch(name: str, out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path()) -> None:
+def fetch(
+    name: str, out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write to.")] = Path()
+) -> None:
     """Download a data set from its public source, check it, and convert it to tables."""
     from .data_sets import fetch_dataset
 

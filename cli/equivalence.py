@@ -114,7 +114,8 @@ def equivalence(
     chains: Chains = 4,
     plot: Annotated[Path | None, typer.Option(help="Picture: curve.svg or curve.png.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="All numbers: worth.csv, worth.json, or a folder for an HTML page.")
+        Path | None,
+        typer.Option("-o", "--out", help="All numbers: worth.csv, worth.json, or a folder for an HTML page."),
     ] = None,
     seed: Seed = 1,
 ) -> None:

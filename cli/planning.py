@@ -76,7 +76,9 @@ def plan(
         float, number_option(help="Share of the simulated studies that are to reach the aim.")
     ] = 0.9,
     simulations: Annotated[int, whole_option(help="Simulated studies of each design.")] = 200,
-    out: Annotated[Path | None, typer.Option(help="All numbers: plan.csv or plan.json.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="All numbers: plan.csv or plan.json.")
+    ] = None,
     seed: Seed = 1,
 ) -> None:
     """Simulate studies of labels of different sizes, and name the cheapest one that reaches an aim."""

@@ -79,6 +79,15 @@ def test_every_command_that_reads_annotations_takes_the_option():
     assert set(commands) == READING | OTHERS  # which of these does a new command belong to?
 
 
+def test_every_command_that_writes_takes_o():
+    group = typer.main.get_command(app)
+    options = [
+        own for c in (*group.commands.values(), *group.commands["data"].commands.values()) for own in c.params
+    ]
+    writing = [own for own in options if own.name in ("out", "output") and own.param_type_name == "option"]
+    assert len(writing) > 8 and all("-o" in own.opts for own in writing)
+
+
 def fits(tables, out):
     """Return commands that write files, without pictures."""
     labels = ("--kind", "labels", *QUICK)
