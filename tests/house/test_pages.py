@@ -68,7 +68,8 @@ def test_links_lead_somewhere(name):
     assert linked
     for path in linked:
         assert (page.parent / path).exists(), path
-    for path in re.findall(r"`((?:examples|notebooks|benchmarks|docs|evidence)/[\w./-]*)`", page.read_text()):
+    shown = r"(?<=`)(?:examples|notebooks|benchmarks|docs|evidence)/[\w./-]*(?=`)|\btests/[\w/]+\.py"
+    for path in re.findall(shown, page.read_text()):
         assert (ROOT / path).exists(), path
 
 
