@@ -26,6 +26,7 @@ STUDIES = (  # words of the chooser that describe a study, and the model to take
 PROGRAMS = {  # of the pictures that are kept; the others are drawn when the site is built
     "docs/certainty.png": "docs/_extensions/pictures.py",
     "docs/linear_cost.svg": "benchmarks/size.py",
+    "docs/quite.svg": "benchmarks/quite.py",
     "docs/out_of_core.svg": "benchmarks/out_of_core.py",
     "docs/models": "docs/_extensions/model_examples.py",
     "evidence/figures": "evidence/page.py",
