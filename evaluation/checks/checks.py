@@ -66,7 +66,8 @@ def model_checks(
         says what a deviation means. The same over ``pair`` (of raters), ``rater`` and ``category`` as ``pair_observed``
         ..., where ``adjusted`` is the false-discovery rate over them. Attributes: ``fits`` (0 or 1), whether no check fails
         with 5 % false alarms for all together; ``sentences``; ``replicates``; for labels ``copying``, sets of raters
-        whose pairs stand out, and ``assisted_by``, a classifier.
+        whose pairs stand out, ``copying_or_others``, those of more than a third of the raters, where the others may be
+        those who copy, and ``assisted_by``, a classifier.
 
     Raises
     ------

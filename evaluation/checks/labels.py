@@ -22,6 +22,7 @@ FEWEST_COMMON = 20  # items that both raters of a pair answered
 KNOWN_SHARE = 1.0  # of the prior probability that a known group shares errors, as that of all sets of raters
 COPIED, RATE = 0.2, 0.01  # least excess correlation of two who copy, and false-discovery rate over all pairs
 FEWEST_APART = 2  # raters who copy nobody, beside those who do
+LARGEST_PART = 1 / 3  # of the raters: in a larger set the others may be those who copy, and the truth theirs
 PERMUTED, FEWEST_PERMUTED = 400, 5  # orders of the categories, from a number of categories on
 MOST_LATE, FAR = 3, 3.0  # raters that are named, and their least standard score
 DISTANCE = 2.0  # standard deviations by which the score of a set that shares errors is expected to be larger
@@ -53,8 +54,11 @@ def label_checks(tree: xr.DataTree, by: str | None, replicates: int, rng: np.ran
     attrs = {"answers": len(answers.item), "sharing_raters": sharing}
     table = judged([*main, *checks, *_of_items(answers, found), *_of_design(answers, found)], families, attrs)
     failed = table["check"].to_numpy()[table["fails"].to_numpy()].astype(str).tolist()
+    sets = _alike(answers, found) if SHARE in failed else []
+    small = [len(own) <= LARGEST_PART * len(answers.raters) for own in sets]
     return table.assign_attrs(
-        copying=_copying(answers, found) if SHARE in failed else [],
+        copying=[own for own, is_small in zip(sets, small, strict=True) if is_small],
+        copying_or_others=[own for own, is_small in zip(sets, small, strict=True) if not is_small],
         assisted_by=_most_shown(table, [f"{SHOWN} {name}" for name in _classifiers(answers)]),
     )
 
@@ -260,8 +264,8 @@ def _in_time(answers: Answers, found: Numbers) -> list[Check]:
     return [replace(own, side="upper", is_main=True) for own in checks]
 
 
-def _copying(answers: Answers, found: Numbers) -> list[list[str]]:
-    """Return sets of raters who copy: their pairs stand out by size and by false-discovery rate, and two raters are left."""
+def _alike(answers: Answers, found: Numbers) -> list[list[str]]:
+    """Return sets of raters whose pairs stand out by size and by false-discovery rate, if two raters are left."""
     often = answers.in_common >= FEWEST_COMMON
     first, second = (own[often] for own in np.triu_indices(len(answers.chosen), 1))
     pairs = found.pairs[:, often]

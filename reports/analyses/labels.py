@@ -43,7 +43,8 @@ class LabelFacts:
     raters: int
     named: bool  # whether the model tells the raters apart
     copying: tuple[tuple[str, ...], ...]  # sets of raters who copy each other
-    refitted: bool  # whether these were fitted again as one
+    copying_or_others: tuple[tuple[str, ...], ...]  # larger sets: they copy each other, or all others do
+    refitted: bool  # whether `copying` were fitted again as one
     changed: int  # labels that this changed
     guessing: tuple[str, ...]
     always: Mapping[str, str]  # rater -> "always says yes"
@@ -214,6 +215,7 @@ class LabelAnalysis(TruthAnalysis):
             raters=len(self.labels.raters),
             named=len(raters) > 0,
             copying=tuple(map(tuple, self.copying)),
+            copying_or_others=tuple(map(tuple, self._sets("copying_or_others"))),
             refitted=self.before is not None,
             changed=self._changed(),
             guessing=tuple(name for name, flag in flags.items() if flag == "guesses"),

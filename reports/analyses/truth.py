@@ -82,9 +82,13 @@ class TruthAnalysis(Analysis):
     @cached_property
     def copying(self) -> list[list[str]]:
         """Sets of raters who copy each other, by the checks of the model."""
+        return self._sets("copying")
+
+    def _sets(self, name: str) -> list[list[str]]:
+        """Return sets of raters that the checks name."""
         if isinstance(self.checked, EvaluationError):
             return []
-        return [[*map(str, group)] for group in self.checked.attrs.get("copying", ())]
+        return [[*map(str, group)] for group in self.checked.attrs.get(name, ())]
 
     @cached_property
     def questions(self) -> list[dict[str, Any]]:

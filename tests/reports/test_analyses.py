@@ -53,6 +53,19 @@ def test_raters_who_copy_are_fitted_as_one_and_not_asked(golden):
     golden.says(str([own.question for own in refitted.answers]))
 
 
+def test_half_of_the_raters_are_not_accused():
+    """Runs of one model outvote four people: the labels are theirs, so that the people's errors look alike."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 200)
+    said = {f"person {k}": np.where(rng.random(200) < 0.8, truth, 1 - truth) for k in range(4)}
+    guess = np.where(rng.random(200) < 0.7, truth, 1 - truth)
+    said |= {f"run {k}": np.where(rng.random(200) < 0.95, guess, 1 - guess) for k in range(5)}
+    wide = pd.DataFrame(said).replace({0: "no", 1: "yes"}).assign(item=[f"i{k:03}" for k in range(200)])
+    facts = raterzoo.analyse(wide.melt("item", var_name="rater", value_name="label"), **QUICK).facts
+    assert not facts.copying and not facts.refitted
+    assert facts.copying_or_others == (("person 0", "person 1", "person 2", "person 3"),)
+
+
 def test_raters_who_do_not_copy_are_left_as_they_are():
     analysis = raterzoo.analyse(crowd()[0], **QUICK)
     assert not analysis.facts.copying and not analysis.facts.refitted
