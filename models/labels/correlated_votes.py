@@ -74,7 +74,7 @@ def correlated_votes(
     p(T | y, p, pi, rho)  plausibility              item, category
     p(T | y, p, pi, 0)    independent_plausibility  item, category
     y                     observed_label            annotation
-    alpha                 prevalence_concentration= argument
+    alpha                 ..._concentration=        argument
     (a, b)                vote_correlation=         argument
     ====================  ========================  =================================
 
