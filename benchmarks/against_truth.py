@@ -165,7 +165,7 @@ class Samplers:
     """Callable that draws the posteriors of a design's simulations, as `inference.sample` does with the options `FEW`.
 
     Models are built for one simulation; others have their own answers, as the same raters answer the same items.
-    Dawid-Skene and correlated votes have the same draws of prevalence and confusion, which are made once. What
+    Dawid-Skene and correlated votes, with its prior, have the same draws of prevalence and confusion, which are made once. What
     `inference.sample` does beside, such as a pilot run and a diagnosis of every quantity, is left out.
     """
 
@@ -175,7 +175,7 @@ class Samplers:
         from raterzoo.inference.labels.shared_guess import constant_guess_prior, read_shared_guess
         from raterzoo.inference.runs.trees import Completion
 
-        self._votes = models.correlated_votes(seen)
+        self._votes = models.correlated_votes(seen, confusion_concentration=None)
         self._structure = read_correlated_votes(self._votes)
         self._completed = [Completion(model) for model in (models.dawid_skene(seen), self._votes)]
         self._guesses = None

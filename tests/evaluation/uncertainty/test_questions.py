@@ -1,6 +1,7 @@
 """Which question a metric answers: by a posterior of raters alone, or one that has seen the predictions."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -299,7 +300,7 @@ def test_the_samplers_of_the_table_of_coverage_draw_what_sample_draws():
     seen = labels.with_predictions(predictions)
     builders = (
         models.dawid_skene,
-        models.correlated_votes,
+        partial(models.correlated_votes, confusion_concentration=None),
         lambda own: models.shared_guess(own, "kind", ("person",)),
     )
     for found, build in zip(samplers_of(design)(seen, 5), builders, strict=True):
