@@ -497,7 +497,8 @@ def _of_one_more(drawn: xr.Dataset, name: str, found: xr.Dataset, probability: f
     """
     rng, draws = np.random.default_rng(0), drawn[name]  # a function of the draws
     dims = [d for d in draws.dims if d not in ("classifier", "group")]
-    n = drawn.attrs["sampled"] * (drawn["share"].mean(("chain", "draw")) if "share" in drawn else 1.0)
+    share = drawn.get("share", xr.DataArray(1.0))  # a known truth has groups without draws
+    n = drawn.attrs["sampled"] * share.mean([d for d in ("chain", "draw") if d in share.dims])
     shape = [draws.sizes[d] for d in dims]
     weight = 1 - xr.DataArray(rng.random(shape), dims=dims) ** (1 / np.maximum(n, 1))
     low, high = (drawn["range"].isel(bound=end, drop=True) for end in (0, 1))
