@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,6 @@ from raterzoo.models._prior_arguments import effective_power
 from raterzoo.models.data.labels import expand_answers
 from raterzoo.models.distributions.marginal_labels_kernels import UNKNOWN, Answers, answer_codes
 from raterzoo.models.labels import vote_correlation
-from raterzoo.models.labels.correlated_votes import evidence_of_correlation
 from raterzoo.models.labels.population import RaterPopulation, learnt_concentrations
 from raterzoo.reports.sections.vote_correlation import MAY_BE_INDEPENDENT
 
@@ -264,7 +264,8 @@ class Mode(NamedTuple):
         beta = learnt_concentrations(labels, RaterPopulation(), np.ones(n))
         prior = np.ones(n), beta.transpose(0, 2, 1).reshape(-1, n)
         fitted = vote_correlation._fitted(answers, raters, prior)
-        return cls(fitted, evidence_of_correlation(labels), np.diff(start))
+        evidence = vote_correlation.correlation_evidence(labels, np.ones(n), beta)
+        return cls(fitted, evidence, np.diff(start))
 
     def powers(self, rng: np.random.Generator, draws: int = 60) -> np.ndarray:
         """Return the power of the answers to an item by draws of the correlation (draw, item, 1)."""
@@ -326,9 +327,8 @@ def constants() -> None:
     studies = [_drawn(name) for name in SETS]
     claims: dict[tuple[float, ...], list[dict[str, float]]] = {}
     for values in {chosen, *CANDIDATES}:
-        for name, value in zip(CONSTANTS, values, strict=True):
-            setattr(vote_correlation, name, value)
-        claims[values] = [_claim_of(*study) for study in studies]
+        with mock.patch.multiple(vote_correlation, **dict(zip(CONSTANTS, values, strict=True))):
+            claims[values] = [_claim_of(*study) for study in studies]
     losses = {values: np.array([study["log loss"] for study in own]) for values, own in claims.items()}
     best = [min(losses, key=lambda v: np.delete(losses[v], left_out).sum()) for left_out in range(len(SETS))]
     by_name = {"of the model": claims[chosen], "of the other 13": [claims[v][k] for k, v in enumerate(best)]}

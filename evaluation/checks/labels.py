@@ -55,10 +55,10 @@ def label_checks(tree: xr.DataTree, by: str | None, replicates: int, rng: np.ran
     table = judged([*main, *checks, *_of_items(answers, found), *_of_design(answers, found)], families, attrs)
     failed = table["check"].to_numpy()[table["fails"].to_numpy()].astype(str).tolist()
     sets = _alike(answers, found) if SHARE in failed else []
-    small = [len(own) <= LARGEST_PART * len(answers.raters) for own in sets]
+    largest = LARGEST_PART * len(answers.raters)
     return table.assign_attrs(
-        copying=[own for own, is_small in zip(sets, small, strict=True) if is_small],
-        copying_or_others=[own for own, is_small in zip(sets, small, strict=True) if not is_small],
+        copying=[own for own in sets if len(own) <= largest],
+        copying_or_others=[own for own in sets if len(own) > largest],
         assisted_by=_most_shown(table, [f"{SHOWN} {name}" for name in _classifiers(answers)]),
     )
 

@@ -13,7 +13,7 @@ from ...posterior.links import LINKS, LOGISTIC, PROBIT, Link
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
 from .kernels.likelihood import joint_gradient
-from .pair_graph import PairGraph, PairTable, pair_table
+from .pair_graph import PairGraph, PairTable, names_of_raters, pair_table
 from .vote_modes import by_pair
 
 VANISHED = 0.01  # nats: a gradient at which the likelihood is as good as at its maximum
@@ -121,7 +121,7 @@ def alternating_gradient(
     }
     if found.ended in problem:
         warnings.warn(problem[found.ended], EstimateWarning, skip_file_prefixes=OUR_FILES)
-    raters = pairs.raters if len(pairs.raters) else np.array(["anonymous"])
+    raters = names_of_raters(pairs)
     estimates = {"quality": ("item", found.quality), "reliability": ("rater", found.reliability)}
     ended = {
         "gradient": found.gradient,

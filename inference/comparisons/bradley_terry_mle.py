@@ -4,19 +4,14 @@ from typing import Literal
 
 import numpy as np
 import xarray as xr
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_expit
 
-from ..._messages import short_repr
 from ...models.data.comparisons import Comparisons, require_connected
 from ...models.data.container import require_container
-from ...models.data.errors import DataError
-from .pair_graph import PairGraph, pair_table
+from .pair_graph import PairGraph, pair_table, require_maximum
 
 MOST_STEPS, MOST_HALVINGS = 200, 60
 SMALL, ROUNDING = 1e-9, 1e-12  # relative size of the last step; relative rounding of the log likelihood
-NAMED = 3  # items named in an error
 
 
 def bradley_terry_mle(
@@ -116,31 +111,3 @@ def _newton(graph: PairGraph, wins: np.ndarray, losses: np.ndarray) -> tuple[np.
 
 def _log_likelihood(d: np.ndarray, wins: np.ndarray, losses: np.ndarray) -> float:
     return float(wins @ log_expit(d) + losses @ log_expit(-d))
-
-
-def require_maximum(pairs: Comparisons, graph: PairGraph, wins: np.ndarray, losses: np.ndarray) -> None:
-    """Raise unless every item is better than every other along some chain of votes."""
-    n = graph.n_items
-    winner = np.r_[graph.first[wins > 0], graph.second[losses > 0]]
-    loser = np.r_[graph.second[wins > 0], graph.first[losses > 0]]
-    beats = coo_array((np.ones(len(winner), np.int8), (winner, loser)), (n, n))
-    n_groups, group = connected_components(beats.tocsr(), directed=True, connection="strong")
-    if n_groups == 1:
-        return
-    across, sizes, said = group[winner] != group[loser], np.bincount(group), []
-    for beaten, verb in ((loser, "never lost to"), (winner, "never won against")):
-        alone = np.ones(n_groups, bool)
-        alone[group[beaten[across]]] = False
-        for g in np.flatnonzero(alone)[:NAMED]:
-            names = pairs.items[np.flatnonzero(group == g)[:NAMED]].tolist()
-            more = ", ..." if sizes[g] > NAMED else ""
-            said.append(f"{', '.join(map(short_repr, names))}{more} {verb} any other")
-    raise DataError(
-        f"the likelihood has no maximum, for the items fall into {n_groups:,} groups that won and lost only among themselves or "
-        f"always against the others: {'; '.join(said)}",
-        column="items",
-        value=n_groups,
-        allowed="every item preferred to every other along some chain of votes",
-        remedy="leave these items out by pairs.select(items=...), or use a model with priors (models.bradley_terry)",
-        where="comparisons",
-    )

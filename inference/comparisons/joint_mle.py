@@ -13,9 +13,8 @@ from ...models.distributions.paired_comparisons_kernels import law_code
 from ...posterior.links import LINKS, LOGISTIC, Link
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
-from .bradley_terry_mle import require_maximum
 from .kernels.likelihood import PairCells, pair_cells, pair_log_p
-from .pair_graph import PairGraph, PairTable, pair_table
+from .pair_graph import PairGraph, PairTable, names_of_raters, pair_table, require_maximum
 from .quite import averaged_distances
 from .vote_modes import by_pair
 
@@ -119,7 +118,7 @@ def joint_mle(
     if gradient > tolerance:
         problem = f"the gradient of the log likelihood is still {gradient:.1e} after {found.nit} steps, tolerance={tolerance:.0e}"
         warnings.warn(f"{problem}; raise max_iterations", EstimateWarning, skip_file_prefixes=OUR_FILES)
-    raters = pairs.raters if len(pairs.raters) else np.array(["anonymous"])
+    raters = names_of_raters(pairs)
     reached = {
         "log_likelihood": float(-found.fun),
         "gradient": gradient,

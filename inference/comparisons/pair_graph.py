@@ -13,9 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import coo_array, csr_array, diags_array
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg, splu
 
+from ..._messages import short_repr
 from ...models.data.comparisons import Comparisons
+from ...models.data.errors import DataError
 from ...models.data.reading.comparison_tables import TIE
 
 
@@ -57,6 +60,7 @@ DENSE = 1500  # largest number of items with a dense Laplacian
 EXACT = 4000  # largest number of items with an exact pseudo-inverse
 CG_STEPS, CG_TOLERANCE = 500, 1e-12
 PROBES = 64
+NAMED = 3  # items named in an error
 
 
 @dataclass(frozen=True)
@@ -140,3 +144,36 @@ def _solver(laplacian: csr_array) -> Callable[[np.ndarray], np.ndarray]:
 
 def _centred(values: np.ndarray) -> np.ndarray:
     return values - values.mean()
+
+
+def require_maximum(pairs: Comparisons, graph: PairGraph, wins: np.ndarray, losses: np.ndarray) -> None:
+    """Raise unless every item is better than every other along some chain of votes."""
+    n = graph.n_items
+    winner = np.r_[graph.first[wins > 0], graph.second[losses > 0]]
+    loser = np.r_[graph.second[wins > 0], graph.first[losses > 0]]
+    beats = coo_array((np.ones(len(winner), np.int8), (winner, loser)), (n, n))
+    n_groups, group = connected_components(beats.tocsr(), directed=True, connection="strong")
+    if n_groups == 1:
+        return
+    across, sizes, said = group[winner] != group[loser], np.bincount(group), []
+    for beaten, verb in ((loser, "never lost to"), (winner, "never won against")):
+        alone = np.ones(n_groups, bool)
+        alone[group[beaten[across]]] = False
+        for g in np.flatnonzero(alone)[:NAMED]:
+            names = pairs.items[np.flatnonzero(group == g)[:NAMED]].tolist()
+            more = ", ..." if sizes[g] > NAMED else ""
+            said.append(f"{', '.join(map(short_repr, names))}{more} {verb} any other")
+    raise DataError(
+        f"the likelihood has no maximum, for the items fall into {n_groups:,} groups that won and lost only among themselves or "
+        f"always against the others: {'; '.join(said)}",
+        column="items",
+        value=n_groups,
+        allowed="every item preferred to every other along some chain of votes",
+        remedy="leave these items out by pairs.select(items=...), or use a model with priors (models.bradley_terry)",
+        where="comparisons",
+    )
+
+
+def names_of_raters(pairs: Comparisons) -> np.ndarray:
+    """Return the names of the raters of a table of votes, (rater,); one if they are anonymous."""
+    return pairs.raters if len(pairs.raters) else np.array(["anonymous"])

@@ -14,7 +14,7 @@ from ...posterior.links import LOGISTIC, Link
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
 from .kernels.modes import Prior
-from .pair_graph import PairGraph, PairTable, pair_table
+from .pair_graph import PairGraph, PairTable, names_of_raters, pair_table
 from .vote_modes import CompleteVotes, Modes, SparseVotes, by_pair, vote_modes
 
 MAX_PRIOR_RATIO = 1000.0  # largest ratio of prior precision to the information in the answers
@@ -314,7 +314,7 @@ def _dataset(
     pairs: Comparisons, table: PairTable, found: Iterate, spread: np.ndarray, said: dict[str, str]
 ) -> xr.Dataset:
     """Assemble the result; `spread` holds the variances of the qualities, `said` further attributes."""
-    raters = pairs.raters if len(pairs.raters) else np.array(["anonymous"])
+    raters = names_of_raters(pairs)
     return xr.Dataset(
         {
             "quality": ("item", found.quality),

@@ -9,6 +9,7 @@ from scipy.special import expit, log_ndtr
 
 from ...models.data.comparisons import Comparisons
 from ...models.simulators.paired_comparisons import regular_graph as regular_graph
+from ...models.simulators.simulated import check_whole
 from ...posterior.links import LOGISTIC, PROBIT
 
 # reliability times distance at which the Fisher information of an answer about the distance is largest
@@ -103,9 +104,11 @@ def second_stage(
         raise ValueError(f"rule={rule!r} is not one of {', '.join(map(repr, get_args(Rule)))}")
     if pairs is None and degree is None:
         raise ValueError("pairs and degree are both missing: pass one of them, or both")
-    _check_whole(
-        ("answers", answers, n_raters), ("degree", degree, n - 1), ("pairs", pairs, n * (n - 1) // 2)
-    )
+    check_whole(most=n_raters, answers=answers)
+    if degree is not None:
+        check_whole(most=n - 1, degree=degree)
+    if pairs is not None:
+        check_whole(most=n * (n - 1) // 2, pairs=pairs)
     better, worse = _neighbours(quality, pairs, degree, _excluded(estimate, exclude))
     n_pairs = len(better)
     if n_pairs < (1 if pairs is None else pairs):
@@ -120,7 +123,7 @@ def second_stage(
         information = fisher_information(distance[:, None], reliability[rater], link)
     else:
         load = -(-n_pairs * answers // n_raters) if load is None else load
-        _check_whole(("load", load, n_pairs))
+        check_whole(most=n_pairs, load=load)
         if load * n_raters < n_pairs * answers:
             most = f"at most {load * n_raters} of {n_pairs * answers} answers"
             raise ValueError(f"load={load}: {n_raters} raters give {most}; raise it")
@@ -142,15 +145,6 @@ def fisher_information(
         return np.square(reliability) * expit(x) * expit(-x)
     log_density = -np.square(x) - np.log(2 * np.pi)
     return np.square(reliability) * np.exp(log_density - log_ndtr(x) - log_ndtr(-x))
-
-
-def _check_whole(*limits: tuple[str, Any, int]) -> None:
-    """Raise unless each value is a whole number from 1 to its limit; None passes."""
-    for name, value, most in limits:
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
-            raise ValueError(f"{name}={value!r} must be a whole number from 1 to {most}")
 
 
 def _excluded(estimate: xr.Dataset, exclude: Comparisons | Sequence[Sequence[Any]] | None) -> np.ndarray:

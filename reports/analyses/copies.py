@@ -9,6 +9,7 @@ import xarray as xr
 
 from ... import models
 from ...models._catalog import annotation_kinds, shared_errors_of
+from ...models._prior_arguments import effective_power
 from ...models.labels.correlated_votes import evidence_of_correlation
 from .labels import LabelAnalysis
 
@@ -60,8 +61,7 @@ def with_correlation(
     posterior = tree["posterior"].to_dataset()
     own = posterior["plausibility"].transpose("chain", "draw", "item", "category")
     rho = np.random.default_rng(seed).beta(*correlation, own.shape[:2])[..., None, None]
-    power = 1 / (1 + np.maximum(answers - 1, 0)[:, None] * rho)
-    tempered = own.to_numpy() ** power
+    tempered = own.to_numpy() ** effective_power(answers[:, None], rho)
     tempered /= tempered.sum(axis=-1, keepdims=True)
     variables: dict[str, Any] = {
         "plausibility": own.copy(data=tempered.astype(own.dtype)),

@@ -17,7 +17,7 @@ from .metrics import metric_rows
 CORRELATION = "vote_correlation"
 # by dawid_skene, of 14 public studies with known truth: mean certainty, with a population of raters, and share that was right
 STUDIES, CLAIMED, CLAIMED_BY_POPULATION, RIGHT = 14, 0.96, 0.97, 0.87
-ENOUGH_GOLD = 50  # gold items with which the mean of |claimed - right| of public studies is .02
+ENOUGH_GOLD = 50  # gold items with which the mean of |claimed - right| of public studies is .03
 MAY_BE_INDEPENDENT = 0.6  # probability of independent raters from which it is said
 WITHIN_90 = 1.645  # standard deviations of a normal law on each side
 EXPECTED = (
