@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from raterzoo import __version__, models
 from raterzoo.cli import demo
-from raterzoo.cli.data_sets import DIGIT_RATERS
+from raterzoo.cli.data_conversions import DIGIT_RATERS
 from typer.testing import CliRunner
 
 from tests.support.cli_parts import app
@@ -237,14 +237,15 @@ def test_dermatology_is_converted_from_the_authors_files(tmp_path):
     folder = os.environ.get("RATERZOO_DATA")
     if not folder:
         pytest.skip("RATERZOO_DATA is not set")
-    from raterzoo.cli.data_sets import convert_dermatology
+    from raterzoo.cli.data_conversions import convert_dermatology
     from raterzoo.cli.tables import read_groups
 
     raw = [
         Path(folder) / "raw" / f"dermatology_{name}"
         for name in ("selectors.json", "conditions.txt", "risks.txt")
     ]
-    annotations, conditions, _ = convert_dermatology(*raw, tmp_path)
+    convert_dermatology(raw, tmp_path)
+    annotations, conditions = (tmp_path / f"dermatology{name}.csv" for name in ("", "_conditions"))
     with annotations.open() as file:
         rows = list(csv.DictReader(file))
     assert len({row["item"] for row in rows}) == 1947
