@@ -23,7 +23,7 @@ time-domain templates, Classical and Quantum Gravity 27, equation 7, doi:10.1088
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import xarray as xr
@@ -33,7 +33,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_ndtr
 
 from ...posterior.errors import EvaluationError
-from ...posterior.links import LINKS, LOGISTIC, Link
+from ...posterior.links import LOGISTIC, Link, require_link
 
 TAPER = 0.2  # z on [0, 1]
 NODES = 60  # quadrature nodes of a panel; twice as many change the twelfth digit
@@ -107,7 +107,7 @@ class _Design:
 
     pairs: np.ndarray  # (pair, 2)
     answers: np.ndarray  # (pair,)
-    n_items: int
+    items: np.ndarray  # (item,)
     answers_of_rater: xr.DataArray | None  # (rater,) or (); None if unknown
 
 
@@ -149,8 +149,10 @@ def bayesian_cramer_rao_bound(
         Bounds of the mean squared error. ``quality``: tr(C)/N, the form of the paper. ``centred``: tr(C)/N -
         1'C1/N^2, the error of centred qualities, where C is the inverse of the whole A, prior included.
         ``pinned``: the mean of C_ii + C_NN - 2 C_iN, the error with the last item as reference, as the paper
-        aligns its estimates. ``reliability`` (rater,), if the raters' answers are known. Attributes:
-        coefficients c and beta.
+        aligns its estimates. ``reliability`` (rater,), if the raters' answers are known. Of single ones: ``quality_of_item``
+        (item,), C_ii less its part of the shift, centred; and ``distance`` (pair,), C_ii + C_jj - 2 C_ij, (17), for the pairs as
+        they were passed, or each pair of Comparisons once, with the items ``first`` and ``second``. Attributes: coefficients c
+        and beta.
 
     Raises
     ------
@@ -163,15 +165,16 @@ def bayesian_cramer_rao_bound(
     >>> from raterzoo import evaluation
     >>> pairs = np.array([[0, 1], [1, 2], [0, 2]])
     >>> bound = evaluation.bayesian_cramer_rao_bound(pairs, answers=10)
-    >>> {name: round(value.item(), 4) for name, value in bound.items()}
+    >>> {name: round(bound[name].item(), 4) for name in ("quality", "centred", "pinned")}
     {'quality': 0.0059, 'centred': 0.0016, 'pinned': 0.0033}
+    >>> bound["distance"].values.round(4).tolist()  # of each of the three pairs
+    [0.0033, 0.0033, 0.0033]
 
     References
     ----------
     Nordio, Tarable and Leonardi (2023), eq. 11-17.
     """
-    if link not in LINKS:
-        raise EvaluationError(f"link={link!r}: expected 'bradley_terry' or 'thurstone'")
+    require_link(link, error=EvaluationError)
     width = _width("quality_range", quality_range)
     reach = _width("reliability_range", reliability_range)
     if reliability_range[0] < 0:
@@ -186,7 +189,11 @@ def bayesian_cramer_rao_bound(
         "reliability_prior_information": prior / reach**2,
     }
     bound = _quality_bounds(design, votes_quality, prior / width**2)
-    found = xr.Dataset(bound, attrs={"link": link, **coefficients})
+    items = design.items
+    coords = {"item": items} | {
+        name: ("pair", items[code]) for name, code in zip(("first", "second"), design.pairs.T, strict=True)
+    }
+    found = xr.Dataset(bound, coords, {"link": link, **coefficients})
     if design.answers_of_rater is not None:
         with np.errstate(divide="ignore"):
             found["reliability"] = 1 / (design.answers_of_rater * votes_reliability + prior / reach**2)
@@ -221,9 +228,9 @@ def _fisher(x: np.ndarray, link: Link) -> np.ndarray:
     return np.exp(-(x**2) - np.log(2 * np.pi) - log_ndtr(x) - log_ndtr(-x))
 
 
-def _quality_bounds(design: _Design, information: float, prior: float) -> dict[str, float]:
-    """Bounds of the qualities in the three forms ``quality``, ``centred`` and ``pinned``."""
-    n = design.n_items
+def _quality_bounds(design: _Design, information: float, prior: float) -> dict[str, Any]:
+    """Bounds of the qualities in the three forms ``quality``, ``centred`` and ``pinned``, and of single items and pairs."""
+    n = len(design.items)
     first, second = design.pairs.T
     matrix = np.zeros((n, n))
     weight = information * design.answers
@@ -233,7 +240,11 @@ def _quality_bounds(design: _Design, information: float, prior: float) -> dict[s
         asked = design.pairs[design.answers > 0].T
         graph = coo_array((np.ones(asked.shape[1]), tuple(asked)), shape=(n, n))
         if connected_components(graph, directed=False)[0] > 1:
-            return {"quality": np.inf, "centred": np.inf, "pinned": np.inf}
+            none = {"quality": np.inf, "centred": np.inf, "pinned": np.inf}
+            return none | {
+                "quality_of_item": ("item", np.full(n, np.inf)),
+                "distance": ("pair", np.full(len(first), np.inf)),
+            }
     # without a prior the shift is free: add any multiple of 11' to make A regular; the centred forms do not depend on it
     matrix += np.eye(n) * prior if prior else np.full((n, n), 1 / n)
     covariance = cho_solve(cho_factor(matrix, lower=True), np.eye(n))
@@ -242,6 +253,8 @@ def _quality_bounds(design: _Design, information: float, prior: float) -> dict[s
         "quality": float(own.mean()) if prior else np.inf,
         "centred": float(own.mean() - covariance.mean()),
         "pinned": float(np.mean(own + last[-1] - 2 * last)),
+        "quality_of_item": ("item", own - 2 * covariance.mean(axis=0) + covariance.mean()),
+        "distance": ("pair", own[first] + own[second] - 2 * covariance[first, second]),
     }
 
 
@@ -281,7 +294,7 @@ def _design(
     if answers_of_rater is not None:
         counts = _counts("answers_of_rater", answers_of_rater)
         raters = xr.DataArray(counts, dims=("rater",)[: counts.ndim])
-    return _Design(codes, np.broadcast_to(each, len(codes)), n, raters)
+    return _Design(codes, np.broadcast_to(each, len(codes)), np.arange(n), raters)
 
 
 def _design_of_comparisons(pairs: _Votes) -> _Design:
@@ -295,7 +308,8 @@ def _design_of_comparisons(pairs: _Votes) -> _Design:
     if len(pairs.raters):
         answers = np.bincount(pairs.annotation_rater, pairs.count, len(pairs.raters))
         raters = xr.DataArray(answers, {"rater": pairs.raters}, ("rater",))
-    return _Design(np.stack([pairs.left, pairs.right], axis=1), pairs.count, n, raters)
+    asked, place = np.unique(np.sort([pairs.left, pairs.right], axis=0), axis=1, return_inverse=True)
+    return _Design(asked.T, np.bincount(place, pairs.count), pairs.items, raters)
 
 
 def _counts(name: str, value: float | np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ import xarray as xr
 from scipy.special import expit, ndtr
 
 from ...posterior.errors import EvaluationError
-from ...posterior.links import LINKS, LOGISTIC, PROBIT, Link
+from ...posterior.links import LOGISTIC, PROBIT, Link, require_link
 from .qualities import qualities_of, sample_matrix
 
 MOST_ITEMS = 2_000  # an exponential for every draw and pair
@@ -138,11 +138,5 @@ def _of_samples(tree: xr.DataTree, name: str, sample: tuple[object, ...], size: 
 
 def _link(tree: xr.DataTree, link: str | None) -> Link:
     """Return the link, or raise if it is unknown."""
-    given = tree.attrs.get("model") if link is None else link
-    for name in LINKS:
-        if given == name:
-            return name
-    where = "attribute model of the tree" if link is None else "link"
-    raise EvaluationError(
-        f"{where}={given!r}: expected {' or '.join(map(repr, LINKS))}; pass link= of the model that was fitted"
-    )
+    given, name = (tree.attrs.get("model"), "attribute model of the tree") if link is None else (link, "link")
+    return require_link(given, name, EvaluationError, "; pass link= of the model that was fitted")

@@ -9,7 +9,7 @@ import xarray as xr
 from ..._messages import OUR_FILES
 from ...models.data.comparisons import Comparisons, require_connected
 from ...models.data.container import require_container
-from ...posterior.links import LINKS, LOGISTIC, PROBIT, Link
+from ...posterior.links import LOGISTIC, PROBIT, Link, require_link
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
 from .kernels.likelihood import joint_gradient
@@ -100,8 +100,7 @@ def alternating_gradient(
     doi:10.1609/aaai.v34i04.5860. Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, eq. 20-23.
     """
     require_container(pairs, Comparisons)
-    if link not in LINKS:
-        raise ValueError(f"link={link!r} is not one of {', '.join(map(repr, LINKS))}")
+    require_link(link)
     require_connected(pairs, "alternating_gradient")
     table = pair_table(pairs)
     length = table.n_items / 50 if step is None else step

@@ -10,7 +10,7 @@ from ..._messages import OUR_FILES
 from ...models.data.comparisons import Comparisons, require_connected
 from ...models.data.container import require_container
 from ...models.distributions.paired_comparisons_kernels import law_code
-from ...posterior.links import LINKS, LOGISTIC, Link
+from ...posterior.links import LOGISTIC, Link, require_link
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
 from .kernels.likelihood import PairCells, pair_cells, pair_log_p
@@ -82,8 +82,7 @@ def joint_mle(
     doi:10.1609/aaai.v34i04.5860. Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, eq. 20-22.
     """
     require_container(pairs, Comparisons)
-    if link not in LINKS:
-        raise ValueError(f"link={link!r} is not one of {', '.join(map(repr, LINKS))}")
+    require_link(link)
     low, high = reliability_range
     if not 0 < low < high < np.inf:
         raise ValueError(

@@ -14,8 +14,9 @@ from ...posterior.links import LOGISTIC, Link
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
 from .kernels.modes import Prior
+from .other_links import AnyLink, OtherLink, OtherVotes, require_any_link
 from .pair_graph import PairGraph, PairTable, names_of_raters, pair_table
-from .vote_modes import CompleteVotes, Modes, SparseVotes, by_pair, vote_modes
+from .vote_modes import CompleteVotes, Modes, SparseVotes, by_pair, by_rater, vote_modes
 
 MAX_PRIOR_RATIO = 1000.0  # largest ratio of prior precision to the information in the answers
 
@@ -56,7 +57,11 @@ class Iterate(NamedTuple):
 
 
 def iterate(
-    modes: SparseVotes | CompleteVotes, graph: PairGraph, start: Start, options: QuiteOptions, reach: float
+    modes: SparseVotes | CompleteVotes | OtherVotes,
+    graph: PairGraph,
+    start: Start,
+    options: QuiteOptions,
+    reach: float,
 ) -> Iterate:
     """Iterate until convergence; `Degenerate` if priors outgrow the answers, LinAlgError if the least squares are singular.
 
@@ -126,7 +131,7 @@ PriorReading = Literal["predicted", "frozen", "printed"]
 def quite(
     pairs: Comparisons,
     *,
-    link: Link = LOGISTIC,
+    link: AnyLink = LOGISTIC,
     variance: Variance = "fisher",
     prior: PriorReading = "predicted",
     reliability_range: tuple[float, float] = (1.0, 20.0),
@@ -159,8 +164,9 @@ def quite(
     ----------
     pairs : Comparisons
         Votes. A tie counts as half a vote for each item; anonymous raters are treated as one rater.
-    link : {"bradley_terry", "thurstone"}
-        F, the logistic function or the normal cdf.
+    link : {"bradley_terry", "thurstone"} or tuple of two functions
+        F, the logistic function or the normal cdf; or any rising F with F(-x) = 1 - F(x) and log F concave, of arrays, and its
+        inverse, by which it is checked.
     variance : {"fisher", "laplace", "printed"}
         Variance of a distance: inverse Fisher information, that of the posterior, or (37)-(38) as printed.
     prior : {"predicted", "frozen", "printed"}
@@ -220,17 +226,18 @@ def quite(
     """
     require_container(pairs, Comparisons)
     options = QuiteOptions(variance, prior, reliability_range, max_iterations, tolerance)
-    _check(link, options, quality_range)
+    _check(options, quality_range)
+    law = require_any_link(link, max(1.0, reliability_range[1] * quality_range))
     require_connected(pairs, "quite")
     table = pair_table(pairs)
     graph = PairGraph(table.first, table.second, table.n_items)
     if start is None:
-        begin = _cold_start(table, link, options, quality_range)
+        begin = _cold_start(table, law, options, quality_range)
     else:
         begin = _warm_start(pairs, table, start, reliability_range)
     kind = f"variance={variance!r} with prior={prior!r}"
     try:
-        found = iterate(vote_modes(table, link), graph, begin, options, quality_range)
+        found = iterate(_modes_of(table, law), graph, begin, options, quality_range)
     except Degenerate as degenerate:
         raise ValueError(
             f"{kind} degenerates in iteration {degenerate.args[0]}: the priors of most "
@@ -247,16 +254,21 @@ def quite(
         problem = f"{moving}, tolerance={tolerance:.0e}; raise max_iterations"
         warnings.warn(problem, EstimateWarning, skip_file_prefixes=OUR_FILES)
     spread = graph.variances(found.precision, np.random.default_rng(random_seed))
-    return _dataset(pairs, table, found, spread, {"link": link, "variance": variance, "prior": prior})
+    name = getattr(law.probability, "__name__", "function") if isinstance(law, OtherLink) else law
+    return _dataset(pairs, table, found, spread, {"link": name, "variance": variance, "prior": prior})
 
 
-def _check(link: str, options: QuiteOptions, quality_range: float) -> None:
+def _modes_of(table: PairTable, link: Link | OtherLink) -> SparseVotes | CompleteVotes | OtherVotes:
+    """Return the votes with methods for their modes."""
+    if not isinstance(link, OtherLink):
+        return vote_modes(table, link)
+    votes = by_pair(table)
+    return OtherVotes(link, votes, by_rater(votes, table.n_raters))
+
+
+def _check(options: QuiteOptions, quality_range: float) -> None:
     """Raise unless every argument is in its range."""
-    chosen = {
-        "link": (link, Link),
-        "variance": (options.variance, Variance),
-        "prior": (options.prior, PriorReading),
-    }
+    chosen = {"variance": (options.variance, Variance), "prior": (options.prior, PriorReading)}
     for name, (value, choices) in chosen.items():
         if value not in (allowed := get_args(choices)):
             raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
@@ -271,7 +283,7 @@ def _check(link: str, options: QuiteOptions, quality_range: float) -> None:
         raise ValueError(f"tolerance={least!r} must not be negative; at 0 every iteration is made")
 
 
-def _cold_start(table: PairTable, link: Link, options: QuiteOptions, reach: float) -> Start:
+def _cold_start(table: PairTable, link: Link | OtherLink, options: QuiteOptions, reach: float) -> Start:
     """Start from the averaged link, with every reliability in the middle of the range."""
     distance, precision = averaged_distances(table, link, options.reliability_range, reach)
     middle = np.full(table.n_raters, np.mean(options.reliability_range))
@@ -279,7 +291,7 @@ def _cold_start(table: PairTable, link: Link, options: QuiteOptions, reach: floa
 
 
 def averaged_distances(
-    table: PairTable, link: Link, reliability_range: tuple[float, float], reach: float
+    table: PairTable, link: Link | OtherLink, reliability_range: tuple[float, float], reach: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Distances and precisions (pair,) by the averaged link, from the shares of the votes."""
     votes = by_pair(table)
@@ -345,7 +357,7 @@ NEWTON_STEPS = 4  # from a table accurate to 1e-6 to full precision
 class AveragedLink(NamedTuple):
     """G on distances within -reach ... reach, by quadrature over the reliabilities."""
 
-    link: Link  # F
+    link: Link | OtherLink  # F
     node: np.ndarray  # (node,), reliabilities
     weight: np.ndarray  # (node,), of sum one
     reach: float
@@ -353,13 +365,19 @@ class AveragedLink(NamedTuple):
     def probability(self, distance: np.ndarray) -> np.ndarray:
         """Return G, elementwise."""
         x = np.multiply.outer(distance, self.node)
+        if isinstance(self.link, OtherLink):
+            return self.link.probability(x) @ self.weight
         return (expit(x) if self.link == LOGISTIC else ndtr(x)) @ self.weight
 
     def slope(self, distance: np.ndarray) -> np.ndarray:
         """Return the derivative G', elementwise."""
         x = np.multiply.outer(distance, self.node)
-        logistic = self.link == LOGISTIC
-        density = expit(x) * expit(-x) if logistic else np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
+        if isinstance(self.link, OtherLink):
+            density = self.link.density(x)
+        elif self.link == LOGISTIC:
+            density = expit(x) * expit(-x)
+        else:
+            density = np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi)
         return density @ (self.node * self.weight)
 
     def inverse(self, probability: np.ndarray) -> np.ndarray:
@@ -379,7 +397,9 @@ class AveragedLink(NamedTuple):
         return distance, votes * slope**2 / (share * (1 - share))
 
 
-def averaged_link(link: Link, reliability_range: tuple[float, float], reach: float) -> AveragedLink:
+def averaged_link(
+    link: Link | OtherLink, reliability_range: tuple[float, float], reach: float
+) -> AveragedLink:
     """Return the link averaged over uniform reliabilities, for distances up to `reach`, to about 1e-13."""
     low, high = reliability_range
     # F changes over a width of about 1 / d in rho, so the number of panels grows with the range of x

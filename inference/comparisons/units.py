@@ -5,12 +5,21 @@ from typing import Any, Literal, cast
 import numpy as np
 import xarray as xr
 
+from ...models.data.comparisons import Comparisons
+from ...posterior.links import LOGISTIC, Link
 from ...posterior.plausibility import refuse_without_draws
 from ...posterior.schema import SHARED, SUMMARISED
 from ..diagnostics import DIAGNOSIS
+from .joint_mle import joint_mle
+from .quite import quite
 
 
-def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:
+def initial_values(
+    estimate: xr.Dataset | Comparisons,
+    *,
+    method: Literal["quite", "joint_mle"] = "quite",
+    link: Link = LOGISTIC,
+) -> dict[str, np.ndarray]:
     """Convert a point estimate to initial values for `models.bradley_terry` or `models.thurstone`.
 
     They are passed as ``pm.sample(initvals=...)``. Votes depend only on distances times reliabilities. The
@@ -18,8 +27,12 @@ def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:
 
     Parameters
     ----------
-    estimate : Dataset
-        ``quality`` (item) and positive ``reliability`` (rater), as `quite` returns them.
+    estimate : Dataset or Comparisons
+        ``quality`` (item) and positive ``reliability`` (rater), as `quite` returns them; or the votes of the model.
+    method : {"quite", "joint_mle"}
+        Estimator for votes.
+    link : {"bradley_terry", "thurstone"}
+        Link for votes.
 
     Returns
     -------
@@ -29,16 +42,21 @@ def initial_values(estimate: xr.Dataset) -> dict[str, np.ndarray]:
     Raises
     ------
     ValueError
-        If a reliability is not positive.
+        If a reliability is not positive, or the method is unknown.
 
     Examples
     --------
     >>> from raterzoo import inference, models
     >>> drawn = models.simulators.comparisons(items=20, raters=20, degree=10, random_seed=1)
-    >>> start = inference.initial_values(inference.quite(drawn.data))
+    >>> start = inference.initial_values(drawn.data, method="quite")
     >>> {name: values.shape for name, values in start.items()}
     {'quality': (20,), 'log_reliability': (20,)}
     """
+    if isinstance(estimate, Comparisons):
+        estimators = {"quite": quite, "joint_mle": joint_mle}
+        if method not in estimators:
+            raise ValueError(f"method={method!r} is not one of {', '.join(map(repr, estimators))}")
+        estimate = estimators[method](estimate, link=link)
     quality, reliability = estimate["quality"].to_numpy(), estimate["reliability"].to_numpy()
     if len(wrong := np.flatnonzero(~(reliability > 0))):
         rater = estimate["rater"].to_numpy()[wrong[0]].item()

@@ -57,7 +57,7 @@ class SparseVotes(NamedTuple):
     def reliabilities(self, distance: np.ndarray, start: np.ndarray, interval: tuple[float, float]) -> Modes:
         """Modes of reliabilities, uniform on the interval; guesses (rater,) remain where answers say nothing."""
         search = Search(start, *interval, STEP * interval[1])
-        return Modes(*product_modes(self.thurstone, self.raters, distance, _flat(len(start)), search))
+        return Modes(*product_modes(self.thurstone, self.raters, distance, flat_prior(len(start)), search))
 
 
 class CompleteVotes(NamedTuple):
@@ -77,7 +77,7 @@ class CompleteVotes(NamedTuple):
         """Return the posterior modes of the reliabilities, as `SparseVotes.reliabilities`."""
         statistic, shared = rater_statistics(self.half_margin, distance), shared_cosh(distance, interval[1])
         search = Search(start, *interval, STEP * interval[1])
-        mode, information = complete_modes(statistic, self.each, shared, _flat(len(start)), search)
+        mode, information = complete_modes(statistic, self.each, shared, flat_prior(len(start)), search)
         return Modes(mode, information, information)
 
 
@@ -92,6 +92,6 @@ def vote_modes(table: PairTable, link: Link) -> SparseVotes | CompleteVotes:
     return SparseVotes(link == PROBIT, votes, by_rater(votes, table.n_raters))
 
 
-def _flat(n: int) -> Prior:
+def flat_prior(n: int) -> Prior:
     """Flat prior of n factors."""
     return Prior(np.zeros(n), np.zeros(n))

@@ -10,7 +10,7 @@ from scipy.special import expit, log_ndtr
 from ...models.data.comparisons import Comparisons
 from ...models.simulators.paired_comparisons import regular_graph as regular_graph
 from ...models.simulators.simulated import check_whole
-from ...posterior.links import LOGISTIC, PROBIT
+from ...posterior.links import LOGISTIC, PROBIT, require_link
 
 # reliability times distance at which the Fisher information of an answer about the distance is largest
 BEST_PRODUCT = {LOGISTIC: 2.3993572805154675, PROBIT: 1.5750362625874819}
@@ -96,10 +96,7 @@ def second_stage(
     """
     quality, reliability = estimate["quality"].to_numpy(), estimate["reliability"].to_numpy()
     n, n_raters = len(quality), len(reliability)
-    link = estimate.attrs.get("link")
-    if link not in BEST_PRODUCT:
-        allowed = "'bradley_terry', 'thurstone', as quite sets it"
-        raise ValueError(f"estimate has the attribute link={link!r}; allowed: {allowed}")
+    link = require_link(estimate.attrs.get("link"), "the estimate's link")
     if rule not in get_args(Rule):
         raise ValueError(f"rule={rule!r} is not one of {', '.join(map(repr, get_args(Rule)))}")
     if pairs is None and degree is None:

@@ -16,7 +16,7 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
-from ...posterior.links import LINKS, LOGISTIC, Link
+from ...posterior.links import LOGISTIC, Link, require_link
 from .compiling import source_digest
 from .jax_dispatch import register_in_jax
 from .paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
@@ -272,8 +272,7 @@ class PairedComparisons(pm.Discrete):
         cls, quality, reliability, codes, total, *, left_bias=0.0, tie=None, link=LOGISTIC, **kwargs
     ) -> TensorVariable:
         """Return the distribution as a tensor variable outside a model."""
-        if link not in LINKS:
-            raise ValueError(f"link={link!r} is not one of {LINKS}")
+        require_link(link)
         quality, reliability = map(pt.as_tensor_variable, (quality, reliability))
         of_raters = (left_bias, 1.0 if tie is None else tie)
         own = [pt.broadcast_to(x, reliability.shape) for x in of_raters]

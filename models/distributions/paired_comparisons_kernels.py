@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from ...posterior.links import LINKS, LOGISTIC, PROBIT
+from ...posterior.links import LOGISTIC, PROBIT, require_link
 from .compiling import cached_njit, inner_njit
 from .vector_math import EXACT, erfcx, exp, log
 
@@ -246,8 +246,7 @@ BRADLEY_TERRY, THURSTONE, DAVIDSON, THRESHOLD = range(4)
 
 def law_code(link: str, ties: bool) -> int:
     """Return the constant of this module for a link (logistic or normal), with or without ties."""
-    if link not in LINKS:
-        raise ValueError(f"link={link!r} is not one of 'bradley_terry', 'thurstone'")
+    require_link(link)
     return {
         (LOGISTIC, False): BRADLEY_TERRY,
         (LOGISTIC, True): DAVIDSON,

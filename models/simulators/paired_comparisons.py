@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...posterior.links import LOGISTIC, PROBIT, Link
+from ...posterior.links import LOGISTIC, PROBIT, Link, require_link
 from ..data.coded_rows import CodedRows
 from ..data.comparisons import Comparisons, connected_components
 from ..data.reading.comparison_tables import LEFT, RIGHT, TIE
@@ -212,8 +212,7 @@ def comparisons(
     section 6. Davidson (1970), On extending the Bradley-Terry model to accommodate ties, JASA 65,
     doi:10.1080/01621459.1970.10481082.
     """
-    if link not in Link.__args__:
-        raise ValueError(f"link={link!r} is not one of {', '.join(Link.__args__)}")
+    require_link(link)
     _refuse_numbers(raters, alpha, tie or 0.0, left_bias, signed)
     check_numbers(0, LARGEST, taste=taste)
     _refuse_range("quality_range", quality_range, -np.inf)

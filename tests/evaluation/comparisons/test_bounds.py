@@ -11,6 +11,8 @@ from scipy.integrate import quad
 from scipy.special import comb, expit
 from scipy.stats import norm
 
+from tests.support.monte_carlo import assert_rejects_twin
+
 TRIANGLE = np.array([[0, 1], [1, 2], [0, 2]])
 
 
@@ -248,3 +250,40 @@ def test_as_many_items_as_allowed_are_accepted(monkeypatch, golden):
     assert of(votes)["quality"] < found["quality"]
     with golden.raises(evaluation.EvaluationError):
         of([*votes, ("r", "c", "d", "left")])
+
+
+@pytest.mark.parametrize("taper", [True, False])
+def test_bounds_of_items_and_pairs_are_those_of_the_inverse(taper):
+    pairs, answers = np.array([[0, 1], [1, 2], [3, 2], [0, 3], [0, 2]]), np.array([3, 5, 2, 9, 1])
+
+    def check(answers_of_matrix):
+        found = bound(pairs, answers=answers, taper=taper)
+        difference = np.zeros((5, 4))
+        difference[np.arange(5), pairs[:, 0]], difference[np.arange(5), pairs[:, 1]] = 1, -1
+        information = (
+            found.attrs["quality_information"] * difference.T @ (answers_of_matrix[:, None] * difference)
+        )
+        covariance = np.linalg.pinv(information + found.attrs["quality_prior_information"] * np.eye(4))
+        centre = np.eye(4) - 0.25
+        np.testing.assert_allclose(found["distance"], np.diag(difference @ covariance @ difference.T))
+        np.testing.assert_allclose(found["quality_of_item"], np.diag(centre @ covariance @ centre))
+        np.testing.assert_allclose(found["quality_of_item"].mean(), found["centred"])
+
+    check(answers)
+    assert_rejects_twin(check, answers[::-1])
+
+
+def test_bounds_of_pairs_of_votes_name_their_items():
+    votes = {
+        "rater": ["r", "s", "r"],
+        "left": ["b", "a", "b"],
+        "right": ["a", "b", "c"],
+        "winner": ["left", "left", "right"],
+    }
+    pairs = models.Comparisons.from_table(votes)
+    found = bound(pairs, answers=None)
+    named = {frozenset(names) for names in zip(found["first"].values, found["second"].values, strict=True)}
+    assert named == {frozenset("ab"), frozenset("bc")}
+    by_code = bound(np.stack([pairs.left, pairs.right], axis=1), answers=1)
+    np.testing.assert_allclose(found["quality"], by_code["quality"])
+    assert float(found["distance"][0]) < float(found["distance"][1])  # two answers, and one

@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 import pytest
 from raterzoo import evaluation, models
-from raterzoo.inference import EstimateWarning, initial_values
+from raterzoo.inference import EstimateWarning, initial_values, joint_mle
 from raterzoo.inference.comparisons import quite as comparisons_quite
+from scipy.special import expit, logit, ndtr, ndtri
 
 from tests.support.comparison_designs import simulated, table_of
 from tests.support.comparison_samplers import pair_table
@@ -134,6 +135,49 @@ def test_initial_values_keep_every_product(golden):
     np.testing.assert_allclose(np.multiply.outer(np.exp(start["log_reliability"]), start["quality"]), product)
     with golden.raises(ValueError):
         initial_values(estimate.assign(reliability=-(estimate["reliability"] ** 0)))
+
+
+def test_initial_values_are_named_by_their_method(golden):
+    data = simulated().data
+    for name, estimator in (("quite", comparisons_quite.quite), ("joint_mle", joint_mle)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EstimateWarning)
+            named, own = initial_values(data, method=name), initial_values(estimator(data))
+        for key, values in own.items():
+            np.testing.assert_array_equal(named[key], values)
+    with golden.raises(ValueError):
+        initial_values(data, method="vote")
+
+
+BY_NAME = {"bradley_terry": (expit, logit), "thurstone": (ndtr, ndtri)}
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("reading", [{}, {"variance": "laplace", "prior": "frozen"}])
+def test_functions_of_a_link_are_as_good_as_its_name(link, reading):
+    data = simulated(link=link).data
+    named = quietly(data, link=link, **reading)
+
+    def check(functions):
+        estimate = quietly(data, link=functions, **reading)
+        for name in ("quality", "reliability", "distance_variance"):
+            np.testing.assert_allclose(estimate[name], named[name], rtol=2e-3, atol=2e-4)
+
+    check(BY_NAME[link])
+    (other,) = set(BY_NAME) - {link}
+    assert_rejects_twin(check, BY_NAME[other])
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "probit", (expit,), (expit, 2.0), (logit, expit), (expit, ndtri), (lambda x: expit(x + 1), lambda p: logit(p) - 1),
+        (lambda x: 0.5 * np.ones_like(x), logit), (lambda x: 1.0, logit),
+    ],
+)  # fmt: skip
+def test_functions_that_are_no_link_are_refused(link):
+    with pytest.raises(ValueError, match="link"), np.errstate(all="ignore"):
+        comparisons_quite.quite(simulated().data, link=link)
 
 
 def test_degenerate_but_legal_data():
