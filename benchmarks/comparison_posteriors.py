@@ -61,8 +61,8 @@ def _per_answer(model: pm.Model) -> float:
     """Return the nanoseconds of the likelihood and its gradient for each answer."""
     structure = read_comparisons(model)
     sizes = (structure.prior.n_items, structure.prior.n_raters)
-    parameters = (np.linspace(-1, 1, sizes[0]), np.linspace(0.5, 2, sizes[1]))
-    sums = (np.empty(sizes[0]), np.empty(sizes[1]))
+    parameters = (np.linspace(-1, 1, sizes[0]), np.linspace(0.5, 2, sizes[1]), np.empty(0))
+    sums = (np.empty(sizes[0]), np.empty(sizes[1]), np.empty(0))
     best = min(cpu(lambda: pair_log_p(structure.cells, parameters, (0.0, 1.0), sums))[1] for _ in range(30))
     return best / (structure.cells.wins.sum() + structure.cells.losses.sum()) * 1e9
 

@@ -10,6 +10,7 @@ import xarray as xr
 from .. import inference
 from .._messages import step
 from ..evaluation.argument_checks import check_probability
+from ..inference.methods import Route, route_of
 from ..inference.storage.permissions import private_files
 from ..models import Comparisons
 from ..reports.analyses.votes import VoteAnalysis
@@ -32,10 +33,15 @@ from ..reports.sections.vote_covariates import effects_in_words
 from ..reports.study import Settings
 from .fitting import build, draw
 from .tables import read_votes
-from .terminal import print_table, print_text, width
+from .terminal import print_note, print_table, print_text, width
 
 WIDE = 100  # characters per line needed for all columns
 FEW_RATERS = 10  # up to which all raters are shown
+SECONDS = {
+    "hmc": 1.5e-8,
+    "nuts": 8e-7,
+}  # CPU, for each vote with covariates and draw (benchmarks/vote_covariates.py)
+LONG = 3.0  # seconds from which the duration is said
 ENDS = 4  # raters shown at either end, if there are more
 MISFIT = "The votes contradict the model, on which the ranks and probabilities below rely."
 
@@ -55,6 +61,8 @@ def rank_votes(
     with step("Reading"):
         data, tables = read_votes(votes, settings, columns)
     model = build(data, settings, settings.reliabilities[0], tables)
+    if settings.vote_covariates and (note := duration_in_words(len(data), route_of(model), settings)):
+        print_note(note)
     (tree,) = draw(lambda _: model, settings, log_likelihood=False).values()
     with step("Ranking"):
         analysis = VoteAnalysis(data, tree, model, settings)
@@ -92,6 +100,16 @@ def rank_votes(
         with private_files(settings.anonymize, out):
             write_table(out, board)
         print_text(f"wrote {out}")
+
+
+def duration_in_words(votes: int, route: Route, settings: Settings) -> str:
+    """Return a sentence on how long the draws will take, for votes with covariates; "" for less than a few seconds."""
+    seconds = votes * settings.chains * settings.draws * SECONDS[route.method]
+    if seconds < LONG:
+        return ""
+    time = f"{seconds:.0f} CPU seconds" if seconds < 120 else f"{seconds / 60:.0f} CPU minutes"
+    why = f", as NUTS draws them: {route.reason}" if route.method == "nuts" else ""
+    return f"{votes:,} votes with covariates: drawing takes about {time}{why}"
 
 
 def _show_board(board: list[dict[str, Any]], data: Comparisons, top: int, prob: float) -> None:

@@ -383,13 +383,16 @@ class PairChains(Chains):
         (observed,) = model.observed_RVs
         *_, left, right, rater, _ = observed.owner.op.dist_params(observed.owner)
         codes = [np.asarray(code.eval()) for code in (left, right, rater)]
+        if self.law.votes is not None:
+            codes[2] = self.law.votes.rater[codes[2]]
         codes[2] = codes[2] if self.law.prior.n_raters > 1 else np.zeros_like(codes[2])
         self.codes = tuple(codes)
 
     def told(self, answers: np.ndarray) -> Any:
         """Return the answers as the kernel reads them."""
         prior, oriented = self.law.prior, "left_bias" in self.law.variables
-        return pair_cells(self.law.cells.law.code, self.codes, answers, prior.n_raters, oriented)
+        covariate = None if self.law.votes is None else self.law.votes.covariate
+        return pair_cells(self.law.cells.law.code, self.codes, answers, prior.n_raters, oriented, covariate)
 
     def named(self, theta: np.ndarray) -> Values:
         """Return draws by the names of the free variables."""

@@ -1,4 +1,4 @@
-"""Qualities of items from a posterior, a point estimate or an array, and their matching by item."""
+"""What is ranked: qualities or locations of items, metrics of classifiers; their draws, and matching by item."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +11,20 @@ from ...posterior.plausibility import refuse_without_draws
 
 Qualities = xr.DataTree | xr.Dataset | xr.DataArray
 BLOCK_SIZE = 5_000_000  # ranks in one block
+RANKED = ("quality", "location")  # variables of items, in models of comparisons and of scores
+
+
+def ranked_of(source: Qualities) -> xr.DataArray:
+    """Return what is ranked: qualities or locations (..., item), or a metric (..., classifier); raise if there is neither."""
+    array = _quality(source, "quality", RANKED)
+    if "classifier" not in array.dims:
+        return qualities_of(array)
+    if "item" in array.dims:
+        raise EvaluationError(
+            f"{array.name or 'metric'}: dims {array.dims} hold the metric of every item: take its mean over items first, "
+            "reduce='item' of uncertainty_adjusted"
+        )
+    return qualities_of(array.rename(classifier="item")).rename(item="classifier")
 
 
 def qualities_of(source: Qualities, what: str = "quality") -> xr.DataArray:
@@ -54,38 +68,41 @@ def matched_qualities(estimate: Qualities, truth: Qualities) -> tuple[xr.DataArr
 
 
 def sample_matrix(array: xr.DataArray) -> np.ndarray:
-    """Return the draws (sample, item) of qualities, sample dims flattened; raise if one is not finite."""
-    draws = array.to_numpy().reshape(-1, array.sizes["item"])
+    """Return the draws (sample, item) of what is ranked, sample dims flattened; raise if one is not finite."""
+    draws = array.to_numpy().reshape(-1, array.shape[-1])
     _check_finite(draws, array, "quality")
     return draws
 
 
-def _quality(source: Qualities, what: str) -> xr.DataArray:
-    """Return the variable quality of a source, or raise."""
+def _quality(source: Qualities, what: str, names: tuple[str, ...] = ("quality",)) -> xr.DataArray:
+    """Return the variable of a source, the first of `names` that it has, or raise."""
     if isinstance(source, xr.DataArray):
         return source
     if isinstance(source, xr.DataTree):
-        refuse_without_draws(source, "quality")
+        for name in names:
+            refuse_without_draws(source, name)
         source = source["posterior"].to_dataset() if "posterior" in source.children else xr.Dataset()
     if not isinstance(source, xr.Dataset):
         raise EvaluationError(
             f"{what}: expected a DataTree, or a Dataset or DataArray of qualities, found {type(source).__name__}"
         )
-    if "quality" not in source:
-        raise EvaluationError(
-            f"{what}: there is no variable 'quality', but {', '.join(map(str, source.data_vars)) or 'nothing'}. "
-            "Models and estimators of comparisons, such as bradley_terry, have one"
-        )
-    return source["quality"]
+    if found := [name for name in names if name in source]:
+        return source[found[0]]
+    scores = ", and models of scores a 'location'" if len(names) > 1 else ""
+    raise EvaluationError(
+        f"{what}: there is no variable 'quality', but {', '.join(map(str, source.data_vars)) or 'nothing'}. "
+        f"Models and estimators of comparisons, such as bradley_terry, have one{scores}"
+    )
 
 
 def _check_finite(values: np.ndarray, array: xr.DataArray, what: str) -> None:
     """Raise if a value (..., item) is not finite."""
-    bad = ~np.isfinite(values.reshape(-1, array.sizes["item"])).all(axis=0)
+    bad = ~np.isfinite(values.reshape(-1, array.shape[-1])).all(axis=0)
     if bad.any():
-        item = array["item"].to_numpy().tolist()[int(np.argmax(bad))]
+        dim = array.dims[-1]
+        item = array[dim].to_numpy().tolist()[int(np.argmax(bad))]
         raise EvaluationError(
-            f"{what}: quality of item {item!r} is NaN or infinite: a draw failed or the item was never compared; "
+            f"{what}: quality of {dim} {item!r} is NaN or infinite: a draw failed or the item was never compared; "
             "sample again, or leave it out by .sel(item=...)"
         )
 
@@ -97,7 +114,12 @@ class RankDraws:
     quality: np.ndarray  # (sample, item)
     best: np.ndarray  # (item, sample), int32
     worst: np.ndarray  # (item, sample), int32; the same array as best unless there are exact ties
-    item: xr.DataArray  # coordinate
+    item: xr.DataArray  # coordinate, item or classifier
+
+    @property
+    def dim(self) -> str:
+        """Dim of what is ranked: item or classifier."""
+        return str(self.item.dims[0])
 
     @property
     def tied(self) -> bool:
@@ -113,8 +135,8 @@ class RankDraws:
 
 
 def drawn_ranks(tree: Qualities) -> RankDraws:
-    """Rank the items in every draw of a posterior; raise if there is no quality, or one is not finite."""
-    array = qualities_of(tree)
+    """Rank items or classifiers in every draw; raise if there is no quality, location or metric, or one is not finite."""
+    array = ranked_of(tree)
     quality = sample_matrix(array)
     samples, n = quality.shape
     best = np.empty((n, samples), np.int32)
@@ -127,7 +149,7 @@ def drawn_ranks(tree: Qualities) -> RankDraws:
             worst = best.copy()
         if worst is not None:
             worst[:, block] = own_worst
-    return RankDraws(quality, best, best if worst is None else worst, array["item"])
+    return RankDraws(quality, best, best if worst is None else worst, array[array.dims[-1]])
 
 
 def _ranks(quality: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

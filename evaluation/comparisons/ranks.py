@@ -1,14 +1,17 @@
-"""Posterior of ranks: rank distributions, rank intervals, pairwise preference and tied groups.
+"""Posterior of ranks: rank distributions, rank intervals, pairwise preference and tied groups (tiers).
 
-Rank 1 is the item of the highest quality; ranks are computed within each draw and so include the dependence
-between qualities. Items of exactly equal quality in a draw share their ranks: each has an equal share of the
-probability of every rank that the tied items occupy, rank intervals cover them all, and ties count as half
-above.
+Ranked are items by quality or location, or classifiers by a metric. Rank 1 is the highest; ranks are computed
+within each draw and so include the dependence between qualities. Items of exactly equal quality in a draw share
+their ranks: each has an equal share of the probability of every rank that the tied items occupy, rank intervals
+cover them all, and ties count as half above.
 
     pointwise interval      smallest and largest rank of an item without (1 - prob) / 2 of the draws at either end
     simultaneous interval   the same with one smaller tail for all items, the largest with which at least `prob`
                             of the draws have every item inside its interval
 """
+
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import xarray as xr
@@ -26,7 +29,8 @@ def rank_distribution(tree: Qualities) -> xr.DataArray:
     Parameters
     ----------
     tree : DataTree, Dataset or DataArray
-        Posterior with ``quality`` (chain, draw, item).
+        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item); or a metric (chain, draw,
+        classifier), of which more is better: pass minus a loss.
 
     Returns
     -------
@@ -36,7 +40,7 @@ def rank_distribution(tree: Qualities) -> xr.DataArray:
     Raises
     ------
     EvaluationError
-        If there is no quality, one is not finite, or there are more than 5,000 items.
+        If there is nothing to rank, a value is not finite, or there are more than 5,000 items.
 
     Examples
     --------
@@ -61,8 +65,8 @@ def rank_distribution(tree: Qualities) -> xr.DataArray:
         change[own] -= np.bincount((row + worst).ravel(), share, size).reshape(-1, n + 1)
     return xr.DataArray(
         np.cumsum(change[:, :-1], axis=1) / samples,
-        {"item": ranks.item, "rank": np.arange(1, n + 1)},
-        ("item", "rank"),
+        {ranks.dim: ranks.item, "rank": np.arange(1, n + 1)},
+        (ranks.dim, "rank"),
         name="rank_distribution",
     )
 
@@ -73,7 +77,8 @@ def rank_intervals(tree: Qualities, prob: float = 0.9, *, simultaneous: bool = F
     Parameters
     ----------
     tree : DataTree, Dataset or DataArray
-        Posterior with ``quality`` (chain, draw, item).
+        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item); or a metric (chain, draw,
+        classifier), of which more is better: pass minus a loss.
     prob : float, default .9
         Minimum posterior probability of an interval.
     simultaneous : bool, default False
@@ -89,7 +94,7 @@ def rank_intervals(tree: Qualities, prob: float = 0.9, *, simultaneous: bool = F
     Raises
     ------
     EvaluationError
-        If there is no quality, one is not finite, or `prob` is not between 0 and 1.
+        If there is nothing to rank, a value is not finite, or `prob` is not between 0 and 1.
 
     Examples
     --------
@@ -128,8 +133,8 @@ def rank_intervals(tree: Qualities, prob: float = 0.9, *, simultaneous: bool = F
         columns["quality_lower"][own] = quality[pointwise - 1]
         columns["quality_upper"][own] = quality[samples - pointwise]
     return xr.Dataset(
-        {name: ("item", values) for name, values in (columns | {"lower": lower, "upper": upper}).items()},
-        {"item": ranks.item},
+        {name: (ranks.dim, values) for name, values in (columns | {"lower": lower, "upper": upper}).items()},
+        {ranks.dim: ranks.item},
         {"prob": prob, "simultaneous": int(simultaneous)},
     )
 
@@ -140,7 +145,8 @@ def preference_probability(tree: Qualities) -> xr.DataArray:
     Parameters
     ----------
     tree : DataTree, Dataset or DataArray
-        Posterior with ``quality`` (chain, draw, item).
+        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item); or a metric (chain, draw,
+        classifier), of which more is better: pass minus a loss.
 
     Returns
     -------
@@ -150,7 +156,7 @@ def preference_probability(tree: Qualities) -> xr.DataArray:
     Raises
     ------
     EvaluationError
-        If there is no quality, one is not finite, or there are more than 5,000 items.
+        If there is nothing to rank, a value is not finite, or there are more than 5,000 items.
 
     Examples
     --------
@@ -173,12 +179,12 @@ def preference_probability(tree: Qualities) -> xr.DataArray:
         above[i + 1 :, i] = 1 - wins
     labels = ranks.item.to_numpy()
     return xr.DataArray(
-        above, {"item": labels, "other": labels}, ("item", "other"), name="preference_probability"
+        above, {ranks.dim: labels, "other": labels}, (ranks.dim, "other"), name="preference_probability"
     )
 
 
 def tied_groups(tree: Qualities, prob: float = 0.95) -> xr.DataArray:
-    """Return groups of items that the posterior does not separate from the best of their group.
+    """Return tiers: groups of items that the posterior does not separate from the best of their group.
 
     Items are ordered by their median rank (then mean rank, then the order of the tree). The first leads
     the first group. Each next item opens a new group, and leads it, if its quality is below that of the
@@ -188,19 +194,21 @@ def tied_groups(tree: Qualities, prob: float = 0.95) -> xr.DataArray:
     Parameters
     ----------
     tree : DataTree, Dataset or DataArray
-        Posterior with ``quality`` (chain, draw, item).
+        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item); or a metric (chain, draw,
+        classifier), of which more is better: pass minus a loss.
     prob : float, default .95
         Smallest probability of being below the leader that opens a new group.
 
     Returns
     -------
     DataArray of int, shape (item,)
-        Number of the group, 1 = best; in the order of the tree.
+        Number of the group, 1 = best; in the order of the tree. Attributes: ``prob``, and ``error``, the posterior
+        probability that the leaders of the groups are not all in this order.
 
     Raises
     ------
     EvaluationError
-        If there is no quality, one is not finite, or `prob` is not between 0 and 1.
+        If there is nothing to rank, a value is not finite, or `prob` is not between 0 and 1.
 
     Examples
     --------
@@ -220,12 +228,22 @@ def tied_groups(tree: Qualities, prob: float = 0.95) -> xr.DataArray:
         median[own], mean[own] = np.median(middle, axis=1), middle.mean(axis=1)
     order = np.lexsort((mean, median))
     group = np.empty(n, np.int64)
-    leader, number = order[0], 1
+    leaders = [order[0]]
     for item in order:
-        if _share(ranks.best[item] > ranks.best[leader]) >= prob:
-            leader, number = item, number + 1
-        group[item] = number
-    return xr.DataArray(group, {"item": ranks.item}, ("item",), name="tied_group")
+        if _share(ranks.best[item] > ranks.best[leaders[-1]]) >= prob:
+            leaders.append(item)
+        group[item] = len(leaders)
+    error = 1 - _share(_in_order(ranks, leaders))
+    attrs = {"prob": prob, "error": float(error)}
+    return xr.DataArray(group, {ranks.dim: ranks.item}, (ranks.dim,), name="tied_group", attrs=attrs)
+
+
+def _in_order(ranks: RankDraws, leaders: Sequence[int]) -> np.ndarray:
+    """Return in which draws every leader is above the next one, bool (draw,)."""
+    ordered = np.ones(ranks.best.shape[1], bool)
+    for above, below in pairwise(leaders):
+        ordered &= ranks.best[above] < ranks.best[below]
+    return ordered
 
 
 def _simultaneous_depth(ranks: RankDraws, prob: float) -> int:

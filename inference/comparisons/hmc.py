@@ -18,7 +18,7 @@ from .kernels.centre import LaplaceFit, fit_laplace
 from .kernels.hmc import HmcSchedule, Laplace, PairState, continue_pairs
 from .kernels.likelihood import PairCells
 from .kernels.posterior import BOX, InformationKind, PairPrior
-from .recognition import PairStructure, read_comparisons, values_of
+from .recognition import PairStructure, Votes, read_comparisons, values_of
 
 
 def as_arrays(centre: LaplaceFit) -> dict[str, np.ndarray]:
@@ -50,6 +50,9 @@ def as_laplace_fit(arrays: Tuning) -> LaplaceFit:
 WANTED_ACCEPTANCE = 0.85
 PILOT_DRAWS, PILOT_TUNE = 60, 15
 FEWEST_STEPS, MOST_STEPS = 2, 32
+SINGLE_STEP_FROM = (
+    20_000  # cells: then one step is tried, too, as a pass over them is slow and the posterior nearly normal
+)
 MOST_REJECTIONS = 10  # in succession, in a pilot run
 DISPERSION = 2.0  # standard deviation of the starts, in units of that of the Laplace approximation
 
@@ -118,12 +121,12 @@ def _state_of(state: dict[str, np.ndarray], chain: int) -> PairState:
 
 
 def tuned_steps(model: tuple[PairCells, PairPrior], centre: LaplaceFit, seed: int) -> int:
-    """Return the number of leapfrog steps of a transition, tuned by pilot runs: from 2 to 32.
+    """Return the number of leapfrog steps of a transition, tuned by pilot runs: from 2, or 1 for many answers, to 32.
 
     The rule is fixed in advance: the least number with which 60 transitions from near the centre have mean
     acceptance probability 0.85, and no chain stays in place for more than 10 transitions.
     """
-    steps = FEWEST_STEPS
+    steps = FEWEST_STEPS if len(model[0].wins) < SINGLE_STEP_FROM else 1
     while steps < MOST_STEPS:
         plan = ChainPlan(2, PILOT_DRAWS, PILOT_TUNE, seed)
         draws, acceptance = draw_comparisons(model, centre, steps, plan, spawn_key=1)
@@ -175,7 +178,7 @@ def begin_hmc(structure: PairStructure, model: pm.Model, plan: Draws, tuning: Tu
             values = values_of(theta, structure.prior)
             groups["log_prior"] = _log_prior(model, structure, values)
             if pointwise:
-                groups["log_likelihood"] = _log_likelihood(model, values, plan)
+                groups["log_likelihood"] = _log_likelihood(model, values, plan, structure.votes)
         return groups
 
     return Run(tuning, state, draw)
@@ -208,7 +211,9 @@ def comparison_posterior(model: pm.Model, structure: PairStructure, theta: np.nd
     return as_dataset(model, arrays, ("chain", "draw"))
 
 
-def _log_likelihood(model: pm.Model, values: dict[str, np.ndarray], plan: Draws) -> xr.Dataset:
+def _log_likelihood(
+    model: pm.Model, values: dict[str, np.ndarray], plan: Draws, votes: Votes | None = None
+) -> xr.Dataset:
     """Log likelihood (chain, draw, annotation) for values (chain, draw, ...), in the dtype of the plan, multi-threaded."""
     observed = model.observed_RVs[0]
     op = observed.owner.op
@@ -216,23 +221,24 @@ def _log_likelihood(model: pm.Model, values: dict[str, np.ndarray], plan: Draws)
     codes = PairCodes(*(constant_value(code, "the codes").astype(np.int64) for code in (left, right, rater)))
     counts = constant_value(model.rvs_to_values[observed], "the answers")
     orders = gammaln(constant_value(total, "the totals") + 1) - gammaln(counts + 1).sum(axis=1)
-    n_raters = int(codes.rater.max()) + 1 if "reliability" not in values else 0
-    quality = values["quality"].reshape(-1, values["quality"].shape[-1])
-    n_draws = len(quality)
-    of_raters = [
-        np.broadcast_to(
-            values[name].reshape(n_draws, -1) if name in values else np.full((n_draws, 1), default),
-            (n_draws, n_raters or values["reliability"].shape[-1]),
-        )
-        for name, default in (("reliability", 1.0), ("left_bias", 0.0), ("tie", 1.0))
-    ]
+    draws_of = {name: x.reshape(-1, *x.shape[2:]) for name, x in values.items()}
+    quality = draws_of["quality"]
+    n_draws, n_raters = len(quality), int(codes.rater.max()) + 1  # with covariates every vote is by itself
     log_p = np.empty((n_draws, len(counts)), plan.dtype)
     sweep = pair_sweeps(op.link, op.n_outcomes).log_p
+
+    def of_rater(name: str, draw: int, default: float) -> np.ndarray:
+        x = draws_of[name][draw] if name in draws_of else np.array(default)
+        x = x[votes.rater] if votes is not None and x.ndim else x
+        return np.ascontiguousarray(np.broadcast_to(x, n_raters))
 
     def fill(*draws: int) -> None:
         found = tuple(np.empty(len(counts)) for _ in range(3))
         for d in draws:
-            own = Strengths(quality[d], *(np.ascontiguousarray(x[d]) for x in of_raters))
+            side = of_rater("left_bias", d, 0.0)
+            if votes is not None:
+                side = side + votes.covariate @ draws_of["effect"][d]
+            own = Strengths(quality[d], of_rater("reliability", d, 1.0), side, of_rater("tie", d, 1.0))
             sweep(own, codes, counts, found)
             log_p[d] = found[0] + orders
 
@@ -250,7 +256,10 @@ def _log_prior(model: pm.Model, structure: PairStructure, values: dict[str, np.n
     scales = {"quality": "quality_scale", "rater": "rater_scale"}
     for role, rv in structure.variables.items():
         x = values[role]
-        if role in shared:
+        if role == "effect":
+            mean, sd = prior.effect
+            density = -0.5 * ((x - mean) / sd) ** 2 - np.log(np.sqrt(2 * np.pi) * sd)
+        elif role in shared:
             log_x, (mean, sd) = x if role == "left_bias" else np.log(x), shared[role]
             density = -0.5 * ((log_x - mean) / sd) ** 2 - np.log(np.sqrt(2 * np.pi) * sd)
             density = density if role == "left_bias" else density - log_x

@@ -98,11 +98,12 @@ def joint_mle(
     n, bounds = table.n_items, np.log(reliability_range)
     quality = graph.fit(*averaged_distances(table, link, reliability_range, 1.0))
     unit = quality.std()  # in which qualities move like log reliabilities
-    cells, sums = _cells_of(table, link), (np.empty(n), np.empty(table.n_raters))
+    none = np.empty(0)  # covariates of votes
+    cells, sums = _cells_of(table, link), (np.empty(n), np.empty(table.n_raters), none)
 
     def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
         rho = np.exp(x[n:])
-        log_p = pair_log_p(cells, (unit * x[:n], rho), (0.0, 0.0), sums)[0]
+        log_p = pair_log_p(cells, (unit * x[:n], rho, none), (0.0, 0.0), sums)[0]
         return -log_p, -np.r_[unit * sums[0], rho * sums[1]]
 
     found = minimize(

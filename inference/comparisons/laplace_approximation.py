@@ -25,13 +25,13 @@ def laplace(model: pm.Model) -> xr.Dataset:
     Parameters
     ----------
     model : pymc.Model
-        Model built by `models.bradley_terry` or `models.thurstone`, without covariates.
+        Model built by `models.bradley_terry` or `models.thurstone`, without covariates of items.
 
     Returns
     -------
     Dataset
         ``quality`` and ``quality_sd`` (item), ``reliability`` and ``reliability_sd`` (rater), and the same
-        for the scales, ``tie`` and ``left_bias`` where the model has them: the centre of the approximation
+        for the scales, ``tie``, ``left_bias`` and ``vote_effect`` where the model has them: the centre of the approximation
         (the posterior mode given the scales, which are estimated by EM steps), and standard deviations by the
         delta method. Attribute ``iterations``.
 
@@ -58,13 +58,15 @@ def laplace(model: pm.Model) -> xr.Dataset:
     theta, inverse = centre.laplace.centre, centre.laplace.inverse
     values = values_of(theta, structure.prior)
     sd = _standard_errors(values, inverse, structure.prior)
-    dims = {"quality": ("item",), "reliability": ("rater",)}
+    dims = {"quality": ("item",), "reliability": ("rater",), "effect": ("vote_covariate",)}
     data = {}
     for variable in structure.variables:
         role = "reliability" if variable == "rater" else variable
         name = "reliability_scale" if role == "rater_scale" else role
-        data |= {name: (dims.get(name, ()), values[role]), f"{name}_sd": (dims.get(name, ()), sd[role])}
-    coords = {dim: np.asarray(model.coords[dim]) for name in data for dim in dims.get(name, ())}
+        own = dims.get(name, ())
+        name = "vote_effect" if role == "effect" else name
+        data |= {name: (own, values[role]), f"{name}_sd": (own, sd[role])}
+    coords = {dim: np.asarray(model.coords[dim]) for own, _ in data.values() for dim in own}
     return xr.Dataset(data, coords, {"iterations": centre.iterations})
 
 
@@ -91,6 +93,7 @@ def _standard_errors(
         if place != NONE:
             own = np.linalg.norm(inverse[:, place])
             spread[role] = own if role == "left_bias" else own * values[role]
+    spread["effect"] = np.linalg.norm(inverse[:, len(inverse) - prior.effect.shape[1] :], axis=0)
     return spread
 
 

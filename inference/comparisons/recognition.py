@@ -1,7 +1,7 @@
 """Reader of comparison models: data and priors of the Laplace-split sampler, from the PyMC graph."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pymc as pm
@@ -9,9 +9,11 @@ from pymc.distributions.multivariate import ZeroSumNormalRV
 from pytensor.graph.basic import Variable
 from pytensor.tensor.basic import Alloc
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
+from pytensor.tensor.math import Dot
 from pytensor.tensor.math import add as add_op
 from pytensor.tensor.math import exp as exp_op
 from pytensor.tensor.random.basic import LogNormalRV, NormalRV, UniformRV
+from pytensor.tensor.subtensor import AdvancedSubtensor
 from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.paired_comparisons import PairedComparisonsRV
@@ -30,14 +32,22 @@ from .kernels.posterior import BOX, LOG, NONE, SHARED, SIGNED, PairPrior
 MOST_COORDINATES = 4_000  # the metric is dense: memory grows with the square
 
 
+class Votes(NamedTuple):
+    """Votes one by one, each with covariates of its own."""
+
+    rater: np.ndarray  # int64 (vote,)
+    covariate: np.ndarray  # float64 (vote, covariate), left minus right
+
+
 @dataclass(frozen=True, eq=False)
 class PairStructure:
     """Observed comparisons of a model, its priors, and its free random variables by role."""
 
     cells: PairCells  # the answers
     prior: PairPrior  # priors of the coordinates
-    # by role: quality, rater (behind the reliabilities), quality_scale, rater_scale, left_bias, tie
+    # by role: quality, rater (behind the reliabilities), quality_scale, rater_scale, left_bias, tie, effect (of covariates)
     variables: dict[str, TensorVariable]
+    votes: Votes | None = None  # where votes have covariates
 
 
 def read_comparisons(model: pm.Model) -> PairStructure:
@@ -47,6 +57,7 @@ def read_comparisons(model: pm.Model) -> PairStructure:
     quality, reliability, left_bias, tie, *codes = parameters
     if quality not in model.free_RVs:
         raise NotConjugate("the qualities are not a free random variable but computed from others")
+    reliability, of_votes = _by_vote(reliability)
     form, rater = _raters(reliability, model)
     variables: dict[str, TensorVariable] = {"quality": quality}
     if rater is not None:
@@ -58,6 +69,7 @@ def read_comparisons(model: pm.Model) -> PairStructure:
         laws["quality_scale"] = _scale(quality, "quality_scale", variables, model)
         if rater is not None:
             laws["reliability_scale"] = _scale(rater, "rater_scale", variables, model)
+    left_bias, covariate, laws["effect"] = _covariates(left_bias, variables, model)
     laws["left_bias"] = _shared(left_bias, NormalRV, "left_bias", 0.0, variables, model)
     laws["tie"] = _tie(tie, observed, variables, model)
     if len({rv.name for rv in variables.values()}) < len(variables):
@@ -68,19 +80,68 @@ def read_comparisons(model: pm.Model) -> PairStructure:
     n_items, n_raters = shape_of(quality)[0], 1 if rater is None else shape_of(rater)[0]
     prior = _prior(form, (n_items, n_raters), variables, laws)
     left, right, who, _ = (constant_value(code, "the codes of the annotations") for code in codes)
+    if covariate is not None:
+        covariate = covariate[who]
+    if of_votes is not None:
+        who = of_votes[who]
     counts = constant_value(model.rvs_to_values[observed], "the observed answers")
     op = observed.owner.op
     law = law_code(op.link, op.n_outcomes == 3)
+    votes = None if covariate is None else Votes(who, covariate)
     who = np.zeros_like(who) if form == SHARED else who
-    cells = pair_cells(law, (left, right, who), counts, n_raters, "left_bias" in variables)
-    return PairStructure(cells, prior, variables)
+    cells = pair_cells(law, (left, right, who), counts, n_raters, "left_bias" in variables, covariate)
+    return PairStructure(cells, prior, variables, votes)
+
+
+def _by_vote(reliability: TensorVariable) -> tuple[TensorVariable, np.ndarray | None]:
+    """Return reliabilities by rater, and the rater of each vote where the law has them by vote."""
+    if reliability.owner is None or not isinstance(reliability.owner.op, AdvancedSubtensor):
+        return reliability, None
+    by_rater, *places = reliability.owner.inputs
+    if len(places) != 1 or by_rater.type.ndim != 1:
+        raise NotConjugate("the reliabilities are not looked up by the rater of each vote")
+    return cast(TensorVariable, by_rater), constant_value(places[0], "the raters of the votes")
+
+
+def _covariates(
+    side: TensorVariable, variables: dict[str, TensorVariable], model: pm.Model
+) -> tuple[Variable, np.ndarray | None, np.ndarray]:
+    """Split an advantage of the left side + covariate * effect, of each vote, at its sum.
+
+    Returns the advantage, the covariates (vote, covariate), and mean and sd of the effects (2, covariate).
+    """
+    bare = _bare(side)
+    if bare.owner is None or not isinstance(bare.owner.op, Elemwise) or bare.owner.op != add_op:
+        return side, None, np.empty((2, 0))
+    dots = [v for v in bare.owner.inputs if _bare(v).owner is not None and isinstance(_bare(v).owner.op, Dot)]
+    if not dots:
+        return side, None, np.empty((2, 0))
+    if len(dots) != 1 or len(bare.owner.inputs) != 2:
+        raise NotConjugate("the left side is no sum of an advantage and of covariates times their effects")
+    (advantage,) = (v for v in bare.owner.inputs if v is not dots[0])
+    value, effect = _bare(dots[0]).owner.inputs
+    effect = _bare(effect)
+    if effect not in model.free_RVs or not isinstance(effect.owner.op, NormalRV) or effect.type.ndim != 1:
+        raise NotConjugate("the effects of covariates are not one free Normal")
+    covariate = constant_value(value, "the covariates of the votes")
+    laws = [
+        constant_value(p, f"the prior of {effect.name!r}") for p in effect.owner.op.dist_params(effect.owner)
+    ]
+    variables["effect"] = effect
+    return (
+        advantage,
+        covariate,
+        np.stack([np.broadcast_to(p, covariate.shape[1]) for p in laws]).astype(float),
+    )
 
 
 def _bare(variable: Variable) -> TensorVariable:
     """Return the variable behind names and changes of shape."""
     while variable.owner is not None:
         op = variable.owner.op
-        if not (isinstance(op, DimShuffle | Alloc) or type(op).__name__ == "ViewOp"):
+        if not (
+            isinstance(op, DimShuffle | Alloc) or type(op).__name__ in ("ViewOp", "Squeeze", "ExpandDims")
+        ):
             break
         variable = variable.owner.inputs[0]
     return cast(TensorVariable, variable)
@@ -192,7 +253,7 @@ def _prior(
     for role in ("quality_scale", "rater_scale", "left_bias", "tie"):
         at.append(place if role in variables else NONE)
         place += role in variables
-    if place > MOST_COORDINATES:
+    if place + laws["effect"].shape[1] > MOST_COORDINATES:
         raise NotConjugate(
             f"{n_items:,} items and {n_raters:,} raters are more than the dense metric of the sampler is made for"
         )
@@ -208,6 +269,7 @@ def _prior(
         tie=laws["tie"],
         low=laws.get("low", 0.0),
         high=laws.get("high", 1.0),
+        effect=laws["effect"],
     )
 
 
@@ -220,7 +282,7 @@ def values_of(theta: np.ndarray, prior: PairPrior) -> dict[str, np.ndarray]:
     """Transform coordinates to values of the variables, by role.
 
     Shapes: theta (..., coordinate); result: quality (..., item); rater, as drawn in the model, and
-    reliability (..., rater), unless shared; and scales, left_bias, tie (...), where the model has them.
+    reliability (..., rater), unless shared; scales, left_bias, tie (...) and effect (..., covariate), where the model has them.
     """
     n, k = prior.n_items, prior.n_raters
     q, r = theta[..., :n], theta[..., n : n + k]
@@ -237,6 +299,8 @@ def values_of(theta: np.ndarray, prior: PairPrior) -> dict[str, np.ndarray]:
         if place != NONE:
             own = theta[..., place]
             values[role] = own.copy() if role == "left_bias" else np.exp(own)
+    if n_effects := prior.effect.shape[1]:
+        values["effect"] = theta[..., theta.shape[-1] - n_effects :].copy()
     return values
 
 
@@ -254,6 +318,8 @@ def coordinates_of(values: dict[str, np.ndarray], prior: PairPrior, means: np.nd
         if place != NONE:
             own = values[role] if role == "left_bias" else np.log(values[role])
             parts.append(np.atleast_1d(own))
+    if "effect" in values:
+        parts.append(values["effect"])
     return np.concatenate(parts)
 
 

@@ -155,11 +155,12 @@ def votes_model(
             first = taste.first_of(who, len(pairs.items))
             left, right = left + first, right + first
             strength = strength._replace(quality=taste.register(strength.quality))
+        places = pt.as_tensor_variable(who)  # an index of NumPy is read entry by entry
         codes, bias = (left, right, who), _left_bias(left_side)
         if votes is not None:  # each vote has a side of its own, as if a rater had given no other
-            of_side = bias[who] if left_side == "rater" else bias
+            of_side = bias[places] if left_side == "rater" else bias
             bias = pt.add(of_side, votes.register())
-            strength = strength._replace(reliability=cast(TensorVariable, strength.reliability[who]))
+            strength = strength._replace(reliability=cast(TensorVariable, strength.reliability[places]))
             codes = (left, right, np.arange(len(who)))
         laws = {"left_bias": bias, "tie": pm.LogNormal("tie", 0.0, 1.0) if ties else None, "link": link}
         dims = ("annotation", "outcome")

@@ -91,6 +91,10 @@ def _rows_of(column: Column, items: np.ndarray) -> np.ndarray:
 
 def finite_numbers(column: Column) -> np.ndarray:
     """Return the cells as finite numbers."""
+    if {*map(type, column.values)} <= {int, float}:  # one by one only where a cell may be refused
+        found = np.asarray(column.values, np.float64)
+        if np.isfinite(found).all():
+            return found
     for row, cell in enumerate(column.values):
         number = isinstance(cell, int | float | np.number) and not isinstance(cell, bool)
         if not number or not np.isfinite(cell):

@@ -114,13 +114,18 @@ def _scaled(names: list[str], columns: list[np.ndarray], codes: Sequence[np.ndar
 def _refuse_other_votes(pairs: Comparisons, key: np.ndarray) -> None:
     """Raise unless the votes, key (left, right, rater and outcome, vote), are those of the comparisons, in any order."""
     ours = np.stack([pairs.left, pairs.right, np.maximum(pairs.annotation_rater, ANYONE), pairs.outcome])
-    counted = dict(zip(map(tuple, ours.T.tolist()), pairs.count.tolist(), strict=True))
+    both = np.concatenate([ours, key], axis=1) + 1  # no rater or item of the comparisons has code -1
+    shape = tuple(int(x) + 1 for x in both.max(axis=1))
+    _, vote = np.unique(np.ravel_multi_index(tuple(both), shape), return_inverse=True)
+    ours, theirs = vote[: len(pairs.count)], vote[len(pairs.count) :]
+    counted = np.bincount(ours, pairs.count, vote.max() + 1).astype(np.int64)
+    order = np.argsort(theirs, kind="stable")
+    first = np.searchsorted(theirs[order], theirs[order])
+    again = np.empty(len(theirs), np.int64)  # rows before this one with the same vote
+    again[order] = np.arange(len(theirs)) - first
     remedy = "pass the table that the comparisons were read from, one row for each vote"
-    for row, vote in enumerate(map(tuple, key.T.tolist()), 1):
-        if counted.get(vote, 0) == 0:
-            raise DataError(
-                "this vote is not, or not so often, among the comparisons", row=row, remedy=remedy
-            )
-        counted[vote] -= 1
-    if left := sum(counted.values()):
+    if (surplus := again >= counted[theirs]).any():
+        problem = "this vote is not, or not so often, among the comparisons"
+        raise DataError(problem, row=int(surplus.argmax()) + 1, remedy=remedy)
+    if left := int(counted.sum()) - len(theirs):
         raise DataError(f"{left:,} votes of the comparisons have no row", value=left, remedy=remedy)

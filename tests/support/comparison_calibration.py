@@ -17,7 +17,7 @@ from tests.support.monte_carlo import sbc_ranks, seed_of, within_sbc_band
 from tests.support.random_streams import stream
 
 KEPT, THIN, TUNE, STEPS = 49, 12, 40, 4
-ROLES = ("quality", "rater", "quality_scale", "rater_scale", "left_bias", "tie")
+ROLES = ("quality", "rater", "quality_scale", "rater_scale", "left_bias", "tie", "effect")
 STRUCTURES = {
     "ties": ("bradley_terry", {"ties": "davidson"}),
     "thresholds": ("thurstone", {"ties": "threshold"}),
@@ -25,6 +25,8 @@ STRUCTURES = {
     "left bias": ("thurstone", {"left_bias": True}),
     "per rater": ("thurstone", {"reliability": "per rater"}),
     "shared": ("bradley_terry", {"reliability": "shared", "ties": "davidson"}),
+    "covariates": ("bradley_terry", {"vote_covariates": 2, "reliability": "shared", "left_bias": True}),
+    "covariates, raters": ("thurstone", {"vote_covariates": 1, "ties": "threshold"}),
     "box": ("bradley_terry", {"reliability_range": (1, 5)}),
     "normal box": ("thurstone", {"reliability_range": (0.5, 3), "ties": "threshold"}),
 }
@@ -47,7 +49,28 @@ def design():
 def built(structure):
     """Build the model of a structure."""
     name, options = STRUCTURES[structure]
+    if columns := options.get("vote_covariates"):
+        options = options | {"vote_covariates": with_covariates(columns)}
     return getattr(models, name)(design(), **options)
+
+
+def with_covariates(columns):
+    """Return the votes of the design, one a row, with covariates; some votes have equal ones."""
+    table = {name: np.repeat(cells, design().count) for name, cells in design().to_table().items()}
+    del table["count"]
+    values = np.random.default_rng(4).integers(-2, 3, (columns, len(table["left"]))).astype(float)
+    return table | {f"covariate {c}": own for c, own in enumerate(values)}
+
+
+def cells_of(structure, codes, counts):
+    """Return answers as the kernel reads them; codes: left, right and rater, or with covariates the vote."""
+    prior, votes, oriented = structure.prior, structure.votes, "left_bias" in structure.variables
+    left, right, who = codes
+    of_votes = () if votes is None else (votes.covariate[who],)
+    who = np.zeros_like(who) if prior.n_raters == 1 else who if votes is None else votes.rater[who]
+    return pair_cells(
+        structure.cells.law.code, (left, right, who), counts, prior.n_raters, oriented, *of_votes
+    )
 
 
 def hmc_ranks(model, simulations, seed, sampler=laplace_hmc, spoil=None):
@@ -56,18 +79,16 @@ def hmc_ranks(model, simulations, seed, sampler=laplace_hmc, spoil=None):
     `spoil` may change what the sampler is told of the answers: left, right, rater and counts.
     """
     structure = recognition.read_comparisons(model)
-    prior, oriented = structure.prior, "left_bias" in structure.variables
+    prior = structure.prior
     (observed,) = model.observed_RVs
     codes = tuple(np.asarray(p.eval()) for p in observed.owner.op.dist_params(observed.owner)[4:7])
-    if prior.n_raters == 1:
-        codes = (*codes[:2], np.zeros_like(codes[2]))
     with model:
         simulated = pm.sample_prior_predictive(simulations, random_seed=seed)
     truth, answers = simulated["prior"], simulated["prior_predictive"][observed.name].to_numpy()[0]
     rng, ranks = np.random.default_rng(seed), []
     for s in range(simulations):
         told = (codes, answers[s]) if spoil is None else spoil(codes, answers[s])
-        cells = pair_cells(structure.cells.law.code, *told, prior.n_raters, oriented)
+        cells = cells_of(structure, *told)
         centre = fit_laplace(cells, prior)
         laplace = centre.laplace
         start = laplace.centre + rng.standard_normal(len(laplace.centre)) @ laplace.inverse
@@ -76,7 +97,7 @@ def hmc_ranks(model, simulations, seed, sampler=laplace_hmc, spoil=None):
         sampler.sample_pairs(stream(rng), (cells, prior), laplace, schedule, (start, draws))
         values = recognition.values_of(draws[THIN - 1 :: THIN], prior)
         own = {role: truth[rv.name].to_numpy()[0, s] for role, rv in structure.variables.items()}
-        cells = pair_cells(structure.cells.law.code, codes, answers[s], prior.n_raters, oriented)
+        cells = cells_of(structure, codes, answers[s])
         drawn = [values[role].reshape(KEPT, -1) for role in ROLES if role in own]
         drawn.append(np.array([log_likelihood(values, cells, d) for d in range(KEPT)])[:, None])
         true = {role: np.asarray(value)[None] for role, value in own.items()}
@@ -107,8 +128,9 @@ def log_likelihood(values, cells, draw):
     shared = (float(values["left_bias"][draw]) if "left_bias" in values else 0.0, 1.0)
     if "tie" in values:
         shared = (shared[0], float(values["tie"][draw]))
-    sums = (np.empty(len(quality)), np.empty(len(rho)))
-    return pair_log_p(cells, (quality, rho), shared, sums)[0]
+    effect = np.ascontiguousarray(values["effect"][draw]) if "effect" in values else np.empty(0)
+    sums = (np.empty(len(quality)), np.empty(len(rho)), np.empty(len(effect)))
+    return pair_log_p(cells, (quality, rho, effect), shared, sums)[0]
 
 
 def calibrated(ranks):

@@ -113,6 +113,7 @@ def _start(cells: PairCells, prior: PairPrior) -> np.ndarray:
     for place, law in zip(prior.at, laws, strict=True):
         if place != NONE:
             theta[place] = law[0]
+    theta[len(theta) - prior.effect.shape[1] :] = prior.effect[0]
     return theta
 
 
@@ -125,13 +126,13 @@ def _start_in_box(cells: PairCells, prior: PairPrior) -> np.ndarray:
     free = prior._replace(form=LOG, at=at, quality_scale=(0.0, 1.0), reliability_scale=(0.0, 1.0))
     theta = _maximise(_start(cells, free), cells, free)[0]
     quality, rho = np.empty(n), np.empty(k)
-    to_natural(theta, free, (quality, rho))
+    to_natural(theta, free, (quality, rho, np.empty(prior.effect.shape[1])))
     width = prior.high - prior.low
     scale = np.ptp(quality) / 0.97 or 1.0  # 1 if all qualities are equal
     inside = 0.5 + (quality - (quality.max() + quality.min()) / 2) / scale
     share = np.clip((rho * scale - prior.low) / width, 0.02, 0.98)
     own = [np.log(p / (1 - p)) for p in (inside, share)]
-    return np.concatenate([*own, theta[[p + 2 for p in rest]]])
+    return np.concatenate([*own, theta[[p + 2 for p in rest]], theta[len(theta) - prior.effect.shape[1] :]])
 
 
 def _has_open_scale(theta: np.ndarray, prior: PairPrior, spread: tuple[float, float]) -> bool:

@@ -3,7 +3,8 @@
     dl/dd_e = sum_k rho_k l'(x_ek),     dl/drho_k = sum_e d_e l'(x_ek),     x_ek = rho_k d_e + bias,     d_e = q_first - q_second
 
 A tile has a cell for every rater and pair, empty if the rater did not answer, so that no rater is looked up.
-A sparse table lists the raters of each pair. Either is read in blocks of cells.
+A sparse table lists the raters of each pair. Either is read in blocks of cells. With covariates of votes,
+x_c = rho_k d_e + bias + z_c theta, a cell holds equal votes: of one pair, rater and row z_c of covariates.
 """
 
 from typing import NamedTuple
@@ -91,6 +92,7 @@ class PairCells(NamedTuple):
     wins: np.ndarray  # float32 (cell,), times that the rater preferred the first item
     losses: np.ndarray  # float32 (cell,), the second
     ties: np.ndarray  # float32 (cell,), neither
+    covariate: np.ndarray  # float64 (covariate, cell), first minus second
 
 
 def pair_cells(
@@ -99,27 +101,32 @@ def pair_cells(
     counts: np.ndarray,
     n_raters: int,
     oriented: bool = False,
+    covariate: np.ndarray | None = None,
 ) -> PairCells:
-    """Arrange answers by pair and rater, as a tile if enough cells are filled.
+    """Arrange answers by pair, rater and covariates, as a tile if there are none and enough cells are filled.
 
     Shapes: codes: left item, right item, rater (annotation,); counts (annotation, outcome): left, right and,
-    with ties, tie. `oriented` keeps the two orders of a pair apart, as a left bias needs.
+    with ties, tie; covariate (annotation, covariate), left minus right. `oriented` keeps the two orders of a pair
+    apart, as a left bias needs.
     """
     left, right, rater = (np.asarray(x, np.int64) for x in codes)
     has_data = counts.sum(axis=1) > 0
     left, right, rater, counts = left[has_data], right[has_data], rater[has_data], counts[has_data]
+    values = np.empty((len(left), 0)) if covariate is None else covariate[has_data]
     turned = (left > right) & (not oriented)  # otherwise the smaller code is first
     first, second = np.where(turned, right, left), np.where(turned, left, right)
     n_items = int(max(first.max(), second.max())) + 1
-    key, cell = np.unique((first * n_items + second) * n_raters + rater, return_inverse=True)
-    pair, rater = np.divmod(key, n_raters)
+    values = np.where(turned[:, None], -values, values)
+    key = (first * n_items + second) * n_raters + rater
+    cell, sample = _rank_rows(key, values)
+    pair, rater = np.divmod(key[sample], n_raters)
     distinct, start = np.unique(pair, return_index=True)
-    answers = np.zeros((3, len(key)), np.float32)
+    answers = np.zeros((3, len(sample)), np.float32)
     for outcome, own in enumerate(counts.T):
         place = np.where(turned, 1 - outcome, outcome) if outcome < 2 else np.full(len(cell), 2)
         np.add.at(answers, (place, cell), own)
-    start = np.r_[start, len(key)].astype(np.int64)
-    tile = len(key) > TILE_PAYS_FROM * len(distinct) * n_raters
+    start = np.r_[start, len(sample)].astype(np.int64)
+    tile = covariate is None and len(sample) > TILE_PAYS_FROM * len(distinct) * n_raters
     if tile:
         place = np.repeat(np.arange(len(distinct)), np.diff(start)) * n_raters + rater
         full = np.zeros((3, len(distinct) * n_raters), np.float32)
@@ -127,13 +134,23 @@ def pair_cells(
         start = np.arange(len(distinct) + 1) * n_raters
         rater, answers = np.tile(np.arange(n_raters), len(distinct)), full
     first, second = np.divmod(distinct, n_items)
-    return PairCells(LAWS[law], tile, first, second, start, rater.astype(np.int32), *answers)
+    of_cells = np.ascontiguousarray(values[sample].T)
+    return PairCells(LAWS[law], tile, first, second, start, rater.astype(np.int32), *answers, of_cells)
+
+
+def _rank_rows(key: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rank of every row, equal for equal rows, and a row of each rank. Shapes: key (row,), values (row, column)."""
+    rank, sample = np.unique(key, return_index=True, return_inverse=True)[2:0:-1]
+    for column in values.T:
+        distinct, code = np.unique(column, return_inverse=True)
+        _, sample, rank = np.unique(rank * len(distinct) + code, return_index=True, return_inverse=True)
+    return rank, sample
 
 
 @inner_njit(**FAST)
 def _see(cells, parameters, bias, span, x):
-    """Write x = rho d + bias for the cells of a block; return the pair in which the next block begins."""
-    quality, rho = parameters
+    """Write x = rho d + bias + z theta for the cells of a block; return the pair in which the next block begins."""
+    quality, rho, effect = parameters
     e, low, high = span
     m = low
     while m < high:
@@ -143,18 +160,24 @@ def _see(cells, parameters, bias, span, x):
             by, seen = rho[m - cells.start[e] : stop - cells.start[e]], x[m - low : stop - low]
             for k in range(len(by)):
                 seen[k] = by[k] * d + bias
+        elif len(rho) == 1:
+            x[m - low : stop - low] = rho[0] * d + bias
         else:
             for cell in range(m, stop):
                 x[cell - low] = rho[cells.rater[cell]] * d + bias
         m = stop
         e += m == cells.start[e + 1]
+    for p in range(len(effect)):
+        own, by_one = cells.covariate[p, low:high], effect[p]
+        for c in range(len(own)):
+            x[c] += by_one * own[c]
     return e
 
 
 @inner_njit(**FAST)
 def _add_slopes(cells, parameters, span, slope, sums):
-    """Add the slopes of a block in x to those in quality and reliability."""
-    (quality, rho), (of_quality, of_rho) = parameters, sums
+    """Add the slopes of a block in x to those in quality, reliability and effects of covariates."""
+    (quality, rho, effect), (of_quality, of_rho, of_effect) = parameters, sums
     e, low, high = span
     m = low
     while m < high:
@@ -167,6 +190,12 @@ def _add_slopes(cells, parameters, span, slope, sums):
             for k in range(len(by)):
                 of_d += by[k] * own[k]  # dl/dd_e
                 sums_of_row[k] += d * own[k]  # dl/drho_k
+        elif len(rho) == 1:
+            own = slope[m - low : stop - low]
+            for c in range(len(own)):
+                of_d += own[c]
+            of_rho[0] += d * of_d
+            of_d *= rho[0]
         else:
             for cell in range(m, stop):
                 k = cells.rater[cell]
@@ -176,25 +205,30 @@ def _add_slopes(cells, parameters, span, slope, sums):
         of_quality[j] -= of_d
         m = stop
         e += m == cells.start[e + 1]
+    for p in range(len(effect)):
+        own, total = cells.covariate[p, low:high], 0.0
+        for c in range(len(own)):
+            total += own[c] * slope[c]
+        of_effect[p] += total
 
 
 @cached_njit(nogil=True, **FAST)
 def pair_log_p(
     cells: PairCells,
-    parameters: tuple[np.ndarray, np.ndarray],
+    parameters: tuple[np.ndarray, np.ndarray, np.ndarray],
     shared: tuple[float, float],
-    sums: tuple[np.ndarray, np.ndarray],
+    sums: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> tuple[float, float, float]:
     """Return the log likelihood without multinomial coefficients, and its slopes in bias and tie parameter.
 
-    Shapes: parameters: quality (item,), reliability (rater,); sums, overwritten with the slopes in these,
-    likewise. `shared`: bias and tie parameter. Every pair has an answer.
+    Shapes: parameters: quality (item,), reliability (rater,), effects (covariate,); sums, overwritten with the
+    slopes in these, likewise. `shared`: bias and tie parameter. Every pair has an answer.
     """
     bias, tie = shared
     answers = (cells.wins, cells.losses, cells.ties)
     total, of_bias, of_tie = 0.0, 0.0, 0.0
-    sums[0][:] = 0.0
-    sums[1][:] = 0.0
+    for own_sums in sums:
+        own_sums[:] = 0.0
     x, slope = np.empty(BLOCK), np.empty(BLOCK)
     e, n_cells = cells.start[0], cells.start[-1]  # not the literal 0: functions are compiled for each literal
     for low in range(0, n_cells, BLOCK):
@@ -212,21 +246,22 @@ def pair_log_p(
 @inner_njit(**FAST)
 def add_information(
     cells: PairCells,
-    parameters: tuple[np.ndarray, np.ndarray],
+    parameters: tuple[np.ndarray, np.ndarray, np.ndarray],
     shared: tuple[float, float],
     observed: bool,
     information: np.ndarray,
 ) -> None:
-    """Add the information in the answers about quality, reliability, bias and tie parameter, in this order.
+    """Add the information in the answers about quality, reliability, bias, tie parameter and effects, in this order.
 
-    Shapes: parameters: quality (item,), reliability (rater,); information (item + rater + 2, item + rater +
-    2), symmetric. `observed`: the blocks of quality by reliability are those of the observed information,
+    Shapes: parameters: quality (item,), reliability (rater,), effects (covariate,); information (sum of these + 2,
+    sum of these + 2), symmetric. `observed`: the blocks of quality by reliability are those of the observed information,
     which the slope enters because x = rho d is not linear. Curvature in x is the expected one either way.
     """
-    (quality, rho), (bias, tie) = parameters, shared
+    (quality, rho, effect), (bias, tie) = parameters, shared
     n = len(quality)
     at_bias = n + len(rho)
     at_tie = at_bias + 1
+    at_effect = at_bias + 2
     h = information
     for e in range(len(cells.first)):
         i, j = cells.first[e], cells.second[e]
@@ -238,6 +273,8 @@ def add_information(
                 continue
             k = cells.rater[m]
             x = rho[k] * d + bias
+            for p in range(len(effect)):
+                x += effect[p] * cells.covariate[p, m]
             xx, xt, tt = information_in_answer(cells.law, x, tie)  # pyright: ignore[reportArgumentType]
             xx, xt, tt = total * xx, total * xt, total * tt
             # -d2l / dd drho = rho d I_xx, less l'(x) if observed
@@ -255,6 +292,16 @@ def add_information(
             h[at_bias, at_bias] += xx
             h[at_bias, at_tie] += xt
             h[at_tie, at_tie] += tt
+            for p in range(len(effect)):
+                z = cells.covariate[p, m]
+                own = at_effect + p
+                h[i, own] += z * rho[k] * xx
+                h[j, own] -= z * rho[k] * xx
+                h[n + k, own] += z * d * xx
+                h[at_bias, own] += z * xx
+                h[at_tie, own] += z * xt
+                for other in range(p, len(effect)):
+                    h[own, at_effect + other] += z * cells.covariate[other, m] * xx
         h[i, i] += of_dd
         h[j, j] += of_dd
         h[i, j] -= of_dd

@@ -14,8 +14,8 @@ with F the logistic function and, except in the box,
     tau, lam ~ Normal, or known.
 
 The means of q and r do not enter the likelihood. The root of their number times each mean is Normal(0, 1),
-and the means are dropped from the draws: every coordinate is unconstrained. The left bias and the log of the
-tie parameter follow, if any.
+and the means are dropped from the draws: every coordinate is unconstrained. The left bias, the log of the
+tie parameter and the effects of covariates of votes follow, if any.
 """
 
 import math
@@ -45,6 +45,8 @@ class PairPrior(NamedTuple):
     tie: tuple[float, float]  # mean and sd of the log
     low: float  # reliabilities in a box
     high: float  # reliabilities in a box
+    # mean and sd of the effects of covariates (2, covariate): the last coordinates
+    effect: np.ndarray = np.empty((2, 0))
 
 
 @inner_njit(**FAST)
@@ -60,10 +62,14 @@ def _log_logistic_density(x):
 
 @cached_njit(nogil=True, **FAST)
 def to_natural(
-    theta: np.ndarray, prior: PairPrior, natural: tuple[np.ndarray, np.ndarray]
+    theta: np.ndarray, prior: PairPrior, natural: tuple[np.ndarray, np.ndarray, np.ndarray]
 ) -> tuple[float, float]:
-    """Overwrite natural: quality (item,), reliability (rater,) at theta; return left bias and tie parameter (or 0 and 1)."""
-    (quality, rho), n = natural, prior.n_items
+    """Overwrite natural: quality (item,), reliability (rater,), effects (covariate,) at theta.
+
+    Returns left bias and tie parameter (or 0 and 1).
+    """
+    (quality, rho, effect), n = natural, prior.n_items
+    copy_into(effect, theta[len(theta) - len(effect) :])
     if prior.form == BOX:
         for i in range(n):
             quality[i] = _logistic(theta[i])
@@ -119,10 +125,12 @@ def _zero_sum_prior(theta, gradient, span, scale):
 def anchored_log_p(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradient: np.ndarray) -> float:
     """Return the log posterior density of theta (coordinate,), up to a constant; overwrite its gradient (coordinate,)."""
     n, k = prior.n_items, prior.n_raters
-    natural, slopes = (np.empty(n), np.empty(k)), (np.empty(n), np.empty(k))
+    n_effects = prior.effect.shape[1]
+    natural = (np.empty(n), np.empty(k), np.empty(n_effects))
+    slopes = (np.empty(n), np.empty(k), np.empty(n_effects))
     bias, tie = to_natural(theta, prior, natural)
     log_p, of_bias, of_tie = pair_log_p(cells, natural, (bias, tie), slopes)
-    (quality, rho), (of_quality, of_rho) = natural, slopes
+    (quality, rho, _), (of_quality, of_rho, of_effect) = natural, slopes
     gradient[:] = 0.0
     if prior.form == BOX:
         for i in range(n):
@@ -155,6 +163,10 @@ def anchored_log_p(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradie
     if prior.at[3] != NONE:
         gradient[prior.at[3]] += of_tie * tie  # d / dlog tie = tie d / dtie
         log_p += _normal_prior(theta, gradient, prior.at[3], prior.tie)
+    first = len(theta) - n_effects
+    for p in range(n_effects):
+        gradient[first + p] += of_effect[p]
+        log_p += _normal_prior(theta, gradient, first + p, (prior.effect[0, p], prior.effect[1, p]))
     return log_p
 
 
@@ -175,15 +187,16 @@ def n_rater_coordinates(prior: PairPrior) -> int:
 
 def n_coordinates(prior: PairPrior) -> int:
     """Return the number of coordinates."""
-    return prior.n_items + n_rater_coordinates(prior) + sum(place != NONE for place in prior.at)
+    own = sum(place != NONE for place in prior.at) + prior.effect.shape[1]
+    return prior.n_items + n_rater_coordinates(prior) + own
 
 
 class NaturalInformation(NamedTuple):
-    """Arrays for the information in the answers about quality (item,) and reliability (rater,), bias and tie parameter."""
+    """Arrays for the information about quality (item,), reliability (rater,), bias, tie parameter and effects (covariate,)."""
 
-    natural: tuple[np.ndarray, np.ndarray]  # overwritten with quality and reliability
+    natural: tuple[np.ndarray, np.ndarray, np.ndarray]  # overwritten with quality, reliability and effects
     # overwritten, if observed, with the slopes of the log likelihood in these
-    slopes: tuple[np.ndarray, np.ndarray]
+    slopes: tuple[np.ndarray, np.ndarray, np.ndarray]
     information: np.ndarray  # added to, see `add_information`; empty if it is not wanted
 
 
@@ -209,7 +222,8 @@ def _pass_over_answers(theta, cells, prior, gradient, observed, wanted):
     return anchored_log_p(theta, cells, prior, gradient)
 
 
-NONE_WANTED = NaturalInformation((np.empty(0), np.empty(0)), (np.empty(0), np.empty(0)), np.empty((0, 0)))
+_EMPTY = (np.empty(0), np.empty(0), np.empty(0))
+NONE_WANTED = NaturalInformation(_EMPTY, _EMPTY, np.empty((0, 0)))
 
 
 def anchored_density(theta: np.ndarray, cells: PairCells, prior: PairPrior, gradient: np.ndarray) -> float:
@@ -230,18 +244,21 @@ def anchored_information(
     covariances of qualities and rater coordinates about their means, for expected squares behind the scales.
     """
     n, k = prior.n_items, prior.n_raters
-    natural, slopes = (np.empty(n), np.empty(k)), (np.zeros(n), np.zeros(k))
-    raw = np.zeros((n + k + 2, n + k + 2))
+    sizes = (n, k, prior.effect.shape[1])
+    natural, slopes = (tuple(map(np.zeros, sizes)) for _ in range(2))
+    raw = np.zeros((sum(sizes) + 2, sum(sizes) + 2))
     wanted = NaturalInformation(natural, slopes, raw)
     # slopes enter the observed information alone: their expectation is zero
     tie = _pass_over_answers(theta, cells, prior, np.empty(0), bool(kind.observed), wanted)
     # indices of the free coordinates: in theta (own), and in the raw matrix (there)
-    own = np.r_[np.arange(n + n_rater_coordinates(prior)), [p for p in prior.at[2:] if p != NONE]].astype(int)
-    there = np.r_[: n + n_rater_coordinates(prior), [n + k + m for m in (0, 1) if prior.at[2 + m] != NONE]]
-    there = there.astype(int)
+    effects = np.arange(prior.effect.shape[1])
+    shared = [p for p in prior.at[2:] if p != NONE]
+    own = np.r_[: n + n_rater_coordinates(prior), shared, len(theta) - len(effects) + effects].astype(int)
+    shared = [n + k + m for m in (0, 1) if prior.at[2 + m] != NONE]
+    there = np.r_[: n + n_rater_coordinates(prior), shared, n + k + 2 + effects].astype(int)
     slope, bend = _chain_rule(prior, natural, slopes)
     # J' I J + diag(bend); d tie / d log tie = tie
-    scale = np.r_[slope, 1.0, tie][there]
+    scale = np.r_[slope, 1.0, tie, np.ones(len(effects))][there]
     raw = raw[np.ix_(there, there)] * scale[:, None] * scale
     raw[np.diag_indices(len(bend))] += bend
     # rater coordinates enter as r_k - mean r
@@ -256,10 +273,10 @@ def anchored_information(
 
 
 def _chain_rule(
-    prior: PairPrior, natural: tuple[np.ndarray, np.ndarray], slopes: tuple[np.ndarray, np.ndarray]
+    prior: PairPrior, natural: tuple[np.ndarray, ...], slopes: tuple[np.ndarray, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the Jacobian of qualities and reliabilities (item + rater,), diagonal, and the second-order terms, diagonal."""
-    (quality, rho), (of_quality, of_rho) = natural, slopes
+    (quality, rho, _), (of_quality, of_rho, _) = natural, slopes
     n, k = prior.n_items, prior.n_raters
     slope, bend = np.ones(n + k), np.zeros(n + n_rater_coordinates(prior))
     if prior.form == LOG:
@@ -302,3 +319,5 @@ def _add_priors(
     for place, (_, sd) in zip(prior.at[2:], (prior.left_bias, prior.tie), strict=True):
         if place != NONE:
             information[place, place] += 1 / sd**2
+    effects = len(theta) - prior.effect.shape[1] + np.arange(prior.effect.shape[1])
+    information[effects, effects] += 1 / prior.effect[1] ** 2

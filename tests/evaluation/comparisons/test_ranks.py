@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm, rankdata
 
-from tests.support.monte_carlo import seed_of
+from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
 
 def tree(draws, items=None, **others):
@@ -255,6 +255,39 @@ def test_array_dataset_and_tree_are_the_same():
     posterior = whole["posterior"].to_dataset()
     for source in (posterior, posterior["quality"], posterior["quality"].transpose("item", ...)):
         xr.testing.assert_equal(evaluation.rank_intervals(source), evaluation.rank_intervals(whole))
+
+
+@pytest.mark.parametrize(("name", "dim"), [("location", "item"), ("accuracy", "classifier")])
+def test_locations_of_scores_and_metrics_of_classifiers_are_ranked_alike(name, dim):
+    draws = distinct()
+    ours = tree(draws)
+    other = ours["posterior"]["quality"].rename(name)
+    if dim == "item":
+        other = xr.DataTree.from_dict({"posterior": other.to_dataset()})
+    else:
+        other = other.rename(item=dim)
+
+    def check(other):
+        for ranked in (evaluation.rank_intervals, evaluation.rank_distribution, evaluation.tied_groups):
+            found, expected = ranked(other), ranked(ours)
+            assert dim in found.dims
+            xr.testing.assert_allclose(found.rename({dim: "item"} if dim != "item" else {}), expected)
+
+    check(other)
+    minus = -other if dim != "item" else other.map_over_datasets(lambda own: -own)
+    assert_rejects_twin(check, minus)
+
+
+def test_error_of_tiers_is_the_share_of_draws_with_leaders_in_another_order():
+    draws = distinct()
+    found = evaluation.tied_groups(tree(draws), 0.8)
+    ranks, group = ranks_of(draws), found.to_numpy()
+    order = np.lexsort((ranks.mean(axis=0), np.median(ranks, axis=0)))
+    leaders = [next(i for i in order if group[i] == g) for g in range(1, group.max() + 1)]
+    assert len(leaders) > 2
+    wrong = (np.diff(ranks[:, leaders], axis=1) <= 0).any(axis=1).mean()
+    assert found.attrs["error"] == pytest.approx(wrong)
+    assert wrong > 0
 
 
 def test_refused(golden):

@@ -134,11 +134,19 @@ class TestCells:
         quality, rho = rng.normal(size=5), rng.lognormal(size=20)
         found = []
         for cells, n in ((tile, 6), (table, 20)):
-            sums = (np.empty(5), np.empty(n))
-            found.append((pair_log_p(cells, (quality, rho[:n].copy()), (0.2, 0.7), sums), sums))
+            none = np.empty(0)  # covariates
+            sums = (np.empty(5), np.empty(n), none)
+            found.append((pair_log_p(cells, (quality, rho[:n].copy(), none), (0.2, 0.7), sums), sums))
         np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-13)
         np.testing.assert_allclose(found[0][1][0], found[1][1][0], rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(found[0][1][1], found[1][1][1][:6], rtol=1e-12, atol=1e-13)
+
+    def test_votes_with_equal_covariates_are_one_cell_and_turning_one_changes_nothing(self):
+        codes = np.array([[0, 1, 0, 0], [1, 0, 1, 1], [0, 0, 0, 0]])
+        counts, z = np.eye(3, dtype=int)[[0, 1, 2, 0]], np.array([[1.0], [-1.0], [1.0], [2.0]])
+        cells = pair_cells(2, tuple(codes), counts, 1, covariate=z)
+        assert cells.covariate.tolist() == [[1.0, 2.0]] and cells.wins.tolist() == [2.0, 1.0]
+        assert len(pair_cells(2, tuple(codes), counts, 1, True, z).wins) == 3
 
     def test_both_orders_of_a_pair_are_one_unless_the_side_counts(self):
         left, right, rater = np.array([[0, 1], [1, 0], [0, 0]])

@@ -203,11 +203,32 @@ class TestStep:
             inference.LaplaceHMC(steps=0)
 
 
+def with_a_side():
+    drawn = models.simulators.comparisons(items=8, raters=6, degree=4, tie=0.5, left_bias=0.3, random_seed=4)
+    return models.thurstone(drawn.data, left_bias=True)
+
+
+def with_covariates():
+    """Five thousand votes on eight items, with ties and three covariates, two of them counts."""
+    rng, n = np.random.default_rng(seed_of("covariates")), 5_000
+    left = rng.integers(0, 8, n)
+    right = (left + rng.integers(1, 8, n)) % 8
+    z = np.stack([rng.normal(size=n), *rng.integers(-2, 3, (2, n))])
+    x = 0.2 * (left - right) + np.array([0.5, 0.2, 0.0]) @ z
+    shares = np.stack([np.exp(x / 2), np.exp(-x / 2), np.full(n, 0.5)])
+    winner = np.array(["left", "right", "tie"])[
+        (rng.random(n) * shares.sum(axis=0) > shares.cumsum(axis=0)).sum(axis=0)
+    ]
+    table = {"left": left, "right": right, "winner": winner}
+    pairs = models.Comparisons.from_table(table, rater=None)
+    return models.bradley_terry(pairs, vote_covariates=table | {f"z{k}": own for k, own in enumerate(z)})
+
+
 @pytest.mark.slow
 @COARSE
-def test_hmc_and_nuts_agree():
-    drawn = models.simulators.comparisons(items=8, raters=6, degree=4, tie=0.5, left_bias=0.3, random_seed=4)
-    model = models.thurstone(drawn.data, left_bias=True)
+@pytest.mark.parametrize("model_of", [with_a_side, with_covariates])
+def test_hmc_and_nuts_agree(model_of):
+    model = model_of()
     options = {"random_seed": 5, "log_likelihood": False, **QUIET}
     loop = inference.sample(model, draws=8000, **options)["posterior"]
     nuts = inference.sample(model, draws=1500, method="nuts", nuts_sampler="nutpie", **options)
