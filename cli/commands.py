@@ -22,6 +22,7 @@ from .options import (
     CleaningOptions,
     ClustersFile,
     Columns,
+    CompareTo,
     DataOptions,
     DropMissing,
     FailBelow,
@@ -537,6 +538,7 @@ def judge(
     fail_below: FailBelow = None,
     sample: SampleFile = None,
     sensitivity: Sensitivity = False,
+    compare_to: CompareTo = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -586,11 +588,14 @@ def judge(
             f"--model {settings.model}: it has no confusion matrices, by which people, judges and classifiers are compared; say "
             "--model dawid_skene"
         )
-    _check_header(answers, settings, column or [], predictions, [sample])
+    _check_header(answers, settings, column or [], predictions, [sample, compare_to])
     from .judging import Asked, judge_files
 
     judge_files(
-        (answers, predictions), column or [], settings, Asked(people, fail_below, out, sample, sensitivity)
+        (answers, predictions),
+        column or [],
+        settings,
+        Asked(people, fail_below, out, sample, sensitivity, compare_to),
     )
 
 

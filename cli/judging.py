@@ -34,23 +34,30 @@ class Asked(NamedTuple):
     out: Path | None  # .csv, .json or a folder
     sample: Path | None = None  # table of how the items with people were chosen
     sensitivity: bool = False  # to errors that judges and classifiers share
+    compare_to: Path | None = None  # answers of an earlier run
 
 
 def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Settings, asked: Asked) -> None:
     """Fit people, judges and classifiers; print and write what they are worth.
 
     `tables` are the answers and the predictions, `columns` renamings of the former. Exits with 1 where a number is not
-    to be relied on, or a lower end is below the limit.
+    to be relied on, a judge changed since the earlier run, or a lower end is below the limit.
     """
     (reliability,) = settings.reliabilities
     with options_named():
         with step("Reading"):
             panel = _read(tables, columns, settings, asked)
+            old = (
+                None
+                if asked.compare_to is None
+                else read_annotations(asked.compare_to, settings, columns).data
+            )
         analysis = judged(
             panel,
             settings,
             lambda model: draw(lambda _: model, settings, log_likelihood=False)[reliability],
             sensitivity=asked.sensitivity,
+            old=old,
             compose=report_of,
         )
     with step("Evaluating"):

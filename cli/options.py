@@ -315,6 +315,14 @@ SampleFile = Annotated[
         "probability (of being given to people) those that matter. By default a simple random sample.",
     ),
 ]
+CompareTo = Annotated[
+    Path | None,
+    typer.Option(
+        "--compare-to",
+        help="Answers of an earlier run, with the same columns and people, and some items of this one: did the judge change in "
+        "between? Exit code 1 if it did.",
+    ),
+]
 ClustersFile = Annotated[
     Path | None,
     typer.Option(

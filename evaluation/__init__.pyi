@@ -52,6 +52,7 @@ from .raters.agreement import certainty_and_agreement as certainty_and_agreement
 from .raters.agreement_coefficients import label_agreement as label_agreement
 from .raters.agreement_coefficients import ratings_of as ratings_of
 from .raters.answers_right import answers_right as answers_right
+from .raters.change import judge_change as judge_change
 from .raters.quality import confusion_intervals as confusion_intervals
 from .raters.quality import rater_quality as rater_quality
 from .raters.worth import new_raters as new_raters

@@ -13,6 +13,7 @@ from .data.published import published_ddx_cases as published_ddx_cases
 from .data.published import published_ddx_predictions as published_ddx_predictions
 from .data.rankings import PartialRankings as PartialRankings
 from .data.scores import Scores as Scores
+from .data.two_runs import two_runs as two_runs
 from .labels.class_conditional import class_conditional as class_conditional
 from .labels.correlated_votes import correlated_votes as correlated_votes
 from .labels.dawid_skene import dawid_skene as dawid_skene

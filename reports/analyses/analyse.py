@@ -47,6 +47,7 @@ def analyse(
     people_column: str | None = None,
     sample: Mapping[str, xr.DataArray] | None = None,
     sensitivity: bool = False,
+    compare_to: Any = None,
     metrics: Sequence[str] = (),
     refit: bool = True,
     draws: int = 1000,
@@ -79,6 +80,9 @@ def analyse(
         Of judges: how the items with people were chosen: arguments strata, clusters and sampling of `evaluation.rectified`.
     sensitivity : bool, default False
         Of judges: also fits in which judges and classifiers share errors, and do not.
+    compare_to : optional
+        Of judges: table of the answers of an earlier run, with some items of this one: did the judge change, see
+        `evaluation.judge_change`?
     metrics : sequence of str, optional
         Of labels and rankings: metrics of the predictions, as of ``raterzoo evaluate --metric``; the first is in the answer.
     refit : bool, default True
@@ -129,6 +133,7 @@ def analyse(
     """
     people = people_of(people_column)
     judges = {"people_column": people_column, "sample": sample, "sensitivity": sensitivity or None}
+    judges["compare_to"] = compare_to
     beside = kind in ("judge", "equivalence")
     unused = {"tree": tree, "metrics": metrics or None} if beside else {}
     unused |= {"model": model} if kind == "equivalence" else {}
@@ -156,7 +161,8 @@ def analyse(
         panel = panel if sample is None else with_sample(panel, sample)
         settings = Settings("labels", name, (1.0,), draws, chains, random_seed, priors=priors)
         of_judges = partial(fit, log_likelihood=False)
-        return judged(panel, settings, of_judges, sensitivity=sensitivity, compose=report_of)
+        old = None if compare_to is None else _read(compare_to, "labels", given)[0]
+        return judged(panel, settings, of_judges, sensitivity=sensitivity, old=old, compose=report_of)
     if predictions is not None and found not in ("labels", "rankings"):
         raise ValueError(
             f"predictions: an argument for labels and rankings, not for {found}; evaluation has functions for them"

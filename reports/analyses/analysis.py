@@ -229,6 +229,7 @@ def _environment() -> Environment:
         "sure": lambda p: "over 99 %" if p > 0.99 else "under 1 %" if p < 0.01 else f"{100 * p:.0f} %",
         "n": lambda number: f"{number:,}",
         "dec": lambda number: f"{number:z.2f}",
+        "points": lambda share: f"{100 * share:+z.0f}",
         "share": lambda share: f"{100 * share:.0f} %",
         "span": lambda ends: f"{100 * ends[0]:.0f} to {100 * ends[1]:.0f} %",
         "names": names,

@@ -39,6 +39,7 @@ SHARED = annotation_kinds["labels"].sharing_model
 PLAIN = annotation_kinds["labels"].rater_model
 PRIOR = "confusion_concentration"
 MACHINES = ("machine", "other")  # group of judges and classifiers: the first that is not the value for people
+BOTH_RUNS = "both runs"
 Z: float = float(norm.ppf(0.95))  # half width of a 90 % interval in standard deviations
 
 
@@ -51,6 +52,17 @@ class JudgeFigures:
     gain: (
         float | None
     )  # factor on the items with people by its labels of all; None where nothing is rectified
+
+
+@dataclass(frozen=True)
+class ChangeFigures:
+    """How a label of a judge, the one that drifted most, drifted between two runs."""
+
+    judge: str
+    category: str
+    drift: float
+    by_judge: Quantity
+    changed: bool
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,7 @@ class JudgeFacts:
     sound: Soundness
     shared_errors: bool
     machines: tuple[str, ...]
+    changes: tuple[ChangeFigures, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +89,8 @@ class JudgeAnalysis(Analysis):
     """Analysis of judges and classifiers: ``raters`` has who is worth what, ``classifiers`` how often these are right.
 
     ``tree`` is the posterior of people, judges and classifiers together, ``trees`` has those of people and judges, and of people
-    and classifiers, ``assumed`` those by other assumptions on errors that judges and classifiers share.
+    and classifiers, ``assumed`` those by other assumptions on errors that judges and classifiers share. With an old run
+    ``trees["both runs"]`` is that of the versions of the judges, and ``change`` what `evaluation.judge_change` says of it.
     """
 
     kind: ClassVar[str] = "judge"
@@ -110,7 +124,34 @@ class JudgeAnalysis(Analysis):
             found.append(
                 "Do not rely on the accuracies against the truth, nor on who is worth what: a check of the model fails."
             )
+        if self.change is not None:
+            found += judging.changes_in_words(self.sections["change"].rows)
         return found
+
+    @cached_property
+    def change(self) -> xr.Dataset | None:
+        """Drift of the labels of judges since the old run, and the part of it that is theirs; None without an old run."""
+        tree = self.trees.get(BOTH_RUNS)
+        return None if tree is None else evaluation.judge_change(tree, random_seed=self.seed)
+
+    @property
+    def _changes(self) -> tuple[ChangeFigures, ...]:
+        """Return the label of each judge that drifted most."""
+        most: dict[str, Mapping[str, Any]] = {}
+        for row in self.sections["change"].rows if self.change is not None else ():
+            if row["judge"] not in most or abs(row["drift"]) > abs(most[row["judge"]]["drift"]) + 1e-9:
+                most[row["judge"]] = row
+        changed = {row["judge"] for row in self.sections["change"].rows if row["changed"]} if most else set()
+        return tuple(
+            ChangeFigures(
+                judge,
+                row["category"],
+                row["drift"],
+                Quantity(row["by_judge"], row["by_judge_lower"], row["by_judge_upper"]),
+                judge in changed,
+            )
+            for judge, row in most.items()
+        )
 
     @cached_property
     def scores(self) -> dict[str, xr.Dataset]:
@@ -139,6 +180,7 @@ class JudgeAnalysis(Analysis):
                 self.panel, self.scores["truth"], self.trees.get("people and classifiers"), self.seed
             ),
             *self._sensitivity,
+            *([] if self.change is None else [judging.change_section(self.change)]),
             checks,
         ]
         return {section.key: section for section in made}
@@ -221,6 +263,7 @@ class JudgeAnalysis(Analysis):
             sound=self.sound,
             shared_errors=bool(self.sections["shared_errors"].facts["shares_errors"]),
             machines=(*panel.names(JUDGE), *panel.names(CLASSIFIER)),
+            changes=self._changes,
         )
 
     def _more(self, heard: int) -> tuple[int, bool]:
@@ -343,12 +386,15 @@ def judged(
     draw: Callable[[pm.Model], xr.DataTree],
     *,
     sensitivity: bool = False,
+    old: Labels | None = None,
     compose: Callable[[Any], Any] | None = None,
 ) -> JudgeAnalysis:
     """Fit people, judges and classifiers, and parts of them; `draw` samples a model, `compose` makes the report.
 
-    With `sensitivity` also by models in which judges and classifiers share errors, and do not.
+    With `sensitivity` also by models in which judges and classifiers share errors, and do not; with the labels of an `old` run
+    also both versions of the judges.
     """
+    both = None if old is None else _with_old(panel, old, hidden=settings.anonymize)
     settings = _with_groups(settings, panel)
     shared = _sharing(settings, panel) if sensitivity else settings
 
@@ -367,6 +413,8 @@ def judged(
         trees["people and classifiers"] = of_part(PERSON, CLASSIFIER)
     else:
         trees["people"] = of_part(PERSON)
+    if both is not None:
+        trees[BOTH_RUNS] = fitted(both, _of_part(both, settings))
     assumed = {}
     if sensitivity:
         plain = replace(settings, model=PLAIN, priors={})
@@ -399,6 +447,39 @@ def _with_groups(settings: Settings, panel: Panel, argument: str = f"model {SHAR
             f"{', as raters who share nothing are drawn by dawid_skene' * (argument != 'sensitivity')}"
         )
     return replace(settings, priors=priors)
+
+
+def _with_old(panel: Panel, old: Labels, *, hidden: bool) -> Labels:
+    """Return the labels of people and judges in both runs; judges are paired by name, or as the only ones of either run."""
+    judges = panel.names(JUDGE)
+    if not judges:
+        raise ValueError(
+            f"compare_to: there is no judge whose old version could be compared. {judging.NO_JUDGES}"
+        )
+    is_person = _are_people(old, panel.kind, panel.people, hidden=hidden)
+    before = old.raters[~is_person].tolist()
+    pairs = {name: name for name in before if name in judges}
+    if len(before) == len(judges) == 1:
+        pairs = {before[0]: judges[0]}
+    if not pairs:
+        raise ValueError(
+            f"compare_to: the judges of the old run, {first_reprs(before)}, are none of the new one, {first_reprs(judges)}; give "
+            "each judge the same id in both, whatever its version"
+        )
+    of_judges = panel.labels.rater_attributes[panel.kind][panel.role == JUDGE].astype(str)
+    old = replace(
+        old,
+        rater_attributes={
+            **old.rater_attributes,
+            panel.kind: np.where(is_person, panel.people, of_judges[0]),
+        },
+    )
+    if {*old.categories.tolist()} < {*panel.labels.categories.tolist()}:  # no one gave the others
+        table = old.to_table()
+        own = {"gold": "gold" if "gold" in table else None, "count": "count"}
+        attributes = list(old.rater_attributes)
+        old = Labels.from_table(table, **own, rater_attributes=attributes, categories=panel.labels.categories)
+    return models.two_runs(old, panel.of_roles(PERSON, JUDGE), pairs)
 
 
 def _sharing(settings: Settings, panel: Panel) -> Settings:

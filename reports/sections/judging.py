@@ -281,6 +281,45 @@ def sensitivity_section(found: Mapping[str, xr.Dataset], checks: Mapping[str, bo
     return Section("If judges and classifiers share errors", text, rows=rows, shown=shown, **given)
 
 
+# --- Did a judge change? ---
+
+
+def change_section(found: xr.Dataset) -> Section:
+    """Return the section on versions of judges, by a result of `evaluation.judge_change`."""
+    rows, shown = [], []
+    for judge in found["judge"].to_numpy().tolist():
+        for category in found["category"].to_numpy().tolist():
+            own = found.sel(judge=judge, category=category)
+            row = {"judge": str(judge), "category": str(category), "drift": float(own["drift"].mean())}
+            cells = dict(row)
+            for part in ("by_judge", "by_items"):
+                mean = float(own[part].mean())
+                lower, upper = own[part].quantile([0.05, 0.95]).to_numpy().tolist()
+                row |= {part: mean, f"{part}_lower": lower, f"{part}_upper": upper}
+                cells[part.replace("_", " the ")] = with_interval(mean, lower, upper)
+            rows.append(row | {"in_common": int(own["in_common"]), "changed": bool(own["changed"])})
+            shown.append(cells | {"changed": "yes" if own["changed"] else "not shown"})
+    text = (
+        "Drift: how much more often a judge gives a label in the new run than in the old one. By the judge: how much of it, as "
+        "the new version labels the same items otherwise, on the mean of both runs; by the items: the rest. "
+        "Items that both versions labelled tie them: they should be a random sample. Intervals hold 90 %; a judge changed where "
+        "98 % exclude 0."
+    )
+    return Section(CHANGED, text, rows=rows, file="judge_change", key="change", shown=shown)
+
+
+CHANGED = "Did the judge change?"
+
+
+def changes_in_words(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a sentence on each judge that changed, by rows of `change_section`."""
+    names = {row["judge"]: 0 for row in rows if row["changed"]}
+    return [
+        f"{name}: the judge changed between the runs; do not compare its labels of one with the other."
+        for name in names
+    ]
+
+
 # --- What the judges add ---
 
 NO_JUDGES = (

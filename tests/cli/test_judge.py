@@ -358,3 +358,34 @@ def test_answers_by_role_are_of_the_items_with_people(trees):
     assert (len(alone.items), len(alone)) == (60, 239) and "gpt" not in alone.raters
     assert (len(both.items), len(both)) == (150, 329) and "net" not in both.raters
     assert panel.judged("gpt").sum("category").values.tolist() == [1.0] * 150
+
+
+def test_judge_of_another_version_is_compared(simulated, files, tmp_path):
+    """The new version says yes to a third of what the old one said no to; 50 items are in both runs."""
+    rng = np.random.default_rng(3)
+    new = np.where((simulated["gpt"] == 0) & (rng.random(150) < 0.5), 1, simulated["gpt"])
+    people = [row for name in ("P0", "P1", "P2") for row in answers(name, "person", simulated[name])]
+    before, after = ITEMS[:100], ITEMS[50:]
+    old = [row for row in [*people, *answers("gpt", "llm", simulated["gpt"])] if row[0] in before]
+    then = [row for row in [*people, *answers("gpt", "llm", new)] if row[0] in after]
+    predicted = {
+        name: cells[50:]
+        for name, cells in zip(("item", "category"), (ITEMS, WORDS[simulated["net"]]), strict=True)
+    }
+    paths = {
+        "old": write(tmp_path / "old.csv", table(old)),
+        "apart": write(tmp_path / "apart.csv", table([row for row in old if row[0] < ITEMS[50]])),
+        "new": write(tmp_path / "new.csv", table(then)),
+        "net": write(tmp_path / "net.csv", predicted),
+    }
+    out = tmp_path / "judged.json"
+    command = ("judge", paths["new"], paths["net"], *PEOPLE, *QUICK, "--out", out, "--compare-to")
+    result = run(*command, paths["old"])
+    found = json.loads(out.read_text())
+    rows = {row["category"]: row for row in found["change"]["rows"]}
+    assert result.exit_code == 1 and rows["yes"]["changed"] and rows["yes"]["in_common"] == 50
+    truth = np.mean(new[50:100]) - np.mean(simulated["gpt"][50:100])
+    assert rows["yes"]["by_judge_lower"] < truth < rows["yes"]["by_judge_upper"]
+    assert rows["yes"]["drift"] == pytest.approx(rows["yes"]["by_judge"] + rows["yes"]["by_items"])
+    refused = run(*command, paths["apart"])
+    assert refused.exit_code == 2 and "no item in common" in refused.output

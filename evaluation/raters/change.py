@@ -1,0 +1,252 @@
+"""Whether a judge changed between two runs: which part of a drift of its labels is the judge's, and which the items'."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from ..._messages import first_reprs
+from ...posterior.errors import EvaluationError
+from ...posterior.plausibility import Block, Plausibility, generator_of, kept_in_words
+from ...posterior.schema import JUDGE, VERSION, VERSIONS, SeenAnswers, answers_of, posterior_with_attributes
+from ...posterior.top_labels import TopLabels
+
+INDEPENDENT = "independent_plausibility"  # of correlated_votes
+FALSE_ALARM = 0.02  # probability outside the interval by which a judge has changed
+SWEEPS = 200  # of EM for the shares of the true categories of a run
+RIGHT, EQUAL = 1.0, 0.5  # prior answers: both versions right, and equal, in each true category
+
+
+def judge_change(
+    tree: xr.DataTree,
+    values: Mapping[Any, float] | None = None,
+    *,
+    random_seed: int | np.random.Generator | None = None,
+) -> xr.Dataset:
+    """Return how the labels of a judge drifted between two runs, and which part of that is the judge's, in every draw.
+
+        Theta_tab  ~ Dirichlet(prior + N_tab)      answers a and b of the versions to an item of true category t
+        pi_1, pi_2 = sum_b Theta_tab, sum_a Theta_tab                  confusion of the old and the new version
+        f_r        ~ Dirichlet(1 / K + answers of version r to the items of run r alone)
+        p_r        : f_r = p_r pi_r                                    share of each true category in run r
+        drift      = p_2 pi_2 - p_1 pi_1
+        by_judge   = (p_1 + p_2) / 2 (pi_2 - pi_1)
+        by_items   = (p_2 - p_1) (pi_1 + pi_2) / 2
+
+    N counts the items that both versions labelled, by their truth, which is drawn from its plausibility in each draw of the
+    tree; versions need not err independently of each other. Their prior has one answer a row that both give rightly, and half
+    a one that mostly is the same. A run are the items that one version alone labelled; if there are none, those of both.
+
+    Parameters
+    ----------
+    tree : DataTree
+        Posterior of a model of `models.two_runs`, whose items have one true category.
+    values : mapping of category to float, optional
+        Value of each category, such as {"bad": 0, "good": 1}: drift of the mean value. By default that of each share.
+    random_seed : int or numpy.random.Generator, optional
+        Seed; by default derived from the tree, as in `annotation_certainty`.
+
+    Returns
+    -------
+    Dataset
+        By (chain, draw, judge, category), the last without `values`: ``drift``, the sum of ``by_judge`` and ``by_items``.
+        ``observed`` (judge, category), the drift of the labels as they are. ``changed`` (judge, category): whether the 98 %
+        interval of ``by_judge``, wider with more categories, leaves out 0. ``in_common`` (judge), the items of both versions.
+
+    Raises
+    ------
+    EvaluationError
+        If the tree has no versions of a judge, no answers of others, or no truth of one category; or values lack a category.
+
+    Examples
+    --------
+    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo.models.simulators import labels
+    >>> rows = labels(items=300, raters=4, answers=4, random_seed=1).data.to_table()
+    >>> both = (rows["rater"] == 0) & (rows["item"] < 150) | (rows["rater"] == 1) & (rows["item"] >= 75) | (rows["rater"] > 1)
+    >>> data = models.Labels.from_table({name: own[both] for name, own in rows.items()})
+    >>> old = data.select(items=range(150))
+    >>> new = data.select(items=range(75, 300))
+    >>> tree = inference.sample(models.dawid_skene(models.two_runs(old, new, {0: 1})), random_seed=1, progressbar=False)
+    >>> evaluation.judge_change(tree)["changed"].values.tolist()
+    [[False, True, True]]
+
+    References
+    ----------
+    Kitagawa (1955), Components of a difference between two rates, JASA 50, 1168-1194, doi:10.1080/01621459.1955.10501299: the
+    decomposition. Rogan and Gladen (1978), doi:10.1093/oxfordjournals.aje.a112510: shares by confusion.
+    """
+    view = Plausibility.of(_with_truth_of_confusion(tree))
+    answers = answers_of(tree) if isinstance(tree, xr.DataTree) else None
+    if answers is None or not view.is_of_category:
+        raise EvaluationError(
+            "judge_change needs a posterior of labels by named raters, such as dawid_skene of two_runs"
+        )
+    pairs = _versions_of(tree)
+    _require_others(tree, answers, pairs)
+    categories = tree["posterior"]["plausibility"]["category"].to_numpy()
+    weight = _weights(values, categories)
+    rng = generator_of(random_seed, tree)
+    runs = [_two_runs(answers, own, (len(view.items), len(categories))) for own in pairs.values()]
+    counted = _counts(view, [own.both for own in runs], rng)
+    found = [_decomposed(rng, own, n, weight) for own, n in zip(runs, counted, strict=True)]
+    dims = (*view.sample_dims, "judge", *(["category"] if values is None else []))
+    parts = {}
+    for name, arrays in zip(("drift", "by_judge"), zip(*found, strict=True), strict=True):
+        stacked = np.moveaxis(np.stack(arrays), 1, -1)  # (judge, score, sample)
+        parts[name] = (dims, view.unstack(stacked if values is None else stacked[:, 0]))
+    rest = parts["drift"][1] - parts["by_judge"][1]
+    alpha = FALSE_ALARM / max(weight.shape[1] - 1, 1)
+    ends = np.quantile(np.stack([own[1] for own in found]), [alpha / 2, 1 - alpha / 2], axis=1)
+    changed, observed = (ends[0] > 0) | (ends[1] < 0), np.stack([own.observed @ weight for own in runs])
+    short = dims[len(view.sample_dims) :]
+    if values is not None:
+        changed, observed = changed[:, 0], observed[:, 0]
+    coords = view.sample_coords() | {"judge": list(pairs)}
+    if values is None:
+        coords["category"] = categories
+    common = np.array([len(own.both.item) for own in runs])
+    whole = {"observed": (short, observed), "changed": (short, changed), "in_common": ("judge", common)}
+    return xr.Dataset(parts | {"by_items": (dims, rest)} | whole, coords, kept_in_words(tree))
+
+
+def _with_truth_of_confusion(tree: xr.DataTree) -> xr.DataTree:
+    """Return the tree with the plausibilities that its confusion matrices were drawn with, those of independent raters."""
+    if not isinstance(tree, xr.DataTree) or INDEPENDENT not in tree["posterior"]:
+        return tree
+    posterior = tree["posterior"].to_dataset()
+    own = posterior[INDEPENDENT].assign_attrs(posterior["plausibility"].attrs)
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    result = xr.DataTree.from_dict(groups | {"posterior": posterior.assign(plausibility=own)})
+    result.attrs = dict(tree.attrs)
+    return result
+
+
+class _Both(NamedTuple):
+    """Items that both versions labelled: positions (n,), and the share of each pair of labels (n, category, category)."""
+
+    item: np.ndarray
+    pair: np.ndarray
+
+
+class _Runs(NamedTuple):
+    """Answers of the versions of a judge."""
+
+    both: _Both
+    alone: tuple[
+        np.ndarray, np.ndarray
+    ]  # answers (category,) of the old and new version to items of their run
+    observed: np.ndarray  # (category,)
+
+
+def _versions_of(tree: xr.DataTree) -> dict[str, tuple[int, int]]:
+    """Return the codes of the old and new version of each judge, or raise."""
+    raters = posterior_with_attributes(tree)
+    if not {JUDGE, VERSION} <= {*raters.coords}:
+        raise EvaluationError(
+            "judge_change: the raters of the tree are no versions of judges; fit models.two_runs(old, new, judges)"
+        )
+    judge, version = (raters[name].to_numpy().astype(str) for name in (JUDGE, VERSION))
+    names = sorted({*judge.tolist()} - {""})
+    found = {}
+    for name in names:
+        own = [np.flatnonzero((judge == name) & (version == which)) for which in VERSIONS]
+        if any(len(one) != 1 for one in own):
+            raise EvaluationError(
+                f"judge_change: judge {name!r} needs one rater of version old and one of version new"
+            )
+        found[name] = (int(own[0][0]), int(own[1][0]))
+    return found
+
+
+def _require_others(tree: xr.DataTree, answers: SeenAnswers, pairs: Mapping[str, tuple[int, int]]) -> None:
+    """Raise if nothing but the versions of one judge tells the truth."""
+    gold = tree["constant_data"].get("gold")
+    known = gold is not None and bool((gold.to_numpy() >= 0).any())
+    if len(pairs) == 1 and not known and not len({*answers.rater.tolist()} - {*next(iter(pairs.values()))}):
+        raise EvaluationError(
+            "judge_change: nobody but the versions of one judge labelled anything, and what is true rests on them; have people "
+            "label some of the items that both versions labelled"
+        )
+
+
+def _weights(values: Mapping[Any, float] | None, categories: np.ndarray) -> np.ndarray:
+    """Return the value of each category in each score (category, score), or raise."""
+    if values is None:
+        return np.eye(len(categories))
+    names = categories.tolist()
+    if {*values} != {*names} or not np.isfinite([*map(float, values.values())]).all():
+        raise EvaluationError(
+            f"values={dict(values)!r}: expected a finite number for each category, {first_reprs(names)}"
+        )
+    return np.array([[float(values[name])] for name in names])
+
+
+def _two_runs(answers: SeenAnswers, pair: tuple[int, int], shape: tuple[int, int]) -> _Runs:
+    """Return the answers of both versions; several answers to an item are a part of one each. `shape`: items, categories."""
+    share = np.zeros((2, *shape))
+    for table, rater in zip(share, pair, strict=True):
+        own = answers.rater == rater
+        np.add.at(table, (answers.item[own], answers.label[own]), 1.0)
+    number = share.sum(axis=2, keepdims=True)
+    share = np.divide(share, number, where=number > 0, out=share)
+    answered = number[..., 0] > 0
+    item = np.flatnonzero(answered.all(axis=0))
+    if not len(item):
+        raise EvaluationError("judge_change: the versions of a judge have no item in common, which ties them")
+    pairs = share[0, item, :, None] * share[1, item, None, :]
+    alone = [
+        table[own & ~answered.all(axis=0)].sum(axis=0) for table, own in zip(share, answered, strict=True)
+    ]
+    margins = pairs.sum(axis=0).sum(axis=1), pairs.sum(axis=0).sum(axis=0)
+    before, after = (own if own.any() else margin for own, margin in zip(alone, margins, strict=True))
+    return _Runs(_Both(item, pairs), (before, after), after / after.sum() - before / before.sum())
+
+
+def _counts(view: Plausibility, several: list[_Both], rng: np.random.Generator) -> list[np.ndarray]:
+    """Return the number of items of both versions by their drawn truth (sample, category, category, category), of each judge."""
+    labels = TopLabels(view, "exclude")
+
+    def count(block: Block, own_rng: np.random.Generator) -> list[np.ndarray]:
+        truth = labels.draw(block, 1, own_rng)[0]  # (item, sample)
+        found = []
+        for both in several:
+            n = both.pair.shape[1]
+            inside = (both.item >= block.items.start) & (both.item < block.items.stop)
+            own, pair = truth[both.item[inside] - block.items.start], both.pair[inside].reshape(-1, n * n)
+            found.append(np.stack([(own == t).T @ pair for t in range(n)], axis=1))
+        return found
+
+    parts = view.map_blocks(count, rng)
+    return [
+        np.sum(own, axis=0).reshape(view.n_samples, *(several[0].pair.shape[1],) * 3)
+        for own in zip(*parts, strict=True)
+    ]
+
+
+def _decomposed(
+    rng: np.random.Generator, runs: _Runs, counts: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return drift and the judge's part of it, each (sample, score); counts (sample, truth, old, new)."""
+    n_samples, n = counts.shape[:2]
+    prior = np.tile(EQUAL * (0.5 / n * np.eye(n) + 0.5 / n**2), (n, 1, 1))
+    prior[range(n), range(n), range(n)] += RIGHT
+    joint = rng.standard_gamma(counts + prior)
+    joint /= joint.sum(axis=(2, 3), keepdims=True)
+    confusion, shares = (joint.sum(axis=3), joint.sum(axis=2)), []
+    for alone, own in zip(runs.alone, confusion, strict=True):
+        given = rng.standard_gamma(alone + 1 / n, (n_samples, n))
+        shares.append(_true_shares(given / given.sum(axis=1, keepdims=True), own))
+    given = [np.einsum("st,sta->sa", p, own) @ weight for p, own in zip(shares, confusion, strict=True)]
+    by_judge = np.einsum("st,sta->sa", (shares[0] + shares[1]) / 2, confusion[1] - confusion[0]) @ weight
+    return given[1] - given[0], by_judge
+
+
+def _true_shares(given: np.ndarray, confusion: np.ndarray) -> np.ndarray:
+    """Return the shares p of true categories with p confusion nearest to shares of labels, by EM; (sample, category) both."""
+    share = np.full_like(given, 1 / given.shape[1])
+    for _ in range(SWEEPS):
+        expected = np.einsum("st,sta->sa", share, confusion)
+        share *= np.einsum("sta,sa->st", confusion, given / expected)
+    return share
