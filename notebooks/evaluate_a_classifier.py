@@ -75,9 +75,10 @@ assert diagnosis["converged"] == 1
 # %% [markdown]
 # ## Four made classifiers
 # The paper's models A to D come with its data: `raterzoo data fetch dermatology` writes them as a table that `raterzoo
-# evaluate` reads. The four here are made, so that we know what is wrong with them. They are the vote, blurred by noise: *A* is
-# decent, *B* knows the thirty most common conditions only, *C* ranks by the same law as A but is far too sure of itself,
-# *D* is weak. They say nothing about real systems.
+# evaluate` reads, and `python -m benchmarks.papers dermatology --long` scores them against the posterior of these cases. **They
+# were not in the folder that this page was made of, and nothing on it is about them.** The four here are made, so that we know
+# what is wrong with them. They are the vote, blurred by noise: *A* is decent, *B* knows the thirty most common conditions only,
+# *C* ranks by the same law as A but is far too sure of itself, *D* is weak. They say nothing about real systems.
 
 # %%
 cells = [irn[name].to_numpy() for name in ("item", "category")]

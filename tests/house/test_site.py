@@ -27,6 +27,7 @@ PROGRAMS = {  # of the pictures that are kept; the others are drawn when the sit
     "docs/certainty.png": "docs/_extensions/pictures.py",
     "docs/linear_cost.svg": "benchmarks/size.py",
     "docs/quite.svg": "benchmarks/quite.py",
+    "docs/papers": "benchmarks/papers/__main__.py",
     "docs/out_of_core.svg": "benchmarks/out_of_core.py",
     "docs/models": "docs/_extensions/model_examples.py",
     "evidence/figures": "evidence/page.py",

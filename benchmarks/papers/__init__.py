@@ -1,0 +1,1 @@
+"""Pages of the papers: their figures and tables, printed and ours side by side."""

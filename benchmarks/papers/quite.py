@@ -1,0 +1,233 @@
+"""Nordio, Tarable and Leonardi (2023): QUITE."""
+
+import json
+
+import numpy as np
+import xarray as xr
+from raterzoo import evaluation, inference
+from raterzoo.inference.design.stages import BEST_PRODUCT
+from raterzoo.models.simulators import comparisons
+
+from .quite_study import METHODS, RECORD
+from .row import Paper, Row
+
+NAMES = {"bradley_terry": "BTL", "thurstone": "Thurstone"}
+ABOUT_STUDY = (
+    "Simulated as in section 6. Misranked: the share of all pairs in the wrong order. Error: "
+    "centred, with the best scale, over the centred "
+    "bound; ± one standard error. Joint ML has fewer data sets where an item won or lost all its votes. "
+    "Joint maximum likelihood, run to its end, misranks as few pairs as QUITE from alpha = .2 "
+    "on, the posterior mean no more, and the "
+    "alternating gradient as printed about two fifths more. "
+    "`python -m benchmarks.papers.quite_study` adds to the record."
+)
+Study = dict[tuple[str, int, float], dict[str, dict[str, float]]]
+
+
+def study() -> Study:
+    """Return the recorded cells by link, number of items and alpha."""
+    cells = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    split = {name: name.replace("N=", "").replace("alpha=", "").split() for name in cells}
+    return {(link, int(n), float(alpha)): cells[name] for name, (link, n, alpha) in split.items()}
+
+
+def _coefficients(link: str) -> str:
+    drawn = comparisons(items=40, raters=40, degree=20, alpha=0.5, link=link, random_seed=1)
+    found = evaluation.bayesian_cramer_rao_bound(drawn.data, link=link).attrs
+    names = (
+        "quality_information",
+        "reliability_information",
+        "quality_prior_information",
+        "reliability_prior_information",
+    )
+    return ", ".join(f"{found[name]:.4g}" for name in names)
+
+
+def _shift() -> str:
+    drawn = comparisons(items=100, raters=100, degree=20, alpha=0.5, random_seed=1)
+    bound = evaluation.bayesian_cramer_rao_bound(drawn.data)
+    return f"{100 * (1 - float(bound['centred'] / bound['quality'])):.0f} % of the bound is the shift"
+
+
+def _degenerates() -> str:
+    drawn = comparisons(items=40, raters=40, degree=20, alpha=0.5, random_seed=1)
+    try:
+        inference.quite(drawn.data, variance="printed", prior="printed")
+    except ValueError as error:
+        return str(error).split(":")[0].removeprefix("variance='printed' with prior='printed' ")
+    return "ends"
+
+
+def _cell(what: str, method: str, *of) -> str:
+    own = study().get(of, {}).get(method)
+    if own is None:
+        return "not run"
+    digits = 4 if what == "misranked" else 2
+    return f"{own[what]:.{digits}f} ± {own[f'{what} se']:.{digits}f} ({own['data sets']} data sets)"
+
+
+def study_table() -> list[str]:
+    """Return the study as lines of a table in Markdown."""
+    lines = [
+        "| link | N | alpha | method | data sets | pairs misranked | error over bound |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (link, n, alpha), methods in sorted(study().items()):
+        for method in METHODS:
+            if own := methods.get(method):
+                pairs = f"{100 * own['misranked']:.2f} ± {100 * own['misranked se']:.2f} %"
+                error = f"{own['error']:.2f} ± {own['error se']:.2f}"
+                cells = (NAMES[link], n, f"{alpha:g}", method, own["data sets"], pairs, error)
+                lines.append(f"| {' | '.join(map(str, cells))} |")
+    return lines
+
+
+def _over(link: str, what: str, key: int, kept: tuple[int, float]) -> xr.Dataset | None:
+    """Means and two standard errors over N (key 1) or alpha (key 2), the other kept."""
+    cells = {c[key]: m for c, m in study().items() if c[0] == link and c[3 - key] == kept[2 - key]}
+    if len(cells) < 2:
+        return None
+    at, values = sorted(cells), np.full((3, len(METHODS), len(cells)), np.nan)
+    for k, place in enumerate(at):
+        for m, method in enumerate(METHODS):
+            if own := cells[place].get(method):
+                mean, error = own[what], 2 * own[f"{what} se"]
+                values[:, m, k] = mean, max(0, mean - error), mean + error
+    name = {1: "N", 2: "alpha"}[key]
+    variables = {v: (("method", name), x) for v, x in zip(("mean", "lower", "upper"), values, strict=True)}
+    return xr.Dataset(variables, {"method": list(METHODS), name: at})
+
+
+def _figure():
+    """Draw misranked pairs and error over the bound, over N at alpha = .5 and over alpha at N = 40."""
+    import matplotlib.pyplot as plt
+
+    panels = [(w, key) for w in ("misranked", "error") for key in (1, 2)]
+    figure, axes = plt.subplots(2, 2, figsize=(9.6, 7), layout="constrained")
+    for ax, (what, key) in zip(axes.flat, panels, strict=True):
+        found = _over("bradley_terry", what, key, (40, 0.5))
+        if found is None:
+            ax.set_visible(False)
+            continue
+        name = {1: "N", 2: "alpha"}[key]
+        for place, method in enumerate(METHODS):
+            own = found.sel({"method": method})
+            shown = np.isfinite(own["mean"].to_numpy())
+            x = own[name].to_numpy()[shown] * (1 + 0.03 * (place - 1.5))
+            y, low, high = (own[v].to_numpy()[shown] for v in ("mean", "lower", "upper"))
+            ax.errorbar(x, y, [y - low, high - y], marker="os^D"[place], label=method, capsize=2)
+        ax.set(xscale="log", xlabel=name, title="BTL, alpha = 0.5" if key == 1 else "BTL, N = 40")
+        ax.set_ylabel({"misranked": "share of pairs misranked", "error": "centred error over bound"}[what])
+        ax.set_xticks(found[name].to_numpy(), [f"{v:g}" for v in found[name].to_numpy()], minor=False)
+        ax.minorticks_off()
+        if what == "error":
+            ax.axhline(1, color="black", linewidth=0.8)
+            ax.set_ylim(bottom=0)
+    axes[0, 0].legend(frameon=False)
+    return figure
+
+
+PAPER = Paper(
+    "Ranking by unequal raters (QUITE)",
+    "Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous "
+    "workers: QUITE an easy problem, "
+    "[arXiv:2310.02016v1](https://arxiv.org/abs/2310.02016v1).",
+    "`pairs` are votes of `models.simulators.comparisons(items=N, raters=N, degree=20, "
+    "alpha=alpha, link=link)`, as in section 6. "
+    "[Every cell](../../benchmarks/quite.md) has a page of its own, which `python "
+    "benchmarks/quite.py` writes.",
+    [
+        *(
+            Row(
+                "eq. 11 to 17",
+                f"information of an answer and of the priors, {name}",
+                "-",
+                f'evaluation.bayesian_cramer_rao_bound(pairs, link="{link}").attrs',
+                lambda link=link: _coefficients(link),
+            )
+            for link, name in NAMES.items()
+        ),
+        Row(
+            "6.1.1",
+            "what of the bound is no error of a ranking",
+            "-",
+            "evaluation.bayesian_cramer_rao_bound(pairs)",
+            _shift,
+            note="the paper aligns its estimates at an item, which removes it",
+        ),
+        Row(
+            "eq. 29, 37, 38",
+            "the iteration as printed",
+            "converges",
+            'inference.quite(pairs, variance="printed", prior="printed")',
+            _degenerates,
+        ),
+        Row(
+            "5.2",
+            "best reliability times distance",
+            "2.399, for BTL",
+            "inference.design.second_stage(estimate, answers=, degree=)",
+            lambda: ", ".join(f"{NAMES[link]} {value:.3f}" for link, value in BEST_PRODUCT.items()),
+        ),
+        *(
+            Row(
+                "figures 3, 4",
+                f"error over the bound, BTL, N = 40, alpha = .5, {method}",
+                "3 to 5, below 10",
+                call,
+                lambda m=method: _cell("error", m, "bradley_terry", 40, 0.5),
+                long=True,
+                note="centred, like for like; the paper's form is on the page of every cell",
+            )
+            for method, call in (
+                ("QUITE", 'evaluation.mean_squared_error(inference.quite(pairs), truth, scale="oracle")'),
+                ("joint ML", "... inference.joint_mle(pairs)"),
+                ("AG as printed", "... inference.alternating_gradient(pairs)"),
+                (
+                    "posterior mean",
+                    "... inference.sample(models.bradley_terry(pairs, reliability_range=(1, 20)))",
+                ),
+            )
+        ),
+        *(
+            Row(
+                "figures 5, 6",
+                f"pairs misranked, BTL, N = 40, alpha = .5, {method}",
+                "picture",
+                "(1 - evaluation.quality_concordance(estimate, truth)) / 2",
+                lambda m=method: _cell("misranked", m, "bradley_terry", 40, 0.5),
+                long=True,
+            )
+            for method in METHODS
+        ),
+        Row(
+            "figures 5 to 9",
+            "a pair that differs by more than epsilon is misranked",
+            "picture",
+            "evaluation.error_rate(evaluation.epsilon_quality(estimate, truth, epsilon))",
+            lambda: "[every cell](../../benchmarks/quite.md)",
+        ),
+    ],
+    [
+        "6.1.1 multiplies all estimates by one factor, the average of the best ones: "
+        '`mean_squared_error(form="paper")`. A factor of its own for each '
+        "data set brings the error below a bound that holds without it.",
+        "Equations 20 to 23: the alternating gradient stops by the length of its steps, far from "
+        "the maximum of the likelihood, which "
+        "`inference.joint_mle` finds. `converged` is about the gradient, `stopped` about the rule.",
+        "Equations 29, 37 and 38: the iteration degenerates. `quite(variance=, prior=)` has "
+        "readings that do not, and the printed ones.",
+        "Section 5.2 prints no rule for which pairs are close: `second_stage` takes neighbours in "
+        "the ranking. Raters are chosen by the printed rule, by "
+        "information with equal load, or by information with any load.",
+        "An answer tells most at reliability times distance 2.399 for the logistic link alone; for "
+        "the normal one it is 1.575.",
+    ],
+    {
+        "quite_study.svg": (
+            "Pairs misranked, and error over the bound, of QUITE, joint ML, the alternating gradient "
+            "and the posterior mean",
+            _figure,
+        )
+    },
+)
