@@ -840,13 +840,17 @@ def _wide_predictions(path: Path, table: Any, header: _Header, classifier: str |
         raise _no_category(header)
     print_note(f"{path.name}: reading the scores of the categories {first_reprs(names)}")
     ids = _cells(table, [name for name in (item, classifier) if name])
-    rows = [(row, name) for row in range(len(ids[item])) for name in names if not is_empty(cells[name][row])]
-    own: dict[str, Any] = {name: [column[row] for row, _ in rows] for name, column in ids.items()}
-    numbers = {
-        name: as_numbers(path, name, [np.nan if is_empty(c) else c for c in cells[name]]) for name in names
-    }
-    own["category "] = [name for _, name in rows]  # no column of the file has these names
-    own["score "] = np.array([numbers[name][row] for row, name in rows])
+    given = np.array([[not is_empty(cell) for cell in cells[name]] for name in names])  # (category, row)
+    row, place = np.nonzero(given.T)
+    own: dict[str, Any] = {name: [column[r] for r in row.tolist()] for name, column in ids.items()}
+    own["category "] = [names[code] for code in place.tolist()]  # no column of the file has these names
+    numbers = [
+        as_numbers(
+            path, name, [c if there else "0" for c, there in zip(cells[name], told.tolist(), strict=True)]
+        )
+        for name, told in zip(names, given, strict=True)
+    ]
+    own["score "] = np.array(numbers)[place, row]
     from ..evaluation import predictions_from_table
 
     return predictions_from_table(own, item=item, category="category ", score="score ", classifier=classifier)
@@ -923,11 +927,27 @@ def _asked(path: Path, table: Any, header: _Header, missing: Missing) -> dict[st
     return {name: [column[row] for row in rows] for name, column in cells.items()}
 
 
+def _plain_numbers(cells: Sequence[Any]) -> np.ndarray | None:
+    """Numbers of cells that are all floats, or all text of digits, points and exponents without a blank; else None."""
+    kinds = {*map(type, cells)}
+    if kinds == {float}:
+        return np.array(cells)
+    if kinds != {str} or not {*"".join(cells)} <= {*"0123456789.eE+-"}:
+        return None
+    try:
+        numbers = np.fromiter(map(float, cells), float, len(cells))
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
 def as_numbers(path: Path, column: str, cells: Sequence[Any]) -> np.ndarray:
     """Read a column of numbers, or of their decimal text, as annotations are read; raise with file, row and column.
 
     "-inf" is the score of what is not predicted.
     """
+    if (plain := _plain_numbers(cells)) is not None:
+        return plain
     numbers = np.empty(len(cells))
     for row, cell in enumerate(cells):
         number = -np.inf if cell == "-inf" else number_of(cell)

@@ -26,7 +26,7 @@ def exit_on_input_error[**P](command: Callable[P, None]) -> Callable[P, None]:
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             with interrupted_by_sigterm(), warnings.catch_warnings(), step(f"raterzoo {command.__name__}"):
-                warnings.showwarning = _say_warning
+                warnings.showwarning = _said_once()
                 command(*args, **kwargs)
         except KeyboardInterrupt as stop:
             own = stop if isinstance(stop, Interrupted) else Interrupted()
@@ -74,6 +74,18 @@ def on_command_line(text: str) -> str:
     for python, option in OPTIONS.items():
         text = text.replace(python, option)
     return text
+
+
+def _said_once() -> Callable[..., None]:
+    """Return a printer of warnings that says each text once: a command builds models and fits more than one time."""
+    said: set[str] = set()
+
+    def say(message: Warning | str, *where: Any) -> None:
+        if str(message) not in said:
+            said.add(str(message))
+            _say_warning(message)
+
+    return say
 
 
 def _say_warning(message: Warning | str, *where: Any) -> None:

@@ -38,6 +38,9 @@ from .storage.store import draws_per_block
 Keep = Literal["all", "thinned", "summary"]
 
 LARGE_STORE = 20_000_000_000  # bytes of the draws that `scatter` stores, as `LARGE`
+OF_RATERS = (
+    2_700_000_000  # bytes of draws of a run of 4 GB whose raters have most; above, fewer are made by default
+)
 LARGE = 500_000_000  # bytes of the draws of items; above, the default is to keep every so many
 MOST, LEAST = 1000, 100  # draws of all chains that thinning keeps
 QUANTILES = {"5 %": 0.05, "25 %": 0.25, "median": 0.5, "75 %": 0.75, "95 %": 0.95}
@@ -101,6 +104,32 @@ def check_keep(keep: Keep | None) -> None:
     """Raise ValueError unless `keep` is None or one of its values."""
     if keep is not None and keep not in get_args(Keep):
         raise ValueError(f"keep={keep!r} is not one of 'all', 'thinned', 'summary'")
+
+
+def with_raters_in_memory(model: pm.Model, plan: Draws) -> Draws:
+    """Return a plan of fewer draws, of more sweeps each, where those of each rater take more than `OF_RATERS` bytes.
+
+    A warning says so. Chains make about as many sweeps as draws were planned; there are no log densities, and no pilot run,
+    which would hold all quantities in double precision.
+    """
+    asked = Costs(model, replace(plan, thin=1)).of_run("gibbs")
+    if asked.memory <= OF_RATERS:
+        return plan
+    cost = Costs(model, replace(plan, thin=1, densities=False)).of_run("gibbs")
+    if "rater" not in (model.named_vars_to_dims.get(cost.largest) or ()):
+        return plan
+    draws = min(max(int(plan.draws * OF_RATERS / cost.memory), 1), plan.draws)
+    thin = (1 if plan.thin == "pilot" else plan.thin) * (plan.draws // draws)
+    warnings.warn(_fewer_draws(asked, plan, draws, thin), CostWarning, skip_file_prefixes=OUR_FILES)
+    return replace(plan, draws=draws, thin=thin, densities=False)
+
+
+def _fewer_draws(cost: "Cost", plan: Draws, draws: int, thin: int) -> str:
+    """Return the sentence that says that fewer draws are made, and how to have all."""
+    return (
+        f"{_in_words(cost, plan)}: each chain keeps {draws:,} draws in place of {plan.draws:,}, one of {thin} sweeps, "
+        "without log likelihoods, in about 4 GB. keep='all' (--keep all) keeps all draws that were asked for"
+    )
 
 
 def kept_by_size(keep: Keep | None, model: pm.Model, plan: Draws, most: float) -> Kept:
@@ -434,7 +463,8 @@ class Costs:
             memory = _memory_with_store(plan, sizes, diagnosed=method != "exact")
         else:
             # the draws, and temporary arrays of the largest variable: log prior densities in double precision, or the diagnosis
-            memory = kept * (whole + largest * (3 if method == "gibbs" else 0.5))
+            temporary = 0.5 if method != "gibbs" or not plan.densities else 1.5 if "confusion" in sizes else 3
+            memory = kept * (whole + largest * temporary)
             if (diagnosed := kept * max(self._sizes.values())) <= FEW_DRAWS:  # of all quantities at once
                 memory = max(memory, kept * whole + DIAGNOSED_AT_ONCE * diagnosed)
         if method == "gibbs" and plan.thin == "pilot" and not in_blocks:

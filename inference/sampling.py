@@ -14,7 +14,17 @@ import xarray as xr
 from .._messages import Step, compiled_step, handed_over, step
 from .checkpoints import draw_into
 from .diagnostics import diagnose, warn_unless_converged
-from .kept_draws import ALL, Costs, Keep, Kept, Numbered, blocks_of, kept_groups, kept_of
+from .kept_draws import (
+    ALL,
+    Costs,
+    Keep,
+    Kept,
+    Numbered,
+    blocks_of,
+    kept_groups,
+    kept_of,
+    with_raters_in_memory,
+)
 from .labels.item_states import with_items_drawn
 from .methods import Route, begin_run, route_of
 from .nuts.drawing import check_nuts_options, draw_with_nuts
@@ -100,7 +110,8 @@ def sample(
         What is kept of the draws. "all": every draw. "thinned": mean, quantiles, certainties, R-hat and ESS of all draws
         of each item, in a group ``item_summary``, and every so many of the draws, 1,000 of all chains or fewer; what items
         share, such as confusion matrices, at all draws, in ``shared_posterior``. "summary": no draws of the items. The
-        default is "all" up to .5 GB of draws of items and "thinned" above, which a `CostWarning` says.
+        default is "all" up to .5 GB of draws of items and "thinned" above, which a `CostWarning` says; where Gibbs draws
+        of each rater would take more than 4 GB, fewer draws of more sweeps each are made, which it says, too.
         `raterzoo.evaluation` reads the summaries, and says what it cannot answer without draws; `diagnose` is of all
         draws in any case. Gibbs of rankings, of Dawid-Skene and its relatives, of correlated votes and of scores then hold
         a block of items in memory; other samplers hold all draws until they are summarised. Locations of hierarchical
@@ -162,6 +173,8 @@ def sample(
         check_nuts_options(nuts)
     if nuts and chosen != "nuts":
         raise ValueError(f"{', '.join(nuts)}: only method='nuts' takes options of pymc.sample")
+    if chosen == "gibbs" and keep is None and store is None:
+        plan = with_raters_in_memory(model, plan)
     kept = kept_of(keep, model, plan, in_store=store is not None)
     attrs = attributes(route.name, chosen, route.reason, seed) | kept.attrs
     if chosen == "nuts":

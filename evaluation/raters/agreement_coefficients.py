@@ -1,11 +1,12 @@
-"""Agreement of raters beyond chance: Krippendorff's alpha, Gwet's AC1 and AC2, Cohen's kappa, with intervals.
+"""Agreement of raters beyond chance: Krippendorff's alpha, Gwet's AC1 and AC2, kappas of two and more raters, with intervals.
 
 References
 ----------
 Krippendorff (2004), Content analysis, chapter 11 (package krippendorff). Cohen (1968), Weighted kappa,
-doi:10.1037/h0026256. Gwet (2008), Computing inter-rater reliability and its variance in the presence of high agreement,
-equations 4 and 5, doi:10.1348/000711006X126600; Gwet (2014), Handbook of inter-rater reliability, chapters 3 and 4 (package
-irrCAC).
+doi:10.1037/h0026256. Fleiss (1971), doi:10.1037/h0031619. Conger (1980), Integration and generalization of kappas for multiple
+raters, doi:10.1037/0033-2909.88.2.322. Gwet (2008), Computing inter-rater reliability and its variance in the presence of high
+agreement, equations 4 and 5, doi:10.1348/000711006X126600; Gwet (2014), Handbook of inter-rater reliability, chapters 3 and 4
+(package irrCAC).
 """
 
 import warnings
@@ -14,6 +15,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import xarray as xr
+from scipy import sparse
 
 from ...posterior.errors import EvaluationError
 from ...posterior.plausibility import generator_of
@@ -35,7 +37,7 @@ def ratings_of(tree: xr.DataTree) -> xr.DataArray:
     -------
     DataArray, shape (item, rater)
         Codes of labels, NaN without an answer. Of several answers of a rater the most frequent, ties by the
-        order of the categories. The attribute ``categories`` is the number of categories.
+        order of the categories. The attributes are the number of ``categories`` and their ``names``.
 
     Raises
     ------
@@ -70,7 +72,8 @@ def ratings_of(tree: xr.DataTree) -> xr.DataArray:
     item, rater, label = np.unravel_index(answer[order], shape)
     ratings = np.full(shape[:2], np.nan)
     ratings[item, rater] = label
-    return xr.DataArray(ratings, names, ("item", "rater"), name="label", attrs={"categories": shape[2]})
+    attrs = {"categories": shape[2], "names": posterior["category"].to_numpy()}
+    return xr.DataArray(ratings, names, ("item", "rater"), name="label", attrs=attrs)
 
 
 def label_agreement(
@@ -79,9 +82,10 @@ def label_agreement(
     weights: Weights = "nominal",
     bootstrap: int = 1000,
     probability: float = 0.9,
+    pairs: bool = True,
     random_seed: int | np.random.Generator | None = None,
 ) -> xr.Dataset:
-    """Return Krippendorff's alpha, Gwet's AC1 or AC2 and Cohen's kappa of every pair of raters, with intervals.
+    """Return Krippendorff's alpha, Gwet's AC1 or AC2, Fleiss', Conger's and Cohen's kappa, with intervals.
 
     Parameters
     ----------
@@ -95,15 +99,19 @@ def label_agreement(
         Number of bootstrap samples of items for the intervals; 0 for none.
     probability : float, default .9
         Probability of the intervals.
+    pairs : bool, default True
+        Whether to return Cohen's kappa of every pair of raters, whose cost grows with the square of their number.
     random_seed : int or numpy.random.Generator, optional
         Seed of the bootstrap; by default derived from the ratings.
 
     Returns
     -------
     Dataset
-        ``alpha`` and ``ac1``, of other weights ``ac2`` (); ``kappa`` (rater, other), over the items that both labelled, NaN on
-        the diagonal and if there are none or chance agreement is certain. Each also with ``_interval`` (bound:
-        lower, upper), over the samples in which it is defined, and ``_undefined``, the number of others.
+        ``alpha`` and ``ac1``, of other weights ``ac2`` (). ``fleiss`` (), the kappa whose chance agreement is that of the shares
+        of labels of all raters together, and ``conger`` (), of those of each rater: Cohen's kappa of more than two raters.
+        With `pairs` Cohen's ``kappa`` (rater, other), over the items that both labelled, NaN on the diagonal. Each also with
+        ``_interval`` (bound: lower, upper), over the samples in which it is defined, and ``_undefined``, the number of others.
+        A kappa is NaN where no item has two labels or chance agreement is certain.
 
     Raises
     ------
@@ -138,8 +146,11 @@ def label_agreement(
     statistics: dict[str, tuple[tuple[str, ...], Callable[[np.ndarray], np.ndarray]]] = {
         "alpha": ((), _alpha(code, agrees, ordinal=weights == "ordinal")),
         "ac1" if weights == "nominal" else "ac2": ((), _gwet(code, agrees, n_categories)),
-        "kappa": (("rater", "other"), _kappas(code, agrees)),
+        "fleiss": ((), _beyond_chance(code, agrees, _chance_of_all(code, agrees))),
+        "conger": ((), _beyond_chance(code, agrees, _chance_of_each(code, agrees))),
     }
+    if pairs:
+        statistics["kappa"] = (("rater", "other"), _kappas(code, agrees))
     drawn: dict[str, list[np.ndarray]] = {name: [] for name in statistics}
     for times in _resampled(rng, bootstrap, len(table)):
         for name, (_, statistic) in statistics.items():
@@ -239,24 +250,72 @@ def _alpha(code: np.ndarray, agrees: np.ndarray, *, ordinal: bool) -> Callable[[
     return alpha
 
 
-def _gwet(code: np.ndarray, agrees: np.ndarray, n_categories: int) -> Callable[[np.ndarray], np.ndarray]:
-    """Gwet's AC1 or AC2 by how often each item is drawn (sample, item), for any number of raters and missing labels."""
+def _beyond_chance(
+    code: np.ndarray, agrees: np.ndarray, chance: Callable[[np.ndarray], np.ndarray]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Agreement beyond that by `chance`, as a share of what is possible, by how often each item is drawn (sample, item).
+
+    Agreeing pairs of raters over all pairs, of items with two labels or more: Gwet (2008), equation 4.
+    """
     counts = _counts(code, len(agrees))
     n = counts.sum(axis=1)
-    answered, paired = (n > 0).astype(float), (n >= 2).astype(float)
-    # eq. 4: agreeing pairs of raters over all pairs, of items with two labels or more
+    paired = (n >= 2).astype(float)
     agree = (((counts @ agrees) * counts).sum(axis=1) - n) * paired / np.maximum(n * (n - 1), 1)
-    share = counts / np.maximum(n, 1)[:, None]
-    # eq. 5: chance agreement of raters who label at random; of AC2 by the mean of the weights
-    scale = agrees.sum() / len(agrees) / max(n_categories - 1, 1)
 
     def coefficient(times: np.ndarray) -> np.ndarray:
-        found = _ratio(times @ agree, times @ paired)
-        given = _ratio(times @ share, (times @ answered)[:, None])
-        chance = scale * (given * (1 - given)).sum(axis=1)
-        return (found - chance) / (1 - chance)
+        found, by_chance = _ratio(times @ agree, times @ paired), chance(times)
+        return _ratio(found - by_chance, 1 - by_chance)
 
     return coefficient
+
+
+def _shares(code: np.ndarray, n_categories: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Mean over items of the shares of labels (sample, category), by how often each item is drawn (sample, item)."""
+    counts = _counts(code, n_categories)
+    n = counts.sum(axis=1)
+    share, answered = counts / np.maximum(n, 1)[:, None], (n > 0).astype(float)
+    return lambda times: _ratio(times @ share, (times @ answered)[:, None])
+
+
+def _gwet(code: np.ndarray, agrees: np.ndarray, n_categories: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Gwet's AC1 or AC2: chance agreement of raters who label at random, equation 5; of AC2 by the mean of the weights."""
+    shares = _shares(code, len(agrees))
+    scale = agrees.sum() / len(agrees) / max(n_categories - 1, 1)
+
+    def chance(times: np.ndarray) -> np.ndarray:
+        given = shares(times)
+        return scale * (given * (1 - given)).sum(axis=1)
+
+    return _beyond_chance(code, agrees, chance)
+
+
+def _chance_of_all(code: np.ndarray, agrees: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Chance agreement of raters who all give each label as often as the average one: Fleiss."""
+    shares = _shares(code, len(agrees))
+
+    def chance(times: np.ndarray) -> np.ndarray:
+        given = shares(times)
+        return ((given @ agrees) * given).sum(axis=1)
+
+    return chance
+
+
+def _chance_of_each(code: np.ndarray, agrees: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Chance agreement of two different raters, each of whom gives labels as often as he does: Conger."""
+    (n_items, n_raters), n_categories = code.shape, len(agrees)
+    item, rater = np.nonzero(code >= 0)
+    cell = rater * n_categories + code[item, rater]
+    labels = sparse.csr_array((np.ones(len(item)), (item, cell)), (n_items, n_raters * n_categories))
+
+    def chance(times: np.ndarray) -> np.ndarray:
+        given = (times @ labels).reshape(len(times), n_raters, n_categories)
+        number = given.sum(axis=2, keepdims=True)
+        given = np.divide(given, number, out=np.zeros_like(given), where=number > 0)
+        raters, of_all = (number[..., 0] > 0).sum(axis=1), given.sum(axis=1)
+        own = ((given @ agrees) * given).sum(axis=(1, 2))
+        return _ratio(((of_all @ agrees) * of_all).sum(axis=1) - own, raters * (raters - 1.0))
+
+    return chance
 
 
 def _kappas(code: np.ndarray, agrees: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -93,7 +93,7 @@ def predictions_from_table(
     if not len(value):
         raise EvaluationError("predictions: the table has no rows")
     items, row_item = _coded(ids[0])
-    categories, row_category = np.unique(ids[1], return_inverse=True)
+    categories, row_category = _coded(ids[1], in_order=True)
     names, row_name = _coded(ids[2]) if classifier else (np.array([""]), np.zeros(len(value), int))
     if rank is None and len(names) * len(items) * len(categories) > MAX_SCORES:
         raise EvaluationError(
@@ -257,7 +257,9 @@ def _ids(frame: Frame, column: str) -> np.ndarray:
     values = _column(frame, column)
     if values.dtype.kind in "iu":
         return values.astype(np.int64)
-    listed: Sequence[object] = values.tolist()
+    listed: list[Any] = values.tolist()
+    if {*map(type, listed)} == {str} and "" not in listed and not UNSAFE.search("".join(listed)):
+        return np.array(listed)
     integers = [isinstance(value, int) and not isinstance(value, bool) for value in listed]
     for row, value in enumerate(listed):
         # integers fit into int64; numpy stores text that is not empty, without NUL and unpaired surrogates
@@ -276,6 +278,10 @@ def _numbers(frame: Frame, column: str) -> np.ndarray:
     """Read a column of finite numbers or -inf, or raise."""
     values = _column(frame, column)
     listed: Sequence[Any] = values.tolist()
+    if {*map(type, listed)} == {float}:
+        values = values.astype(float)
+        if ((values == -np.inf) | (abs(values) <= LARGEST)).all():
+            return values
     for row, value in enumerate(listed):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not (value == -np.inf or abs(value) <= LARGEST):
@@ -286,11 +292,16 @@ def _numbers(frame: Frame, column: str) -> np.ndarray:
     return values.astype(float)
 
 
-def _coded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct values in order of first appearance, and the code of each value."""
-    unique, first, inverse = np.unique(values, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return unique[order], np.argsort(order)[inverse]
+def _coded(values: np.ndarray, *, in_order: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct values in order of first appearance, or sorted, and the code of each value."""
+    listed = values.tolist()
+    place = {value: code for code, value in enumerate(dict.fromkeys(listed))}
+    code = np.fromiter(map(place.__getitem__, listed), np.int64, len(listed))
+    distinct = np.array([*place], values.dtype)
+    if not in_order:
+        return distinct, code
+    order = np.argsort(distinct)
+    return distinct[order], np.argsort(order)[code]
 
 
 def _check_distinct(keys: np.ndarray, what: str, columns: tuple[np.ndarray, np.ndarray]) -> None:

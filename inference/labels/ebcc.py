@@ -11,7 +11,7 @@ from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.ebcc import SPEC as EBCC
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, pilot, stream
 from ..runs.trees import as_dataset
-from .gibbs import BLOCK, dirichlet_log_density
+from .gibbs import BLOCK, dirichlet_log_density, in_portions
 from .kernels.ebcc import SubtypeDraws, SubtypePrior, sample_subtypes
 from .kernels.em import jittered_vote
 from .recognition import SubtypeLaw, read_subtypes
@@ -151,7 +151,7 @@ def _log_prior(model: pm.Model, law: SubtypeLaw, drawn: tuple[np.ndarray, ...]) 
     concentrations = (law.prior.prevalence, law.prior.weight, law.by_subtype(law.prior.confusion))
     variables, coords = {}, {}
     for name, values, alpha in zip(law.names, drawn, concentrations, strict=True):
-        log_p = dirichlet_log_density(values, alpha)
+        log_p = in_portions(lambda draws, p=values, a=alpha: dirichlet_log_density(p[:, draws], a), values)
         dims = model.named_vars_to_dims[name][: log_p.ndim - 2]
         coords |= {dim: np.asarray(model.coords[dim]) for dim in dims}
         variables[name] = ((*SAMPLE, *dims), log_p)

@@ -266,11 +266,7 @@ def _log_prior(
     n = len(prior.prevalence)
     concentration = prior.confusion.reshape(-1, n, n)
     if prior.kind == FREE_ROWS:
-        beta = concentration.swapaxes(1, 2)
-        if len(population.skill):
-            own_hyper = hyper[:, :, population.of]
-            beta = concentrations_by(own_hyper[..., 0], own_hyper[..., 1], n)
-        own = [dirichlet_log_density(skills[0], beta if skills[0].ndim == 5 else beta[0])]
+        own = [_log_prior_of_rows(skills[0], prior, hyper)]
     elif prior.kind == COMPETENCE:
         own = [beta_log_density(skills[0], concentration[:, 0, 1], concentration[:, 1, 1])]
         own.append(dirichlet_log_density(skills[1], concentration[:, :, 0]))
@@ -292,6 +288,28 @@ def _log_prior(
             lognorm.logpdf(strength, population.strength[:, 1], scale=np.exp(population.strength[:, 0])),
         )
     return xr.Dataset(variables, coords)
+
+
+def _log_prior_of_rows(rows: np.ndarray, prior: ConfusionPrior, hyper: np.ndarray) -> np.ndarray:
+    """Log prior density of rows of confusion matrices (chain, draw, ..., category, answer)."""
+    n, population = rows.shape[-1], prior.population
+    beta = prior.confusion.reshape(-1, n, n).swapaxes(1, 2)
+
+    def density(draws: slice) -> np.ndarray:
+        own = beta if rows.ndim == 5 else beta[0]
+        if len(population.skill):
+            own_hyper = hyper[:, draws, population.of]
+            own = concentrations_by(own_hyper[..., 0], own_hyper[..., 1], n)
+        return dirichlet_log_density(rows[:, draws], own)
+
+    return in_portions(density, rows)
+
+
+def in_portions(density: Callable[[slice], np.ndarray], values: np.ndarray) -> np.ndarray:
+    """Log density of values (chain, draw, ...) in portions of the draws, so that temporary arrays stay small."""
+    size = max(BLOCK // max(values[:, 0].size, 1), 1) if values.shape[1] else 1
+    starts = range(0, max(values.shape[1], 1), size)
+    return np.concatenate([density(slice(start, start + size)) for start in starts], axis=1)
 
 
 def beta_log_density(p: np.ndarray, right: np.ndarray, wrong: np.ndarray) -> np.ndarray:

@@ -542,7 +542,7 @@ def expand_answers(labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Codes of item, rater and label of every single answer, each of shape (answer,) int32."""
     require_answers(labels)
     codes = (labels.annotation_item, labels.annotation_rater, labels.label_code)
-    if labels.count.max() == 1:
+    if (labels.count == 1).all():
         item, rater, label = (code.copy() for code in codes)
         return item, rater, label
     item, rater, label = (np.repeat(code, labels.count) for code in codes)

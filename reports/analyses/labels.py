@@ -14,6 +14,7 @@ from ...models import Labels, catalog
 from ...models._catalog import shared_errors_of
 from ...posterior.errors import EvaluationError
 from ...posterior.ordered import ordered_categories
+from ..sections.agreement import agreement_rows
 from ..sections.metrics import metric_rows
 from ..sections.model_fit import is_apart, share_errors
 from .analysis import Quantity, Soundness, names, table
@@ -177,14 +178,7 @@ class LabelAnalysis(TruthAnalysis):
     @cached_property
     def agreement(self) -> pd.DataFrame:
         """Coefficients of agreement beyond chance, with 90 % intervals over resampled items."""
-        found = evaluation.label_agreement(
-            evaluation.ratings_of(self.tree), bootstrap=200, random_seed=self.seed
-        )
-        rows = []
-        for name, statistic in {"Krippendorff's alpha": "alpha", "Gwet's AC1": "ac1"}.items():
-            low, high = found[f"{statistic}_interval"].sel(bound=["lower", "upper"]).to_numpy()
-            rows.append({"coefficient": name, "value": float(found[statistic]), "low": low, "high": high})
-        return pd.DataFrame(rows)
+        return pd.DataFrame(agreement_rows(self.tree, pairs=False, random_seed=self.seed))
 
     def _changed(self) -> int:
         """Return the number of labels that the second fit changed."""

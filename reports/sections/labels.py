@@ -1,7 +1,6 @@
 """Report sections on labels: certainty of the true categories, and quality of the raters."""
 
 from collections.abc import Mapping
-from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +17,7 @@ from ...posterior.prior_of_items import effect_on_categories, shares_of_categori
 from ...posterior.schema import posterior_with_attributes
 from ..page import Section, interval_columns, table_rows
 from ..wording import PEOPLE, first_names, interval
+from .agreement import agreement_section
 from .certainty import BestGuesses, certainty_in_words
 from .scores import GROUPS, SAMPLE, scale_rows
 from .vote_correlation import groups_in_words, independence_in_words
@@ -136,7 +136,6 @@ def worth_figures(row: Mapping[str, Any], measure: str) -> tuple[str, str]:
 FEW_RATERS = 8  # up to which pairs of raters fit on a page
 MATRICES = "confusion_matrices"
 MATRICES_DRAWN: dict[float, int] = {4: 8, 8: 4, np.inf: 2}  # by the largest number of categories
-RESAMPLES = 200
 OF_ITEMS = {"expected_difficulty": "difficulty", "expected_location": "location"}
 OF_RATERS = {"competence": "competence", "ability": "ability"}
 
@@ -218,7 +217,7 @@ def _rater_sections(
     else:
         sections += [*_raters_sections(tree, right), *worth]
     if 1 < len(data.raters) <= FEW_RATERS and data.identified:
-        sections.append(_agreement_section(tree))
+        sections.append(agreement_section(tree))
     return sections
 
 
@@ -328,24 +327,3 @@ def _matrices_section(tree: xr.DataTree, ranked: list[Any]) -> Section:
     figure = plots.confusion_matrices(matrices, drawn)
     given = {"file": MATRICES, "key": "raters.confusion", "part": True, "most": 0}
     return Section("Confusion matrices", text, [figure], rows, **given)
-
-
-def _agreement_section(tree: xr.DataTree) -> Section:
-    """Return the section on agreement beyond chance, with 90 % intervals over resampled items."""
-    try:
-        found = evaluation.label_agreement(evaluation.ratings_of(tree), bootstrap=RESAMPLES, random_seed=1)
-    except evaluation.EvaluationError as missing:
-        return Section("Agreement", f"Not computed: {missing}.")
-    chosen = {"Krippendorff's alpha": ("alpha", {}), "Gwet's AC1": ("ac1", {})}
-    for a, b in combinations(found["rater"].to_numpy().tolist(), 2):
-        chosen[f"kappa of {a} and {b}"] = ("kappa", {"rater": a, "other": b})
-    rows = []
-    for name, (statistic, place) in chosen.items():
-        low, high = (found[f"{statistic}_interval"].sel(**place, bound=end) for end in ("lower", "upper"))
-        value = float(found[statistic].sel(**place))
-        rows.append({"coefficient": name, "value": value, "5 %": float(low), "95 %": float(high)})
-    text = (
-        "How much more the raters agree than chance would, of the most frequent answer of each to an item. It says nothing of "
-        "who is right; the section above does."
-    )
-    return Section("Agreement", text, rows=rows, file="agreement", key="agreement")

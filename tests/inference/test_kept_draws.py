@@ -12,6 +12,7 @@ import xarray as xr
 from raterzoo import evaluation, inference, models
 from raterzoo.inference import kept_draws
 from raterzoo.inference.kept_draws import STATISTICS
+from raterzoo.inference.runs.run import Draws
 from raterzoo.posterior import plausibility
 
 from tests.support.stores import read_posterior, write_posterior
@@ -164,6 +165,25 @@ def test_what_is_kept_by_default_depends_on_the_size_and_is_said(monkeypatch):
         tree = inference.sample(BUILDERS["dirichlet"](), **QUIET)
     assert tree.attrs["keep"] == "thinned"
     assert tree["posterior"].sizes["draw"] == 25
+
+
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
+def test_raters_with_most_draws_get_fewer_by_default_which_is_said(monkeypatch):
+    """Many raters of few answers: the default call ends, in the memory that it says; keep="all" makes what was asked for."""
+    rows = {"item": [k // 4 for k in range(40)], "rater": [*range(40)], "label": [k % 3 for k in range(40)]}
+    model = models.dawid_skene(models.Labels.from_table(rows))
+    whole = (
+        kept_draws.Costs(model, Draws(100, 10, 2, 1, 1, False, 1, "float32", densities=True))
+        .of_run("gibbs")
+        .memory
+    )
+    monkeypatch.setattr(kept_draws, "OF_RATERS", whole / 4)
+    options = {"chains": 2, "draws": 100, "thin": 1, "tune": 10, "random_seed": 1, "progressbar": False}
+    with pytest.warns(inference.CostWarning, match=r"keeps 25 draws in place of 100, one of 4 sweeps"):
+        tree = inference.sample(model, **options)
+    assert tree["posterior"].sizes["draw"] == 25
+    assert int(tree["sample_stats"]["thinning"]) == 4
+    assert inference.sample(model, keep="all", **options)["posterior"].sizes["draw"] == 100
 
 
 def test_thinning_counts_the_densities_of_items(monkeypatch):

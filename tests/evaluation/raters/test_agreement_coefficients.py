@@ -47,6 +47,33 @@ def test_published_values_of_four_raters():
         assert float(found[name]) == pytest.approx(gwet, abs=5e-4)
 
 
+def test_published_kappas_of_four_raters():
+    """Fleiss' and Conger's kappa of cac.raw4raters by irrCAC 1.0 (R, its vignettes) and 0.4 (Python, its tests)."""
+    of = {
+        "nominal": (0.76117, 0.76282),
+        "ordinal": (0.850, 0.844),
+        "linear": (0.818, 0.814),
+        "quadratic": (0.865, 0.858),
+    }
+    for weights, published in of.items():
+        found = evaluation.label_agreement(
+            ratings_of(np.transpose(FOUR_RATERS)), weights=weights, bootstrap=0, pairs=False
+        )
+        digits = 5e-6 if weights == "nominal" else 5.1e-4
+        np.testing.assert_allclose([found["fleiss"], found["conger"]], published, atol=digits)
+        assert "kappa" not in found
+
+
+def test_kappa_of_two_raters_with_all_labels_is_conger_s():
+    codes = np.random.default_rng(5).integers(0, 4, (30, 2))
+    codes[:15, 1], codes[25:, 1] = codes[:15, 0], 3
+    for weights in WEIGHTS:
+        found = evaluation.label_agreement(ratings_of(codes), weights=weights, bootstrap=50, random_seed=1)
+        assert float(found["conger"]) == pytest.approx(float(found["kappa"][0, 1]))
+        np.testing.assert_allclose(found["conger_interval"], found["kappa_interval"][:, 0, 1])
+        assert abs(float(found["fleiss"] - found["conger"])) > 1e-4  # whose raters have one law
+
+
 @pytest.mark.parametrize(
     ("counts", "published"),
     [

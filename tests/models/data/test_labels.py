@@ -1,9 +1,11 @@
 """The container of labels: codes, merged counts, gold, other shapes of table, round trips."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from raterzoo.evaluation import predictions_from_table
 from raterzoo.models import DataError, Labels
+from raterzoo.models.data.labels import expand_answers
 
 TABLE = {
     "item": ["b", "b", "a", "b", "a", "c"],
@@ -42,6 +45,16 @@ def test_counts_of_zero_keep_the_item_and_drop_the_rater(golden):
     assert labels.counts.sum(axis=1).tolist() == [3, 1, 0]
     assert Labels.from_table(labels.to_table(), count="count") == labels
     golden.says(labels.report(), "items without")
+
+
+def test_rows_without_answers_are_none_when_counts_are_expanded():
+    """Counts of one and zero, as of a container that is made anew: a largest count of one does not mean one each."""
+    labels = Labels.from_table(TABLE)
+    count = np.arange(len(labels.count), dtype=labels.count.dtype) % 2
+    item, rater, label = expand_answers(replace(labels, count=count))
+    assert item.tolist() == labels.annotation_item[1::2].tolist()
+    assert rater.tolist() == labels.annotation_rater[1::2].tolist()
+    assert label.tolist() == labels.label_code[1::2].tolist()
 
 
 def test_gold_may_be_known_of_some_items():
