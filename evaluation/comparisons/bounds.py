@@ -168,7 +168,7 @@ def bayesian_cramer_rao_bound(
     >>> {name: round(bound[name].item(), 4) for name in ("quality", "centred", "pinned")}
     {'quality': 0.0059, 'centred': 0.0016, 'pinned': 0.0033}
     >>> bound["distance"].values.round(4).tolist()  # of each of the three pairs
-    [0.0033, 0.0033, 0.0033]
+    [0.0049, 0.0049, 0.0049]
 
     References
     ----------

@@ -56,10 +56,12 @@ def initial_values(
         estimators = {"quite": quite, "joint_mle": joint_mle}
         if method not in estimators:
             raise ValueError(f"method={method!r} is not one of {', '.join(map(repr, estimators))}")
-        estimate = estimators[method](estimate, link=link)
-    quality, reliability = estimate["quality"].to_numpy(), estimate["reliability"].to_numpy()
+        found = estimators[method](estimate, link=link)
+    else:
+        found = estimate
+    quality, reliability = found["quality"].to_numpy(), found["reliability"].to_numpy()
     if len(wrong := np.flatnonzero(~(reliability > 0))):
-        rater = estimate["rater"].to_numpy()[wrong[0]].item()
+        rater = found["rater"].to_numpy()[wrong[0]].item()
         raise ValueError(
             f"the reliability {reliability[wrong[0]]:g} of rater {rater!r} must be positive: it has no logarithm; "
             "start from quite"
