@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import product
 
 import numpy as np
+import xarray as xr
 from raterzoo import evaluation, inference, models
 
 QUIET = {"random_seed": 1, "progressbar": False}
@@ -90,7 +91,100 @@ def judge(studies: int) -> None:
         )
 
 
-CELLS: dict[str, Callable[[int], None]] = {"judge": judge}
+# --- Answers that arrive ---
+
+
+def large_posterior(answers: int, draws: int, rng: np.random.Generator) -> xr.DataTree:
+    """Return draws as of a posterior of 5 answers to each item by 1,000 raters, of two categories."""
+    items, raters = answers // 5, 1000
+    right = rng.beta(800, 200, (1, draws, raters, 2))
+    confusion = np.stack(
+        [np.stack([right[..., 0], 1 - right[..., 0]], -1), np.stack([1 - right[..., 1], right[..., 1]], -1)],
+        -2,
+    )
+    sure = rng.beta(4, 1, (1, draws, items)).astype(np.float32)
+    named = {"category": [0, 1], "answer": [0, 1], "rater": np.arange(raters), "item": np.arange(items)}
+    dims = {
+        "prevalence": ("category",),
+        "confusion": ("rater", "category", "answer"),
+        "plausibility": ("item", "category"),
+    }
+    values = {
+        "prevalence": np.full((1, draws, 2), 0.5),
+        "confusion": confusion,
+        "plausibility": np.stack([sure, 1 - sure], -1),
+    }
+    posterior = xr.Dataset(
+        {name: (("chain", "draw", *own), values[name]) for name, own in dims.items()}, named
+    )
+    codes = {
+        "annotation_item": np.repeat(np.arange(items), 5),
+        "annotation_rater": rng.integers(0, raters // 2, answers),
+    }
+    constant = xr.Dataset({name: ("annotation", code) for name, code in codes.items()})
+    observed = xr.Dataset({"observed_label": ("annotation", rng.integers(0, 2, answers))})
+    return xr.DataTree.from_dict(
+        {"posterior": posterior, "constant_data": constant, "observed_data": observed}
+    )
+
+
+def update(studies: int) -> None:
+    """CPU seconds of an update by 1,000 answers, of a posterior of a million with 400 draws."""
+    rng = np.random.default_rng(1)
+    tree, found = large_posterior(1_000_000, 400, rng), []
+    for _ in range(studies):
+        item, rater = rng.choice(200_000, 1000, replace=False), rng.integers(500, 1000, 1000)
+        new = models.Labels.from_table(
+            {"item": item, "rater": rater, "label": rng.integers(0, 2, 1000)}, categories=[0, 1]
+        )
+        begun = time.process_time()
+        inference.update(tree, new, items="answered", random_seed=1)
+        found.append(time.process_time() - begun)
+    print(f"update: median {np.median(found):.3f} CPU s, most {max(found):.3f}")
+
+
+def retire(studies: int) -> None:
+    """Claims of retired items, and answers, where 20 % of the items are hard for all raters, beside nine answers to each."""
+    rows = []
+    for k in range(studies):
+        rng = np.random.default_rng(k)
+        n, raters = 400, 30
+        truth, hard = rng.integers(0, 2, n), rng.random(n) < 0.2
+        skill, who = rng.uniform(0.7, 0.9, raters), np.argsort(rng.random((n, raters)), axis=1)[:, :9]
+        right = rng.random((n, 9)) < np.where(hard[:, None], 0.6, skill[who])
+        label, asked = np.where(right, truth[:, None], 1 - truth[:, None]), np.full(n, 3)
+
+        def fitted(
+            number: np.ndarray, who: np.ndarray = who, label: np.ndarray = label
+        ) -> tuple[xr.DataTree, np.ndarray]:
+            item, place = np.nonzero(np.arange(9) < number[:, None])
+            table = {"item": item, "rater": who[item, place], "label": label[item, place]}
+            tree = inference.sample(
+                models.correlated_votes(models.Labels.from_table(table, categories=[0, 1])), **QUIET
+            )
+            return tree, tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
+
+        tree, mean = fitted(asked)
+        for number in (4, 5, 6, 7, 8, 9):
+            asked[~inference.retire(tree, cost=20).to_numpy() & (asked == number - 1)] = number
+            tree, mean = fitted(asked)
+        whole = fitted(np.full(n, 9))[1]
+        done = inference.retire(tree, cost=20).to_numpy()
+        sure, correct = mean.max(axis=1), mean.argmax(axis=1) == truth
+        rows.append(
+            (
+                sure[done].mean(),
+                correct[done].mean(),
+                asked.mean(),
+                correct.mean(),
+                (whole.argmax(axis=1) == truth).mean(),
+            )
+        )
+        print(k, *np.mean(rows, axis=0).round(3), flush=True)
+    print("retired: claimed, right; answers an item; right of all; right of all with nine answers")
+
+
+CELLS: dict[str, Callable[[int], None]] = {"judge": judge, "update": update, "retire": retire}
 
 
 if __name__ == "__main__":

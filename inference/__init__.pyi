@@ -34,3 +34,5 @@ from .scale.sharded_gibbs import dawid_skene_gibbs as dawid_skene_gibbs
 from .scores.empirical_bayes import normal_scores_posterior as normal_scores_posterior
 from .scores.empirical_bayes import normal_scores_prior as normal_scores_prior
 from .storage.resumable_calls import ResumeWarning as ResumeWarning
+from .updating import retire as retire
+from .updating import update as update

@@ -14,6 +14,8 @@ from ...posterior.top_labels import TopLabels
 
 INDEPENDENT = "independent_plausibility"  # of correlated_votes
 FALSE_ALARM = 0.02  # probability outside the interval by which a judge has changed
+MOVES = 20  # of the truth and the answers of both versions given it
+TINY = 1e-300
 SWEEPS = 200  # of EM for the shares of the true categories of a run
 RIGHT, EQUAL = 1.0, 0.5  # prior answers: both versions right, and equal, in each true category
 
@@ -34,9 +36,10 @@ def judge_change(
         by_judge   = (p_1 + p_2) / 2 (pi_2 - pi_1)
         by_items   = (p_2 - p_1) (pi_1 + pi_2) / 2
 
-    N counts the items that both versions labelled, by their truth, which is drawn from its plausibility in each draw of the
-    tree; versions need not err independently of each other. Their prior has one answer a row that both give rightly, and half
-    a one that mostly is the same. A run are the items that one version alone labelled; if there are none, those of both.
+    N counts the items that both versions labelled, by their truth, which is drawn in turn with Theta given the answers of others
+    and the confusion matrices of these in each draw of the tree; versions need not err independently of each other. Where nobody
+    else labelled such an item the truth is that of the tree. The prior of Theta has one answer a row that both give rightly, and
+    half a one that mostly is the same. A run are the items that one version alone labelled; if there are none, those of both.
 
     Parameters
     ----------
@@ -89,8 +92,11 @@ def judge_change(
     weight = _weights(values, categories)
     rng = generator_of(random_seed, tree)
     runs = [_two_runs(answers, own, (len(view.items), len(categories))) for own in pairs.values()]
-    counted = _counts(view, [own.both for own in runs], rng)
-    found = [_decomposed(rng, own, n, weight) for own, n in zip(runs, counted, strict=True)]
+    truths = _drawn_truth(view, [own.both for own in runs], rng)
+    found = []
+    for own, pair, truth in zip(runs, pairs.values(), truths, strict=True):
+        joint = _joint_of(rng, own.both, truth, _told_by_others(tree, answers, pair, own.both.item))
+        found.append(_decomposed(rng, own, joint, weight))
     dims = (*view.sample_dims, "judge", *(["category"] if values is None else []))
     parts = {}
     for name, arrays in zip(("drift", "by_judge"), zip(*found, strict=True), strict=True):
@@ -204,36 +210,79 @@ def _two_runs(answers: SeenAnswers, pair: tuple[int, int], shape: tuple[int, int
     return _Runs(_Both(item, pairs), (before, after), after / after.sum() - before / before.sum())
 
 
-def _counts(view: Plausibility, several: list[_Both], rng: np.random.Generator) -> list[np.ndarray]:
-    """Return the number of items of both versions by their drawn truth (sample, category, category, category), of each judge."""
-    labels = TopLabels(view, "exclude")
+def _drawn_truth(view: Plausibility, several: list[_Both], rng: np.random.Generator) -> list[np.ndarray]:
+    """Return draws of the truth of the items of both versions (sample, n) of each judge."""
+    labels, found = (
+        TopLabels(view, "exclude"),
+        [np.empty((view.n_samples, len(own.item)), np.int64) for own in several],
+    )
 
-    def count(block: Block, own_rng: np.random.Generator) -> list[np.ndarray]:
+    def draw(block: Block, own_rng: np.random.Generator) -> None:
         truth = labels.draw(block, 1, own_rng)[0]  # (item, sample)
-        found = []
-        for both in several:
-            n = both.pair.shape[1]
+        for both, own in zip(several, found, strict=True):
             inside = (both.item >= block.items.start) & (both.item < block.items.stop)
-            own, pair = truth[both.item[inside] - block.items.start], both.pair[inside].reshape(-1, n * n)
-            found.append(np.stack([(own == t).T @ pair for t in range(n)], axis=1))
-        return found
+            own[:, inside] = truth[both.item[inside] - block.items.start].T
 
-    parts = view.map_blocks(count, rng)
-    return [
-        np.sum(own, axis=0).reshape(view.n_samples, *(several[0].pair.shape[1],) * 3)
-        for own in zip(*parts, strict=True)
-    ]
+    view.map_blocks(draw, rng)
+    return found
+
+
+def _told_by_others(
+    tree: xr.DataTree, answers: SeenAnswers, pair: tuple[int, int], item: np.ndarray
+) -> np.ndarray | None:
+    """Return log p(answers of others | truth) of the items of both versions (sample, n, category); None if nobody answered."""
+    own = np.isin(answers.item, item) & ~np.isin(answers.rater, pair)
+    if not own.any() or not {"chain", "draw", "rater"} <= {*tree["posterior"]["confusion"].dims}:
+        return None
+    confusion = (
+        tree["posterior"]["confusion"].transpose("chain", "draw", "rater", "answer", "category").to_numpy()
+    )
+    log = np.log(confusion.reshape(-1, *confusion.shape[2:]))
+    place = np.searchsorted(item, answers.item[own])
+    order = np.argsort(place, kind="stable")
+    start = np.flatnonzero(np.diff(place[order], prepend=-1))
+    found = np.zeros((len(log), len(item), log.shape[-1]))
+    told = log[:, answers.rater[own][order], answers.label[own][order]]
+    found[:, place[order][start]] = np.add.reduceat(told, start, axis=1)
+    gold = tree["constant_data"].get("gold")
+    if gold is not None:
+        known = gold.to_numpy()[item]
+        found[:, known >= 0] = np.where(np.eye(log.shape[-1])[known[known >= 0]] > 0, 0.0, -np.inf)
+    return found
+
+
+def _joint_of(
+    rng: np.random.Generator, both: _Both, truth: np.ndarray, others: np.ndarray | None
+) -> np.ndarray:
+    """Return draws of Theta (sample, truth, old, new), by Gibbs with the truth (sample, n) if others answered these items."""
+    n_samples, n = len(truth), both.pair.shape[1]
+    prior = np.tile(EQUAL * (0.5 / n * np.eye(n) + 0.5 / n**2), (n, 1, 1))
+    prior[range(n), range(n), range(n)] += RIGHT
+    pair = both.pair.reshape(len(both.item), n * n)
+
+    def given(truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Draw Theta and the shares of the true categories of these items given their truth."""
+        known = truth[..., None] == np.arange(n)
+        counts = (known.swapaxes(1, 2) @ pair).reshape(n_samples, n, n, n)
+        joint = np.maximum(rng.standard_gamma(counts + prior), TINY)
+        share = rng.standard_gamma(known.sum(axis=1) + 1.0)
+        return joint / joint.sum(axis=(2, 3), keepdims=True), share / share.sum(axis=1, keepdims=True)
+
+    joint, share = given(truth)
+    if others is None:
+        return joint
+    for _ in range(MOVES):
+        log = (np.log(joint.reshape(n_samples, n, -1)) @ pair.T).swapaxes(1, 2) + others
+        truth = (log + np.log(share)[:, None] + rng.gumbel(size=log.shape)).argmax(axis=2)
+        joint, share = given(truth)
+    return joint
 
 
 def _decomposed(
-    rng: np.random.Generator, runs: _Runs, counts: np.ndarray, weight: np.ndarray
+    rng: np.random.Generator, runs: _Runs, joint: np.ndarray, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return drift and the judge's part of it, each (sample, score); counts (sample, truth, old, new)."""
-    n_samples, n = counts.shape[:2]
-    prior = np.tile(EQUAL * (0.5 / n * np.eye(n) + 0.5 / n**2), (n, 1, 1))
-    prior[range(n), range(n), range(n)] += RIGHT
-    joint = rng.standard_gamma(counts + prior)
-    joint /= joint.sum(axis=(2, 3), keepdims=True)
+    """Return drift and the judge's part of it, each (sample, score), by draws of Theta (sample, truth, old, new)."""
+    n_samples, n = joint.shape[:2]
     confusion, shares = (joint.sum(axis=3), joint.sum(axis=2)), []
     for alone, own in zip(runs.alone, confusion, strict=True):
         given = rng.standard_gamma(alone + 1 / n, (n_samples, n))
