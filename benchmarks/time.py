@@ -102,7 +102,7 @@ def large_posterior(answers: int, draws: int, rng: np.random.Generator) -> xr.Da
         [np.stack([right[..., 0], 1 - right[..., 0]], -1), np.stack([1 - right[..., 1], right[..., 1]], -1)],
         -2,
     )
-    sure = rng.beta(4, 1, (1, draws, items)).astype(np.float32)
+    sure = 0.5 + rng.random((1, draws, items), np.float32) / 2.01
     named = {"category": [0, 1], "answer": [0, 1], "rater": np.arange(raters), "item": np.arange(items)}
     dims = {
         "prevalence": ("category",),
