@@ -107,7 +107,7 @@ class _Design:
 
     pairs: np.ndarray  # (pair, 2)
     answers: np.ndarray  # (pair,)
-    items: np.ndarray  # (item,)
+    n_items: int
     answers_of_rater: xr.DataArray | None  # (rater,) or (); None if unknown
 
 
@@ -150,9 +150,8 @@ def bayesian_cramer_rao_bound(
         1'C1/N^2, the error of centred qualities, where C is the inverse of the whole A, prior included.
         ``pinned``: the mean of C_ii + C_NN - 2 C_iN, the error with the last item as reference, as the paper
         aligns its estimates. ``reliability`` (rater,), if the raters' answers are known. Of single ones: ``quality_of_item``
-        (item,), C_ii less its part of the shift, centred; and ``distance`` (pair,), C_ii + C_jj - 2 C_ij, (17), for the pairs as
-        they were passed, or each pair of Comparisons once, with the items ``first`` and ``second``. Attributes: coefficients c
-        and beta.
+        (item,), C_ii less its part of the shift, centred; and ``distance`` (pair,), C_ii + C_jj - 2 C_ij, (17), of each pair
+        once, with the codes ``first`` and ``second`` of its items. Attributes: coefficients c and beta.
 
     Raises
     ------
@@ -189,10 +188,7 @@ def bayesian_cramer_rao_bound(
         "reliability_prior_information": prior / reach**2,
     }
     bound = _quality_bounds(design, votes_quality, prior / width**2)
-    items = design.items
-    coords = {"item": items} | {
-        name: ("pair", items[code]) for name, code in zip(("first", "second"), design.pairs.T, strict=True)
-    }
+    coords = {name: ("pair", code) for name, code in zip(("first", "second"), design.pairs.T, strict=True)}
     found = xr.Dataset(bound, coords, {"link": link, **coefficients})
     if design.answers_of_rater is not None:
         with np.errstate(divide="ignore"):
@@ -230,7 +226,7 @@ def _fisher(x: np.ndarray, link: Link) -> np.ndarray:
 
 def _quality_bounds(design: _Design, information: float, prior: float) -> dict[str, Any]:
     """Bounds of the qualities in the three forms ``quality``, ``centred`` and ``pinned``, and of single items and pairs."""
-    n = len(design.items)
+    n = design.n_items
     first, second = design.pairs.T
     matrix = np.zeros((n, n))
     weight = information * design.answers
@@ -294,7 +290,14 @@ def _design(
     if answers_of_rater is not None:
         counts = _counts("answers_of_rater", answers_of_rater)
         raters = xr.DataArray(counts, dims=("rater",)[: counts.ndim])
-    return _Design(codes, np.broadcast_to(each, len(codes)), np.arange(n), raters)
+    return _Design(*_merged(codes, np.broadcast_to(each, len(codes)), n), n, raters)
+
+
+def _merged(pairs: np.ndarray, answers: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Each pair once, the smaller code first (pair, 2), and its answers (pair,)."""
+    low, high = np.sort(pairs, axis=1).astype(np.int64).T
+    code, place = np.unique(low * n + high, return_inverse=True)
+    return np.stack(np.divmod(code, n), axis=1), np.bincount(place, answers, len(code))
 
 
 def _design_of_comparisons(pairs: _Votes) -> _Design:
@@ -308,8 +311,8 @@ def _design_of_comparisons(pairs: _Votes) -> _Design:
     if len(pairs.raters):
         answers = np.bincount(pairs.annotation_rater, pairs.count, len(pairs.raters))
         raters = xr.DataArray(answers, {"rater": pairs.raters}, ("rater",))
-    asked, place = np.unique(np.sort([pairs.left, pairs.right], axis=0), axis=1, return_inverse=True)
-    return _Design(asked.T, np.bincount(place, pairs.count), pairs.items, raters)
+    asked = np.stack([pairs.left, pairs.right], axis=1)
+    return _Design(*_merged(asked, pairs.count, n), n, raters)
 
 
 def _counts(name: str, value: float | np.ndarray) -> np.ndarray:

@@ -254,7 +254,7 @@ def test_as_many_items_as_allowed_are_accepted(monkeypatch, golden):
 
 @pytest.mark.parametrize("taper", [True, False])
 def test_bounds_of_items_and_pairs_are_those_of_the_inverse(taper):
-    pairs, answers = np.array([[0, 1], [1, 2], [3, 2], [0, 3], [0, 2]]), np.array([3, 5, 2, 9, 1])
+    pairs, answers = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]]), np.array([3, 1, 9, 5, 2])
 
     def check(answers_of_matrix):
         found = bound(pairs, answers=answers, taper=taper)
@@ -273,7 +273,7 @@ def test_bounds_of_items_and_pairs_are_those_of_the_inverse(taper):
     assert_rejects_twin(check, answers[::-1])
 
 
-def test_bounds_of_pairs_of_votes_name_their_items():
+def test_bounds_of_pairs_of_votes_are_of_each_pair_once():
     votes = {
         "rater": ["r", "s", "r"],
         "left": ["b", "a", "b"],
@@ -282,8 +282,12 @@ def test_bounds_of_pairs_of_votes_name_their_items():
     }
     pairs = models.Comparisons.from_table(votes)
     found = bound(pairs, answers=None)
-    named = {frozenset(names) for names in zip(found["first"].values, found["second"].values, strict=True)}
-    assert named == {frozenset("ab"), frozenset("bc")}
+    named = [
+        frozenset(pairs.items[[i, j]])
+        for i, j in zip(found["first"].values, found["second"].values, strict=True)
+    ]
+    assert set(named) == {frozenset("ab"), frozenset("bc")}
     by_code = bound(np.stack([pairs.left, pairs.right], axis=1), answers=1)
     np.testing.assert_allclose(found["quality"], by_code["quality"])
-    assert float(found["distance"][0]) < float(found["distance"][1])  # two answers, and one
+    two, one = (float(found["distance"][named.index(frozenset(own))]) for own in ("ab", "bc"))  # answers
+    assert two < one
