@@ -101,6 +101,7 @@ class ScoreParameters:
     rows: np.ndarray  # (sample, item), the values of location
     bias: np.ndarray | None  # (sample, rater); None in models without raters
     scale: np.ndarray  # standard deviations (sample, item), or (sample, rater) where there is a bias
+    sloped: bool = False  # whether raters use the scale by slopes of their own
 
     @classmethod
     def of(cls, tree: xr.DataTree) -> "ScoreParameters":
@@ -125,7 +126,7 @@ class ScoreParameters:
                 posterior[name].transpose(*sample, "rater").to_numpy().astype(float).reshape(-1, n)
                 for name in ("rater_bias", "rater_scale")
             )
-            return cls(location, rows, bias, spread)
+            return cls(location, rows, bias, spread, "rater_slope" in posterior)
         raise EvaluationError(
             f"the posterior has neither a scale of items nor rater_bias and rater_scale; it holds {found}. {OF_SCORES}"
         )
@@ -139,6 +140,11 @@ class ScoreParameters:
         The second is the law of a rater picked at random from the observed ones. Neither is truncated at the bounds of
         the scores; with whole-number scores, a threshold half-way between two of them treats both alike.
         """
+        if self.sloped:
+            raise EvaluationError(
+                "the raters have slopes (rater_slope), and the score of a rater picked at random is not computed with them; "
+                "use thresholded(tree, threshold, of='location'), or fit without slopes="
+            )
         location, scale = self.rows[samples].astype(float), self.scale[samples]
         _check("location", np.isfinite(location), self.location)
         if self.bias is None:

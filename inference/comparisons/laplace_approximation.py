@@ -1,6 +1,7 @@
 """Laplace approximation of the posterior of comparison models, and importance resampling from it."""
 
 import warnings
+from typing import Literal
 
 import numpy as np
 import pymc as pm
@@ -9,23 +10,30 @@ from arviz_stats.base.array import array_stats
 from threadpoolctl import threadpool_limits
 
 from ..._messages import OUR_FILES
+from ...models.distributions.paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
 from ..diagnostics import ConvergenceWarning
+from ..runs.model_graph import constant_value
 from ..runs.trees import CodeNames, constant_groups, label
 from .hmc import comparison_posterior
-from .kernels.centre import fit_laplace
-from .kernels.posterior import BOX, LOG, NONE, SHARED, PairPrior, anchored_density
-from .recognition import read_comparisons, values_of
+from .kernels.centre import LaplaceFit, fit_laplace
+from .kernels.posterior import BOX, LOG, NONE, SHARED, PairPrior, anchored_density, anchored_information
+from .recognition import PairStructure, read_comparisons, values_of
 
+FEWEST_CLUSTERS = 10  # a sandwich of fewer is too uncertain itself
 RELIABLE = 0.5  # largest Pareto k with which the weights have a finite variance
 
 
-def laplace(model: pm.Model) -> xr.Dataset:
+def laplace(model: pm.Model, *, cluster: Literal["rater"] | None = None) -> xr.Dataset:
     """Estimate a comparison model by the Laplace approximation of its posterior, with standard errors.
 
     Parameters
     ----------
     model : pymc.Model
         Model built by `models.bradley_terry` or `models.thurstone`, without covariates of items.
+    cluster : {"rater"}, optional
+        What makes votes dependent: those of one rater, who may favour some items. Standard deviations are then
+        those of a sandwich estimate, beside the same centre. For models whose raters are alike
+        (``reliability="shared"``); by default votes are independent.
 
     Returns
     -------
@@ -38,7 +46,13 @@ def laplace(model: pm.Model) -> xr.Dataset:
     Raises
     ------
     ValueError
-        If the model is of another kind; the message says where it differs.
+        If the model is of another kind; the message says where it differs. With `cluster`, if raters are anonymous,
+        fewer than ten, or have reliabilities of their own.
+
+    Notes
+    -----
+    The sandwich is H^-1 (P + sum over raters of g_k g_k') H^-1: H the information of votes and prior, P that of the
+    prior, g_k the slope of the log likelihood of the votes of rater k [2]_. For independent votes it is H^-1.
 
     Examples
     --------
@@ -50,12 +64,18 @@ def laplace(model: pm.Model) -> xr.Dataset:
 
     References
     ----------
-    Tierney and Kadane (1986), Accurate approximations for posterior moments and marginal densities, JASA 81,
-    section 2, doi:10.1080/01621459.1986.10478240.
+    .. [1] Tierney and Kadane (1986), Accurate approximations for posterior moments and marginal densities, JASA
+       81, section 2, doi:10.1080/01621459.1986.10478240.
+    .. [2] Liang and Zeger (1986), Longitudinal data analysis using generalized linear models, Biometrika 73,
+       section 2, doi:10.1093/biomet/73.1.13.
     """
+    if cluster not in (None, "rater"):
+        raise ValueError(f"cluster={cluster!r} is not one of None, 'rater'")
     structure = read_comparisons(model)
     centre = fit_laplace(structure.cells, structure.prior)
     theta, inverse = centre.laplace.centre, centre.laplace.inverse
+    if cluster is not None:
+        inverse = _sandwich(model, structure, centre)
     values = values_of(theta, structure.prior)
     sd = _standard_errors(values, inverse, structure.prior)
     dims = {"quality": ("item",), "reliability": ("rater",), "effect": ("vote_covariate",)}
@@ -68,6 +88,60 @@ def laplace(model: pm.Model) -> xr.Dataset:
         data |= {name: (own, values[role]), f"{name}_sd": (own, sd[role])}
     coords = {dim: np.asarray(model.coords[dim]) for own, _ in data.values() for dim in own}
     return xr.Dataset(data, coords, {"iterations": centre.iterations})
+
+
+def _sandwich(model: pm.Model, structure: PairStructure, centre: LaplaceFit) -> np.ndarray:
+    """Return a matrix A with A'A the sandwich covariance of the coordinates; raises ValueError. See `laplace`."""
+    cells, prior, theta = structure.cells, structure.prior, centre.laplace.centre
+    if prior.form != SHARED:
+        raise ValueError("cluster='rater': these raters have reliabilities; use reliability='shared'")
+    rater = constant_value(model["annotation_rater"], "the raters of the votes")
+    n_raters = len(np.unique(rater))
+    if n_raters < FEWEST_CLUSTERS:
+        found = "anonymous" if rater.min() < 0 else f"by {n_raters} raters"
+        raise ValueError(
+            f"cluster='rater' compares at least {FEWEST_CLUSTERS} raters, but these votes are {found}; leave it out"
+        )
+    none = np.zeros_like(cells.wins)
+    silent = cells._replace(wins=none, losses=none, ties=none)
+    with_votes, without = (anchored_information(theta, c, prior, centre.kind) for c in (cells, silent))
+    of_prior = centre.laplace.factor @ centre.laplace.factor.T - (with_votes - without)
+    slopes = _slopes_by_rater(model, structure, theta, np.unique(rater, return_inverse=True)[1])
+    slopes *= np.sqrt(n_raters / (n_raters - 1))
+    covariance = centre.laplace.inverse.T @ centre.laplace.inverse
+    meat = np.linalg.cholesky(of_prior + slopes.T @ slopes)
+    return meat.T @ covariance
+
+
+def _slopes_by_rater(
+    model: pm.Model, structure: PairStructure, theta: np.ndarray, rater: np.ndarray
+) -> np.ndarray:
+    """Return the slopes of the log likelihood of the votes of each rater (rater, coordinate). Shapes: rater (annotation,)."""
+    prior, values = structure.prior, values_of(theta, structure.prior)
+    (observed,) = model.observed_RVs
+    op = observed.owner.op
+    *_, left, right, _, _ = op.dist_params(observed.owner)
+    left, right = (constant_value(code, "the codes").astype(np.int64) for code in (left, right))
+    counts = constant_value(model.rvs_to_values[observed], "the answers")
+    tie, side = float(values.get("tie", 1.0)), np.full(len(left), float(values.get("left_bias", 0.0)))
+    if structure.votes is not None:
+        side += structure.votes.covariate @ values["effect"]
+    each, ones = np.arange(len(left)), np.ones(len(left))
+    found = tuple(np.empty(len(left)) for _ in range(3))
+    strengths = Strengths(values["quality"], ones, side, np.full(len(left), tie))
+    pair_sweeps(op.link, op.n_outcomes).log_p(strengths, PairCodes(left, right, each), counts, found)
+    _, slope, tie_slope = found
+    slopes = np.zeros((rater.max() + 1, len(theta)))
+    np.add.at(slopes, (rater, left), slope)
+    np.add.at(slopes, (rater, right), -slope)
+    for place, own in ((prior.at[2], slope), (prior.at[3], tie * tie_slope)):
+        if place != NONE:
+            slopes[:, place] = np.bincount(rater, own, len(slopes))
+    if structure.votes is not None:
+        first = len(theta) - prior.effect.shape[1]
+        for p, column in enumerate(structure.votes.covariate.T, first):
+            slopes[:, p] = np.bincount(rater, slope * column, len(slopes))
+    return slopes
 
 
 def _standard_errors(

@@ -114,7 +114,8 @@ def continue_hierarchy(
 def _sizes(scores: RaterScores) -> tuple[int, ...]:
     """Lengths of the arrays of a draw, in the order of `ScoreDraws`."""
     n_raters, n_groups, n_features = len(scores.group), int(scores.group.max()) + 1, scores.features.shape[1]
-    return scores.n_items, n_raters, n_raters, n_groups, n_groups, 4, n_features, min(n_features, 1)
+    slopes = (n_raters, 1) if scores.sloped else (0, 0)
+    return scores.n_items, n_raters, n_raters, n_groups, n_groups, 4, n_features, min(n_features, 1), *slopes
 
 
 def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> ScoreState:
@@ -131,6 +132,8 @@ def _start(scores: RaterScores, hyper: ScoreHyper, rng: np.random.Generator) -> 
         population,
         np.zeros(sizes[6]),
         np.full(sizes[7], spread[0]),
+        np.ones(sizes[8]),
+        np.full(sizes[9], 0.5 * hyper.slope_scale),
     )
 
 
@@ -171,14 +174,21 @@ def _pilot_items(scores: RaterScores) -> np.ndarray | None:
 LOG_2_PI = np.log(2 * np.pi)
 
 
-def hierarchy_log_likelihood(scores: RaterScores, draws: ScoreDraws) -> np.ndarray:
-    """Log density of every score, for every draw. Returns (chain, draw, score), in the dtype of the draws."""
+def hierarchy_log_likelihood(scores: RaterScores, draws: ScoreDraws, pivot: float = 0.0) -> np.ndarray:
+    """Log density of every score, for every draw. Returns (chain, draw, score), in the dtype of the draws.
+
+    `pivot` is the location m0 that slopes leave unchanged.
+    """
     size = draws.location.shape[:2]
     log_p = np.empty((*size, len(scores.score)), draws.location.dtype)
     for at in np.ndindex(size):
         location, bias, variance = (array[at].astype(np.float64) for array in draws[:3])
         # log Normal(y | location_i + bias_k, variance_k)
-        deviation = scores.score - location[scores.item] - bias[scores.rater]
+        # or with a slope, log Normal(y | m0 + slope_k (location_i - m0) + bias_k, variance_k)
+        seen = location[scores.item]
+        if scores.sloped:
+            seen = pivot + draws.slope[at].astype(np.float64)[scores.rater] * (seen - pivot)
+        deviation = scores.score - seen - bias[scores.rater]
         log_scale = 0.5 * (LOG_2_PI + np.log(variance))
         log_p[at] = -log_scale[scores.rater] - 0.5 * deviation**2 / variance[scores.rater]
     return log_p
@@ -216,6 +226,9 @@ def hierarchy_log_prior(
         scale = d["feature_scale"]
         prior["feature_scale"] = _normal(scale, 0.0, hyper.effect_scale) + np.log(2.0)
         prior["feature_effect"] = _normal(d["feature_effect"], 0.0, scale[..., None])
+    if "rater_slope" in d:
+        prior["slope_spread"] = _normal(d["slope_spread"], 0.0, hyper.slope_scale) + np.log(2.0)
+        prior["rater_slope"] = _normal(d["rater_slope"], 1.0, d["slope_spread"][..., None])
     if "group_bias" in d:
         biases = d["group_bias"]
         free = biases.shape[-1] - 1  # degrees of freedom of a zero-sum vector
@@ -273,8 +286,8 @@ def begin_hierarchical_scores(
         return ItemBlocks(groups, items.starts, items)
 
     # log likelihoods of scores go by item if the scores do
-    in_order = bool((np.diff(law.scores.item) >= 0).all())
-    return Run(tuning, state, draw, by_items=by_items if in_order or not plan.densities else None)
+    in_order = bool((np.diff(law.scores.item) >= 0).all()) or not plan.densities
+    return Run(tuning, state, draw, by_items=by_items if in_order and not law.scores.sloped else None)
 
 
 def _check_range(draws: ScoreDraws) -> None:
@@ -385,10 +398,13 @@ def _groups_of_raters(
     } | ({"group_bias": drawn.group_bias} if law.grouped else {})
     if drawn.effect.shape[-1]:
         arrays |= {"feature_scale": drawn.effect_scale[..., 0], "feature_effect": drawn.effect}
+    if law.scores.sloped:
+        arrays |= {"slope_spread": drawn.slope_spread[..., 0], "rater_slope": drawn.slope}
     groups = {"posterior": as_dataset(model, arrays, SAMPLE)}
     if plan.densities:
         if of_items:
-            log_p = {str(model.observed_RVs[0].name): hierarchy_log_likelihood(law.scores, drawn)}
+            log_p = hierarchy_log_likelihood(law.scores, drawn, law.hyper.mean)
+            log_p = {str(model.observed_RVs[0].name): log_p}
             groups["log_likelihood"] = as_dataset(model, log_p, SAMPLE)
         prior = hierarchy_log_prior(law.hyper, law.scores, arrays)
         of_groups = {"group_bias": (SAMPLE, prior.pop("group_bias"))} if law.grouped else {}

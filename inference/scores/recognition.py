@@ -99,11 +99,12 @@ LAWS = {
     "rater_variance": InvGammaRV,
 }
 
-GROUP_BIAS, EFFECT = "group_bias", "feature_effect"
-# those of groups of raters, and of features of items, by the first of them
+GROUP_BIAS, EFFECT, SLOPE = "group_bias", "feature_effect", "rater_slope"
+# those of groups of raters, of features of items, and of slopes of raters, by the first of them
 FURTHER_LAWS = {
     GROUP_BIAS: {GROUP_BIAS: ZeroSumNormalRV},
     EFFECT: {EFFECT: NormalRV, "feature_scale": HalfNormalRV},
+    SLOPE: {SLOPE: NormalRV, "slope_spread": HalfNormalRV},
 }
 
 
@@ -127,11 +128,12 @@ def read_rater_scores(model: pm.Model) -> RaterScoresModel:
     if grouped:
         group = laws.codes(GROUP_BIAS, 4)
     features = _features(model, free)
-    laws.check(item, rater, group, features)
+    hyper = _constants(free)
+    laws.check(item, rater, group, features, hyper.mean)
     score = constant_value(model.rvs_to_values[observed], "the observed scores").astype(np.float64)
     (n_items,) = shape_of(free["location"])
-    scores = RaterScores(item, rater, score, group, n_items, features)
-    return RaterScoresModel(scores, _constants(free), grouped)
+    scores = RaterScores(item, rater, score, group, n_items, features, SLOPE in free)
+    return RaterScoresModel(scores, hyper, grouped)
 
 
 def _features(model: pm.Model, free: dict[str, TensorVariable]) -> np.ndarray:
@@ -171,7 +173,8 @@ class _Laws:
 
     def __init__(self, free: dict[str, TensorVariable], observed: TensorVariable) -> None:
         self.shapes = {name: shape_of(rv) for name, rv in free.items()}
-        dependent = ("location", "rater_bias", "rater_variance", *(name for name in [EFFECT] if name in free))
+        further = (name for name in (EFFECT, SLOPE) if name in free)
+        dependent = ("location", "rater_bias", "rater_variance", *further)
         laws = (observed, *(free[name] for name in dependent))
         parameters = [p for rv in laws for p in rv.owner.op.dist_params(rv.owner)]
         self._compiled = evaluator([*free.values()], parameters)
@@ -184,18 +187,23 @@ class _Laws:
         """Return, for each entry of a parameter, the index of the entry of the free variable that it adds."""
         values = {own: np.zeros(shape) for own, shape in self.shapes.items()}
         values[name] = np.arange(self.shapes[name][0], dtype=np.float64)
-        values["rater_variance"] = np.ones(self.shapes["rater_variance"])
+        for own in {"rater_variance", SLOPE} & {*values}:
+            values[own] = np.ones(self.shapes[own])
         codes = self(values)[place]
         last = self.shapes[name][0] - 1
         return np.clip(np.nan_to_num(codes), 0, last).astype(np.int64)
 
-    def check(self, item: np.ndarray, rater: np.ndarray, group: np.ndarray, features: np.ndarray) -> None:
-        """Raise unless the laws are those of `hierarchical_scores`, at random values."""
+    def check(
+        self, item: np.ndarray, rater: np.ndarray, group: np.ndarray, features: np.ndarray, pivot: float
+    ) -> None:
+        """Raise unless the laws are those of `hierarchical_scores`, at random values; slopes leave `pivot` unchanged."""
         rng = np.random.default_rng(0)
         at = {name: rng.uniform(0.5, 2.0, shape) for name, shape in self.shapes.items()}
         usual, effect = at["usual_variance"], at.get(EFFECT, np.zeros(0))
+        slope = at[SLOPE][rater] if SLOPE in at else 1.0
+        seen = pivot + slope * (at["location"][item] - pivot)
         expected = {
-            "the mean of the scores": at["location"][item] + at["rater_bias"][rater],
+            "the mean of the scores": seen + at["rater_bias"][rater],
             "the scale of the scores": np.sqrt(at["rater_variance"])[rater],
             "the mean of the locations": at["location_mean"] + features @ effect,
             "the spread of the locations": at["location_spread"],
@@ -207,6 +215,8 @@ class _Laws:
         }
         if EFFECT in at:
             expected |= {"the mean of the effects": 0.0, "the scale of the effects": at["feature_scale"]}
+        if SLOPE in at:
+            expected |= {"the mean of the slopes": 1.0, "the spread of the slopes": at["slope_spread"]}
         for (what, value), found in zip(expected.items(), self(at), strict=True):
             if not is_equal(found, value, 1e-6):
                 raise NotConjugate(f"{what} is not as in hierarchical_scores")
@@ -223,7 +233,8 @@ def _constants(free: dict[str, TensorVariable]) -> ScoreHyper:
         return float(np.ravel(value)[0])
 
     featured = "feature_scale" in free
-    for name in ("location_spread", "bias_spread", *["feature_scale"] * featured):
+    sloped = SLOPE in free
+    for name in ("location_spread", "bias_spread", *["feature_scale"] * featured, *["slope_spread"] * sloped):
         if of(name, 0) != 0:
             raise NotConjugate(f"the HalfNormal prior of {name!r} has a location other than 0")
     return ScoreHyper(
@@ -237,4 +248,5 @@ def _constants(free: dict[str, TensorVariable]) -> ScoreHyper:
         shape_shape=of("variance_shape", 0),
         shape_rate=1.0 / of("variance_shape", 1),
         effect_scale=of("feature_scale", 1) if featured else 1.0,
+        slope_scale=of("slope_spread", 1) if sloped else 1.0,
     )

@@ -1,7 +1,7 @@
 """Hierarchical model of scores: raters with a bias and a scale, items with a location, from populations."""
 
 from collections.abc import Collection
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import pymc as pm
@@ -113,6 +113,7 @@ def hierarchical_scores(
     groups: Groups = None,
     independent: str | Collection[Any] = (),
     features: Any = None,
+    slopes: Literal["rater"] | None = None,
 ) -> pm.Model:
     """Build the hierarchical model of scores: rater biases and scales, and item locations, from populations.
 
@@ -148,6 +149,12 @@ def hierarchical_scores(
         w_f       ~ Normal(0, s^2)                               effect of feature f
         mu_i      ~ Normal(m + x_i w, tau^2)
 
+    and where each rater stretches the scale in their own way (``slopes="rater"``), about the middle m0:
+
+        psi       ~ HalfNormal(1/2)                              spread of the slopes
+        s_k       ~ Normal(1, psi^2)                             above 1: uses more of the scale than usual
+        y_a       ~ Normal(m0 + s_k (mu_i - m0) + b_k, sigma2_k)
+
     ====================  ====================  =================================
     symbol                variable              dims
     ====================  ====================  =================================
@@ -165,6 +172,8 @@ def hierarchical_scores(
     phi                   shared_bias_spread    group_of_raters
     w                     feature_effect        feature
     s                     feature_scale         scalar
+    s_k                   rater_slope           rater
+    psi                   slope_spread          scalar
     y                     observed_score        annotation
     m0, s0                mean=, spread=        arguments
     ====================  ====================  =================================
@@ -195,6 +204,8 @@ def hierarchical_scores(
     independent : str or collection of str
         Groups whose raters share no bias, such as ``("person",)``.
     {features}
+    slopes : {"rater"}, optional
+        Whether raters differ in how much of the scale they use, by a slope each; by default all slopes are one.
 
     Returns
     -------
@@ -237,9 +248,11 @@ def hierarchical_scores(
     Biometrika 107(1), doi:10.1093/biomet/asz058 (the sampler). Gelman (2006), Prior distributions for
     variance parameters in hierarchical models, Bayesian Analysis 1, doi:10.1214/06-BA117A (spreads).
     """
+    if slopes not in (None, "rater"):
+        raise ValueError(f"slopes={slopes!r} is not one of None, 'rater'")
     middle, unit = score_scale(require_identified_raters(scores, "hierarchical_scores"), mean, spread)
     of_items = None if features is None else _read_features(scores, features)
-    refuse_reserved_attributes(scores.rater_attributes, ("bias", "scale", "variance"))
+    refuse_reserved_attributes(scores.rater_attributes, ("bias", "scale", "variance", "slope"))
     coords, item, rater, score = observed_scores(scores)
     of_rater = None
     if group is not None:
@@ -258,7 +271,10 @@ def hierarchical_scores(
         location = _locations(middle, unit, of_items, typical_location_and_spread(scores)[1] ** 2 or 1.0)
         bias, variance = _raters(unit, of_rater)
         scale = pm.Deterministic("rater_scale", pt.sqrt(variance), dims="rater")
-        expected: Any = location[code] + bias[who]
+        seen: Any = location[code]
+        if slopes is not None:
+            seen = middle + _slopes()[who] * (seen - middle)
+        expected = seen + bias[who]
         if sharing is not None:
             expected += _shared_bias(unit, sharing, item, rater)
         pm.Normal(
@@ -323,6 +339,12 @@ def _locations(middle: Any, unit: Any, features: ItemFeatures | None, variance: 
         effect = pm.Normal("feature_effect", 0.0, scale, dims="feature", transform=directions)
         centre += pt.dot(register_features(features), effect)
     return pm.Normal("location", centre, spread, dims="item", transform=Standardised())
+
+
+def _slopes() -> Any:
+    """Register the slopes of the raters; return them (rater,)."""
+    spread = pm.HalfNormal("slope_spread", 0.5)
+    return pm.Normal("rater_slope", 1.0, spread, dims="rater", transform=Standardised())
 
 
 def _raters(unit: Any, of_rater: np.ndarray | None) -> tuple[TensorVariable, TensorVariable]:

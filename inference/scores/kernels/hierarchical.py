@@ -13,6 +13,9 @@ raters | items
     r_k ~ Normal(m + beta_g, omega^2 + sigma2_k / n_k); then b_k; the locations follow m
 variances
     1 / sigma2_k ~ Gamma(nu + n_k / 2, (nu + 1) v_g + S_k / 2), then v_g (generalised inverse Gaussian), then nu
+slopes, where y_a ~ Normal(m0 + s_k (mu_i - m0) + b_k, sigma2_k)
+    the spread of the slopes with the slopes integrated out, then s_k; the raters keep the mean m, which then moves
+    with all that it shifts, m + d, mu_i + d, b_k - s_k d, by the law of d (`draw_slopes`)
 
 The mean is drawn in either half together with what it shifts, so that locations and biases do not follow it
 by turns: the collapsed sampler of Papaspiliopoulos, Roberts and Zanella (2020), doi:10.1093/biomet/asz058.
@@ -209,6 +212,7 @@ class RaterScores(NamedTuple):
     group: np.ndarray  # int64 (rater,), 0 if all are of one population
     n_items: int  # including items without scores
     features: np.ndarray  # float (item, feature), x; no columns without features
+    sloped: bool = False  # whether raters have slopes
 
 
 class ScoreHyper(NamedTuple):
@@ -224,6 +228,7 @@ class ScoreHyper(NamedTuple):
     shape_shape: float  # nu ~ Gamma(shape_shape, shape_rate)
     shape_rate: float
     effect_scale: float  # s ~ HalfNormal
+    slope_scale: float = 1.0  # spread of the slopes ~ HalfNormal
 
 
 class ScoreState(NamedTuple):
@@ -237,6 +242,8 @@ class ScoreState(NamedTuple):
     population: np.ndarray  # (4,): m, tau, omega, nu
     effect: np.ndarray  # (feature,), w
     effect_scale: np.ndarray  # (1,), s; empty without features
+    slope: np.ndarray = np.empty(0)  # (rater,), s_k; empty if all are one
+    slope_spread: np.ndarray = np.empty(0)  # (1,), or empty
 
 
 MEAN, LOCATION_SPREAD, BIAS_SPREAD, SHAPE = range(4)  # places in `population`
@@ -331,8 +338,10 @@ def draw_items(rng, scores, hyper, state):
         precision[k] = 1.0 / state.variance[k]
     for a in range(len(scores.score)):
         k = scores.rater[a]
-        weight[scores.item[a]] += precision[k]  # W_i
-        total[scores.item[a]] += precision[k] * (scores.score[a] - state.bias[k])
+        own = state.slope[k] if len(state.slope) > 0 else 1.0
+        apart = scores.score[a] - state.bias[k] - hyper.mean * (1.0 - own)
+        weight[scores.item[a]] += precision[k] * own * own  # W_i
+        total[scores.item[a]] += precision[k] * own * apart
     centre = np.empty(len(weight))  # m + x_i w
     if len(state.effect) > 0:
         mean = draw_regression(rng, (scores.features, weight, total), hyper, state)
@@ -371,7 +380,10 @@ def draw_raters(rng, scores, hyper, state):
     count, first, second = np.zeros(n_raters), np.zeros(n_raters), np.zeros(n_raters)
     for a in range(len(scores.score)):
         k = scores.rater[a]
-        residual = scores.score[a] - state.location[scores.item[a]] - state.bias[k]
+        seen = state.location[scores.item[a]]
+        if len(state.slope) > 0:
+            seen = hyper.mean + state.slope[k] * (seen - hyper.mean)
+        residual = scores.score[a] - seen - state.bias[k]
         count[k] += 1.0
         first[k] += residual
         second[k] += residual * residual
@@ -424,7 +436,9 @@ def _draw_group_biases(rng, group, hyper, state, residuals):
     pull += hyper.mean / hyper.mean_sd**2
     known += slope * slope / room  # information about the mean in the constraint sum beta = 0
     pull += slope * centre / room
-    mean = pull / known + standard_normal(rng) / math.sqrt(known)
+    mean = state.population[MEAN]  # which moves with the slopes, if there are any
+    if len(state.slope) == 0:
+        mean = pull / known + standard_normal(rng) / math.sqrt(known)
     excess = 0.0
     for g in range(n_groups):
         noise = standard_normal(rng) * math.sqrt(free[g])
@@ -433,6 +447,42 @@ def _draw_group_biases(rng, group, hyper, state, residuals):
     for g in range(n_groups):
         state.group_bias[g] -= free[g] * (excess / room)
     state.population[MEAN] = mean
+
+
+@inner_njit(error_model="numpy")
+def draw_slopes(rng, scores, hyper, state):
+    """Draw the spread of the slopes with the slopes integrated out, the slopes, and a shift of all locations and biases.
+
+    The shift d of m and mu_i, with b_k - s_k d, leaves every score as likely:
+
+        p(d) ~ Normal(m + d; m0, .) prod_k Normal(b_k - s_k d; beta_g, omega^2)
+    """
+    n = len(state.slope)
+    weight, away = np.zeros(n), np.zeros(n)
+    for a in range(len(scores.score)):
+        k = scores.rater[a]
+        apart = state.location[scores.item[a]] - hyper.mean
+        weight[k] += apart * apart
+        away[k] += apart * (scores.score[a] - hyper.mean - state.bias[k] - apart)
+    for k in range(n):
+        away[k] = away[k] / weight[k] if weight[k] > 0.0 else 0.0  # s_k - 1, estimated with this precision
+        weight[k] /= state.variance[k]
+    spread = draw_spread(rng, weight, away, 1.0 / hyper.slope_scale**2, state.slope_spread[0])
+    state.slope_spread[0] = spread
+    between = state.population[BIAS_SPREAD] ** 2
+    known = between / hyper.mean_sd**2  # of d, times omega^2
+    pull = (hyper.mean - state.population[MEAN]) * known
+    for k in range(n):
+        own = 1.0 + _deviation(rng, weight[k], away[k], spread)
+        state.slope[k] = own
+        known += own * own
+        pull += own * (state.bias[k] - state.group_bias[scores.group[k]])
+    shift = pull / known + standard_normal(rng) * math.sqrt(between / known)
+    state.population[MEAN] += shift
+    for i in range(len(state.location)):
+        state.location[i] += shift
+    for k in range(n):
+        state.bias[k] -= state.slope[k] * shift
 
 
 @inner_njit(error_model="numpy")
@@ -483,6 +533,8 @@ class ScoreDraws(NamedTuple):
     population: np.ndarray  # (draw, 4): mean and sd of locations, sd of biases, shape of variances
     effect: np.ndarray  # (draw, feature)
     effect_scale: np.ndarray  # (draw, 1), or (draw, 0) without features
+    slope: np.ndarray = np.empty((0, 0))  # (draw, rater), or (draw, 0) without slopes
+    slope_spread: np.ndarray = np.empty((0, 0))  # (draw, 1), likewise
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -501,6 +553,8 @@ def sample_scores(
         for _ in range(sweeps):
             draw_items(rng, scores, hyper, state)
             draw_raters(rng, scores, hyper, state)
+            if len(state.slope) > 0:
+                draw_slopes(rng, scores, hyper, state)
             draw_populations(rng, scores, hyper, state)
         sweeps = 0
         copy_into(draws.location[d], state.location)
@@ -511,6 +565,9 @@ def sample_scores(
         copy_into(draws.population[d], state.population)
         copy_into(draws.effect[d], state.effect)
         copy_into(draws.effect_scale[d], state.effect_scale)
+        if len(state.slope) > 0:
+            copy_into(draws.slope[d], state.slope)
+            copy_into(draws.slope_spread[d], state.slope_spread)
 
 
 # --- Locations of some items, given all draws of what items share ---

@@ -7,7 +7,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from raterzoo import inference, models
+from raterzoo import evaluation, inference, models
 from raterzoo.inference.scores.kernels import hierarchical
 from raterzoo.inference.scores.kernels import hierarchical as score_chain
 from scipy.special import gammaln
@@ -34,6 +34,7 @@ NAMES = [
     "location_mean", "location_spread", "location", "bias_spread", "rater_bias", "group_bias",
     "usual_variance", "variance_shape", "rater_variance",
 ]  # fmt: skip
+SLOPES = ("rater_slope", "slope_spread")
 SUMS = "for a in range(len(scores.score)):\n        k = scores.rater[a]\n"
 TWINS = {
     "shape + 1": ("_gamma(rng, nu + 0.5 * count[k])", "_gamma(rng, nu + 1.0 + 0.5 * count[k])"),
@@ -46,6 +47,9 @@ TWINS = {
 }
 
 
+SLOPE_TWINS = {"slopes about zero": ("own = 1.0 + _deviation", "own = _deviation")}
+
+
 @cache
 def design():
     return hierarchy(np.random.default_rng(seed_of("design")), 7, 5, 3, groups=2)
@@ -56,8 +60,8 @@ def build(**options):
 
 
 @cache
-def prior_draws(n):
-    with build():
+def prior_draws(n, slopes=None):
+    with build(slopes=slopes):
         tree = pm.sample_prior_predictive(n, random_seed=seed_of("prior"))
     return tree["prior"].to_dataset().isel(chain=0), tree["prior_predictive"]["observed_score"].to_numpy()[0]  # fmt: skip
 
@@ -65,8 +69,12 @@ def prior_draws(n):
 def sampler_of(twin):
     if twin is None:
         return score_chain.sample_scores
-    module = altered("draw_raters", TWINS[twin])
-    steps = {name: getattr(module, name) for name in ("draw_items", "draw_raters", "draw_populations")}  # fmt: skip
+    steps = ("draw_items", "draw_raters", "draw_slopes", "draw_populations")
+    if twin in SLOPE_TWINS:
+        module, steps = altered("draw_slopes", SLOPE_TWINS[twin]), ("draw_slopes",)
+    else:
+        module = altered("draw_raters", TWINS[twin])
+    steps = {name: getattr(module, name) for name in steps}
     return altered("sample_scores", **steps).sample_scores
 
 
@@ -85,13 +93,14 @@ def state_of(prior, s):
     own = {name: prior[name].to_numpy()[s] for name in NAMES}
     population = [own[n] for n in ("location_mean", "location_spread", "bias_spread", "variance_shape")]  # fmt: skip
     arrays = (own[n] for n in ("location", "rater_bias", "rater_variance", "group_bias", "usual_variance"))  # fmt: skip
+    slopes = [np.array(prior[n].to_numpy()[s : s + 1]).ravel() for n in SLOPES if n in prior]
     return hierarchical.ScoreState(
-        *(np.array(x, np.float64) for x in arrays), np.array(population), *np.zeros((2, 0))
+        *(np.array(x, np.float64) for x in arrays), np.array(population), *np.zeros((2, 0)), *slopes
     )
 
 
-def blank(draws):
-    shapes = (7, 5, 5, 2, 2, 4, 0, 0)
+def blank(draws, slopes=None):
+    shapes = (7, 5, 5, 2, 2, 4, 0, 0, *([] if slopes is None else [5, 1]))
     return hierarchical.ScoreDraws(*(np.empty((draws, n)) for n in shapes))
 
 
@@ -146,36 +155,40 @@ def test_nuts_ranks_truths_uniformly_long():
     assert_rejects_twin(check, nuts_ranks(build(), 300, seed, build(spread=1.5)))
 
 
-def successive(twin, sweeps=12_000):
+def successive(twin, sweeps=12_000, slopes=None):
     """Alternate a sweep with new scores, in four chains."""
-    law, sampler = read_rater_scores(build()), sampler_of(twin)
-    prior, _ = prior_draws(400)
+    law, sampler = read_rater_scores(build(slopes=slopes)), sampler_of(twin)
+    prior, _ = prior_draws(400, slopes)
     chains = []
     for chain in range(4):
         rng = np.random.default_rng(seed_of(f"geweke {chain}"))
         own, words, kept = state_of(prior, chain), stream(rng), []
-        score, draws = np.empty(len(law.scores.score)), blank(1)
+        score, draws = np.empty(len(law.scores.score)), blank(1, slopes)
         scores = law.scores._replace(score=score)
         for _ in range(sweeps):
             noise = np.sqrt(own.variance[scores.rater]) * rng.standard_normal(len(score))
-            score[:] = own.location[scores.item] + own.bias[scores.rater] + noise
+            slope = 1.0 if slopes is None else own.slope[scores.rater]
+            score[:] = slope * own.location[scores.item] + own.bias[scores.rater] + noise  # about m0 = 0
             sampler(words, scores, law.hyper, (0, 1), (own, draws))
             kept.append([*(own.location[:1]), own.bias[0], *np.log(own.variance[:1]), own.group_bias[0],
-                         np.log(own.usual[0]), own.population[0], *np.log(own.population[1:])])  # fmt: skip
+                         np.log(own.usual[0]), own.population[0], *np.log(own.population[1:]),
+                         *own.slope[:1], *np.log(own.slope_spread)])  # fmt: skip
         chains.append(kept)
     return np.array(chains)
 
 
-def marginal():
-    prior, _ = prior_draws(20_000)
+def marginal(slopes=None):
+    prior, _ = prior_draws(20_000, slopes)
     p = {name: prior[name].to_numpy() for name in NAMES}
     logs = [np.log(p[n]) for n in ("location_spread", "bias_spread", "variance_shape")]
+    if slopes is not None:
+        logs += [prior["rater_slope"].to_numpy()[:, 0], np.log(prior["slope_spread"].to_numpy())]
     return np.stack([p["location"][:, 0], p["rater_bias"][:, 0], np.log(p["rater_variance"][:, 0]),
                      p["group_bias"][:, 0], np.log(p["usual_variance"][:, 0]), p["location_mean"], *logs], axis=1)  # fmt: skip
 
 
-def check_joint(chains):
-    z = geweke_z(marginal(), chains)
+def check_joint(chains, slopes=None):
+    z = geweke_z(marginal(slopes), chains)
     assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
@@ -185,16 +198,25 @@ def test_joint_law_is_left_alone():
     assert_rejects_twin(check_joint, successive("shape + 1", 4000))
 
 
+@pytest.mark.slow
+def test_joint_law_with_slopes_is_left_alone():
+    check_joint(successive(None, slopes="rater"), "rater")
+    assert_rejects_twin(check_joint, successive("slopes about zero", 4000, "rater"), "rater")
+
+
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
-@pytest.mark.parametrize("group", [None, "kind"])
-def test_tree_has_pymcs_densities(group):
-    model = build(group=group)
+@pytest.mark.parametrize(("group", "slopes"), [(None, None), ("kind", None), (None, "rater")])
+def test_tree_has_pymcs_densities(group, slopes):
+    model = build(group=group, slopes=slopes, mean=0.5)
     tree = inference.sample(model, random_seed=2, draws=200, thin=3, dtype="float64", **QUIET)
     assert tree.attrs["model"] == "hierarchical_scores" and tree.attrs["method"] == "gibbs"
     posterior = tree["posterior"].to_dataset()
     np.testing.assert_allclose(posterior["rater_scale"] ** 2, posterior["rater_variance"])
     if group:
         assert abs(posterior["group_bias"].sum("group_of_raters")).max() < 1e-12
+    if slopes:
+        with pytest.raises(evaluation.EvaluationError, match="of='location'"):
+            evaluation.threshold_certainty(tree, 0.0)
     few = posterior[[rv.name for rv in model.free_RVs]].isel(chain=[0], draw=slice(0, 5))
     theirs = xr.DataTree.from_dict({"posterior": few})
     pm.compute_log_likelihood(theirs, model=model, progressbar=False)
@@ -211,13 +233,15 @@ def test_tree_has_pymcs_densities(group):
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
-def test_nuts_agrees_with_gibbs():
+@pytest.mark.parametrize("slopes", [None, "rater"])
+def test_nuts_agrees_with_gibbs(slopes):
     scores = hierarchy(np.random.default_rng(seed_of("nuts design")), 40, 8, 4, groups=2)
-    model = models.hierarchical_scores(scores, group="kind")
+    model = models.hierarchical_scores(scores, group="kind", slopes=slopes)
     gibbs = inference.sample(model, random_seed=3, thin=10, dtype="float64", **QUIET)
     options = {"cores": 1, "target_accept": 0.95, **QUIET}
     nuts = inference.sample(model, method="nuts", random_seed=seed_of("nuts"), **options)
     names = ["location", "location_mean", "location_spread"]
+    names += [] if slopes is None else SLOPES
     for variable in [*names, "rater_bias", "bias_spread", "group_bias", "rater_scale"]:
         one, other = (
             np.log(values) if "spread" in variable or "scale" in variable else values
