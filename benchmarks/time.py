@@ -102,7 +102,9 @@ def large_posterior(answers: int, draws: int, rng: np.random.Generator) -> xr.Da
         [np.stack([right[..., 0], 1 - right[..., 0]], -1), np.stack([1 - right[..., 1], right[..., 1]], -1)],
         -2,
     )
-    sure = 0.5 + rng.random((1, draws, items), np.float32) / 2.01
+    sure = 0.005 * rng.standard_normal((1, draws, items), np.float32) + rng.uniform(0.6, 0.97, items).astype(
+        np.float32
+    )
     named = {"category": [0, 1], "answer": [0, 1], "rater": np.arange(raters), "item": np.arange(items)}
     dims = {
         "prevalence": ("category",),
@@ -131,16 +133,19 @@ def large_posterior(answers: int, draws: int, rng: np.random.Generator) -> xr.Da
 def update(studies: int) -> None:
     """CPU seconds of an update by 1,000 answers, of a posterior of a million with 400 draws."""
     rng = np.random.default_rng(1)
-    tree, found = large_posterior(1_000_000, 400, rng), []
+    tree, found, effective = large_posterior(1_000_000, 400, rng), [], []
     for _ in range(studies):
         item, rater = rng.choice(200_000, 1000, replace=False), rng.integers(500, 1000, 1000)
         new = models.Labels.from_table(
-            {"item": item, "rater": rater, "label": rng.integers(0, 2, 1000)}, categories=[0, 1]
+            {"item": item, "rater": rater, "label": (rng.random(1000) < 0.35).astype(int)}, categories=[0, 1]
         )
         begun = time.process_time()
-        inference.update(tree, new, items="answered", random_seed=1)
+        own = inference.update(tree, new, items="answered", random_seed=1)
+        effective.append(own.attrs["effective_draws"])
         found.append(time.process_time() - begun)
-    print(f"update: median {np.median(found):.3f} CPU s, most {max(found):.3f}")
+    print(
+        f"update: median {np.median(found):.3f} CPU s, most {max(found):.3f}; {np.median(effective):.0f} effective draws of 400"
+    )
 
 
 def retire(studies: int) -> None:

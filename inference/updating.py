@@ -83,10 +83,9 @@ def update(
     answers = _checked(tree, new)
     posterior = tree["posterior"].to_dataset()
     names = posterior["item"].to_numpy()
-    place = {name: k for k, name in enumerate(names.tolist())}
     asked = np.unique(new.annotation_item)
     ids = new.items[asked]
-    position = np.array([place.get(name, -1) for name in ids.tolist()], np.int64)
+    position = posterior.indexes["item"].get_indexer(ids)
     if (position < 0).any() and "feature_effect" in posterior:
         raise refused_argument(
             "new",
@@ -237,9 +236,12 @@ def _updated(
         told = np.log(confusion[own, code]) * count[:, None]
         with np.errstate(divide="ignore"):
             joint = np.log(before[own]) + np.add.reduceat(told, start, axis=1)
-        evidence = logsumexp(joint, axis=2)
-        before[own] = np.exp(joint - evidence[..., None])
-        log_weight[own] = evidence.sum(axis=1)
+        largest = joint.max(axis=2)
+        joint -= largest[..., None]
+        np.exp(joint, out=joint)
+        total = joint.sum(axis=2)
+        np.divide(joint, total[..., None], out=before[own])
+        log_weight[own] = (np.log(total) + largest).sum(axis=1)
     return before, log_weight
 
 
