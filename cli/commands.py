@@ -608,7 +608,7 @@ def results(
             "-o",
             "--output",
             help="results.jsonl, one line for each item: id, label and certainty; of scores id, score and its interval; of "
-            "comparisons a leaderboard.",
+            "comparisons a leaderboard. results.csv, a table for R or a spreadsheet, with the probability of each category.",
         ),
     ],
     export: Annotated[

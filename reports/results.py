@@ -1,4 +1,4 @@
-"""Results by item, for other tools: JSON lines, or predictions that Label Studio imports."""
+"""Results by item, for other tools: JSON lines, CSV, or predictions that Label Studio imports."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,9 @@ from ..models.data.exports.label_studio import PATH, Control, controls, task_ids
 from ..models.data.exports.records import Document, read_document
 from ..models.data.exports.tools import TOOLS, recognised
 from ..posterior.plausibility import Plausibility, refuse_without_draws
+from ..posterior.summaries import mean_plausibility
 from ..posterior.table_text import whole_number
-from .page import interval_columns
+from .page import interval_columns, write_table
 
 MODEL_VERSION = "raterzoo"
 PLURALS = {"choices": "choices", "taxonomy": "taxonomies", "rating": "ratings", "number": "numbers"}
@@ -40,6 +41,9 @@ def write_results(
     score, the posterior mean of the location, lower and upper. Of comparisons a leaderboard, the best first: id, rank, the
     posterior median, rank_lower, rank_upper, quality, quality_lower, quality_upper, and best, the probability of being the best.
     Lower and upper are the ends of 90 % intervals.
+
+    A path that ends in .csv gets a table of the same columns, as R reads it; of labels and rankings with a column
+    ``p_NAME`` for each category: its probability, or mean plausibility.
 
     With `export` the JSON of predictions that Label Studio imports for its tasks: ``POST
     /api/projects/ID/import/predictions``. Items of comparisons are no tasks.
@@ -95,6 +99,10 @@ def write_results(
     of_scores, of_votes = (name in held and "plausibility" not in held for name in ("location", "quality"))
     if export is None:
         lines = _leaderboard(tree) if of_votes else _locations(tree) if of_scores else _labelled(tree)
+        if Path(path).suffix.lower() == ".csv":
+            more = [{}] * len(lines) if of_votes or of_scores else _probabilities(tree)
+            write_table(Path(path), [own | other for own, other in zip(lines, more, strict=True)])
+            return len(lines)
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         Path(path).write_text(text, encoding="utf-8")
         return len(lines)
@@ -124,6 +132,19 @@ def write_results(
 def _labelled(tree: xr.DataTree) -> list[dict[str, Any]]:
     """Return id, most probable label and certainty of each item."""
     return [{"id": item, "label": label, "certainty": own} for item, label, own in _labels(tree)]
+
+
+def _probabilities(tree: xr.DataTree) -> list[dict[str, float]]:
+    """Return the mean plausibility of each category, by the name of its column, of each item; 0 where it has none."""
+    mean = mean_plausibility(tree)
+    if mean is None:
+        mean = tree["posterior"].to_dataset()["plausibility"].mean(("chain", "draw"))
+    if "candidate" in mean.dims:
+        mean = mean.set_index(candidate=["item", "category"]).unstack("candidate", fill_value=0.0)
+        mean = mean.sel(item=[item for item, _, _ in _labels(tree)])
+    table = mean.transpose("item", "category")
+    names = [f"p_{name}" for name in table["category"].to_numpy().tolist()]
+    return [dict(zip(names, row, strict=True)) for row in table.to_numpy().tolist()]
 
 
 def _locations(tree: xr.DataTree) -> list[dict[str, Any]]:

@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from raterzoo import reports
@@ -40,6 +42,16 @@ def test_json_lines_have_id_label_and_certainty(tmp_path):
     reports.write_results(posterior(truth="distribution"), path)
     found = [json.loads(line)["certainty"] for line in path.read_text().splitlines()]
     assert found == pytest.approx([2 / 3, 1])
+
+
+def test_csv_has_the_probabilities_of_all_categories(tmp_path):
+    path = tmp_path / "results.csv"
+    assert reports.write_results(posterior(categories=("bad", "=good")), path) == 2
+    table = pd.read_csv(path)
+    assert table.columns.tolist() == ["id", "label", "certainty", "p_bad", "p_=good"]
+    assert table["label"].tolist() == ["bad", "'=good"]  # which no spreadsheet runs
+    np.testing.assert_allclose(table[["p_bad", "p_=good"]], [[0.7, 0.3], [0.25, 0.75]])
+    assert table["certainty"].tolist() == pytest.approx([0.7, 0.75])
 
 
 def test_predictions_of_label_studio_are_those_that_it_exports(tmp_path, project):
