@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pymc.logprob.transforms import Transform
 
 from ...posterior.ordered import ordered_categories
 from .._catalog import Spec, recorded
@@ -20,7 +21,47 @@ from .observed import coords_of, require_labels
 
 __all__ = ["ordinal"]
 
+OF_AN_ANSWER = 1.0  # variance of a threshold, or of a log scale, known by one answer
 SCALE, SCALE_SD, INCREMENT_SD = 0.55, 0.5, 0.75  # at .55 answers vary as much as items do
+
+
+class PartlyCentred(Transform):
+    """Transform of values x_k of raters about the mean m of their population, with standard deviation t, in posterior units.
+
+        x_k = u_k z_k + (u_k / t)^2 m,    u_k = (1 / t^2 + n_k / V)^(-1/2)
+
+    n_k / V is about the information in n_k answers. So z is x for raters of many answers, and (x - m) / t for those of few:
+    samplers meet neither the funnel of a small t nor the ridge of m and all x. The distribution of x is unchanged.
+
+    Reference: Papaspiliopoulos, Roberts and Sköld (2007), A general framework for the parametrization of
+    hierarchical models, Statistical Science 22(1), doi:10.1214/088342307000000014.
+    """
+
+    name = "informed"  # no underscore: PyMC finds the variable by the name before it
+    ndim_supp = 0
+
+    def __init__(self, answers: np.ndarray) -> None:
+        self._information = answers / OF_AN_ANSWER
+
+    def _unit_and_start(self, inputs: tuple[Any, ...]) -> tuple[Any, Any]:
+        """Return u and (u / t)^2 m (rater,), given mean and standard deviation, the last inputs of the random variable."""
+        *_, mean, sd = inputs
+        share = 1 / (1 + self._information * sd**2)
+        return sd * pt.sqrt(share), share * mean
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the coordinates z (rater,)."""
+        unit, start = self._unit_and_start(inputs)
+        return (value - start) / unit
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return the values x (rater,)."""
+        unit, start = self._unit_and_start(inputs)
+        return start + unit * value
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log of the unit of each value."""
+        return pt.zeros_like(value) + cast(Any, pt.log(self._unit_and_start(inputs)[0]))
 
 
 @recorded
@@ -52,6 +93,8 @@ def ordinal(
     log s, s              log_scale, scale       scalar
     tau                   shift_spread           scalar
     sigma                 scale_spread           scalar
+    m + b                 rater_centre           rater
+    log s_k               rater_log_scale        rater
     b / tau               shift_deviation        rater
     log(s_k / s) / sigma  scale_deviation        rater
     b                     rater_shift            rater
@@ -120,9 +163,12 @@ def ordinal(
     check_size(labels, max(len(labels.raters), 1), n_blocks * len(grid.weight))
     names = _threshold_names(labels.categories[np.argsort(place)])
     with annotation_model(coords_of(labels, ("scale", "shift")) | names) as model:
-        threshold, scale = _population(n)
+        threshold, scale, of_raters = _population(n)
         typical = cast(Any, pt.exp(_log_label_probability(threshold[None], scale[None], grid)[0][:, place].T))
-        own = _raters(threshold, scale, t) if len(labels.raters) else (threshold[None], scale[None])
+        own = threshold[None], scale[None]
+        if len(labels.raters):
+            answers = np.bincount(labels.annotation_rater, labels.count, len(labels.raters))
+            own = _raters(threshold, scale, t, (*of_raters, answers))
         log_confusion = _log_label_probability(*own, grid)[:, :, place]
         shared = None if len(labels.raters) else np.zeros(len(labels.annotation_rater), np.int64)
         _observe(labels, typical, log_confusion, grid, shared)
@@ -156,8 +202,11 @@ def _threshold_names(ordered: np.ndarray) -> dict[str, list[str]]:
     return {"cut": names, "increment": [str(label) for label in between]}
 
 
-def _population(n: int) -> tuple[Any, Any]:
-    """Register thresholds and scale of the population; a priori all labels are about equally frequent."""
+def _population(n: int) -> tuple[Any, Any, tuple[Any, Any]]:
+    """Register and return thresholds and scale of the population, and its centre and log scale.
+
+    A priori all labels are about equally frequent.
+    """
     quantile = NormalDist(0, math.hypot(1, SCALE * math.pi / math.sqrt(3))).inv_cdf
     spacing = np.diff([quantile(place / n) for place in range(1, n)])
     centre = cast(Any, pm.Normal("centre", 0, 1))
@@ -167,18 +216,26 @@ def _population(n: int) -> tuple[Any, Any]:
         steps = pt.concatenate([steps, pt.cumsum(pt.exp(log_increment))])
     threshold = pm.Deterministic("threshold", centre + steps - steps.mean(), dims="cut")
     log_scale = pm.Normal("log_scale", math.log(SCALE), SCALE_SD)
-    return threshold, pm.Deterministic("scale", pt.exp(log_scale))
+    return threshold, pm.Deterministic("scale", pt.exp(log_scale)), (centre, log_scale)
 
 
-def _raters(threshold: Any, scale: Any, t: Any) -> tuple[Any, Any]:
-    """Register shifts and scales of the raters; return thresholds (rater, cut) and scales (rater,)."""
+def _raters(threshold: Any, scale: Any, t: Any, typical: tuple[Any, Any, np.ndarray]) -> tuple[Any, Any]:
+    """Register shifts and scales of the raters; return thresholds (rater, cut) and scales (rater,).
+
+    `typical` holds centre and log scale of the population, and the number of answers of each rater (rater,).
+    """
+    centre, log_scale, answers = typical
     shift_spread = pm.HalfNormal("shift_spread", t)
     scale_spread = pm.HalfNormal("scale_spread", t)
-    shift = shift_spread * pm.Normal("shift_deviation", dims="rater")
-    wider = scale_spread * pm.Normal("scale_deviation", dims="rater")
-    shift = pm.Deterministic("rater_shift", shift, dims="rater")
-    own = pm.Deterministic("rater_scale", scale * pt.exp(wider), dims="rater")
-    return threshold + cast(Any, shift)[:, None], own
+    informed = PartlyCentred(answers)
+    at = cast(Any, pm.Normal("rater_centre", centre, shift_spread, dims="rater", transform=informed))
+    wider = cast(Any, pm.Normal("rater_log_scale", log_scale, scale_spread, dims="rater", transform=informed))
+    shift = at - centre
+    pm.Deterministic("shift_deviation", shift / shift_spread, dims="rater")
+    pm.Deterministic("scale_deviation", (wider - log_scale) / scale_spread, dims="rater")
+    pm.Deterministic("rater_shift", shift, dims="rater")
+    own = pm.Deterministic("rater_scale", pt.exp(wider), dims="rater")
+    return threshold + shift[:, None], own
 
 
 def _log_label_probability(threshold: Any, scale: Any, grid: Nodes) -> Any:

@@ -1,8 +1,10 @@
 """Ordinal: the law against integration, gold items, order of the labels, raters who are not told apart."""
 
 import numpy as np
+import pytensor.tensor as pt
 import pytest
 from raterzoo import models
+from raterzoo.models.labels.ordinal import PartlyCentred
 from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
@@ -51,8 +53,8 @@ def integrated(labels, point, order):
         for a in np.flatnonzero(labels.annotation_item == i):
             k, shift, wider = labels.annotation_rater[a], 0.0, 0.0
             if k >= 0:
-                shift = point["shift_spread"] * point["shift_deviation"][k]
-                wider = point["scale_spread"] * point["scale_deviation"][k]
+                shift = point["rater_centre"][k] - point["centre"]
+                wider = point["rater_log_scale"][k] - point["log_scale"]
             p = label_probability(c + shift, s * np.exp(wider), Z)
             density *= p[:, place[labels.label_code[a]]] ** labels.count[a]
         joint = density[:, None] * typical
@@ -77,14 +79,31 @@ def test_law_equals_fine_integration(labels):
     assert_rejects_twin(check, ["mid", "low", "high"])
 
 
+@pytest.mark.parametrize("answers", [0, 3, 4000])
+def test_coordinates_of_raters_keep_their_law(answers):
+    mean, sd = 0.4, 0.3
+    moved = PartlyCentred(np.array([answers]))
+    z = np.array([-0.7])
+
+    def check(volume):
+        x = moved.backward(z, mean, sd).eval()
+        step = (moved.backward(z + 1e-6, mean, sd).eval() - x) / 1e-6
+        np.testing.assert_allclose(moved.forward(x, mean, sd).eval(), z, rtol=1e-9)
+        np.testing.assert_allclose(np.log(step), volume, rtol=1e-6)
+
+    volume = moved.log_jac_det(pt.as_tensor(z), mean, sd).eval()
+    check(volume)
+    assert_rejects_twin(check, volume + 0.1)
+
+
 def test_one_item_by_adaptive_quadrature():
     one = PLAIN.select(items=["a"])
     model = models.ordinal(one, order=ORDER)
     point = drawn_point(model, seed_of("adaptive"))
 
     def joint(z):
-        shift = point["shift_spread"] * point["shift_deviation"]
-        scale = np.exp(point["log_scale"] + point["scale_spread"] * point["scale_deviation"])
+        shift = point["rater_centre"] - point["centre"]
+        scale = np.exp(point["rater_log_scale"])
         at, here = thresholds(point, 3), np.array([z])
         said = [(0, 1), (0, 0), (1, 2)]  # rater, place of the label
         p = [label_probability(at + shift[k], scale[k], here)[0, place] for k, place in said]
@@ -101,8 +120,7 @@ def test_two_labels_are_a_logistic_model():
     assert "log_increment" not in model.named_vars
     point = drawn_point(model, seed_of("two ordered labels"))
     log_p, plausibility = outputs_at(model, point, "plausibility")
-    at = point["centre"] + point["shift_spread"] * point["shift_deviation"]
-    scale = np.exp(point["log_scale"] + point["scale_spread"] * point["scale_deviation"])
+    at, scale = point["rater_centre"], np.exp(point["rater_log_scale"])
     for i in range(len(labels.items)):
         own = labels.annotation_item == i
         k, sign = labels.annotation_rater[own], 2 * labels.label_code[own] - 1
