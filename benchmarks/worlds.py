@@ -1,8 +1,8 @@
 """Checks in worlds of known truth: `python -m benchmarks.worlds [--world NAME] [--studies 12] [--level]`.
 
 Each world is simulated, fitted by default and checked: mean certainty, share right, and in how many studies a check fails, the
-one that names the cause among them. `--level`: false alarms with independent raters, by
-categories and answers a rater; the posterior is then drawn by empirical Bayes, which takes no sampler.
+one that names the cause among them. `--level`: false alarms and claims with independent raters, by categories and answers
+a rater.
 """
 
 import argparse
@@ -183,37 +183,6 @@ def labels_of(world: World) -> Any:
     return models.Labels.from_table(table, **columns, rater_attributes=kinds)
 
 
-def drawn_by_population(labels: Any, seed: int, draws: int = 100) -> Any:
-    """Return a posterior drawn by empirical Bayes, for the level of the checks."""
-    import xarray as xr
-    from raterzoo.evaluation.checks.population import population_of
-
-    rng, n, raters = np.random.default_rng(seed), len(labels.categories), len(labels.raters)
-    item, rater, label = labels.annotation_item, labels.annotation_rater, labels.label_code
-    found = population_of(item, rater, label, labels.gold, (len(labels.items), raters, n))
-    counts = np.zeros((raters, n, n))
-    np.add.at(counts.swapaxes(1, 2), (rater, label), found.weight[item])
-    law = rng.standard_gamma(counts + found.strength * found.mean, (2, draws, raters, n, n)) + 1e-12
-    sample = ("chain", "draw")
-    posterior = xr.Dataset(
-        {
-            "confusion": ((*sample, "rater", "category", "answer"), law / law.sum(axis=-1, keepdims=True)),
-            "prevalence": ((*sample, "category"), rng.dirichlet(found.weight.sum(axis=0) + 1, (2, draws))),
-            "plausibility": (
-                (*sample, "item", "category"),
-                np.broadcast_to(found.weight, (2, draws, *found.weight.shape)),
-            ),
-        },
-        {"rater": labels.raters, "category": labels.categories, "item": labels.items},
-    )
-    codes = {"annotation_item": ("annotation", item), "annotation_rater": ("annotation", rater)}
-    codes |= {"gold": ("item", labels.gold)}
-    codes |= {f"rater_{name}": ("rater", values) for name, values in labels.rater_attributes.items()}
-    groups = {"posterior": posterior, "constant_data": xr.Dataset(codes)}
-    groups["observed_data"] = xr.Dataset({"observed_label": ("annotation", label)})
-    return xr.DataTree.from_dict(groups)
-
-
 def failed_checks(tree: Any, seed: int) -> list[str]:
     """Return the names of the checks that fail."""
     from raterzoo import evaluation
@@ -222,54 +191,62 @@ def failed_checks(tree: Any, seed: int) -> list[str]:
     return found["check"].to_numpy()[found["fails"].to_numpy()].astype(str).tolist()
 
 
-def level(studies: int, categories: list[int], each: list[int]) -> None:
-    """Print the share of studies with independent raters in which a check fails."""
-    for n in categories:
-        for answers in each:
-            failed, any_failed = collections.Counter(), 0
-            began = time.process_time()
-            for seed in range(studies):
-                labels = labels_of(independent(np.random.default_rng([seed, n, answers]), n, answers))
-                names = failed_checks(drawn_by_population(labels, seed), seed)
-                any_failed += bool(names)
-                failed.update(names)
-            seconds = (time.process_time() - began) / studies
-            print(
-                f"{n} categories, {answers} answers a rater: {any_failed} of {studies} fail; {dict(failed)}; {seconds:.1f} s",
-                flush=True,
-            )
-
-
 def truths_of(labels: Any, world: World) -> np.ndarray:
     """Return the true category of each item, in the order of the labels."""
     names = np.unique(np.asarray(world.table["label"]).astype(str))
     return names[world.truth[labels.items.astype(int)]]
 
 
-def of_world(name: str, studies: int, *, draws: int = 100) -> None:
-    """Print what the default says in a world, and what is true."""
+class Found(NamedTuple):
+    """What the default says of a world, and what is true."""
+
+    claimed: float
+    right: float
+    failed: list[str]  # checks
+
+
+def found_in(world: World, seed: int, draws: int = 100) -> Found:
+    """Fit a world by default, and check it."""
     from raterzoo import evaluation, inference, models
 
-    rows, failed, causes = [], collections.Counter(), 0
-    for seed in range(studies):
-        world = WORLDS[name](np.random.default_rng([seed, 1]))
-        labels = labels_of(world)
-        tree = inference.sample(
-            models.correlated_votes(labels),
-            draws=draws,
-            chains=2,
-            cores=1,
-            random_seed=seed,
-            progressbar=False,
-        )
-        names = failed_checks(tree, seed)
-        failed.update(names)
-        causes += any(own.startswith(world.cause or " ") for own in names)
-        own = evaluation.truth_certainty(tree)
-        right = own["label"].to_numpy().astype(str) == truths_of(labels, world)
-        row = [float(own["certainty"].mean()), right.mean()]
-        rows.append(row)
-    claimed, right = np.mean(rows, axis=0)
+    labels = labels_of(world)
+    model = models.correlated_votes(labels)
+    options = {"chains": 2, "cores": 1, "random_seed": seed, "progressbar": False}
+    tree = inference.sample(model, draws=draws, **options)
+    own = evaluation.truth_certainty(tree)
+    right = own["label"].to_numpy().astype(str) == truths_of(labels, world)
+    return Found(float(own["certainty"].mean()), float(right.mean()), failed_checks(tree, seed))
+
+
+def level(studies: int, categories: list[int], each: list[int]) -> None:
+    """Print the share of studies with independent raters in which a check fails, and their claims."""
+    for n in categories:
+        for answers in each:
+            began = time.process_time()
+            worlds = (
+                independent(np.random.default_rng([seed, n, answers]), n, answers) for seed in range(studies)
+            )
+            found = [found_in(world, seed, 60) for seed, world in enumerate(worlds)]
+            failed = collections.Counter(name for own in found for name in own.failed)
+            claimed, right = np.mean([own[:2] for own in found], axis=0)
+            seconds = (time.process_time() - began) / studies
+            print(
+                f"{n} categories, {answers} answers a rater: {sum(bool(own.failed) for own in found)} of {studies} fail; "
+                f"{dict(failed)}; claimed {claimed:.3f}, right {right:.3f}; {seconds:.1f} s",
+                flush=True,
+            )
+
+
+def of_world(name: str, studies: int) -> None:
+    """Print what the default says in a world, and what is true."""
+    worlds = [WORLDS[name](np.random.default_rng([seed, 1])) for seed in range(studies)]
+    found = [found_in(world, seed) for seed, world in enumerate(worlds)]
+    failed = collections.Counter(own for each in found for own in each.failed)
+    causes = sum(
+        any(own.startswith(world.cause or " ") for own in each.failed)
+        for world, each in zip(worlds, found, strict=True)
+    )
+    claimed, right = np.mean([own[:2] for own in found], axis=0)
     print(
         f"{name}: claimed {claimed:.3f}, right {right:.3f}; "
         f"the check of the cause fails in {causes} of {studies}; {dict(failed)}",

@@ -30,6 +30,7 @@ from ...posterior.errors import EvaluationError
 LEVEL = 0.05  # of the verdict, and probability outside the predictive interval on either side
 MAIN_SHARE = 0.8  # of the level, for the main checks if there are others
 FEWEST_REPLICATES = 99  # with which every check can fail: (1 / 100) / (1 - MAIN_SHARE) = LEVEL
+DISTANCE = 2.0  # standard deviations by which the score of what is off is expected to be larger
 ROUNDING = 1e-10  # relative difference up to which values are equal
 
 
@@ -49,7 +50,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Family:
-    """Discrepancies of the same kind, such as one for each rater, that are judged together by their mean squared score."""
+    """Discrepancies of the same kind, such as one for each rater, that are judged together.
+
+    They are judged by their mean squared score, or by the mean likelihood ratio that one of them is off.
+    """
 
     name: str
     dim: str  # of the members in the Dataset, such as "rater"
@@ -59,6 +63,7 @@ class Family:
     found: str  # meaning if the members differ from the replicates
     is_judged: bool = True  # False: only a table, with the false-discovery rate over the members
     is_main: bool = False  # as of a check
+    of_one: bool = False  # judged by the likelihood ratio: a single member may be off
 
 
 def check_number(replicates: int) -> None:
@@ -83,6 +88,13 @@ def standard_scores(observed: np.ndarray, replicated: np.ndarray) -> np.ndarray:
     values /= np.where(varies, sd, 1)
     values[..., ~varies] = 0
     return values
+
+
+def log_mean_ratio(scores: np.ndarray) -> np.ndarray:
+    """Return the log of the mean over sets of the likelihood ratios at their scores (table, set)."""
+    largest = scores.max(axis=1, keepdims=True)
+    shares = np.exp(DISTANCE * (scores - largest)).mean(axis=1)
+    return np.log(shares) + DISTANCE * largest[:, 0] - DISTANCE**2 / 2
 
 
 def judged(
@@ -153,7 +165,8 @@ def _as_check(family: Family) -> Check:
 
     Its effect is beyond that of the replicates.
     """
-    scores = (standard_scores(family.observed, family.replicated) ** 2).mean(axis=1)
+    scores = standard_scores(family.observed, family.replicated)
+    scores = log_mean_ratio(np.abs(scores)) if family.of_one else (scores**2).mean(axis=1)
     if family.is_main:  # less skewed, so that it leaves more of the level to the other main checks
         scores = np.sqrt(scores)
     main = family.is_main

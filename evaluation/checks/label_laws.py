@@ -15,7 +15,7 @@ from ...posterior.schema import classifiers_of, posterior_with_attributes
 from ..raters.joint_answers import SAMPLE, copied_groups, drawn
 from .discrepancies import check_number
 from .order import Ordered
-from .population import population_of
+from .population import Population, population_of
 
 MOST_IN_PAIRS = 24  # raters whose pairs are compared: those with the most answers
 DRAWS_OF_MEAN = 20  # of which the mean matrix of all raters is made
@@ -56,6 +56,11 @@ class Answers:
     def shape(self) -> tuple[int, int, int]:
         """Numbers of items, raters and categories."""
         return len(self.gold), max(len(self.raters), 1), len(self.categories)
+
+    @cached_property
+    def population(self) -> Population:
+        """The raters as one population, by empirical Bayes."""
+        return population_of(self.item, self.rater, self.label, self.gold, self.shape)
 
     @cached_property
     def start(self) -> np.ndarray:
@@ -326,10 +331,12 @@ def law_of(
     rng: np.random.Generator,
     *,
     empirical: bool = False,
+    skills: bool = False,
 ) -> LabelLaw:
     """Return the law of replicates; `places` are those of answers, items and raters in the tree.
 
-    Empirical: matrices are not those of the posterior but drawn by empirical Bayes, if the model has nothing beyond matrices.
+    Empirical: matrices are not those of the posterior but drawn by empirical Bayes, if the model has nothing beyond matrices;
+    with `skills` raters have unequal ones.
     """
     posterior, predictive = posterior_with_attributes(tree), _predictive_of(tree)
     source = posterior if predictive is None else predictive
@@ -343,7 +350,7 @@ def law_of(
     prior = _prior_by_features(tree, places[1], own)
     raters_prior = None
     if empirical and has_matrices_only(tree):
-        start, raters_prior = _start_of_population(answers, int(rng.integers(2**62)))
+        start, raters_prior = _start_of_population(answers, int(rng.integers(2**62)), skills)
     else:
         start = _start_of(posterior, answers, places, own, rng)
     if prior is not None:
@@ -366,9 +373,14 @@ def has_matrices_only(tree: xr.DataTree) -> bool:
     return _predictive_of(tree) is None and not further & set(tree["posterior"].data_vars)
 
 
-def _start_of_population(answers: Answers, seed: int) -> tuple[Start, np.ndarray]:
+def has_learnt_population(tree: xr.DataTree) -> bool:
+    """Return whether level and strength of the matrices of raters are learnt by the model."""
+    return "population_skill" in tree["posterior"].data_vars
+
+
+def _start_of_population(answers: Answers, seed: int, skills: bool) -> tuple[Start, np.ndarray]:
     """Return draws of prevalence and matrices by empirical Bayes, and pseudo-counts of the matrix of every rater."""
-    found = population_of(answers.item, answers.rater, answers.label, answers.gold, answers.shape)
+    found = answers.population
 
     @lru_cache(maxsize=1)
     def start(draws: range) -> tuple[np.ndarray, np.ndarray]:
@@ -380,7 +392,7 @@ def _start_of_population(answers: Answers, seed: int) -> tuple[Start, np.ndarray
         truth = drawn(found.weight, rng)
         cell = (answers.rater * n + truth[answers.item]) * n + answers.label
         counts = np.bincount(cell, minlength=raters * n * n).reshape(raters, n, n)
-        matrices = rng.standard_gamma(counts + found.strength * found.mean) + TINY
+        matrices = found.matrices(counts, rng, skills=skills) + TINY
         return rng.dirichlet(np.bincount(truth, minlength=n) + 1.0), matrices
 
     return start, found.strength * found.mean

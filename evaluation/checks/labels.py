@@ -11,8 +11,16 @@ from scipy.stats import false_discovery_control, norm
 
 from ...posterior.ordered import ordered_categories
 from ..raters.joint_answers import drawn
-from .discrepancies import LEVEL, Check, Family, judged, standard_scores
-from .label_laws import OF_ITEMS, Answers, LabelLaw, answers_of, has_matrices_only, law_of
+from .discrepancies import LEVEL, Check, Family, judged, log_mean_ratio, standard_scores
+from .label_laws import (
+    OF_ITEMS,
+    Answers,
+    LabelLaw,
+    answers_of,
+    has_learnt_population,
+    has_matrices_only,
+    law_of,
+)
 from .label_numbers import Numbers, numbers_of_replicates, of_raters_alone
 
 MOST_ANSWERS = 20_000  # that are checked, of items drawn at random
@@ -25,7 +33,6 @@ FEWEST_APART = 2  # raters who copy nobody, beside those who do
 LARGEST_PART = 1 / 3  # of the raters: in a larger set the others may be those who copy, and the truth theirs
 PERMUTED, FEWEST_PERMUTED = 400, 5  # orders of the categories, from a number of categories on
 MOST_LATE, FAR = 3, 3.0  # raters that are named, and their least standard score
-DISTANCE = 2.0  # standard deviations by which the score of a set that shares errors is expected to be larger
 
 TOGETHER = "mean residual correlation of two raters"
 SHARE = "log likelihood ratio of a set of raters who share errors"
@@ -46,7 +53,9 @@ def label_checks(tree: xr.DataTree, by: str | None, replicates: int, rng: np.ran
     law = law_of(tree, answers, at, replicates, rng, empirical=True)
     found = numbers_of_replicates(answers, law, int(rng.integers(law.draws)), rng)
     if has_matrices_only(tree):
-        found = of_raters_alone(found, answers, law_of(tree, answers, at, replicates, rng), rng)
+        learnt = has_learnt_population(tree)
+        alone = law_of(tree, answers, at, replicates, rng, empirical=learnt, skills=learnt)
+        found = of_raters_alone(found, answers, alone, rng)
     checks, families = _agreement(answers, found), _families(answers, found)
     main, sharing = _sharing(answers, found)
     main += _by_features(answers, found.curvature)
@@ -115,7 +124,7 @@ def _sharing(answers: Answers, found: Numbers) -> tuple[list[Check], list[str]]:
     if not parts:
         return [], []
     scores = [standard_scores(values[0], values[1:]) for _, values in parts]
-    terms = [_log_mean_ratio(z) + np.log(share) for (share, _), z in zip(parts, scores, strict=True)]
+    terms = [log_mean_ratio(z) + np.log(share) for (share, _), z in zip(parts, scores, strict=True)]
     ratio = logsumexp(terms, axis=0) - np.log(sum(share for share, _ in parts))
     names, effect, who = list[str](), float(together[0] - together[1:].mean()), "some raters"
     if len(members):
@@ -125,13 +134,6 @@ def _sharing(answers: Answers, found: Numbers) -> tuple[list[Check], list[str]]:
         effect, who = float(own[0] - own[1:].mean()), f"the raters {', '.join(names)}"
     high = f"{who} agree beyond what the inferred truth explains, or the others share errors"
     return [Check(SHARE, float(ratio[0]), ratio[1:], high, high, "upper", effect, is_main=True)], names
-
-
-def _log_mean_ratio(scores: np.ndarray) -> np.ndarray:
-    """Return the log of the mean over sets of the likelihood ratios at their scores (table, set)."""
-    largest = scores.max(axis=1, keepdims=True)
-    shares = np.exp(DISTANCE * (scores - largest)).mean(axis=1)
-    return np.log(shares) + DISTANCE * largest[:, 0] - DISTANCE**2 / 2
 
 
 def _sets_of(answers: Answers, found: Numbers, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -260,7 +262,7 @@ def _in_time(answers: Answers, found: Numbers) -> list[Check]:
         codes = answers.ordered.queued[[k for k in far if scores[0, k] >= FAR or k == far[0]]]
         who = ", ".join(answers.raters[codes].astype(str))
         high = f"late in their queue raters give one label more often ({who} most), whatever the item"
-        checks += _check(LATE, _log_mean_ratio(scores), "", high)
+        checks += _check(LATE, log_mean_ratio(scores), "", high)
     return [replace(own, side="upper", is_main=True) for own in checks]
 
 
@@ -320,12 +322,13 @@ def _families(answers: Answers, found: Numbers) -> list[Family]:
     raters = answers.raters.tolist()
     cells = [f"{rater}, {label}" for rater in raters for label in answers.categories]
     text = "raters give other labels than the model says"
-    families.append(Family("labels of each rater", "rater_label", cells, by_rater[0], by_rater[1:], text))
+    families.append(
+        Family("labels of each rater", "rater_label", cells, by_rater[0], by_rater[1:], text, of_one=True)
+    )
     agreement = found.agreement
     text = "some raters agree with the others more or less than the model says"
-    families.append(
-        Family("agreement of each rater with the others", "rater", raters, agreement[0], agreement[1:], text)
-    )
+    name = "agreement of each rater with the others"
+    families.append(Family(name, "rater", raters, agreement[0], agreement[1:], text, of_one=True))
     first, second = np.triu_indices(len(answers.chosen), 1)
     often = answers.in_common >= FEWEST_COMMON
     pairs = found.pairs[:, often]
