@@ -53,6 +53,24 @@ def is_shown(value: object) -> bool:
     return may_show is None or (isinstance(value, str) and may_show(value))
 
 
+_by_options: ContextVar[bool] = ContextVar("by_options", default=False)
+
+
+@contextmanager
+def by_options() -> Iterator[None]:
+    """Context manager of the command line: remedies name its options, not arguments in Python."""
+    token = _by_options.set(True)
+    try:
+        yield
+    finally:
+        _by_options.reset(token)
+
+
+def way(option: str, call: str) -> str:
+    """Words for a remedy: an option on the command line, an argument or call in Python."""
+    return option if _by_options.get() else call
+
+
 def quoted_error(error: Exception) -> str:
     """Text of an error of another library in parentheses, which may quote what is read; empty if that is hidden."""
     text = " ".join(str(error).split())[:200]

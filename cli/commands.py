@@ -35,6 +35,7 @@ from .options import (
     LargestComponent,
     Layout,
     LayoutOption,
+    PanelledCommand,
     PeopleColumn,
     Predictive,
     Prob,
@@ -172,7 +173,9 @@ def _check_metrics(names: list[str] | None) -> None:
 
 def _command(parent: typer.Typer = app, name: str | None = None) -> Callable[[Callable[..., None]], object]:
     """Decorate a function to be a command of the command line."""
-    return lambda function: parent.command(name)(exit_on_input_error(expand_options(function)))
+    return lambda function: parent.command(name, cls=PanelledCommand)(
+        exit_on_input_error(expand_options(function))
+    )
 
 
 @_command()

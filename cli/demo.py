@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import arviz_stats  # noqa: F401 (first: its search for absent packages walks through all that is imported)
@@ -11,13 +12,9 @@ from .. import evaluation, inference, models
 from ..evaluation.uncertainty.questions import OPEN
 from ..models._catalog import annotation_kinds
 from ..models.data.published import PUBLISHED_ARGUMENTS
-from ..reports import Section, write_report
-from ..reports.posterior_files import kept_posterior
-from ..reports.sections.certainty import BestGuesses, certainty_section, strips_section
-from ..reports.sections.fit import citation_section, convergence_section, versions_of
-from ..reports.sections.lookup import truth_items
-from ..reports.study import point_estimates
-from .terminal import print_table, print_text
+from ..reports import Section, make
+from ..reports.analyses.analysis import answers_of
+from .terminal import print_answers, print_table, print_text
 
 MODEL = annotation_kinds["rankings"].default_model
 PRINTED_DRAWS = 1000
@@ -30,47 +27,44 @@ def demonstrate(out: Path, seed: int, keep: str | None = None) -> None:
     """Fit the published cases, compare with the paper, and write report and kept draws to the folder `out`."""
     cases = models.published_ddx_cases()
     rows = compare_with_paper(seed)
-    narrow = [{name: cell for name, cell in row.items() if name != "figure"} for row in rows]
-    print_table(narrow, "Uncertainty-adjusted top-3 accuracy, figures 5 and 17 of the paper")
-    print_text(QUESTION)
-    print_text(z_in_words(rows))
-    print_text(f"settings of the paper: {SETTINGS}")
-    tree = inference.sample(getattr(models, MODEL)(cases, reliability=3), random_seed=seed)
-    print_text(inference.diagnose(tree).attrs["verdict"])
-    worst = max(abs(float(str(row["difference"]))) for row in rows)
+    model = getattr(models, MODEL)(cases, reliability=3)
+    tree = inference.sample(model, random_seed=seed)
+    report = make(tree, annotations=cases, model=model, seed=seed, title="Seven differential diagnoses")
+    certainty, *others, cite = report.sections
     text = (
         f"The twelve figures printed in Stutz et al. (2025), figures 5 and 17, and ours with the paper's settings: {SETTINGS}. "
-        f"{QUESTION} The largest difference is {worst:.3f}. MCSE is our Monte-Carlo error, of {4 * DRAWS:,} draws. "
-        f"z = difference / sqrt(MCSE squared + p (1 - p) / {PRINTED_DRAWS} + .01 squared / 12): that error, that of "
-        f"{PRINTED_DRAWS} printed draws if they were independent, and the rounding. {z_in_words(rows)}"
+        f"{QUESTION} MCSE is our Monte-Carlo error, of {4 * DRAWS:,} draws. {z_in_words(rows)}"
     )
-    kept = kept_posterior(tree, keep)
-    kept.write(tree, out / kept.name)
-    best = BestGuesses(tree)
-    certainty = certainty_section(best, cases)
-    sections = [
-        Section("The paper's figures", text, rows=rows, file="published_accuracies", key="paper"),
-        Section("Data", cases.report(), key="data"),
-        convergence_section(tree),
-        *certainty,
-        strips_section(best, cases, point_estimates(cases)),
-        Section("Posterior", kept.in_words(kept.name)),
-        citation_section(MODEL),
-    ]
-    summary = "Plackett-Luce with ties, reliability 3, the default prior; but the paper's figures with the paper's settings."
-    facts = {"kind": "rankings", "versions": versions_of(tree)}
-    items = truth_items(tree, cases, certainty[0].rows)
-    page = write_report(out, "Seven differential diagnoses", summary, sections, facts=facts, items=items)
+    paper = Section("The paper's figures", text, rows=rows, file="published_accuracies", key="paper")
+    sure = sorted(certainty.rows, key=lambda row: -row["certainty top 1"])
+    about = answers_of("demo", {"sure": sure, "rows": rows, "worst": max(rows, key=_difference)})
+    report = replace(
+        report,
+        summary="What seven patients may have, by rankings of six dermatologists; reliability 3.",
+        sections=[certainty, *others, paper, cite],
+        answers=[*about, *report.answers[1:]],
+    )
+    page = report.write(out, keep=keep)
+    print_answers(report.answers)
+    narrow = [{name: cell for name, cell in row.items() if name != "figure"} for row in rows]
+    print_text("")
+    print_table(narrow, "Uncertainty-adjusted top-3 accuracy, figures 5 and 17 of the paper")
+    print_text(f"{QUESTION}\nsettings of the paper: {SETTINGS}\n{z_in_words(rows)}")
+    print_text(inference.diagnose(tree).attrs["verdict"])
     print_text(f"wrote {page}")
+
+
+def _difference(row: Mapping[str, object]) -> float:
+    """Return how far a figure is from that of the paper."""
+    return abs(float(str(row["difference"])))
 
 
 def z_in_words(rows: Sequence[Mapping[str, object]]) -> str:
     """Sentence on what z is, and what its largest value means."""
     worst = max(rows, key=lambda row: abs(float(str(row["z"]))))
     return (
-        "z is the difference in standard errors: by chance alone it is between -2 and 2 in 95 of 100 figures. The largest here, "
-        f"{float(str(worst['z'])):.1f}, is a difference of {float(str(worst['difference'])):+.3f}: the printed figures are of "
-        "draws that depend on each other, z takes them as independent, and so is too large."
+        "z is the difference in standard errors of independent draws. The printed figures are of dependent ones, so that z is "
+        f"too large: its largest, {float(str(worst['z'])):.1f}, is a difference of {float(str(worst['difference'])):+.3f}."
     )
 
 

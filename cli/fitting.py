@@ -23,6 +23,7 @@ from ..models.data.errors import DataError
 from ..models.data.reading.predicted_labels import refused_predictions
 from ..posterior.matching import with_complement
 from ..posterior.ordered import ordered_categories
+from ..reports.analyses.drawing import draw as draw_until_converged
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.fit import strength_in_words
 from ..reports.sections.scores import misfit_in_words
@@ -33,6 +34,8 @@ from .features import features_named, features_of
 from .prior_predictions import PRIOR, prior_tables, read_prior_predictions
 from .tables import classifiers_of, read_annotations, read_predictions, read_votes
 from .terminal import print_note, print_text
+
+DRAWS = 1000  # of each chain by default
 
 
 def build(
@@ -119,24 +122,24 @@ def draw(
     predictive: bool = False,
     keep: str | None = None,
 ) -> dict[float, xr.DataTree]:
-    """Sample the posterior of a model at every reliability of the settings.
+    """Sample the posterior of a model at every reliability; go on until draws agree unless their number is asked for.
 
     With `store` the draws are written while sampling; the reliability must then be a single one. `keep` is what is kept of
     the draws.
     """
+    sampler: Any = draw_until_converged if settings.draws == DRAWS and store is None else inference.sample
     trees = {}
     for reliability in settings.reliabilities:
-        model = build_at(reliability)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", inference.ConvergenceWarning)  # the verdict is printed
-            trees[reliability] = inference.sample(
-                model,
+            trees[reliability] = sampler(
+                build_at(reliability),
                 random_seed=settings.seed,
                 draws=settings.draws,
                 chains=settings.chains,
                 log_likelihood=log_likelihood,
                 predictive=predictive,
-                keep=None if keep is None else str(keep),  # type: ignore[arg-type]
+                keep=None if keep is None else str(keep),
                 **stored(store),
             )
     if settings.guessed:

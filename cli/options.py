@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from ..models._catalog import annotation_kinds, catalog
 from ..posterior.table_text import decimal_number, whole_number
@@ -387,12 +388,32 @@ PriorClassifier = Annotated[
     ),
 ]
 
-# --- Groups of options that several commands take ---
+# --- Groups of options that several commands take, each a panel of the help, named by the first line of its docstring ---
+
+PANELS: dict[str, str] = {}  # parameter -> title
+
+
+class PanelledCommand(TyperCommand):
+    """Command whose help lists its own options first, then those of each group."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for own in self.get_params(ctx):
+            if (record := own.get_help_record(ctx)) is not None:
+                title = PANELS.get(own.name or "", "Options")
+                sections.setdefault("Arguments" if own.param_type_name == "argument" else title, []).append(
+                    record
+                )
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
 
 @dataclass
 class DataOptions:
-    """Kind of annotation, layout of the table, rows with empty cells, and model."""
+    """Table and model. Kind of annotation, layout, rows with empty cells."""
 
     kind: KindOption = None
     layout: LayoutOption = Layout.long
@@ -403,7 +424,7 @@ class DataOptions:
 
 @dataclass
 class CategoryOptions:
-    """Options of models of rankings and labels."""
+    """Models of rankings and labels."""
 
     categories: Categories = None
     concentration: Concentration = None
@@ -414,7 +435,7 @@ class CategoryOptions:
 
 @dataclass
 class FeatureOptions:
-    """Options of models that know more of the items than annotations: features, and probabilities of a classifier."""
+    """What is known of the items. Features, and probabilities of a classifier."""
 
     features: Features = None
     prior_predictions: PriorPredictions = None
@@ -423,7 +444,7 @@ class FeatureOptions:
 
 @dataclass
 class VoteOptions:
-    """Options of models of comparisons, attributes of the raters, and covariates of the votes."""
+    """Models of comparisons. Attributes of the raters, and covariates of the votes."""
 
     ties: Ties = None
     left_side: LeftSide = None
@@ -436,7 +457,7 @@ class VoteOptions:
 
 @dataclass
 class SharingOptions:
-    """Groups of raters who share errors or a taste."""
+    """Groups of raters. They share errors or a taste."""
 
     groups_of_raters: GroupsOfRaters = None
     independent: Independent = None
@@ -461,7 +482,7 @@ def flag(argument: str) -> str:
 
 @dataclass
 class CleaningOptions:
-    """Treatment of repeated answers, of look-alikes, and of answers that are no truth."""
+    """Cleaning. Repeated answers, look-alikes, and answers that are no truth."""
 
     drop_duplicates: DropDuplicates = False
     merge_look_alikes: MergeLookAlikes = False
@@ -471,7 +492,7 @@ class CleaningOptions:
 
 @dataclass
 class SamplerOptions:
-    """Options of the sampler."""
+    """Sampler."""
 
     draws: Draws = 1000
     chains: Chains = 4
@@ -489,6 +510,7 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
             continue
         hints = get_type_hints(group, include_extras=True)
         given = [(field.name, field.default, hints[field.name]) for field in fields(group)]
+        PANELS.update({name: (group.__doc__ or "").split(".")[0] for name, _, _ in given})
         keyword = Parameter.KEYWORD_ONLY
         parameters += [Parameter(name, keyword, default=own, annotation=hint) for name, own, hint in given]
 

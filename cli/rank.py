@@ -18,7 +18,6 @@ from ..reports.page import write_table
 from ..reports.sections.comparisons import (
     equals_in_words,
     leaderboard_rows,
-    no_order_in_words,
     one_sided_in_words,
     rater_rows,
     raters_in_words,
@@ -33,7 +32,7 @@ from ..reports.sections.vote_covariates import effects_in_words
 from ..reports.study import Settings
 from .fitting import build, draw
 from .tables import read_votes
-from .terminal import print_note, print_table, print_text, width
+from .terminal import print_answers, print_note, print_table, print_text, width
 
 WIDE = 100  # characters per line needed for all columns
 FEW_RATERS = 10  # up to which all raters are shown
@@ -43,7 +42,6 @@ SECONDS = {
 }  # CPU, for each vote with covariates and draw (benchmarks/vote_covariates.py)
 LONG = 3.0  # seconds from which the duration is said
 ENDS = 4  # raters shown at either end, if there are more
-MISFIT = "The votes contradict the model, on which the ranks and probabilities below rely."
 
 
 def rank_votes(
@@ -71,29 +69,19 @@ def rank_votes(
         diagnosis = inference.diagnose(tree).attrs
     with step("Checking"):
         (fit, *_) = predictive_fit_sections(analysis.replicated, data.rater_attributes, analysis.checked)
-    if not diagnosis["converged"]:
-        print_text(
-            f"{diagnosis['verdict']}. Do not rely on what follows: try --draws 10000, or --raters shared."
-        )
-    if fit.alarm:
-        print_text(f"{MISFIT} {fit.text}\n")
+    print_answers(analysis.answers)
+    print_text("")
+    _show_board(board, data, top, prob)
+    print_text(f"\nItems that share a rank (=) cannot be told apart at {tie_certainty(prob):.0%}.")
     if warning := one_sided_in_words(tree, sides):
         print_text(warning)
-    _show_board(board, data, top, prob)
-    if warning := no_order_in_words(board):
-        print_text(f"\n{warning}")
-    print_text(
-        f"\nItems of equal rank (=): none is below the first of them with {tie_certainty(prob):.0%} probability."
-    )
     print_text(scale_in_words(tree))
     said = (equals_in_words(tree, prob), sides_in_words(tree, sides), tastes_in_words(tree, prob))
     for sentence in (*said, effects_in_words(tree, prob)):
         if sentence:
             print_text(sentence)
-    if not fit.alarm:
-        print_text(fit.text)
-    if diagnosis["converged"]:
-        print_text(diagnosis["verdict"])
+    print_text(fit.text)
+    print_text(diagnosis["verdict"])
     _show_raters(raters, data, tree, prob)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)

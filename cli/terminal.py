@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from .._messages import escaped, paused, printable_line, step
+from .._messages import by_options, escaped, paused, printable_line, step
 from ..inference.storage.interruptions import Interrupted, interrupted_by_sigterm
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def exit_on_input_error[**P](command: Callable[P, None]) -> Callable[P, None]:
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            with interrupted_by_sigterm(), warnings.catch_warnings(), step(f"raterzoo {command.__name__}"):
+            said = step(f"raterzoo {command.__name__}")
+            with by_options(), interrupted_by_sigterm(), warnings.catch_warnings(), said:
                 warnings.showwarning = _said_once()
                 command(*args, **kwargs)
         except KeyboardInterrupt as stop:

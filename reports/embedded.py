@@ -24,12 +24,12 @@ class Embedded(NamedTuple):
 
 
 def cell_text(value: object) -> str:
-    """Text of a cell: small numbers to three decimals."""
+    """Text of a cell: numbers below 10 to three decimals, from 100 whole ones."""
     if value is None:
         return ""
     if not isinstance(value, float):
         return str(value)
-    return f"{value:z.3f}" if abs(value) < 10 else f"{value:,.1f}"
+    return f"{value:z.3f}" if abs(value) < 10 else f"{value:,.{int(abs(value) < 100)}f}"
 
 
 def embedded_rows(rows: Iterable[Mapping[str, Any]], most: int = TABLE_BYTES) -> Embedded:

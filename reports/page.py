@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -57,8 +57,8 @@ class Section:
         Table on the page, where it differs from `rows`.
     part : bool
         Whether it is a subsection of the section before it.
-    alarm : bool
-        Whether the text is a warning to be highlighted.
+    alarm : bool or "amber"
+        Whether the text is a warning: of numbers not to be relied on, or, if amber, to be read with care.
     most : int
         Number of rows of the table on the page, or 0 for no table; the file has all.
 
@@ -80,7 +80,7 @@ class Section:
     facts: Mapping[str, object] = field(default_factory=dict)
     shown: Sequence[Row] = field(default=())
     part: bool = False
-    alarm: bool = False
+    alarm: bool | Literal["amber"] = False
     most: int = ROWS_SHOWN
 
     @property

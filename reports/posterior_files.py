@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from .._messages import way
 from ..inference.diagnostics import DIAGNOSIS
 from ..inference.kept_draws import QUANTILES
 from ..inference.kernels.convergence import mixing_of
@@ -22,6 +23,11 @@ SUMMARY = "posterior_summary"
 PARTS = ("all", "thinned", "summary")
 EVERY = "kept_every"  # attribute of trees of `inference.sample` with keep=
 REPLICATES = "posterior_predictive"  # at few draws as it is: a check needs 99
+
+
+def _keep(part: str) -> str:
+    """Return the option or argument that keeps a part of the draws."""
+    return way(f"--keep {part}", f"keep={part!r}")
 
 
 @dataclass(frozen=True)
@@ -62,12 +68,12 @@ class KeptPosterior:
             if self.keep == "thinned" and self.is_large:
                 least = f" Thinning keeps {LEAST} draws of each chain or more."
             elif self.is_large:
-                least = ' --keep thinned or summary (from Python keep="thinned") writes less.'
+                least = f" {_keep('thinned')} writes less."
             return f"{file} has all {self.draws:,} draws of each chain: {size}.{least}"
         return (
             f"{file} has {self.kept:,} of the {self.draws:,} draws of each chain, one of every {self.step:,}: "
-            f"{_megabytes(self.bytes_kept)} of {size}. Tables and figures are computed from all draws. --keep all (from "
-            'Python keep="all") writes them all, --keep summary none of them.'
+            f"{_megabytes(self.bytes_kept)} of {size}. Tables and figures are computed from all draws. "
+            f"{_keep('all')} writes them all, {_keep('summary')} none of them."
         )
 
     def _in_words_of_summaries(self, file: object) -> str:
@@ -76,12 +82,14 @@ class KeptPosterior:
         if not self.kept:
             return (
                 f"{file} has mean, standard deviation, quantiles, certainties, R-hat and ESS of each item, from all of {made}, "
-                "and no draws of the items. --keep thinned (the default of large posteriors) has some."
+                "and no draws of the items. "
+                + _keep("thinned")
+                + ", the default of large posteriors, has some."
             )
         return (
             f"{file} has {self.kept:,} of {made}: {_megabytes(self.bytes_kept)}. Certainties, means of items and convergence are "
-            f"computed from all draws, metrics and figures from {self.draws:,} of each chain. --keep all (from Python "
-            'keep="all") keeps them all, --keep summary none of the items.'
+            f"computed from all draws, metrics and figures from {self.draws:,} of each chain. "
+            f"{_keep('all')} keeps them all, {_keep('summary')} none of the items."
         )
 
     def write(self, tree: xr.DataTree, path: Path) -> None:

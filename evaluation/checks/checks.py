@@ -61,9 +61,10 @@ def model_checks(
     Returns
     -------
     Dataset
-        Over ``check``: ``observed``, the predictive interval ``lower`` to ``upper`` (90 %), ``tail_probability``, ``adjusted``
-        (the same for all checks together), ``effect`` (in the units of the check) and ``fails``; the coordinate ``meaning``
-        says what a deviation means. The same over ``pair`` (of raters), ``rater`` and ``category`` as ``pair_observed``
+        Over ``check``: ``observed``, the predictive interval ``lower`` to ``upper`` (90 %), the limits ``fails_below`` and
+        ``fails_above`` beyond which it fails (infinite where it cannot), ``tail_probability``, ``adjusted`` (the same for all
+        checks together), ``effect`` (in the units of the check) and ``fails``; the coordinate ``meaning`` says what a deviation
+        means. The same over ``pair`` (of raters), ``rater`` and ``category`` as ``pair_observed``
         ..., where ``adjusted`` is the false-discovery rate over them. Attributes: ``fits`` (0 or 1), whether no check fails
         with 5 % false alarms for all together; ``sentences``; ``replicates``; for labels ``copying``, sets of raters
         whose pairs stand out, ``copying_or_others``, those of more than a third of the raters, where the others may be

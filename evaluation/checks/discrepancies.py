@@ -102,20 +102,25 @@ def judged(
 ) -> xr.Dataset:
     """Return the table of all checks, those of the members of families, and the verdict.
 
-    Shapes: over ``check`` ``observed``, ``lower``, ``upper``, ``tail_probability``, ``adjusted``, ``effect``, ``fails`` and
-    the coordinate ``meaning``; over the dim of each family the same with its name in front. Attributes ``fits`` (0 or 1),
+    Shapes: over ``check`` ``observed``, ``lower``, ``upper``, ``fails_below``, ``fails_above``, ``tail_probability``,
+    ``adjusted``, ``effect``, ``fails`` and the coordinate ``meaning``;
+    over the dim of each family the same with its name in front. Attributes ``fits`` (0 or 1),
     ``sentences``, ``replicates`` and `attrs`. A family whose values are not finite, or that has no members, is left out.
     """
     families = [own for own in families if len(own.members)]
     together = [*checks, *(_as_check(own) for own in families if own.is_judged)]
     together = [own for own in together if np.isfinite([own.observed, *own.replicated]).all()]
     scores = np.stack([_one_sided(own) for own in together], axis=1)  # (1 + replicate, check)
+    main = np.array([own.is_main for own in together])
+    below, above = _limits(together, _critical(scores, main))
     columns = {
         "observed": [own.observed for own in together],
         "lower": [np.quantile(own.replicated, LEVEL) for own in together],
         "upper": [np.quantile(own.replicated, 1 - LEVEL) for own in together],
+        "fails_below": below,
+        "fails_above": above,
         "tail_probability": (scores >= scores[0] - ROUNDING).mean(axis=0),
-        "adjusted": _adjusted(scores, np.array([own.is_main for own in together])),
+        "adjusted": _adjusted(scores, main),
         "effect": [_effect(own) for own in together],
     }
     fails = columns["adjusted"] <= LEVEL + ROUNDING
@@ -153,6 +158,27 @@ def _adjusted(scores: np.ndarray, main: np.ndarray) -> np.ndarray:
             tail = (largest >= scores[0, own] - ROUNDING).mean(axis=0)
             adjusted[own] = np.minimum(tail / (1.0 if own.all() else share), 1)
     return adjusted
+
+
+def _critical(scores: np.ndarray, main: np.ndarray) -> np.ndarray:
+    """Return the scores (check,) above which a check fails, by the replicates' largest scores over all checks."""
+    critical = np.empty(len(main))
+    for own, share in ((main, MAIN_SHARE), (~main, 1 - MAIN_SHARE)):
+        if own.any():
+            allowed = int(LEVEL * (1.0 if own.all() else share) * len(scores) + ROUNDING)
+            critical[own] = np.sort(scores[1:, own].max(axis=1))[-allowed]
+    return critical
+
+
+def _limits(checks: Sequence[Check], critical: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers (check,) below and above which each check fails, infinite where it cannot."""
+    values = np.stack([[own.observed, *own.replicated] for own in checks], axis=1)  # (1 + replicate, check)
+    middle, reach = values.mean(axis=0), critical * values.std(axis=0)
+    side = np.array([own.side for own in checks])
+    return (
+        np.where(side == "upper", -np.inf, middle - reach),
+        np.where(side == "lower", np.inf, middle + reach),
+    )
 
 
 def _effect(check: Check) -> float:

@@ -136,7 +136,7 @@ class Panel:
         text: Sequence[object],
         *,
         colour: str = INK,
-        size: float = 7.5,
+        size: float = 8,
         align: tuple[str, str] = ("center", "center"),
         over_lines: bool = False,
     ) -> None:

@@ -9,12 +9,12 @@ from .canvas import Panel, legend, panel_of
 from .certainty import names_of
 from .style import COLOURS, GREY, INK, Picture, in_words, needs, plain, shortened, tidy
 
-VARIABLES = ("observed", "lower", "upper", "fails")
-FARTHEST = 6.0  # half widths of the interval up to which values are drawn in their place
+VARIABLES = ("observed", "lower", "upper", "fails_below", "fails_above", "fails")
+FARTHEST = 2.0  # distances to the limit up to which values are drawn in their place
 
 
 def model_checks(found: xr.Dataset) -> Figure:
-    """Draw the checks of a model: the predictive interval of each, and the observed value.
+    """Draw the checks of a model: where each may lie without failing, and the observed value.
 
     Parameters
     ----------
@@ -24,7 +24,8 @@ def model_checks(found: xr.Dataset) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        A row for each check, on a scale on which its interval of 90 % reaches from -1 to 1. Values beyond 6 are drawn at 6.
+        A row for each check, on a scale on which it fails below -1 or above 1. A check that can fail on one side only has a
+        band that ends on this side. Values beyond 2 are drawn at 2.
 
     Raises
     ------
@@ -33,22 +34,26 @@ def model_checks(found: xr.Dataset) -> Figure:
 
     Examples
     --------
-    >>> import xarray as xr
+    >>> from raterzoo import evaluation, inference, models
     >>> from raterzoo.evaluation import plots
-    >>> columns = {"observed": [3.0, 0.1], "lower": [0.0, 0.0], "upper": [1.0, 0.2], "fails": [True, False]}
-    >>> found = xr.Dataset({k: ("check", v) for k, v in columns.items()}, {"check": ["distinct answers", "totals"]})
-    >>> [text.get_text() for text in plots.model_checks(found).axes[0].get_yticklabels()]
-    ['distinct answers', 'totals']
+    >>> labels = models.simulators.labels(items=60, raters=6, answers=4, random_seed=1).data
+    >>> tree = inference.sample(models.dawid_skene(labels), random_seed=1, progressbar=False)
+    >>> axes = plots.model_checks(evaluation.model_checks(tree)).axes[0]
+    >>> [text.get_text() for text in axes.get_xticklabels()]
+    ['fails', 'expected', 'fails']
     """
     needs(found, VARIABLES, "model_checks")
-    observed, lower, upper, fails = (found[name].to_numpy() for name in VARIABLES)
-    half = (upper - lower) / 2
-    away = np.where(half > 0, (observed - (lower + upper) / 2) / np.where(half > 0, half, 1), 0)
+    observed, lower, upper, below, above, fails = (found[name].to_numpy() for name in VARIABLES)
+    middle = (lower + upper) / 2
+    limit = np.where((observed < middle) & np.isfinite(below), middle - below, above - middle)
+    limit = np.where(np.isfinite(limit), limit, middle - below)  # of a check that can fail below only
+    away = np.where(limit > 0, (observed - middle) / np.where(limit > 0, limit, 1), 0)
     place = np.clip(away, -FARTHEST, FARTHEST)
-    rows = np.arange(len(place))
+    rows, edge = np.arange(len(place)), FARTHEST + 0.3
     figure = Picture(figsize=(6.4, 1.0 + 0.26 * len(rows)), layout="constrained")
     ax = figure.add_subplot()
-    ax.hlines(rows, -1, 1, color=COLOURS[0], linewidth=6, alpha=0.35, label="90 % of the replicates")
+    ends = np.where(np.isfinite(below), -1, -edge), np.where(np.isfinite(above), 1, edge)
+    ax.hlines(rows, *ends, color=COLOURS[0], linewidth=6, alpha=0.35, label="does not fail")
     for which, colour, marker, name in (
         (~fails, COLOURS[0], "o", "observed"),
         (fails, COLOURS[1], "D", "observed, fails"),
@@ -56,8 +61,8 @@ def model_checks(found: xr.Dataset) -> Figure:
         if which.any():
             ax.scatter(place[which], rows[which], color=colour, marker=marker, s=26, zorder=3, label=name)
     ax.set_yticks(rows, [plain(name) for name in found["check"].to_numpy()], fontsize=8)
-    limits = {"xlim": (-FARTHEST - 0.4, FARTHEST + 0.4), "ylim": (len(rows) - 0.4, -0.6)}
-    tidy(ax).set(xlabel="half widths from the middle of the replicates", **limits)
+    ax.set_xticks([-1, 0, 1], ["fails", "expected", "fails"], fontsize=8)
+    tidy(ax).set(xlim=(-edge, edge), ylim=(len(rows) - 0.4, -0.6))
     figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
     return figure
 

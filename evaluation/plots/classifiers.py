@@ -35,9 +35,9 @@ def comparison(result: xr.Dataset, *, source: str = "both", label: str | None = 
     Returns
     -------
     matplotlib.figure.Figure
-        For one posterior: the matrix of P(row better than column), the best on top; the differences, for all
-        pairs up to four classifiers, otherwise of the best to each other one; with point estimates, the
-        metric with its interval and the point estimates as marks. For several reliabilities: the metric with
+        For one posterior: from three classifiers on the matrix of P(row better than column), the best on top; the
+        differences, for all pairs up to four classifiers, otherwise of the best to each other one; with point
+        estimates, the metric with its interval and the point estimates as marks. For several reliabilities: the metric with
         point estimates at the right end, the probability of being the best, and the mean rank (Stutz et al.,
         2025, figure 6).
 
@@ -57,7 +57,7 @@ def comparison(result: xr.Dataset, *, source: str = "both", label: str | None = 
     >>> result = evaluation.compare(evaluation.brier_score(), tree, predictions, random_seed=1)
     >>> figure = evaluation.plots.comparison(result)
     >>> [axes.get_title(loc="left") for axes in figure.axes]
-    ['P(row is better) in %', 'differences']
+    ['pale is better: 98%']
     """
     needs(result, ("mean", "interval", "difference", "probability_better"), "compare")
     if "group" in result.dims:
@@ -74,17 +74,21 @@ def comparison(result: xr.Dataset, *, source: str = "both", label: str | None = 
     names = shortened(own["classifier"].to_numpy(), 24)
     pairs = list(combinations(range(n), 2)) if n <= FEW else [(0, k) for k in range(1, n)]
     side, room = max(1.7, 0.42 * n), letters_wide(names)
-    ratios = [side, WIDTH, WIDTH][: 2 + points]
+    square = [(side, room)] * (n > 2)  # of two the difference says it all
     lines = [line for row in _named_pairs(names, pairs) for line in row.split("\n")]
-    beside = [room, letters_wide(lines), room + 1.9]
-    across = sum(ratios) + sum(beside[: len(ratios)]) + 0.5
-    size = (across, max(side + room + 1.0, HEAD + ROW * max(len(pairs), n)))
+    widths = [*square, (WIDTH, letters_wide(lines)), *([(WIDTH, room + 1.9)] * points)]
+    ratios = [width for width, _ in widths]
+    down = HEAD + ROW * max(len(pairs), n)
+    size = (sum(map(sum, widths)) + 0.5, max(side + room + 1.0, down) if square else down + 0.3)
     figure, panels = canvas(size, (1, len(ratios)), ratios=ratios)
-    _matrix(panels[0], own["probability_better"].to_numpy(), names)
-    _differences(panels[1], own, pairs, names, metric)
+    if square:
+        _matrix(panels[0], own["probability_better"].to_numpy(), names)
+    _differences(panels[len(square)], own, pairs, names, metric)
     if points:
-        _points(panels[2], own, names, metric)
-    panels[0].labels(f"uncertainty: {SOURCES[source]},\nintervals of {own.attrs['probability']:.0%}")
+        _points(panels[-1], own, names, metric)
+    panels[0].ax.set_xlabel(
+        f"{panels[0].ax.get_xlabel()}\nuncertainty: {SOURCES[source]},\nintervals of {own.attrs['probability']:.0%}".strip()
+    )
     return figure
 
 
@@ -97,7 +101,7 @@ def _matrix(panel: Panel, better: np.ndarray, names: list[str]) -> None:
         at = [(j, i) for i, j in np.argwhere((inks == ink) & np.isfinite(shown)).tolist()]
         text = [_percent(float(shown[i, j])) for j, i in at]
         x, y = np.array(at, float).reshape(-1, 2).T
-        panel.write(x, y, text, colour=ink, size=7.5 if len(names) < 12 else 6)
+        panel.write(x, y, text, colour=ink, size=8)
     panel.ticks("y", range(len(names)), names)
     panel.ticks("x", range(len(names)), names, turn=90)
     panel.ax.grid(False)  # it would cross the matrix
@@ -134,11 +138,14 @@ def _differences(
     table = table.assign_coords(row=[f"{names[i]} − {names[j]}" for i, j in pairs])
     panel.rule(0, axis="x")
     draw_interval(panel, table, ("difference", COLOURS[0], 4.5, 0.0), lift=0.15, show=False)
-    fit_rows(panel, table["interval"], table["mean"])
-    panel.ticks("y", range(len(pairs)), _named_pairs(names, pairs), size=7.5)
+    fit_rows(panel, xr.DataArray(np.append(table["interval"], 0)), table["mean"])
+    panel.ticks("y", range(len(pairs)), _named_pairs(names, pairs))
     panel.limits(y=(len(pairs) - 0.5, -0.7))
     larger = "larger" if own.attrs.get("larger_is_better", 1) else "smaller"
-    panel.title("differences" if len(names) <= FEW else f"{names[0]} minus")
+    title = "differences" if len(names) <= FEW else f"{names[0]} minus"
+    if len(names) == 2:
+        title = f"{names[0]} is better: {_percent(float(own['probability_better'][0, 1]))}%"
+    panel.title(title)
     panel.labels(f"difference in {metric}\n({larger} is better)")
 
 

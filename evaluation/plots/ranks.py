@@ -60,7 +60,7 @@ def leaderboard(intervals: xr.Dataset, groups: xr.DataArray | None = None, *, mo
     of = "simultaneous " if intervals.attrs["simultaneous"] else ""
     ax.set_xlim(0.5 - 0.01 * last, last + 0.5 + room * last)
     ax.set_xlabel(f"rank: median, {of}{intervals.attrs['prob']:.0%} interval")
-    look = {"xytext": (5, 0), "textcoords": "offset points", "fontsize": 7, "color": INK}
+    look = {"xytext": (5, 0), "textcoords": "offset points", "fontsize": 8, "color": INK}
     for row in shown:
         ax.annotate(f"{best[row]:.0%} best", (upper[row], row), va="center", ha="left", **look)
     return figure
@@ -116,7 +116,7 @@ def _rows(items: np.ndarray) -> tuple[Figure, Axes]:
     n = len(items)
     figure = Picture(figsize=(7.2, 0.9 + 0.19 * n), layout="constrained")
     ax = tidy(figure.add_subplot())
-    ax.set_yticks(np.arange(n), [plain(name) for name in shortened(items, LONGEST)], fontsize=7.5)
+    ax.set_yticks(np.arange(n), [plain(name) for name in shortened(items, LONGEST)], fontsize=8)
     ax.set_ylim(n - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     return figure, ax
@@ -131,10 +131,10 @@ def _bands(ax: Axes, groups: np.ndarray) -> None:
         if groups[start] % 2 == 0:
             ax.axhspan(start - 0.5, row - 0.5, color=BAND, linewidth=0, zorder=0)
         middle = (start + row - 1) / 2
-        look = {"transform": ax.get_yaxis_transform(), "fontsize": 7.5, "color": INK}
+        look = {"transform": ax.get_yaxis_transform(), "fontsize": 8, "color": INK}
         ax.text(1.01, middle, f"{groups[start]}", va="center", ha="left", **look)
         start = row
-    look = {"transform": ax.transAxes, "fontsize": 7.5, "color": INK}
+    look = {"transform": ax.transAxes, "fontsize": 8, "color": INK}
     ax.text(1.01, 1.0, "tied\ngroup", va="bottom", ha="left", **look)
 
 
@@ -183,14 +183,13 @@ def win_matrix(
     ax = figure.add_subplot()
     image = ax.imshow(shown, vmin=0, vmax=1, cmap="PuOr", interpolation="nearest")
     names = [plain(item) for item in shortened(order)]
-    size = 8 if n <= MOST_NUMBERS else 6.5
-    ax.set_xticks(range(n), names, rotation=90, fontsize=size)
-    ax.set_yticks(range(n), names, fontsize=size)
+    ax.set_xticks(range(n), names, rotation=90, fontsize=8)
+    ax.set_yticks(range(n), names, fontsize=8)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     for i, j in np.ndindex(n, n):
         if i != j and n <= MOST_NUMBERS:
-            look = {"color": ink_on(image.to_rgba(shown[i, j])[:3]), "fontsize": 7}
+            look = {"color": ink_on(image.to_rgba(shown[i, j])[:3]), "fontsize": 8}
             ax.text(j, i, f"{100 * shown[i, j]:.0f}", ha="center", va="center", **look)
     bar = figure.colorbar(image, ax=ax, shrink=0.5, pad=0.02, label=plain(label))
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1))

@@ -134,7 +134,7 @@ def confusion_matrices(intervals: xr.Dataset, raters: Sequence[object] | None = 
         for j, k in np.ndindex(n, n):
             mean, low, high = (float(own[name][j, k]) for name in ("mean", "lower", "upper"))
             text = f"{mean:.2f}\n{low:.2f} to {high:.2f}" if n <= MOST_TEXTS else f"{mean:.2f}"
-            look = {"fontsize": 7, "color": ink_on(image.to_rgba(mean)[:3])}
+            look = {"fontsize": 8, "color": ink_on(image.to_rgba(mean)[:3])}
             ax.text(k, j, text, ha="center", va="center", **look)
         ax.set_xticks(range(n), names, fontsize=8)
         ax.set_yticks(range(n), [] if place % columns else names, fontsize=8)
@@ -307,7 +307,7 @@ def rater_worth(worth: xr.Dataset, *, measure: str = "information", probability:
     _, (panel,) = canvas((7.4, HEAD + ROW * len(rows)))
     panel.rule(1.0, axis="x")
     _intervals(panel, rows, GROUPS in own.dims)
-    panel.ticks("y", range(len(rows)), shortened([row["name"] for row in rows]), size=7.5)
+    panel.ticks("y", range(len(rows)), shortened([row["name"] for row in rows]))
     panel.limits(y=(len(rows) - 0.4, -0.6))
     high = max(row["ends"][1] for row in rows)
     room = 1.3 if any(end for row in rows for end in row["beyond"]) else 1.1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 import xarray as xr
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ..._messages import escaped
+from ..._messages import escaped, way
 from ...inference.diagnostics import diagnose
 from ...posterior.errors import EvaluationError
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Grade = Literal["", "amber", "red"]
 HEADING = re.compile(r"^==(amber|red|) ?(.+\?)$", re.MULTILINE)
 WIDTH = 100
+MORE = 4  # times as many draws are advised
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Soundness:
     """Whether the draws and the model may be relied on."""
 
     converged: bool
+    diverged: int  # draws of NUTS that left the path of the posterior
+    draws: int  # of each chain, to try where these have not converged
     checks: int  # 0 if the model was not checked
     failed: int
     first_failure: str
@@ -154,12 +157,14 @@ class Analysis:
     @cached_property
     def sound(self) -> Soundness:
         """Whether the draws have converged, and which checks fail."""
-        converged = bool(diagnose(self.tree).attrs["converged"])
+        found = diagnose(self.tree)
+        diverged = int(found["divergences"].sum()) if "divergences" in found else 0
+        drawn = bool(found.attrs["converged"]), diverged, MORE * int(found.attrs["draws"])
         if isinstance(self.checked, EvaluationError):
-            return Soundness(converged, 0, 0, "")
+            return Soundness(*drawn, 0, 0, "")
         failed = int(self.checked["fails"].sum())
         first = str(self.checked.attrs["sentences"][0]) if failed else ""
-        return Soundness(converged, self.checked.sizes["check"], failed, first)
+        return Soundness(*drawn, self.checked.sizes["check"], failed, first)
 
     @cached_property
     def answers(self) -> list[Answer]:
@@ -225,6 +230,7 @@ def _environment() -> Environment:
     """Return the environment of the templates, with filters for numbers and names."""
     loader = PackageLoader("raterzoo.reports", "text")
     environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.globals["way"] = way
     environment.filters |= {
         "sure": lambda p: "over 99 %" if p > 0.99 else "under 1 %" if p < 0.01 else f"{100 * p:.0f} %",
         "n": lambda number: f"{number:,}",

@@ -1,4 +1,4 @@
-"""Posteriors of an analysis: our own samplers draw on until the draws agree."""
+"""Posteriors of an analysis: draws go on until they agree, with smaller steps where NUTS diverged."""
 
 import warnings
 from typing import Any
@@ -9,17 +9,24 @@ import xarray as xr
 from ... import inference
 
 MOST = 4  # times as many draws as asked for
+SMALL_STEPS = 0.99  # target acceptance of NUTS
 
 
 def draw(model: pm.Model, draws: int, **options: Any) -> xr.DataTree:
-    """Sample a model as `inference.sample`; if draws of our own samplers have not converged, make up to four times as many.
+    """Sample a model as `inference.sample`; while draws have not converged, again: up to four times as many, or small steps.
 
-    No warning is given: the answers say whether the draws have converged.
+    NUTS draws once more only, if it diverged. No warning is given: the answers say whether the draws have converged.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)
-        for times in (1, 2, MOST):
-            tree = inference.sample(model, draws=draws * times, **options)
-            if tree.attrs["method"] == "nuts" or inference.diagnose(tree).attrs["converged"]:
+        tree = inference.sample(model, draws=draws, **options)
+        for times in (2, MOST):
+            found = inference.diagnose(tree)
+            if found.attrs["converged"]:
                 break
+            if tree.attrs["method"] == "nuts":
+                if "divergences" in found and int(found["divergences"].sum()):
+                    tree = inference.sample(model, draws=draws, **options, target_accept=SMALL_STEPS)
+                break
+            tree = inference.sample(model, draws=draws * times, **options)
     return tree

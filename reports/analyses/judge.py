@@ -15,7 +15,7 @@ import xarray as xr
 from scipy.stats import norm
 
 from ... import evaluation, models
-from ..._messages import first_reprs, short_repr
+from ..._messages import first_reprs, short_repr, way
 from ...evaluation.uncertainty.rectified import check_sample
 from ...inference.diagnostics import diagnose
 from ...models import Labels
@@ -38,6 +38,7 @@ GAINS = 1.05  # items with people, by a judge's labels of all, from which these 
 SHARED = annotation_kinds["labels"].sharing_model
 PLAIN = annotation_kinds["labels"].rater_model
 PRIOR = "confusion_concentration"
+HALF = 0.5  # of an unnamed person
 MACHINES = ("machine", "other")  # group of judges and classifiers: the first that is not the value for people
 BOTH_RUNS = "both runs"
 Z: float = float(norm.ppf(0.95))  # half width of a 90 % interval in standard deviations
@@ -75,6 +76,7 @@ class JudgeFacts:
     classifiers: ClassifierFacts
     judges: dict[str, JudgeFigures]
     useful: float  # gain from which the labels of a judge are worth having
+    half: float  # worth from which a judge is one more rater
     more: int  # further items until the accuracies are known to `precise`
     with_people: bool  # whether these are items of the table that people have not answered yet, else new ones
     precise: float
@@ -214,7 +216,7 @@ class JudgeAnalysis(Analysis):
         """Whether all posteriors have converged, and which checks of that of all fail."""
         own = super().sound
         converged = all(bool(diagnose(tree).attrs["converged"]) for tree in self.trees.values())
-        return Soundness(converged, own.checks, own.failed, own.first_failure)
+        return replace(own, converged=converged)
 
     @cached_property
     def facts(self) -> JudgeFacts:
@@ -257,6 +259,7 @@ class JudgeAnalysis(Analysis):
             ),
             judges=judges,
             useful=GAINS,
+            half=HALF,
             more=more,
             with_people=with_people,
             precise=PRECISE,
@@ -525,6 +528,6 @@ def _unconverged(trees: Mapping[str, xr.DataTree]) -> list[str]:
     if not verdicts:
         return []
     return [
-        f"Do not rely on the numbers: the sampler has not converged for {'; '.join(verdicts)}. Try --draws 10000 --chains 4. "
-        f"{next(iter(verdicts.values()))}"
+        f"Do not rely on the numbers: the sampler has not converged for {'; '.join(verdicts)}. Draw more: "
+        f"{way('--draws 10000', 'draws=10000')}. {next(iter(verdicts.values()))}"
     ]

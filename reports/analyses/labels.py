@@ -74,10 +74,9 @@ class LabelAnalysis(TruthAnalysis):
     kind: ClassVar[str] = "labels"
     before: "LabelAnalysis | None" = None  # the fit by whose checks raters who copy were fitted again
 
-    @cached_property
-    def copying(self) -> list[list[str]]:
-        """Sets of raters who copy each other, by the checks of the model that was fitted first."""
-        return super().copying if self.before is None else self.before.copying
+    def _sets(self, name: str) -> list[list[str]]:
+        """Return sets of raters that the checks of the model that was fitted first name."""
+        return super()._sets(name) if self.before is None else self.before._sets(name)
 
     @property
     def labels(self) -> Labels:
@@ -95,22 +94,22 @@ class LabelAnalysis(TruthAnalysis):
     @cached_property
     def items(self) -> pd.DataFrame:
         """Items: label, certainty, vote, whether they differ, answers, and whether to ask about them first."""
-        counts = self.labels.counts
-        label = self.truth["label"].to_numpy().astype(str)
-        code = {name: place for place, name in enumerate(self.labels.categories.astype(str).tolist())}
-        of_label = counts[np.arange(len(counts)), [code[name] for name in label.tolist()]]
-        vote = self.labels.categories.astype(str)[counts.argmax(axis=1)]
+        counts, categories = self.labels.counts, self.labels.categories
+        code = {name: place for place, name in enumerate(categories.astype(str).tolist())}
+        label = [code[name] for name in self.truth["label"].to_numpy().astype(str).tolist()]
+        of_label = counts[np.arange(len(counts)), label]
+        vote = categories.astype(object)[counts.argmax(axis=1)]
         first = set(self.ask)
-        item = self.labels.items.astype(str)
+        item = self.labels.items
         return table(
             {
                 "item": item,
-                "label": label,
+                "label": categories[label],
                 "certainty": self.truth["certainty"].to_numpy(),
-                "vote": np.where(counts.any(axis=1), vote, ""),
+                "vote": np.where(counts.any(axis=1), vote, "").tolist(),
                 "differs_from_vote": of_label < counts.max(axis=1),
                 "answers": counts.sum(axis=1).astype(int),
-                "ask": [name in first for name in item.tolist()],
+                "ask": [str(name) in first for name in item.tolist()],
             }
         )
 

@@ -54,17 +54,24 @@ class BestGuesses:
 
 
 def certainty_in_words(
-    scores: xr.Dataset, certainty: np.ndarray, *, what: Literal["label", "side"] = "label"
+    scores: xr.Dataset,
+    certainty: np.ndarray,
+    *,
+    what: Literal["label", "side"] = "label",
+    sure: Literal["right", "plausible"] = "right",
 ) -> tuple[str, dict[str, object]]:
-    """Return a sentence on the certainty (item,) of each `what`, and its numbers; `scores` are the `best_guess_scores`."""
+    """Return a sentence on the certainty (item,) of each `what`, and its numbers; `scores` are the `best_guess_scores`.
+
+    `sure` is "plausible" of rankings, whose model has no truth.
+    """
     (best,) = metric_rows({"certainty": scores})
     below, total = int((certainty < NEARLY).sum()), len(certainty)
     lower, upper = share_interval(below, total)
     right = with_interval(best["mean"], best["lower"], best["upper"])
     guess = "The most plausible label" if what == "label" else "The more probable side"
     text = (
-        f"{guess} of an item is right with probability {right} on average: no prediction of one {what} can be "
-        f"expected to be right more often. The certainty is below .99 for {share_with_interval(below, total)} of the items. "
+        f"{guess} of an item is {sure} with probability {right} on average: no prediction of one {what} can be "
+        f"expected to do better. The certainty is below .99 for {share_with_interval(below, total)} of the items. "
         "Intervals hold 90 %."
     )
     facts = {name: best[name] for name in best if name not in ("metric", "classifier")}
@@ -84,7 +91,8 @@ def certainty_section(best: BestGuesses, data: RankingsOrLabels) -> list[Section
         **{f"certainty {name}": values for name, values in tops.items()},
     }
     rows = table_rows(columns, np.argsort(first, kind="stable"))
-    words, facts = certainty_in_words(best.scores, first)
+    sure = "plausible" if isinstance(data, models.PartialRankings) else "right"
+    words, facts = certainty_in_words(best.scores, first, sure=sure)
     text = (
         "Annotation certainty is the posterior probability of the most probable set of best labels. "
         f"{words} The least certain items come first."

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from scipy.special import expit, ndtr
 
 from ... import evaluation
-from ..._messages import escaped
+from ..._messages import escaped, way
 from ...evaluation import plots
 from ...models import Comparisons
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
@@ -105,6 +105,11 @@ def _side_shares(sides: xr.Dataset) -> np.ndarray:
     return np.array(said, dtype=object)
 
 
+def side_for(whom: str) -> str:
+    """Return the option or argument of an advantage of the left side."""
+    return way(f"--left-side {whom}", f'left_side="{whom}"')
+
+
 def one_sided_in_words(tree: xr.DataTree, sides: xr.Dataset) -> str:
     """Return a warning of raters who prefer a side, unless the model has an advantage of the side for each; "" if none does."""
     one_sided = sides["one_sided"].to_numpy()
@@ -117,7 +122,7 @@ def one_sided_in_words(tree: xr.DataTree, sides: xr.Dataset) -> str:
     return (
         f"{len(named):,} of {len(one_sided):,} raters prefer a side, whatever stands there ({'; '.join(named[:NAMED])}{more} "
         "decided votes). Such raters agree with each other, so that this model may call them the most reliable and rank items by "
-        'where they stood. Fit again with an advantage of the side for each rater: left_side="rater", or --left-side rater.'
+        f"where they stood. Fit again with an advantage of the side for each rater: {side_for('rater')}."
     )
 
 
@@ -143,7 +148,7 @@ def sides_in_words(tree: xr.DataTree, sides: xr.Dataset) -> str:
     if 2 * left < decided:
         text = f"The right side has {decided - left:,} of the {decided:,} decided votes, more than chance (p = {p:.1g})."
     if "left_bias" not in tree["posterior"] and not sides["one_sided"].any():
-        text += ' left_side="shared", or --left-side shared, gives the model an advantage of the left side.'
+        text += f" {side_for('shared')} gives the model an advantage of the left side."
     return text
 
 
@@ -198,17 +203,15 @@ def equals_in_words(tree: xr.DataTree, prob: float) -> str:
     return f"Of two items of equal quality: {', '.join(parts)}." if parts else ""
 
 
+ONE_MORE_WINS = {True: 0.731, False: 0.841}  # by the logistic law, and by the normal one of a comparison
+
+
 def scale_in_words(tree: xr.DataTree) -> str:
     """Return a sentence on the scale of the qualities."""
     posterior = tree["posterior"]
-    if tree.attrs["model"] == LOGISTIC:
-        means = "one more is odds of e to 1 to win"
-    else:
-        means = "one more is one standard deviation of what a comparison shows"
-    if "reliability" not in posterior:
-        return f"Qualities have mean zero; {means}."
-    mean = "arithmetic" if "reliability_deviation" in posterior else "geometric"
-    return f"Qualities have mean zero; {means}, in the eyes of a rater of reliability 1, the {mean} mean."
+    wins = ONE_MORE_WINS[tree.attrs["model"] == LOGISTIC]
+    judge = ", for an average judge" if "reliability" in posterior else ""
+    return f"Quality +1 wins {wins:.0%} against quality 0{judge}; their mean is 0."
 
 
 def raters_in_words(raters: list[dict[str, Any]], signed: bool, prob: float) -> str:

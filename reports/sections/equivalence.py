@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from ..._messages import escaped
+from ..._messages import escaped, way
 from ...evaluation import EvaluationError, plots, survey_equivalence
 from ...evaluation.surveys.results import equivalence_in_words
 from ...models import Labels
@@ -338,12 +338,13 @@ def caveats(found: xr.Dataset) -> str:
         said.append(
             f"The curve is highest at {top} raters and falls beyond{f': {why}' if why else ''}. Further labels cannot tell less "
             "of an item, so that the fall is of this estimate, not of the raters: do not read it there, and count a classifier "
-            f"that reaches the score of {top} as worth {top} or more (--max-raters {top} ends the curve there)."
+            f"that reaches the score of {top} as worth {top} or more "
+            f"({way('--max-raters ', 'max_raters=')}{top} ends the curve there)."
         )
     below = [name for name, own in by_classifier(found) if own["censored"] == "below"]
     if below and facts["scorer"] in ("cross_entropy", "brier") and not any(", " in name for name in below):
         said.append(
-            f"Probabilities that are too sure score less than none: --calibrate of `raterzoo equivalence` shows whether that is "
+            f"Probabilities that are too sure score less than none: {way('--calibrate', 'calibrate=True')} shows whether that is "
             f"so of {first_names(below)}."
         )
     if facts["note"]:

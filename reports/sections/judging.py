@@ -15,6 +15,7 @@ import xarray as xr
 from scipy.stats import norm
 
 from ... import evaluation
+from ..._messages import way
 from ...evaluation.checks.labels import SHARE
 from ...models import Labels
 from ...models._catalog import shared_errors_of
@@ -121,9 +122,8 @@ def quality_section(tree: xr.DataTree, panel: Panel) -> Section:
         )
     order = sorted(range(len(rows)), key=lambda k: (ROLES.index(rows[k]["role"]), -rows[k]["worth"]))
     text = (
-        "Accuracy: how many of the answers of this rater are right, by the draws of the truth of these items. Worth: how many "
-        "answers of typical people have the information about the truth of one more answer of this rater, by its confusion "
-        "matrix, which few answers leave near its prior. Intervals hold 90 %; all by one posterior of people, judges and "
+        "Accuracy: how many of the answers of this rater are right. Worth: how many answers of people, we do not know whose, "
+        "tell as much about the truth as one more of this rater. Intervals hold 90 %; all by one posterior of people, judges and "
         "classifiers."
     )
     if shared_errors_of(tree) == "average":
@@ -171,19 +171,24 @@ def checks_section(found: xr.Dataset, tree: xr.DataTree, panel: Panel) -> Sectio
     return Section("Who shares errors with whom", text, key="shared_errors", facts=facts, alarm=not fits)
 
 
+def _model(name: str) -> str:
+    """Return the option or argument that takes a model."""
+    return way(f"--model {name}", f'model="{name}"')
+
+
 def remedy_in_words(panel: Panel, errors: str | None, *, shared: bool) -> str:
-    """Return what to do where a check of a model with such `Spec.shared_errors` fails, in the words of the command line."""
+    """Return what to do where a check of a model with such `Spec.shared_errors` fails, in words."""
     if not shared:
-        return "Look at the raters and labels that are named; --model takes another model, see `raterzoo models`."
+        return f"Look at the raters and labels that are named, or take another model: {way('raterzoo models', 'models.catalog')}."
     machines = [*panel.names(JUDGE), *panel.names(CLASSIFIER)]
-    by_items = "ebcc looks for kinds of items on which raters err together: --model ebcc."
+    by_items = f"ebcc looks for kinds of items on which raters err together: {_model('ebcc')}."
     if errors == "kinds":
         return "Even subtypes of items do not explain it: look at the raters that are named."
     if errors == "groups" or len(machines) < 2:
         return f"Perhaps these raters find the same items hard: {by_items}"
     return (
         f"If it is judges and classifiers ({first_names(machines)}) who copy or learnt from the same texts, take them as one "
-        f"group that shares a guess: --model shared_guess. If all find the same items hard: {by_items}"
+        f"group that shares a guess: {_model('shared_guess')}. If all find the same items hard: {by_items}"
     )
 
 
@@ -322,10 +327,13 @@ def changes_in_words(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 # --- What the judges add ---
 
-NO_JUDGES = (
-    "There are no judges: all raters count as people. --people-column kind=person names the column of the answers, kind, that "
-    "says person of people and something else of judges."
-)
+
+def _no_judges() -> str:
+    """Return how judges are named."""
+    return (
+        f"There are no judges: all raters count as people. {way('--people-column kind=person', "people_column='kind=person'")} "
+        "names a column kind that says person of people, and something else of judges."
+    )
 
 
 def added_sections(
@@ -337,7 +345,7 @@ def added_sections(
     """
     title = "What the judges add"
     if people_tree is None:
-        return [Section(title, NO_JUDGES, key="judges", facts={"judges": []})]
+        return [Section(title, _no_judges(), key="judges", facts={"judges": []})]
     heard = panel.answered(PERSON)
     alone = scored(people_tree, panel.predicted_of(panel.labels.items[heard]), seed)
     rectified, why_not = _rectified(panel, people_tree, seed)
@@ -404,7 +412,7 @@ def not_rectified(panel: Panel) -> str:
     heard = panel.answered(PERSON)
     n, n_all = int(heard.sum()), len(heard)
     if not panel.names(JUDGE):
-        return NO_JUDGES
+        return _no_judges()
     if n == n_all:
         return f"People answered all {n:,} items, so that no judge is needed for others."
     answered = _answered_by_judges(panel)

@@ -38,10 +38,9 @@ def _worth_section(tree: xr.DataTree, replicated: xr.DataTree, group: str | None
     found = evaluation.rater_worth(tree, group, reference)
     rows = worth_rows(found, "worth", "censored", "rater")
     text = (
-        f"The worth of a rater is the number of answers of anonymous typical raters{of_group} that have the same information "
-        "about the truth as one answer of this rater. Worth by accuracy counts only changes of the best guess: of two answers "
-        f"that contradict each other the second changes none. The largest panel has "
-        f"{found.sizes['answers'] - 1} raters. Intervals hold 90 %."
+        f"Worth: how many answers of raters{of_group}, we do not know which, tell as much about the truth as one answer of this "
+        "rater. To know who answers helps, so that most are worth more than one. By accuracy: how many would give as many right "
+        f"majority labels. The largest panel has {found.sizes['answers'] - 1} raters. Intervals hold 90 %."
     )
     if shared_errors_of(tree) in SHARED_ON_ITEMS:
         text += (
@@ -283,7 +282,7 @@ def _raters_sections(tree: xr.DataTree, found: xr.Dataset | None) -> list[Sectio
     rows = table_rows(columns, np.argsort(-columns["information (bits)"], kind="stable"))
     text = (
         f"{of_right}Information is how many bits one more label of the rater would say about the truth; accuracy how often it "
-        "would be the truth. A rater who always confuses two categories has no accuracy, but all information."
+        "would be the truth. A rater who always swaps A and B is never right, yet tells you everything."
     )
     if shared_errors_of(tree) == "average":
         text += " Both take raters to err independently."

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from ... import evaluation, inference, models
+from ..._messages import way
 from ...evaluation import plots
 from ...evaluation.checks.labels import FEATURES, FIRST, GOLD, LATE, ORDERED, SHARE, SHOWN, TOGETHER, TWINS
 from ...models import Labels
@@ -100,12 +101,14 @@ def checked_sections(found: xr.Dataset, verdict: str, facts: dict[str, Any], *, 
     text = (
         f"Each check is a number computed from the annotations, and from {found.attrs['replicates']} tables of annotations by "
         "the same raters of the same items, drawn by the model; 90 % of these are between lower and upper. The adjusted tail "
-        "probability is that of all checks together: a check fails up to .05."
+        "probability is that of all checks together: a check fails if it is at most .05."
     )
     given = {"file": "model_checks", "key": f"{KEY}.checks", "part": True}
+    rows = table_rows(columns)
+    shown = [{name.replace("_", " "): cell for name, cell in row.items()} for row in rows]
     return [
-        Section(TITLE, verdict, key=KEY, facts=facts, alarm=alarm),
-        Section("Checks", text, [plots.model_checks(found)], table_rows(columns), **given),
+        Section(TITLE, verdict, key=KEY, facts=facts, alarm="amber" if alarm else False),
+        Section("Checks", text, [plots.model_checks(found)], rows, shown=shown, **given),
     ]
 
 
@@ -141,9 +144,9 @@ def _remedy_without_groups(errors: str | None) -> str:
     """Advice when shared errors are not explained by known groups, nor by a model with such `Spec.shared_errors`."""
     copies = (
         "If some of them copy each other, as language models do, the most probable label itself can be wrong: name their "
-        "groups, in a column such as kind (--rater-attribute kind)."
+        f"groups, in a column such as kind ({way('--rater-attribute kind', 'rater_attributes=["kind"]')})."
     )
-    kinds = "If all find the same items hard, ebcc looks for kinds of items on which they err together (--model ebcc)"
+    kinds = "If all find the same items hard, ebcc looks for kinds of items on which they err together"
     allowed = "" if errors == "average" else ", and correlated_votes allows for it on average"
     if errors == "groups":
         return f"{kinds}{allowed}."
@@ -206,13 +209,15 @@ def _refit(tree: xr.DataTree, data: Labels, seed: int, by: str) -> tuple[tuple[s
             zip(names.tolist(), count["equivalent"].mean(SAMPLE).to_numpy().tolist(), strict=True)
         ),
     }
-    option = "".join(f" --independent {name}" for name in apart)
+    option = way(
+        f"--model shared_guess --groups-of-raters {by}" + "".join(f" --independent {name}" for name in apart),
+        f"models.shared_guess(labels, {by!r}, {apart!r})",
+    )
     which = f", with {first_names(apart)} as independent" if apart else ""
     doubt = "" if converged else " That fit has not converged."
     what = (
         f"with shared errors (shared_guess{which}) the expected accuracy is "
         f"{with_interval(claim['mean'], claim['lower'], claim['upper'], 2)}, and the most probable label of "
-        f"{percent(facts['changed'])} of the items is another.{doubt} Report by it: --model shared_guess --groups-of-raters "
-        f"{by}{option}."
+        f"{percent(facts['changed'])} of the items is another.{doubt} Report by it: {option}."
     )
     return (f"{'; '.join(counted) or f'in groups by {by}'}.", what), facts

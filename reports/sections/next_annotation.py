@@ -18,7 +18,7 @@ ITEMS_SHOWN = 10
 ABOUT = "about these first"
 
 DISPLAYED = {
-    "bits": "bits expected",
+    "bits": "information",
     "or": "second label",
     "with probability": "its probability",
     "whom": "most informative rater",
@@ -32,8 +32,8 @@ def question_section(
     worth = sum(row["bits"] > 0 for row in rows)
     first = first_names(names[:NAMED], joint=", " if asked == ABOUT else "; ")
     text = (
-        f"Ask one more rater {asked}: {first}. They are ordered by the information expected from one more answer; it is "
-        f"positive for {worth:,} of {len(rows):,}. One bit decides between two equally probable answers. {whom}"
+        f"Ask one more rater {asked}: {first}. They are ordered by the information expected from one more answer: the first is "
+        f"100 %, and {worth:,} of {len(rows):,} are above 0. {whom}"
         if worth
         else f"No information is expected from one more answer to any of {len(rows):,} questions. {whom}"
     )
@@ -43,10 +43,16 @@ def question_section(
         rows=rows,
         file="ask_next",
         key="ask_next",
-        shown=[{DISPLAYED.get(name, name): value for name, value in row.items()} for row in rows],
+        shown=[_shown(row, rows[0]["bits"]) for row in rows],
         most=ITEMS_SHOWN,
         facts={"first": list(names[:NAMED]) if worth else []},
     )
+
+
+def _shown(row: Mapping[str, Any], most: float) -> dict[str, Any]:
+    """Return a row of the page, with the information relative to that of the first."""
+    own = {"bits": f"{row['bits'] / most:.0%}"} if most > 0 else {}
+    return {DISPLAYED.get(name, name): value for name, value in {**row, **own}.items()}
 
 
 BITS = 1 / math.log(2)  # per nat

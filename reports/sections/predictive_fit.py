@@ -7,7 +7,7 @@ import pymc as pm
 import xarray as xr
 
 from ... import evaluation, inference
-from ..._messages import step
+from ..._messages import step, way
 from ...evaluation.checks.comparisons import LEFT_WINS, LEFT_WINS_OF_RATERS, TASTES
 from ...evaluation.checks.comparisons import REPEATS as REPEATED_VOTES
 from ...evaluation.checks.populations import DESIGN
@@ -16,15 +16,12 @@ from ...evaluation.checks.scores import REPEATS as REPEATED_SCORES
 from ...evaluation.checks.scores import SLOPES, SPREAD
 from ...models import catalog
 from ..page import Section
-from .comparisons import sides_by_rater
+from .comparisons import side_for, sides_by_rater
 from .model_fit import UNKNOWN, checked_sections, unchecked_section
 
 SHARED = ("residual correlation", "largest eigenvalue")  # in the names of the checks of what raters share
 SAID = 2  # failed checks of which the verdict speaks; the table has all
-IN_PRIOR = (
-    "Not checked: the rankings are in the prior of this model, which has no law that could simulate them; plackett_luce has one "
-    "(--model plackett_luce)."
-)
+IN_PRIOR = "Not checked: the rankings are in the prior of this model, which could not simulate them; plackett_luce can."
 TO_DO = {
     SLOPES: (
         "Leave out raters whose scores do not rise with the item, or bring the scores of all raters to one spread before the fit."
@@ -33,10 +30,6 @@ TO_DO = {
         "Intervals of the locations are too narrow or too wide: keep one score of a rater for an item, such as the mean."
     ),
     DESIGN: "Let some raters score items of all kinds: by these the raters, and so the items, are compared.",
-    REPEATED_VOTES: (
-        "Intervals and probabilities count every vote: unless votes are on several prompts, --drop-duplicates, or "
-        "data.without_duplicates(), counts equal votes of a rater once."
-    ),
 }
 
 
@@ -81,28 +74,33 @@ def _remedies(predicted: xr.DataTree, attributes: Mapping[str, np.ndarray], chec
     has_groups = bool({"taste", "shared_bias"} & set(predicted["posterior"].data_vars))
     if any(name.startswith(SHARED) for name in failed) and group is not None and not has_groups:
         found.append(
-            f"The uncertainties of this report count every rater as one. groups={group!r} or --groups-of-raters {group} gives "
+            f"The uncertainties of this report count every rater as one. "
+            f"{way(f'--groups-of-raters {group}', f'groups={group!r}')} gives "
             "the model a parameter for what a group shares."
         )
     if TASTES in failed and group is None and not has_groups:
         found.append(
-            "Kinds of raters with a taste of their own can be named in a column (--groups-of-raters kind); --signed allows for "
-            "raters who prefer what others like least."
+            f"Kinds of raters with a taste of their own can be named in a column "
+            f"({way('--groups-of-raters', 'groups=')}); {way('--signed', 'signed=True')} allows for raters who prefer what "
+            "others like least."
         )
     found += [text for name, text in TO_DO.items() if name in failed]
+    if REPEATED_VOTES in failed:
+        found.append(
+            "Intervals count every vote. Unless votes are on several prompts, count equal ones of a rater once: "
+            f"{way('--drop-duplicates', 'votes.without_duplicates()')}."
+        )
     spec = catalog.get(str(predicted.attrs.get("model")))
     if SPREAD in failed and spec is not None and spec.remedy:
         found.append(spec.remedy)
     if LEFT_WINS in failed and "left_bias" not in predicted["posterior"]:
-        found.append(
-            'left_side="shared" or --left-side shared gives the model an advantage of the left side.'
-        )
+        found.append(f"{side_for('shared')} gives the model an advantage of the left side.")
     elif LEFT_WINS_OF_RATERS in failed and not sides_by_rater(predicted):
-        found.append('left_side="rater" or --left-side rater gives it one for each rater.')
+        found.append(f"{side_for('rater')} gives it one for each rater.")
     if _is_sharpened(predicted, checks):
         found.append(
-            "The reliability of this report counts each ranking more than once, so that the categories are more certain than "
-            "rankings that agree so little make them; a reliability of 1, --reliability 1, counts each once."
+            f"Each ranking counts more than once. Your raters disagree too much for that: "
+            f"{way('--reliability 1', 'reliability=1')}."
         )
     return found
 

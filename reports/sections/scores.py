@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from ..._messages import way
 from ...evaluation import plots
 from ...evaluation.certainty.scale_ends import HALF, ScaleEnds, scale_ends
 from ...models.data.scores import MANY_LEVELS, Scores
@@ -149,9 +150,9 @@ def misfit_in_words(found: ScaleEnds | None) -> str:
         )
     else:
         rounded = ""
-    return (
-        f"MISFIT: {'; '.join(said)}. Take the scores as ordered categories{rounded}: --kind labels --model ordinal --categories "
-        f"{levels} --column label=score in place of --kind scores; in Python models.ordinal."
+    return f"MISFIT: {'; '.join(said)}. Take the scores as ordered categories{rounded}: " + way(
+        f"--kind labels --model ordinal --categories {levels} --column label=score.",
+        f"analyse(table, 'labels', model='ordinal', categories=[{levels}], columns={{'label': 'score'}}).",
     )
 
 

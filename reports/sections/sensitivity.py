@@ -11,6 +11,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from ... import evaluation
+from ..._messages import way
 from ...evaluation import plots
 from ...evaluation.sensitivity.densities import ItemDensities
 from ...evaluation.sensitivity.prior import sensitivity_of
@@ -134,7 +135,10 @@ def _weights_in_words(steps: Mapping[float, Step]) -> str:
     draws = max(step.reweighted for step in steps.values())
     said = [
         f"One reliability was fitted; {draws:,} of its draws were reweighted, item by item, for the other values.",
-        "A report of several reliabilities (--reliability 1,3) refits each.",
+        way(
+            "A report of several reliabilities (--reliability 1,3) refits each.",
+            "inference.sweep refits each.",
+        ),
     ]
     said += [
         f"At {r:g} the weights of {len(bad):,} items are unreliable (Pareto k above {MAX_PARETO_K}: {first_names(bad)})."
@@ -164,7 +168,7 @@ def prior_section(
         text += f" It would change the mean {row['quantity']} by {change}."
     if count := sum(row["pareto_k"] > MAX_PARETO_K for row in rows):
         text += f" For {count:,} items the means under other priors are unreliable (Pareto k above {MAX_PARETO_K})."
-    text += " The weaker prior is raised to the power .8, the stronger one to 1.25."
+    text += " Weaker and stronger: the prior to the power .8 and 1.25."
     facts = {"threshold": threshold, "items_that_lean": leans, "share": len(leans) / len(rows)}
     facts |= {"share_lower": lower, "share_upper": upper, "conclusions": conclusions}
     names = {name: name.replace("_", " ") for name in ("item", "certainty", "weaker_prior", "stronger_prior")}
@@ -211,8 +215,8 @@ def sensitivity_sections(study: Study, found: dict[str, xr.Dataset], best: BestG
     text = "Sensitivity of the conclusions to the reliability of the raters and to the prior."
     if study.is_of_category:
         text += (
-            " This model has no reliability to vary: it estimates that of each rater. Its items share the matrices of the "
-            "raters, so that no prior can be scaled item by item: fit again with another model or prior, and compare."
+            " Not available for this model, whose items share the matrices of the raters: refit with another "
+            f"{way('--model', 'model= or confusion_concentration=')}, or use az.psense_summary(tree)."
         )
         return [Section("Sensitivity", text, key="sensitivity")]
     if STRENGTH in study.tree["posterior"]:
@@ -252,7 +256,7 @@ def effective_in_words(study: Study) -> tuple[str, dict[str, Any]]:
         text = (
             f" If raters who rank share errors as raters of labels do on 14 public studies with known truth, a correlation of "
             f"{rho:.2f}, {votes} each. This report counts each as {chosen:g}: by that correlation it claims {much} certainty. "
-            "--reliability effective fits it; no rankings with known truth are at hand to tell."
+            f"{way('--reliability effective', 'reliability=')} fits it; no rankings with known truth are at hand to tell."
         )
     return text, {"effective_votes": facts}
 

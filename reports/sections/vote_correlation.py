@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from ..._messages import way
 from ...models import Labels
 from ...models._catalog import annotation_kinds, shared_errors_of
 from ...models.data.raters import GUESSES
@@ -52,10 +53,13 @@ def groups_in_words(data: Labels) -> str:
         if 1 < len(groups) < len(values):
             largest = groups[sizes.argmax()]
             return (
-                f" The {len(values):,} raters are in {len(groups):,} groups by {attribute} ({sizes.max():,} of {largest}): if "
-                "those of one group copy each other's errors, as language models do, the most probable label itself can be "
-                "wrong and the claim too high. shared_guess finds out: --model shared_guess --groups-of-raters "
-                f"{attribute}, with --independent for a group that copies nobody."
+                f" The {len(values):,} raters are in {len(groups):,} groups by {attribute} ({sizes.max():,} of {largest}). If "
+                "those of one group copy each other, as language models do, labels can be wrong and claims too high. "
+                + way(
+                    f"--model shared_guess --groups-of-raters {attribute} finds out; --independent names a group that copies "
+                    "nobody.",
+                    f"models.shared_guess(labels, {attribute!r}) finds out; independent= names groups that copy nobody.",
+                )
             )
     return ""
 
@@ -125,11 +129,11 @@ def _words(facts: dict[str, Any]) -> str:
     n = facts["answers"]
     rho = with_interval(facts["mean"], facts["lower"], facts["upper"], 2)
     answers = (
-        f"The {n:,} answers of a typical item" if facts["answers_differ"] else f"{n:,} answers to an item"
+        f"the {n:,} answers of a typical item" if facts["answers_differ"] else f"{n:,} answers to an item"
     )
     votes = (
-        f"{answers} count as {own['mean']:.1f} ({interval(own['lower'], own['upper'], 1)}) independent ones, with "
-        f"a correlation of {rho}"
+        f"Raters make the same mistakes: {answers} tell as much as {own['mean']:.1f} independent ones "
+        f"({interval(own['lower'], own['upper'], 1)}). Their correlation is {rho}"
     )
     if n == 1:
         votes = "A typical item has one answer, which no other shares errors with"
@@ -138,14 +142,14 @@ def _words(facts: dict[str, Any]) -> str:
     sure = facts.get("independent_probability")
     if sure is not None and sure > MAY_BE_INDEPENDENT:
         outside = (
-            f"These raters may be independent: by their answers the probability that they are rises from {INDEPENDENT:.2f} to "
-            f"{sure:.2f}. If they are, the label is right with probability {would}; on {studies}, none of which has such "
-            f"raters, that claim was {CLAIMED_BY_POPULATION:.2f} and {RIGHT:.2f} was right."
+            f"Probability that your raters err independently: {sure:.0%} ({INDEPENDENT:.0%} before seeing the data). If they do, "
+            f"labels are right with probability {would}. On {studies}, none with such raters, that claim was "
+            f"{CLAIMED_BY_POPULATION:.2f} and {RIGHT:.2f} was right."
         )
     else:
         outside = (
-            f"With raters who err independently it would be {would}: on {studies} that claim was {CLAIMED_BY_POPULATION:.2f} and "
-            f"{RIGHT:.2f} was right."
+            f"Plain Dawid-Skene would claim {would}. On {studies} it claimed {CLAIMED_BY_POPULATION:.2f} and was right in "
+            f"{RIGHT:.2f}."
         )
     return f"{votes}, {_source(facts)}. {outside}"
 

@@ -104,7 +104,7 @@ def test_a_classifier_below_the_baseline_is_said_to_be(files, tmp_path, golden):
         f"inverse is worth no rater: it scores {inverse['score']:.3f}, less than the {found['baseline']:.3f} that"
         in said(result)
     )
-    golden.says(result.output, "`raterzoo equivalence`")
+    golden.says(result.output, "too sure score")
 
 
 def test_a_hard_classifier_is_scored_by_agreement_as_one_hot(files, tmp_path, golden):

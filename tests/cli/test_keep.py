@@ -100,7 +100,8 @@ def test_where_simulated_annotations_cannot_be_written(table, options, golden):
 
 
 def test_the_demo_takes_it_too(tmp_path, monkeypatch, golden):
-    row = {"figure": "fig5", "item": "A", "printed": 0.5, "ours": 0.5, "difference": 0.0, "z": 0.0}
+    row = {"figure": "fig5", "item": "A", "classifier": "B", "model": "plackett_luce", "printed": 0.5}
+    row |= {"ours": 0.5, "difference": 0.0, "z": 0.0}
     monkeypatch.setattr("raterzoo.cli.demo.compare_with_paper", lambda seed: [row])
     result = run("demo", "--keep", "summary", "--out", tmp_path)
     assert result.exit_code == 0, result.output

@@ -101,7 +101,7 @@ def test_one_sided_raters_are_said_at_the_leaderboard_and_at_their_reliabilities
     assert board.facts["one_sided_raters"] == ["r"] and board.facts["first"] is None
     for section in (board, raters):
         assert section.alarm
-        golden.says(section.text, "prefer a side", "--left-side rater")
+        golden.says(section.text, "prefer a side", 'left_side="rater"')
     assert [row["prefers a side"] for row in raters.rows] == ["left in 40 of 40", "", ""]
     bias = ("chain", "draw", "rater"), np.tile([4.0, 0, 0], (2, 200, 1))
     refitted = board_of(votes, quality, reliability[::-1], left_bias=bias)[0]

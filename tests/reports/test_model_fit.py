@@ -62,7 +62,7 @@ def test_raters_without_groups_are_offered_other_models(golden):
     tree, data, _ = fitted(0.8, kinds=False)
     section, checks = model_fit.fit_sections(model_fit.checked(tree, 1), tree, data, 1)
     golden.says(section.facts["verdict"], "These raters")
-    assert "--model ebcc" in section.facts["verdict"]
+    assert "ebcc" in section.facts["verdict"]
     golden.says(section.text, "correlated_votes allows")
     assert checks.part and {row["check"] for row in checks.rows} >= {
         "log likelihood ratio of a set of raters who share errors",

@@ -36,7 +36,7 @@ def test_large_posteriors_are_thinned(fitted, tmp_path, golden):
     assert (kept.keep, kept.step, kept.kept, kept.is_large) == ("thinned", 4, 113, True)
     assert kept.bytes_kept < kept.bytes / 3.5
     words = kept.in_words("posterior.nc")
-    assert "--keep all" in words
+    assert "keep='all'" in words
     golden.says(words, "each chain")
     page = reports.make(tree, annotations=data).write(tmp_path)
     golden.says(page.read_text("utf-8"), "the 450 draws")
@@ -61,7 +61,7 @@ def test_a_hundred_draws_are_kept(fitted, monkeypatch, golden):
     short = fitted[1].isel(draw=slice(150))
     assert posterior_files.kept_posterior(short).kept == 150
     golden.says(posterior_files.kept_posterior(short).in_words("p.nc"), "Thinning keeps")
-    golden.says(posterior_files.kept_posterior(short, "all").in_words("p.nc"), "--keep thinned")
+    golden.says(posterior_files.kept_posterior(short, "all").in_words("p.nc"), "keep='thinned'")
 
 
 def test_a_summary_has_no_draws(fitted, tmp_path, golden):

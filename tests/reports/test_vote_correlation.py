@@ -41,13 +41,13 @@ def test_both_certainties_and_the_source_of_the_correlation_are_said(golden):
     words, facts, tree = words_of(labels)
     drawn = tree["posterior"]["vote_correlation"].to_numpy()
     assert facts["effective_answers"]["mean"] == pytest.approx((10 / (1 + 9 * drawn)).mean(), rel=1e-6)
-    assert f"count as {facts['effective_answers']['mean']:.1f} (" in words
+    assert f"tell as much as {facts['effective_answers']['mean']:.1f} independent ones (" in words
     golden.says(words, "public studies")
-    assert "may be independent" not in words
+    assert "err independently" not in words
     golden.says(words, "at random")
     independent = tree["posterior"]["independent_plausibility"].mean(("chain", "draw")).max("category").mean()
     assert facts["independent"]["mean"] == pytest.approx(float(independent), abs=2e-3)
-    assert f"it would be {facts['independent']['mean']:.3f}" in words
+    assert f"would claim {facts['independent']['mean']:.3f}" in words
     report = reports.make(tree, annotations=labels)
     (certainty,) = (section for section in report.sections if section.key == "certainty")
     assert words in certainty.text
@@ -67,7 +67,7 @@ def test_gold_and_a_given_prior_are_the_source_that_is_said(golden):
 def test_raters_who_look_independent_are_said_to(golden):
     words, facts, _ = words_of(table_of(0.0))
     sure = facts["independent_probability"]
-    assert sure > 0.6 and f"0.50 to {sure:.2f}. If" in words
+    assert sure > 0.6 and f"independently: {sure:.0%} (50%" in words
     golden.says(words, "independent raters")
     assert abs(facts["residual_correlation"] - facts["expected_residual_correlation"]) < 0.03
 
@@ -116,7 +116,7 @@ def test_groups_that_may_share_errors_are_offered_shared_guess(kinds, offered, g
     assert bool(words) == offered
     if offered:
         golden.says(words, "raters are")
-        golden.says(words, "shared_guess --groups-of-raters")
+        golden.says(words, "models.shared_guess")
 
 
 @pytest.mark.parametrize(("gold", "independent", "said"), [(0, [], True), (10, [], False), (0, [0], False)])

@@ -157,6 +157,8 @@ def read(
             remedy="name a role that there is",
             where="argument columns",
         )
+    if categories is not None and frame is not source:  # cells of a file are text
+        categories = [str(own) if isinstance(own, int | np.integer) else own for own in categories]
     options = {
         "categories": categories,
         "bounds": bounds,
