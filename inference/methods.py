@@ -8,8 +8,8 @@ from typing import Any
 import pymc as pm
 
 from ..models._catalog import RECIPES, Spec, catalog
-from ..models.distributions.marginal_labels import MarginalLabelsRV
-from ..models.distributions.shared_guesses import SharedGuessesRV
+from ..models.distributions.marginal_labels import RaterLabelsRV
+from ..models.distributions.shared_guesses import SharedGuessRV
 from .comparisons import hmc
 from .labels import correlated_votes, dirichlet, ebcc, item_states, shared_guess
 from .labels import gibbs as labels_gibbs
@@ -72,6 +72,8 @@ def route_of(model: pm.Model) -> Route:
         return Route(_name_of(model), "nuts", reason, None)
     sampler = samplers_of(model)[0]
     try:
+        if sampler is hmc.SAMPLER and not model.named_vars_to_dims.get(str(model.observed_RVs[0].name)):
+            raise NotConjugate('the votes have no dims; pass dims=("annotation", "outcome") of the model')
         law = sampler.read(model)
     except NotConjugate as refusal:
         return Route(_name_of(model, sampler), "nuts", str(refusal), None, sampler)
@@ -91,7 +93,7 @@ def begin_run(model: pm.Model, plan: Draws, found: Tuning | None = None, route: 
 def catalog_entry(model: pm.Model) -> Spec | None:
     """Spec of a model: that of its builder, or for a label model changed since, by the marks among its variables."""
     entry = _unchanged(model)
-    if entry is not None or not (observes(model, MarginalLabelsRV) or observes(model, SharedGuessesRV)):
+    if entry is not None or not (observes(model, RaterLabelsRV) or observes(model, SharedGuessRV)):
         return entry
     marked = (e for e in catalog.values() if e.marks and set(e.marks) <= set(model.named_vars))
     return max(marked, key=lambda e: len(e.marks), default=None)

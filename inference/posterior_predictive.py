@@ -12,11 +12,11 @@ from pymc.backends.arviz import find_observations
 
 from .._messages import compiled_step
 from ..models.distributions.counted_labels import CountedLabelsRV
-from ..models.distributions.marginal_labels import MarginalLabelsRV
+from ..models.distributions.marginal_labels import RaterLabelsRV
 from ..models.distributions.mixed_counts import MixedCountsRV
 from ..models.distributions.paired_comparisons import PairedComparisonsRV
 from ..models.distributions.partial_ranking import NO_REPLICATES, RankedCandidatesRV
-from ..models.distributions.shared_guesses import SharedGuessesRV
+from ..models.distributions.shared_guesses import SharedGuessRV
 from ..posterior.schema import SAMPLE
 from .kept_draws import ALLOWED, allowed_memory
 from .runs.model_graph import graph_lock, refuse_part
@@ -286,7 +286,7 @@ def _types(
     found = {}
     for rv in model.observed_RVs:
         law, own = rv.owner.op, np.dtype(rv.type.dtype)
-        if isinstance(law, MarginalLabelsRV | SharedGuessesRV):
+        if isinstance(law, RaterLabelsRV | SharedGuessRV):
             own = np.min_scalar_type(-len(model.coords["category"] or ()))
         elif isinstance(law, CountedLabelsRV | MixedCountsRV | PairedComparisonsRV):
             totals = observed[str(rv.name)].to_numpy().sum(axis=-1)

@@ -1,3 +1,4 @@
+from . import distributions as distributions
 from . import simulators as simulators
 from ._catalog import catalog as catalog
 from .comparisons.bradley_terry import bradley_terry as bradley_terry

@@ -10,6 +10,13 @@ FEATURES = """features : DataArray or frame, optional
     categories; ``feature_scale``, its scale in the prior. Columns are standardised, and ``prevalence`` is that at their
     means. The sampler is NUTS."""
 
+PRIOR_LOGITS = """prior_logits : array_like or tensor, optional
+    Log odds of the true category of each item, (item, category), beside the prevalence: its prior is softmax(log p + L_i), with
+    what features add. They may be random: a Gaussian process over the items, a tree, an effect of their site
+    (docs/bricks.md). The sampler is NUTS."""
+
+FEATURES += f"\n{PRIOR_LOGITS}"
+
 FEATURES_OF_SCORES = """features : DataArray or frame, optional
     Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
     and columns of numbers. The location of item i is then Normal(m + x_i w, tau^2), with the effects w: variable

@@ -13,6 +13,8 @@ from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 from scipy.linalg import helmert
 
+from ._hierarchy import prior_array
+from ._prior_arguments import finite_array
 from .data.features import ItemFeatures, item_features, warn_of_labels
 from .data.labels import Labels
 
@@ -58,29 +60,40 @@ def _most_frequent(labels: Labels) -> np.ndarray:
 
 
 def prior_of_truth(
-    labels: Labels, prevalence: TensorVariable, features: ItemFeatures | None
+    labels: Labels, prevalence: TensorVariable, features: ItemFeatures | None, prior_logits: Any = None
 ) -> TensorVariable:
     """Register ``feature_scale`` and ``feature_effect``; return the prior of each item's true category (item, category).
 
         scale   ~ HalfNormal(1)
         W_f     = e_f - mean(e_f),   e_fj ~ Normal(0, scale)      for every feature f
-        p(T_i)  = softmax(log p + x_i W)
+        p(T_i)  = softmax(log p + x_i W + L_i)
 
-    Without features the result is the prevalence, (category,). The data of the model then have the standardised ``features``
-    (item, feature), and mean and standard deviation of the raw columns, ``feature_mean`` and ``feature_sd`` (feature).
+    With neither features nor logits L the result is the prevalence, (category,). With features the data of the model have the
+    standardised ``features`` (item, feature), and mean and standard deviation of the raw columns, ``feature_mean`` and
+    ``feature_sd`` (feature).
 
-    Shapes: prevalence (category,).
+    Shapes: prevalence (category,); prior_logits (item, category).
     """
-    if features is None:
+    if features is None and prior_logits is None:
         return prevalence
+    log_odds: Any = pt.log(prevalence)
+    if features is not None:
+        log_odds = log_odds + _by_features(labels, features)
+    if prior_logits is not None:
+        shape = (len(labels.items), len(labels.categories))
+        log_odds = log_odds + prior_array("prior_logits", prior_logits, shape, finite_array)
+    return cast(TensorVariable, softmax(log_odds, axis=1))
+
+
+def _by_features(labels: Labels, features: ItemFeatures) -> Any:
+    """Register the features and their effects; return the log odds x W (item, category)."""
     values = register_features(features)
     answered = np.isin(np.arange(len(labels.items)), labels.annotation_item) | (labels.gold >= 0)
     directions = FeatureDirections(features.values[answered], len(labels.categories))
     scale = pm.HalfNormal("feature_scale", WIDEST)
     dims = ("feature", "category")
     effect = pm.ZeroSumNormal("feature_effect", scale, dims=dims, default_transform=directions)
-    log_odds = pt.log(prevalence) + pt.dot(values, effect)
-    return cast(TensorVariable, softmax(log_odds, axis=1))
+    return pt.dot(values, effect)
 
 
 class FeatureDirections(Transform):

@@ -60,14 +60,21 @@ MOST_LOG = 10.0  # size of the mean and sd of a logarithm
 
 def positive_array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Broadcast positive finite numbers to a shape, in a new array; `name` is for the message."""
+    array = finite_array(name, value, shape, "positive and finite")
+    if not (array > 0).all():
+        raise ValueError(f"{name} holds {array[array <= 0][0]:g}; it must be positive and finite")
+    return array
+
+
+def finite_array(name: str, value: Any, shape: tuple[int, ...], allowed: str = "finite") -> np.ndarray:
+    """Broadcast finite numbers to a shape, in a new array; `name` and what is `allowed` are for the message."""
     try:
         array = np.array(np.broadcast_to(_floats(value), shape))
     except (TypeError, ValueError, OverflowError):
-        allowed = f"a number, or numbers of shape {shape} or its last dims" if shape else "a number"
-        raise ValueError(f"{name}={value!r} must be {allowed}") from None
-    wrong = ~((array > 0) & (array < np.inf))
-    if wrong.any():
-        raise ValueError(f"{name} holds {array[wrong][0]:g}; it must be positive and finite")
+        numbers = f"a number, or numbers of shape {shape} or its last dims" if shape else "a number"
+        raise ValueError(f"{name}={value!r} must be {numbers}") from None
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds {array[~np.isfinite(array)][0]:g}; it must be {allowed}")
     return array
 
 

@@ -10,7 +10,7 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import BetaRV
 from scipy.special import betaln, xlog1py, xlogy
 
-from ...models.distributions.marginal_labels import MarginalLabelsRV
+from ...models.distributions.marginal_labels import RaterLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.correlated_votes import SPEC as CORRELATED_VOTES
 from ..runs.model_graph import NotConjugate, positive_constant
@@ -53,7 +53,7 @@ def begin_correlated_votes(
     votes: VotesStructure, model: pm.Model, plan: Draws, found: Tuning | None = None
 ) -> Run:
     """Set up the Gibbs loop of the labels; each draw then has its correlation and the truth given it."""
-    run = begin_labels_gibbs((votes.labels, votes.prior), model, plan, found)
+    run = begin_labels_gibbs((votes.labels, votes.prior), model, plan, found, truth=True)
     of_labels = run.draw
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
@@ -153,7 +153,7 @@ def _fill_effective(
 
 
 SAMPLER = Sampler(
-    law=MarginalLabelsRV,
+    law=RaterLabelsRV,
     variables=(CORRELATION, INDEPENDENT, EFFECTIVE),
     read=read_correlated_votes,
     begin=begin_correlated_votes,

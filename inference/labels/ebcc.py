@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ...models.distributions.marginal_labels import MarginalLabelsRV
+from ...models.distributions.marginal_labels import RaterLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.ebcc import SPEC as EBCC
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, pilot, stream
@@ -149,17 +149,15 @@ def _groups(model: pm.Model, law: SubtypeLaw, drawn: SubtypeDraws, plan: Draws) 
 def _log_prior(model: pm.Model, law: SubtypeLaw, drawn: tuple[np.ndarray, ...]) -> xr.Dataset:
     """Log prior density of prevalence, weights and confusion matrices (chain, draw, ...), with their batch dims."""
     concentrations = (law.prior.prevalence, law.prior.weight, law.by_subtype(law.prior.confusion))
-    variables, coords = {}, {}
-    for name, values, alpha in zip(law.names, drawn, concentrations, strict=True):
-        log_p = in_portions(lambda draws, p=values, a=alpha: dirichlet_log_density(p[:, draws], a), values)
-        dims = model.named_vars_to_dims[name][: log_p.ndim - 2]
-        coords |= {dim: np.asarray(model.coords[dim]) for dim in dims}
-        variables[name] = ((*SAMPLE, *dims), log_p)
-    return xr.Dataset(variables, coords)
+    densities = {
+        name: in_portions(lambda draws, p=values, a=alpha: dirichlet_log_density(p[:, draws], a), values)
+        for name, values, alpha in zip(law.names, drawn, concentrations, strict=True)
+    }
+    return as_dataset(model, densities, SAMPLE).drop_vars(SAMPLE)
 
 
 SAMPLER = Sampler(
-    law=MarginalLabelsRV,
+    law=RaterLabelsRV,
     variables=("subtype_weight",),
     read=read_subtypes,
     begin=begin_subtypes_gibbs,

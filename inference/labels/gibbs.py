@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -10,21 +9,14 @@ import xarray as xr
 from scipy.special import betaln, gammaln, xlogy
 from scipy.stats import lognorm
 
-from ...models.distributions.marginal_labels import MarginalLabelsRV
+from ...models.distributions.marginal_labels import RaterLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.class_conditional import SPEC as CLASS_CONDITIONAL
 from ...models.labels.dawid_skene import SPEC as DAWID_SKENE
 from ...models.labels.mace import SPEC as MACE
 from ...models.labels.multinomial import SPEC as MULTINOMIAL
 from ...models.labels.one_coin import SPEC as ONE_COIN
-from ...models.labels.population import (
-    POPULATION,
-    SKILL,
-    SKILL_BEGIN,
-    STRENGTH,
-    STRENGTH_BEGIN,
-    concentrations_by,
-)
+from ...models.labels.population import SKILL, SKILL_BEGIN, STRENGTH, STRENGTH_BEGIN, concentrations_by
 from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Sampler, Tuning, in_threads, parts_of, pilot, stream
 from ..runs.trees import as_dataset
 from .kernels.em import jittered_vote
@@ -41,7 +33,7 @@ from .kernels.gibbs import (
     sample_labels,
     weigh_items,
 )
-from .recognition import LabelStructure, constant_prior, read_labels
+from .recognition import LabelStructure, constant_prior, holds_truth, read_labels
 
 BLOCK = 2**20  # plausibilities of the draws that a chain makes at once
 
@@ -129,10 +121,18 @@ SAMPLE = ("chain", "draw")
 
 
 def begin_labels_gibbs(
-    law: tuple[LabelStructure, ConfusionPrior], model: pm.Model, plan: Draws, found: Tuning | None = None
+    law: tuple[LabelStructure, ConfusionPrior],
+    model: pm.Model,
+    plan: Draws,
+    found: Tuning | None = None,
+    truth: bool | None = None,
 ) -> Run:
-    """Set up the compiled Gibbs loop of prevalence, confusion and plausibility; `found` restores the thinning."""
+    """Set up the compiled Gibbs loop of prevalence, confusion and plausibility; `found` restores the thinning.
+
+    `truth` is whether the last is stored as ``plausibility``, by default if the variable of this name is it.
+    """
     structure, prior = law
+    truth = holds_truth(model) if truth is None else truth
     answers, chains = structure.answers, plan.chain(SWEEPS_BEFORE)
 
     def parameters(trial: ChainPlan) -> np.ndarray:
@@ -150,7 +150,7 @@ def begin_labels_gibbs(
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         draws = continue_labels(answers, prior, chains.part(drawn, n), state)
-        return _groups(model, law, draws, plan) | {"sample_stats": stats}
+        return _groups(model, law, draws, plan, truth) | {"sample_stats": stats}
 
     def by_items(n: int, advance: Callable[[int], None]) -> ItemBlocks:
         draws = _parameters_by_parts(answers, prior, replace(chains, draws=n), state, advance)
@@ -160,7 +160,7 @@ def begin_labels_gibbs(
         shared = _of_parameters(model, law, stored, plan) | {"sample_stats": stats}
         starts = {"item": np.arange(len(answers.gold_category) + 1)}
         return ItemBlocks(
-            shared, starts, lambda items, kept: _of_items(model, answers, draws, plan, (items, kept))
+            shared, starts, lambda items, kept: _of_items(model, answers, draws, plan, (items, kept), truth)
         )
 
     return Run(found, state, draw, by_items=by_items)
@@ -186,7 +186,7 @@ def _parameters_by_parts(
 
 
 def _of_items(
-    model: pm.Model, answers: Answers, drawn: LabelDraws, plan: Draws, which: tuple[slice, slice]
+    model: pm.Model, answers: Answers, drawn: LabelDraws, plan: Draws, which: tuple[slice, slice], truth: bool
 ) -> dict[str, dict[str, xr.Variable]]:
     """Return what the loop stores of some items, at all draws of the parameters, and their log likelihoods at some."""
     items, kept = which
@@ -202,7 +202,7 @@ def _of_items(
 
     in_threads(run, zip(range(n_chains)), plan.cores or n_chains)
     groups: dict[str, dict[str, xr.Variable]] = {"posterior": {}}
-    if "plausibility" in model.named_vars:
+    if truth:
         stored = plausibility.astype(plan.dtype)
         groups["posterior"]["plausibility"] = xr.Variable((*SAMPLE, "item", "category"), stored)
     if plan.densities:
@@ -213,11 +213,11 @@ def _of_items(
 
 
 def _groups(
-    model: pm.Model, law: tuple[LabelStructure, ConfusionPrior], drawn: LabelDraws, plan: Draws
+    model: pm.Model, law: tuple[LabelStructure, ConfusionPrior], drawn: LabelDraws, plan: Draws, truth: bool
 ) -> dict[str, xr.Dataset]:
     """Convert draws of the loop to draws of the model's variables, with log densities if the plan asks for them."""
     groups = _of_parameters(model, law, drawn, plan)
-    if "plausibility" in model.named_vars:
+    if truth:
         stored = {"plausibility": drawn.plausibility.astype(plan.dtype, copy=False)}
         groups["posterior"] = groups["posterior"].merge(as_dataset(model, stored, SAMPLE))
     if plan.densities:
@@ -273,21 +273,14 @@ def _log_prior(
     else:
         coin = 0 if prior.kind == ONE_ABILITY else slice(None)
         own = [beta_log_density(skills[0], concentration[:, 0, coin], concentration[:, 1, coin])]
-    variables: dict[str, Any] = {"prevalence": (SAMPLE, dirichlet_log_density(prevalence, prior.prevalence))}
-    coords = {}
-    for rv, log_p in zip(structure.skills, own, strict=True):
-        dims = model.named_vars_to_dims[str(rv.name)][: log_p.ndim - 2]
-        coords |= {dim: np.asarray(model.coords[dim]) for dim in dims}
-        variables[str(rv.name)] = ((*SAMPLE, *dims), log_p)
+    own = [dirichlet_log_density(prevalence, prior.prevalence), *own]
+    densities = {str(rv.name): log_p for rv, log_p in zip(structure.free, own, strict=True)}
     if len(population.skill):
         skill, strength = np.moveaxis(hyper, -1, 0)
-        coords[POPULATION] = np.asarray(model.coords[POPULATION])
-        variables[SKILL] = ((*SAMPLE, POPULATION), beta_log_density(skill, *population.skill.T))
-        variables[STRENGTH] = (
-            (*SAMPLE, POPULATION),
-            lognorm.logpdf(strength, population.strength[:, 1], scale=np.exp(population.strength[:, 0])),
-        )
-    return xr.Dataset(variables, coords)
+        centre, spread = np.exp(population.strength[:, 0]), population.strength[:, 1]
+        densities[SKILL] = beta_log_density(skill, *population.skill.T)
+        densities[STRENGTH] = lognorm.logpdf(strength, spread, scale=centre)
+    return as_dataset(model, densities, SAMPLE).drop_vars(SAMPLE)
 
 
 def _log_prior_of_rows(rows: np.ndarray, prior: ConfusionPrior, hyper: np.ndarray) -> np.ndarray:
@@ -343,7 +336,7 @@ def _name(_: pm.Model, law: tuple[LabelStructure, ConfusionPrior] | None) -> str
 
 
 SAMPLER = Sampler(
-    law=MarginalLabelsRV,
+    law=RaterLabelsRV,
     read=_read,
     begin=begin_labels_gibbs,
     reason="given the true categories, prevalence and confusion are conjugate",

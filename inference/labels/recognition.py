@@ -11,7 +11,7 @@ from pytensor.tensor.random.basic import BetaRV, DirichletRV, LogNormalRV
 from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.counted_labels import CountedLabelsRV
-from ...models.distributions.marginal_labels import MarginalLabelsByItemRV, MarginalLabelsRV
+from ...models.distributions.marginal_labels import LabelLogP, RaterLabelsByItemRV, RaterLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.distributions.mixed_counts import MixedCountsRV
 from ...models.labels.population import SKILL, STRENGTH, concentrations_by
@@ -32,7 +32,8 @@ from .kernels.item_states import StatePrior
 from .kernels.population import Population
 
 PRIOR_BY_ITEM = (
-    "the prior of the true category differs by item (features), and its effects have no closed conditional"
+    "the prior of the true category differs by item (features or prior_logits), and its effects have no closed "
+    "conditional"
 )
 
 
@@ -86,17 +87,17 @@ class LabelStructure:
 def read_labels(model: pm.Model) -> LabelStructure:
     """Read a label model whose variables have closed-form conditionals given the true categories.
 
-    The one observed variable must be a `MarginalLabels` of a free Dirichlet prevalence and of confusion
+    The one observed variable must be a `RaterLabels` of a free Dirichlet prevalence and of confusion
     matrices that are free Dirichlet rows, or computed from free Beta abilities, or from free Beta competences
     and free Dirichlet spam. Raises NotConjugate for any other model; the message says where it differs.
     """
-    observed = only_observed(model, MarginalLabelsRV)
+    observed = only_observed(model, RaterLabelsRV)
     prevalence, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
     if observed.owner.op.nodes > 1:
         raise NotConjugate(
             "the effects of the items are summed out, and the raters have no closed conditional"
         )
-    if isinstance(observed.owner.op, MarginalLabelsByItemRV):
+    if isinstance(observed.owner.op, RaterLabelsByItemRV):
         raise NotConjugate(PRIOR_BY_ITEM)
     if prevalence not in model.free_RVs:
         raise NotConjugate("the prevalence is not a free random variable of the model")
@@ -108,6 +109,17 @@ def read_labels(model: pm.Model) -> LabelStructure:
     kind = _kind(skills, shapes, confusion, n)
     answers = _answers(model, (observed, start, rater, known), n)
     return LabelStructure(answers, prevalence, skills, confusion, shapes, kind)
+
+
+def holds_truth(model: pm.Model) -> bool:
+    """Whether ``plausibility`` is p(true category | answers, parameters): another variable of this name is computed."""
+    variable = model.named_vars.get("plausibility")
+    while variable is not None and variable.owner is not None:
+        node = variable.owner
+        if isinstance(node.op, LabelLogP):
+            return node.outputs.index(variable) == 1
+        variable = node.inputs[0] if type(node.op).__name__ == "ViewOp" else None
+    return False
 
 
 def _answers(model: pm.Model, observed: tuple[Variable, ...], n: int) -> Answers:
@@ -282,8 +294,8 @@ class SubtypeLaw:
 
 
 def read_subtypes(model: pm.Model) -> SubtypeLaw:
-    """Read a `MarginalLabels` whose states are categories with subtypes, of free Dirichlet variables; NotConjugate for others."""
-    observed = only_observed(model, MarginalLabelsRV)
+    """Read a `RaterLabels` whose states are categories with subtypes, of free Dirichlet variables; NotConjugate for others."""
+    observed = only_observed(model, RaterLabelsRV)
     probability, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
     free = [rv for rv in model.free_RVs if isinstance(rv.owner.op, DirichletRV)]
     free.sort(key=lambda rv: rv.type.ndim)

@@ -12,7 +12,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from ...models.data.raters import NO_GROUP
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
-from ...models.distributions.shared_guesses import SharedGuessesByItemRV, SharedGuessesRV
+from ...models.distributions.shared_guesses import SharedGuessByItemRV, SharedGuessRV
 from ...models.distributions.shared_guesses_kernels import GroupedAnswers, grouped_answers
 from ...models.labels.shared_guess import SPEC as SHARED_GUESS
 from ..runs.model_graph import (
@@ -79,10 +79,10 @@ class GuessStructure:
 
 
 def read_shared_guess(model: pm.Model) -> GuessStructure:
-    """Read a model of one `SharedGuesses` of free Dirichlet rows and free Beta shares; raise NotConjugate for any other."""
-    observed = only_observed(model, SharedGuessesRV)
+    """Read a model of one `SharedGuess` of free Dirichlet rows and free Beta shares; raise NotConjugate for any other."""
+    observed = only_observed(model, SharedGuessRV)
     *law, start, rater, group, known = observed.owner.op.dist_params(observed.owner)
-    if isinstance(observed.owner.op, SharedGuessesByItemRV):
+    if isinstance(observed.owner.op, SharedGuessByItemRV):
         raise NotConjugate(PRIOR_BY_ITEM)
     for variable, name in zip(law[:3], ("prevalence", "confusion", "guess"), strict=True):
         if variable not in model.free_RVs or not isinstance(variable.owner.op, DirichletRV):
@@ -309,12 +309,8 @@ def _log_prior(
         dirichlet_log_density(guess, prior.guess),
         beta_log_density(shared, *prior.shared[structure.copiers].T),
     )
-    variables, coords = {}, {}
-    for rv, density in zip(structure.free, log_p, strict=True):
-        dims = model.named_vars_to_dims[str(rv.name)][: density.ndim - 2]
-        coords |= {dim: np.asarray(model.coords[dim]) for dim in dims}
-        variables[str(rv.name)] = ((*SAMPLE, *dims), density)
-    return xr.Dataset(variables, coords)
+    densities = {str(rv.name): density for rv, density in zip(structure.free, log_p, strict=True)}
+    return as_dataset(model, densities, SAMPLE).drop_vars(SAMPLE)
 
 
 def _read(model: pm.Model) -> tuple[GuessStructure, GuessPrior]:
@@ -324,7 +320,7 @@ def _read(model: pm.Model) -> tuple[GuessStructure, GuessPrior]:
 
 
 SAMPLER = Sampler(
-    law=SharedGuessesRV,
+    law=SharedGuessRV,
     read=_read,
     begin=begin_shared_guess,
     reason="given the true categories, the guesses and the copies, all parameters are conjugate",

@@ -30,7 +30,7 @@ from ..runs.run import (
     stream,
     streams_of_items,
 )
-from ..runs.trees import as_dataset
+from ..runs.trees import as_dataset, row_dim
 from .kernels.gibbs import Schedule, continue_item, normalise_worths
 from .kernels.race import WorthPosterior
 from .recognition import (
@@ -254,7 +254,7 @@ def _block_groups(
         of_rows = np.where(block >= 0, likelihood.candidate[rows] - own.start, 0)
         pointwise = ranking_log_likelihood(thinned, of_rows, block, plan.cores)
         observed = str(model.observed_RVs[0].name)
-        along = model.named_vars_to_dims[observed][0]
+        along = row_dim(model)
         groups["log_likelihood"] = {observed: xr.Variable(("chain", "draw", along), pointwise)}
         prior = worth_log_prior(thinned, shape[own], rate[own], plan.cores)
         groups["log_prior"] = {name: shaped(prior)}
@@ -271,7 +271,7 @@ def _densities(model: pm.Model, law: WorthLaw, log_worth: np.ndarray, plan: Draw
     pointwise = ranking_log_likelihood(log_worth, likelihood.candidate, likelihood.block, plan.cores)
     prior = worth_log_prior(log_worth, *gammas, plan.cores)
     dims, observed = ("chain", "draw"), model.observed_RVs[0].name
-    all_dims = (*dims, model.named_vars_to_dims[observed][0])
+    all_dims = (*dims, row_dim(model))
     coords = {dim: np.arange(n) for dim, n in zip(all_dims, pointwise.shape, strict=True)}
     shaped = prior.reshape(*prior.shape[:2], *shape_of(likelihood.worth))
     return {

@@ -22,7 +22,7 @@ from ..runs.model_graph import (
     shape_of,
 )
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, pilot, stream
-from ..runs.trees import as_dataset
+from ..runs.trees import as_dataset, row_dim
 from .gibbs import SWEEPS_BEFORE, plausibilities, worth_log_prior
 from .kernels.hierarchical import RaterDraws, RaterRankings, RaterState, sample_raters
 from .kernels.race import WorthPosterior
@@ -241,7 +241,7 @@ def _densities(model: pm.Model, law: RaterLaw, draws: RaterDraws, plan: Draws) -
     worth = worth_log_prior(draws.log_worth, law.shape, np.ones_like(law.shape), plan.cores)
     prior = {"worth": worth.reshape(*worth.shape[:2], *shape_of(model["worth"]))}
     prior[SPREAD] = 0.5 * LOG_2_OVER_PI - np.log(law.scale) - 0.5 * (values[SPREAD] / law.scale) ** 2
-    all_dims = (*SAMPLE, model.named_vars_to_dims[observed][0])
+    all_dims = (*SAMPLE, row_dim(model))
     coords = {dim: np.arange(n) for dim, n in zip(all_dims, log_p.shape, strict=True)}
     return {
         "log_likelihood": xr.Dataset({observed: (all_dims, log_p)}, coords),

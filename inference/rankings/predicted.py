@@ -28,7 +28,7 @@ from ..runs.run import (
     stream,
     sweeps_for_each_draw,
 )
-from ..runs.trees import as_dataset
+from ..runs.trees import as_dataset, row_dim
 from .gibbs import SWEEPS_BEFORE, plausibilities, ranking_log_likelihood, worth_log_prior
 from .kernels.predicted import StrengthDraws, StrengthPrior, StrengthState, sample_strengths
 from .kernels.race import WorthPosterior
@@ -175,7 +175,7 @@ def _densities(
     own, observed = law.likelihood, str(model.observed_RVs[0].name)
     log_p = ranking_log_likelihood(draws.log_worth, own.candidate, own.block, plan.cores)
     prior = predicted_log_prior(law, draws).reshape(*log_p.shape[:2], *shape_of(own.worth))
-    all_dims = (*SAMPLE, model.named_vars_to_dims[observed][0])
+    all_dims = (*SAMPLE, row_dim(model))
     coords = {dim: np.arange(n) for dim, n in zip(all_dims, log_p.shape, strict=True)}
     arrays = {str(own.worth.name): prior, STRENGTH: strength_log_prior(draws.strength, law.prior.scale)}
     return {

@@ -158,7 +158,7 @@ def only_observed(model: pm.Model, law: type) -> TensorVariable:
     """Return the one observed variable; raise NotConjugate for another law, several, or potentials."""
     if len(model.observed_RVs) != 1 or not isinstance(model.observed_RVs[0].owner.op, law):
         found = ", ".join(f"{rv.name} ({rv.owner.op})" for rv in model.observed_RVs) or "nothing"
-        name = law.__name__.removesuffix("RV")
+        name = cast(Any, law)._print_name[0]
         raise NotConjugate(f"the sampler needs one observed {name}, and the model observes {found}")
     if model.potentials:
         raise NotConjugate(f"the potential {model.potentials[0].name!r} is not part of the sampler")

@@ -301,17 +301,26 @@ def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:
 def as_dataset(
     model: pm.Model, arrays: dict[str, np.ndarray], sample_dims: tuple[str, ...] = ()
 ) -> xr.Dataset:
-    """Build a Dataset of named variables with the model's dims and coordinates; `sample_dims` lead every array."""
+    """Build a Dataset of named variables with the model's dims and coordinates; `sample_dims` lead every array.
+
+    An array of fewer dims, such as a log density, has the first of the variable's.
+    """
     variables = {}
     for name, values in arrays.items():
         own = range(np.ndim(values) - len(sample_dims))
         dims = model.named_vars_to_dims.get(name) or [f"{name}_dim_{k}" for k in own]
-        variables[name] = ((*sample_dims, *dims), values)
+        variables[name] = ((*sample_dims, *dims[: len(own)]), values)
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords = {d: np.asarray(c) for d, c in model.coords.items() if d in used and c is not None}
     lengths = {d: n for dims, v in variables.values() for d, n in zip(dims, v.shape, strict=True)}
     coords |= {d: np.arange(lengths[d]) for d in sample_dims}
     return xr.Dataset(variables, coords)
+
+
+def row_dim(model: pm.Model) -> str:
+    """Return the first dim of the observed variable."""
+    name = str(model.observed_RVs[0].name)
+    return str((model.named_vars_to_dims.get(name) or (f"{name}_dim_0",))[0])
 
 
 class Deterministics:

@@ -15,7 +15,7 @@ from ..data.comparisons import ENOUGH, Comparisons, components_in_words, connect
 from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
 from ..data.reading.comparison_tables import OUTCOMES, TIE
-from ..distributions.paired_comparisons import PairedComparisons
+from ..distributions.paired_comparisons import PairedVotes
 from .priors import StrengthPrior
 from .taste import Taste
 from .votes import VoteCovariates
@@ -164,7 +164,7 @@ def votes_model(
             codes = (left, right, np.arange(len(who)))
         laws = {"left_bias": bias, "tie": pm.LogNormal("tie", 0.0, 1.0) if ties else None, "link": link}
         dims = ("annotation", "outcome")
-        PairedComparisons(
+        PairedVotes(
             "observed_winner", *strength, codes, counts.sum(axis=1), **laws, observed=counts, dims=dims
         )
     return model

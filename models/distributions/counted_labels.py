@@ -69,7 +69,32 @@ class CountedLabels(pm.Discrete):
     gamma                 reliability: power of the likelihood, positive              scalar
     ====================  ==========================================================  ====================
 
-    Leading dims broadcast. Replicates are drawn at power one.
+    Leading dims broadcast. The log probability is pointwise by item. Replicates are drawn at power one.
+
+    Parameters
+    ----------
+    plausibility : tensor, shape (..., category)
+        Probability of each label of an item.
+    total : array_like, shape (...)
+        Number of answers to the item. It counts for replicates alone.
+    reliability : tensor, default 1
+        Power of the likelihood, positive.
+
+    Examples
+    --------
+    Shares of labels that follow a covariate of the items:
+
+    >>> import numpy as np, pymc as pm
+    >>> from raterzoo.models.distributions import CountedLabels
+    >>> counts, x = np.array([[3, 0], [2, 1], [0, 3]]), np.array([-1.0, 0.0, 1.0])
+    >>> with pm.Model() as model:
+    ...     slope = pm.Normal("slope")
+    ...     share = pm.math.softmax(slope * x[:, None] * np.array([0.0, 1.0]), axis=1)
+    ...     CountedLabels("count", share, counts.sum(axis=1), observed=counts)
+    ...     tree = pm.sample(20, tune=20, chains=1, progressbar=False, random_seed=1, compute_convergence_checks=False)
+    count
+    >>> tree["posterior"]["slope"].shape
+    (1, 20)
 
     References
     ----------

@@ -78,6 +78,34 @@ class ItemScores(pm.Continuous):
 
     The log probability is pointwise by item. Number, mean and sum of squares of an item's scores are
     constants of the compiled graph, so that its cost does not grow with the number of scores.
+
+    Parameters
+    ----------
+    location : tensor, shape (item,)
+        Mean score of each item.
+    variance : tensor, shape (item,)
+        Variance of a score about it, positive.
+    item : array_like, shape (annotation,)
+        Code of the item of each score.
+
+    Examples
+    --------
+    Locations that follow a covariate of the items:
+
+    >>> import numpy as np, pymc as pm
+    >>> from raterzoo.models.distributions import ItemScores
+    >>> item, score, x = [0, 0, 1, 2, 2], [1.0, 1.5, 2.0, 3.5, 3.0], np.array([0.0, 1.0, 2.0])
+    >>> with pm.Model() as model:
+    ...     slope = pm.Normal("slope")
+    ...     ItemScores("score", 1 + slope * x, np.full(3, 0.25), item, observed=score)
+    ...     tree = pm.sample(20, tune=20, chains=1, progressbar=False, random_seed=1, compute_convergence_checks=False)
+    score
+    >>> tree["posterior"]["slope"].shape
+    (1, 20)
+
+    References
+    ----------
+    The normal law of a score about its item, in sufficient statistics; with raters: `raterzoo.models.hierarchical_scores`.
     """
 
     rv_op = ItemScoresRV()

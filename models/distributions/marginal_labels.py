@@ -1,9 +1,8 @@
-"""MarginalLabels: distribution of answers to items whose true category is summed out."""
+"""RaterLabels: distribution of answers to items whose true category is summed out."""
 
 from typing import Any, cast
 
 import numpy as np
-import pymc as pm
 import pytensor.tensor as pt
 from pymc.logprob.abstract import _logprob
 from pytensor.gradient import DisconnectedType, disconnected_type
@@ -21,6 +20,7 @@ from pytensor.tensor.variable import TensorVariable
 from .compiling import cached_njit, inner_njit, source_digest
 from .jax_dispatch import register_in_jax
 from .marginal_labels_kernels import ANY_NUMBER, Answers, answer_sweeps, sweep_by_item
+from .rater_answers import UNKNOWN_TRUTH, LabelLaw, RaterAnswers, answer_rows, check_codes, prior_of_truth
 
 
 def distinct_items(answers: Answers) -> tuple[Answers, np.ndarray]:
@@ -117,6 +117,21 @@ def _unrolled(n_categories: int | None) -> int:
     return n_categories if n_categories and n_categories <= MOST_UNROLLED else ANY_NUMBER
 
 
+def slope_of_truth(truth: Any, cotangent: Any) -> Any:
+    """Return the derivative by the log joint of p(true category | answers), a softmax of it: (item, state) each."""
+    return truth * (cotangent - (truth * cotangent).sum(axis=1, keepdims=True))
+
+
+def _weighted(truth: Any, weight: Any, of_truth: Any) -> tuple[Any, Any]:
+    """Return the derivative by the log joint (item, state), as a table and a factor (item,), given both cotangents."""
+    if isinstance(of_truth.type, DisconnectedType):
+        return truth, weight
+    slope = slope_of_truth(truth, of_truth)
+    if not isinstance(weight.type, DisconnectedType):
+        slope += weight[:, None] * truth
+    return slope, pt.ones(truth.shape[:1])
+
+
 class LabelLogP(Op):
     """Op: log p of each item's answers (item,) and p(true category | answers) (item, category).
 
@@ -161,12 +176,11 @@ class LabelLogP(Op):
 
     def pullback(self, inputs: list, outputs: list, cotangents: list) -> list:
         """Return the gradient: expected counts, with the cotangent as weight of each item."""
-        weight, of_plausibility = cotangents
-        if not isinstance(of_plausibility.type, DisconnectedType):
-            raise NotImplementedError("the plausibility of labels has no derivative here")
+        weight, of_truth = cotangents
         _, log_table, start, code, _ = inputs
-        counts = _counts(outputs[1], weight, start, code, log_table)
-        return [pt.dot(weight, outputs[1]), counts, *(disconnected_type() for _ in range(3))]
+        expected, one = _weighted(outputs[1], weight, of_truth)
+        counts = _counts(expected, one, start, code, log_table)
+        return [pt.dot(one, expected), counts, *(disconnected_type() for _ in range(3))]
 
 
 class LabelLogPByItem(LabelLogP):
@@ -211,12 +225,16 @@ class LabelLogPByItem(LabelLogP):
 
     def pullback(self, inputs: list, outputs: list, cotangents: list) -> list:
         """Return the gradient: p(true category | answers) less the prior, and expected counts, weighted by item."""
-        weight, *others = cotangents
-        if not all(isinstance(other.type, DisconnectedType) for other in others):
-            raise NotImplementedError("the plausibility of labels has no derivative here")
+        weight, of_truth, of_gain = cotangents
+        if not isinstance(of_gain.type, DisconnectedType):
+            raise NotImplementedError("the gain over the prior has no derivative here")
         _, log_table, start, code, _ = inputs
-        counts = _counts(outputs[1], weight, start, code, log_table)
-        return [weight[:, None] * outputs[2], counts, *(disconnected_type() for _ in range(3))]
+        expected, one = _weighted(outputs[1], weight, of_truth)
+        counts = _counts(expected, one, start, code, log_table)
+        of_prior = [] if isinstance(weight.type, DisconnectedType) else [weight[:, None] * outputs[2]]
+        if not isinstance(of_truth.type, DisconnectedType):
+            of_prior.append(slope_of_truth(outputs[1], of_truth))
+        return [sum(of_prior), counts, *(disconnected_type() for _ in range(3))]
 
 
 class ExpectedAnswers(Op):
@@ -335,16 +353,16 @@ register_in_jax(LabelLogP, "jax_label_log_p")
 register_in_jax(ExpectedAnswers, "jax_expected_answers")
 
 
-# --- MarginalLabels: distribution of answers to items whose true category is summed out ---
+# --- RaterLabels: distribution of answers to items whose true category is summed out ---
 
 
-class MarginalLabelsRV(RandomVariable):
+class RaterLabelsRV(RandomVariable):
     """Random variable of label codes; a category is a block of `nodes` states."""
 
-    name = "marginal_labels"
+    name = "rater_labels"
     signature = "(j),(r,j,l),(s),(a),(i)->(a)"
     dtype = "int32"
-    _print_name = ("MarginalLabels", "\\operatorname{MarginalLabels}")
+    _print_name = ("RaterLabels", "\\operatorname{RaterLabels}")
     __props__ = (*RandomVariable.__props__, "nodes")
 
     def __init__(self, nodes: int = 1, **kwargs: Any) -> None:
@@ -365,10 +383,10 @@ class MarginalLabelsRV(RandomVariable):
         return label
 
 
-class MarginalLabelsByItemRV(MarginalLabelsRV):
+class RaterLabelsByItemRV(RaterLabelsRV):
     """Random variable of label codes, with a prior of each item's true category."""
 
-    name = "marginal_labels_by_item"
+    name = "rater_labels_by_item"
     signature = "(i,j),(r,j,l),(s),(a),(i)->(a)"
     __props__ = RandomVariable.__props__
 
@@ -390,7 +408,7 @@ class MarginalLabelsByItemRV(MarginalLabelsRV):
         return label
 
 
-@cast(Any, _logprob).register(MarginalLabelsRV)
+@cast(Any, _logprob).register(RaterLabelsRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     """Return the log probability of the answers, pointwise by item.
 
@@ -414,7 +432,7 @@ def _pointwise(prevalence, confusion, answers, nodes: int) -> TensorVariable:
     return cast(Any, label_logp(prevalence, confusion, answers, nodes)[0])[distinct_index]
 
 
-@numba_core_rv_funcify.register(MarginalLabelsRV)
+@numba_core_rv_funcify.register(RaterLabelsRV)
 def _numba_marginal_labels(op, node):
     nodes = op.nodes
 
@@ -427,7 +445,7 @@ def _numba_marginal_labels(op, node):
     return random_fn, source_digest(__file__)
 
 
-@numba_core_rv_funcify.register(MarginalLabelsByItemRV)
+@numba_core_rv_funcify.register(RaterLabelsByItemRV)
 def _numba_marginal_labels_by_item(op, node):
     @numba_njit
     def random_fn(rng, prior, confusion, start, rater, gold_category):
@@ -438,7 +456,7 @@ def _numba_marginal_labels_by_item(op, node):
     return random_fn, source_digest(__file__) + 1
 
 
-class MarginalLabels(pm.Discrete):
+class RaterLabels(LabelLaw):
     """Answers of raters to items whose true category is summed out.
 
         T_i ~ Categorical(p)                              known for gold items
@@ -447,18 +465,60 @@ class MarginalLabels(pm.Discrete):
     ====================  ==========================================================  ====================
     symbol                argument                                                    dims
     ====================  ==========================================================  ====================
-    p                     prevalence                                                  category
+    p                     prior, or its log odds logit_prior                          category, or item,
+                                                                                      category
     pi                    confusion: p(label | rater, true category)                  rater, category, answer
-    y                     value: label code of every answer, item by item             annotation
-    start                 start: answers of item i are ``start[i]:start[i + 1]``      item + 1
-    rater                 rater: rater code of every answer                           annotation
-    T                     summed out; gold_category: that of gold items, -1 elsewhere         item
+    item(a), rater_a, y   answers: codes of item, rater and label                     annotation
+    T                     summed out; gold: code of gold items, -1 elsewhere          item
     ====================  ==========================================================  ====================
 
-    With ``nodes`` > 1 a category is a block of that many states, the nodes of a quadrature over item effects:
-    p and pi are over states, ``gold_category`` is a category, and the state is summed out (of gold items within their
-    block). With ``by_item=True`` p is a prior of each item's true category, (item, category), and ``nodes`` is 1. The log
-    probability is pointwise by item: the answers to one item are dependent once its category is summed out.
+    The log probability is pointwise by item, shape (item,): the answers to one item are dependent once its category is
+    summed out. Its gradient is one pass over the answers, compiled by numba or JAX. Replicates draw the true category of each
+    item, then its answers.
+
+    Parameters
+    ----------
+    prior : tensor, optional
+        Probabilities of the true category: (category,) of all items, or (item, category).
+    confusion : tensor, shape (rater, category, answer)
+        Probability of each answer of a rater, given the true category.
+    answers : Labels, or tuple of array_like
+        `raterzoo.models.Labels`; or arrays of codes (item, rater, label), each (annotation,), sorted by item. These are
+        observed. Arrays (item, rater) alone are not: the answers are then a free or, with ``observed=``, a given variable.
+    logit_prior : tensor, optional
+        Log odds instead of `prior`, up to a constant of each item: any regression, process or tree of the items.
+    gold : array_like, shape (item,), optional
+        Code of the true category of gold items, -1 elsewhere; by default that of the labels, or unknown.
+    nodes : int, default 1
+        With more, each category is a block of so many states, the nodes of a quadrature over item effects: `prior` (state,)
+        and `confusion` are over states, `gold` is a category, and the state is summed out (of gold items within their block).
+
+    Raises
+    ------
+    ValueError
+        If both or neither of `prior` and `logit_prior` are given, answers are not sorted by item, or a code is out of range.
+
+    See Also
+    --------
+    truth_probability : p(true category | answers, parameters), a tensor to go on with.
+
+    Examples
+    --------
+    A model by hand, which `raterzoo.inference.sample` draws by the compiled sampler of `raterzoo.models.dawid_skene`:
+
+    >>> import numpy as np, pymc as pm
+    >>> from raterzoo.models.distributions import RaterLabels
+    >>> item, rater, label = [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 0, 1]
+    >>> with pm.Model() as model:
+    ...     p = pm.Dirichlet("p", np.ones(2))
+    ...     pi = pm.Dirichlet("pi", np.eye(2) * 4 + 1, shape=(2, 2, 2))
+    ...     y = RaterLabels("y", prior=p, confusion=pi, answers=(item, rater, label))
+    >>> model.compile_logp(y, sum=False)(model.initial_point())[0].round(2)
+    array([-1.08, -1.08, -1.57])
+    >>> with model:
+    ...     tree = pm.sample(20, tune=20, chains=1, progressbar=False, random_seed=1, compute_convergence_checks=False)
+    >>> tree["posterior"]["pi"].shape
+    (1, 20, 2, 2, 2)
 
     References
     ----------
@@ -466,52 +526,53 @@ class MarginalLabels(pm.Discrete):
     C 28(1), section 2 (unknown true category; equation 2.5 for its probability), doi:10.2307/2346806.
     """
 
-    rv_type = MarginalLabelsRV
+    rv_type = RaterLabelsRV
 
     @classmethod
-    def dist(cls, prevalence, confusion, start, rater, gold_category, **kwargs) -> TensorVariable:
+    def dist(
+        cls,
+        prior: Any = None,
+        confusion: Any = None,
+        answers: RaterAnswers | None = None,
+        *,
+        logit_prior: Any = None,
+        gold: Any = None,
+        nodes: int = 1,
+        **kwargs: Any,
+    ) -> TensorVariable:
         """Return the distribution as a tensor variable outside a model."""
-        parameters = [pt.as_tensor_variable(x) for x in (prevalence, confusion, start, rater, gold_category)]
-        check_answers(parameters, kwargs.get("nodes", 1))
-        if kwargs.get("by_item"):
-            check_prior(parameters[0], parameters[-1])
-        return super().dist(parameters, **kwargs)
+        law, layout = label_parameters(prior, confusion, answers, logit_prior, gold, nodes)
+        return super().dist([*law, *map(pt.as_tensor_variable, layout)], nodes=nodes, **kwargs)
 
     @classmethod
-    def rv_op(cls, *parameters, nodes=1, by_item=False, size=None, rng=None) -> TensorVariable:
+    def rv_op(cls, *parameters, nodes=1, size=None, rng=None) -> TensorVariable:
         """Return the random variable for `nodes` states of each category, or for a prior of each item."""
         rng = shared_rng(seed=None) if rng is None else rng
-        op = MarginalLabelsByItemRV() if by_item else MarginalLabelsRV(nodes)
+        op = RaterLabelsByItemRV() if parameters[0].type.ndim == 2 else RaterLabelsRV(nodes)
         return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
 
 
-def check_prior(prior: TensorVariable, gold_category: TensorVariable) -> None:
-    """Raise if a prior (item, category) has another number of rows than there are items, as far as these are known."""
-    rows, items = prior.type.shape[-2], gold_category.type.shape[-1]
-    if None not in (rows, items) and rows != items:
-        raise ValueError(f"prevalence has {rows} rows; it must have one for each of the {items} items")
-
-
-def check_answers(parameters: list[TensorVariable], nodes: int = 1) -> None:
-    """Raise if constant answers have rater or category codes out of range, or are not grouped by item."""
-    prevalence, confusion, *answers = parameters
-    values = [variable.data for variable in answers if isinstance(variable, Constant)]
-    if len(values) < len(answers):
-        return
-    start, rater, gold_category = values
-    n_raters, n_states = confusion.type.shape[-3], prevalence.type.shape[-1]
-    n_categories = None if n_states is None else n_states // nodes
-    for name, codes, least, end in (
-        ("rater", rater, 0, n_raters),
-        ("gold_category", gold_category, -1, n_categories),
-    ):
-        wrong = (codes < least) | (codes >= (np.inf if end is None else end))
-        if wrong.any():
-            place = int(wrong.argmax())
-            raise ValueError(f"{name}[{place}] is {codes[place]}; it must be from {least} to below {end}")
-    n_items = len(gold_category)
-    rises = len(start) == n_items + 1 and start[0] == 0 and (np.diff(start) >= 0).all()
-    if not rises or start[-1] != len(rater):
+def label_parameters(
+    prior: Any, confusion: Any, answers: RaterAnswers | None, logit_prior: Any, gold: Any, nodes: int = 1
+) -> tuple[list[TensorVariable], tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return prior and confusion, and start, rater and gold of the answers; raise ValueError for codes out of range."""
+    truth = prior_of_truth(prior, logit_prior)
+    if confusion is None:
         raise ValueError(
-            f"start must rise from 0 to {len(rater)}, the number of answers, over one entry more than the {n_items} items"
+            "confusion is missing: p(label | rater, true category), shape (rater, category, answer)"
         )
+    confusion = pt.as_tensor_variable(confusion)
+    if confusion.type.ndim != 3:
+        raise ValueError(f"confusion has {confusion.type.ndim} dims; it has (rater, category, answer)")
+    by_item = truth.type.ndim == 2
+    if by_item and nodes > 1:
+        raise ValueError("a prior of each item has one state for each category: leave nodes out")
+    start, rater, known, _ = answer_rows(answers, gold, truth.type.shape[0] if by_item else None)
+    n_states, n_items = truth.type.shape[-1], len(known)
+    if by_item and truth.type.shape[0] not in (None, n_items):
+        raise ValueError(
+            f"the prior has {truth.type.shape[0]} rows; it must have one for each of the {n_items} items"
+        )
+    check_codes("rater", rater, 0, confusion.type.shape[0])
+    check_codes("gold", known, UNKNOWN_TRUTH, None if n_states is None else n_states // nodes)
+    return [truth, cast(TensorVariable, confusion)], (start, rater, known)

@@ -1,4 +1,4 @@
-"""PairedComparisons: distribution of the answers of raters shown two items, one left and one right."""
+"""PairedVotes: distribution of the answers of raters shown two items, one left and one right."""
 
 from typing import Any, cast
 
@@ -164,7 +164,7 @@ class PairedComparisonsRV(RandomVariable):
 
     name = "paired_comparisons"
     dtype = "int64"
-    _print_name = ("PairedComparisons", "\\operatorname{PairedComparisons}")
+    _print_name = ("PairedVotes", "\\operatorname{PairedVotes}")
     __props__ = ("name", "signature", "dtype", "inplace", "link", "n_outcomes")
 
     def __init__(self, link: Link, n_outcomes: int, **kwargs: Any) -> None:
@@ -224,7 +224,7 @@ def _numba_paired_comparisons(op, node):
     return random_fn, source_digest(__file__)
 
 
-class PairedComparisons(pm.Discrete):
+class PairedVotes(pm.Discrete):
     """Counts of raters' answers to pairs of items.
 
         x_a ~ rho_k (q_left - q_right) + b_k                    rater k of annotation a
@@ -243,7 +243,7 @@ class PairedComparisons(pm.Discrete):
     symbol                argument                                                    dims
     ====================  ==========================================================  ====================
     q                     quality                                                     item
-    rho                   reliability; negative if the rater prefers the worse item   rater
+    rho                   reliability; negative if the rater prefers the worse item   rater, or scalar
     left, right, k        codes: item on the left, item on the right, rater           annotation
     b                     left_bias: advantage of the left side                       rater, or scalar
     nu, t                 tie, positive; two outcomes if None                         rater, or scalar
@@ -252,7 +252,48 @@ class PairedComparisons(pm.Discrete):
     ====================  ==========================================================  ====================
 
     One annotation holds one rater's answers to one ordered pair. The log probability is pointwise by
-    annotation, with the multinomial coefficient.
+    annotation, with the multinomial coefficient; its gradient is compiled by numba or JAX. Replicates draw the counts of every
+    annotation, given its total.
+
+    Parameters
+    ----------
+    quality : tensor, shape (item,)
+        Quality of each item; only differences count.
+    reliability : tensor, default 1
+        Factor of the differences, shape (rater,), or one number for all.
+    codes : tuple of array_like
+        Codes (left, right, rater), each (annotation,); without the third all votes are of one rater.
+    total : array_like, shape (annotation,), optional
+        Number of votes of each annotation, 1 by default.
+    left_bias : tensor, default 0
+        Advantage of the left side, for all raters or (rater,).
+    tie : tensor, optional
+        Parameter of ties, positive; without it a vote has two outcomes.
+    link : {"bradley_terry", "thurstone"}
+        The law of one vote.
+
+    Raises
+    ------
+    ValueError
+        If a code is out of range, arrays differ in length, or the link is none of these.
+
+    Examples
+    --------
+    Qualities that follow a covariate of the items, with ties:
+
+    >>> import numpy as np, pymc as pm
+    >>> from raterzoo.models.distributions import PairedVotes
+    >>> left, right = [0, 1, 2, 0], [1, 2, 3, 3]
+    >>> votes = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 0]]  # left, right, tie
+    >>> with pm.Model() as model:
+    ...     slope = pm.Normal("slope")
+    ...     quality = slope * np.array([0.0, 1.0, 2.0, 3.0])
+    ...     tie = pm.LogNormal("tie")
+    ...     PairedVotes("vote", quality, codes=(left, right), tie=tie, observed=votes)
+    ...     tree = pm.sample(20, tune=20, chains=1, progressbar=False, random_seed=1, compute_convergence_checks=False)
+    vote
+    >>> tree["posterior"]["slope"].shape
+    (1, 20)
 
     References
     ----------
@@ -269,14 +310,30 @@ class PairedComparisons(pm.Discrete):
 
     @classmethod
     def dist(
-        cls, quality, reliability, codes, total, *, left_bias=0.0, tie=None, link=LOGISTIC, **kwargs
+        cls,
+        quality: Any,
+        reliability: Any = 1.0,
+        codes: Any = (),
+        total: Any = None,
+        *,
+        left_bias: Any = 0.0,
+        tie: Any = None,
+        link: Link = LOGISTIC,
+        **kwargs: Any,
     ) -> TensorVariable:
         """Return the distribution as a tensor variable outside a model."""
         require_link(link)
+        if len(codes) not in (2, 3):
+            raise ValueError(f"codes are {len(codes)} arrays; pass (left, right) or (left, right, rater)")
         quality, reliability = map(pt.as_tensor_variable, (quality, reliability))
-        of_raters = (left_bias, 1.0 if tie is None else tie)
+        who = codes[2] if len(codes) == 3 else np.zeros(np.shape(codes[0]), np.int64)
+        of_raters = [left_bias, 1.0 if tie is None else tie]
+        if reliability.type.ndim == 0:  # all raters alike, but for side and ties
+            n_raters = 1 if isinstance(who, Variable) else int(np.max(who, initial=0)) + 1
+            reliability = pt.full((n_raters,), reliability)
         own = [pt.broadcast_to(x, reliability.shape) for x in of_raters]
-        answers = [pt.as_tensor_variable(x) for x in (*codes, total)]
+        total = np.ones(np.shape(codes[0]), np.int64) if total is None else total
+        answers = [pt.as_tensor_variable(x) for x in (*codes[:2], who, total)]
         _check_answers(answers, (quality.type.shape[-1], reliability.type.shape[-1]))
         parameters = [quality, reliability, *own, *answers]
         n_outcomes = 2 if tie is None else 3

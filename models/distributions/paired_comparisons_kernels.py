@@ -19,7 +19,7 @@ and its derivatives with respect to x and to the tie parameter (nu or t);
 ``information(x, tie) -> (xx, x_tie, tie_tie)``: Fisher information in one answer.
 
 The gradient takes two passes: `log_p` leaves the slopes of every annotation in x and in the tie parameter, `gradient`
-sums them by item and rater. References: see `PairedComparisons`.
+sums them by item and rater. References: see `PairedVotes`.
 """
 
 import math

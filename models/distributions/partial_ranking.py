@@ -182,11 +182,43 @@ class PartialRanking(pm.Discrete):
     sizes of b_1 ... b_L  sizes: size of every block, the unranked one last,    block
                           then zeros
     r (paper: gamma)      reliability: power of the likelihood, positive        scalar
+    S                     shown: whether a candidate was shown; all by default  place
     b                     value: block number of each candidate, -1 = padding   place
     ====================  ====================================================  ==========
 
-    Leading dims broadcast. A replicate is an order of all candidates, cut at the given block sizes: it
-    conditions on them, and is drawn at power one.
+    Leading dims broadcast. A candidate that was not shown has no worth there: it stands in the unranked block, and nothing is
+    learnt of it. A replicate is an order of all candidates shown, cut at the given block sizes: it
+    conditions on them, and is drawn at power one. The log probability is pointwise by row; its gradient is compiled by numba or
+    JAX.
+
+    Parameters
+    ----------
+    log_worth : tensor, shape (..., place)
+        Log worth of each candidate, up to a constant.
+    sizes : array_like, shape (..., block)
+        Number of candidates in each block, the unranked one last. They count for replicates alone.
+    reliability : tensor, default 1
+        Power of the likelihood.
+    shown : array_like of bool, shape (..., place), optional
+        Which candidates the rater was shown, such as the answers of a pair or of best-of-n.
+
+    Examples
+    --------
+    Choices of the best among those shown, where worths follow a price:
+
+    >>> import numpy as np, pymc as pm
+    >>> from raterzoo.models.distributions import PartialRanking
+    >>> price = np.array([1.0, 2.0, 3.0])
+    >>> shown = np.array([[True, True, False], [True, True, True]])
+    >>> best = np.array([[0, 1, 1], [1, 0, 1]])  # block 0: the choice; block 1: all others
+    >>> with pm.Model() as model:
+    ...     slope = pm.Normal("slope")
+    ...     log_worth = pm.math.stack([slope * price] * 2)
+    ...     PartialRanking("choice", log_worth, [[1, 2]] * 2, shown=shown, observed=best)
+    ...     tree = pm.sample(20, tune=20, chains=1, progressbar=False, random_seed=1, compute_convergence_checks=False)
+    choice
+    >>> tree["posterior"]["slope"].shape
+    (1, 20)
 
     References
     ----------
@@ -198,8 +230,12 @@ class PartialRanking(pm.Discrete):
     rv_op = PartialRankingRV()
 
     @classmethod
-    def dist(cls, log_worth, sizes, reliability=1.0, **kwargs) -> TensorVariable:
+    def dist(
+        cls, log_worth: Any, sizes: Any, reliability: Any = 1.0, *, shown: Any = None, **kwargs: Any
+    ) -> TensorVariable:
         """Return the distribution as a tensor variable outside a model."""
+        if shown is not None:
+            log_worth = pt.switch(shown, log_worth, -np.inf)
         parameters = [pt.as_tensor_variable(x) for x in (log_worth, sizes, reliability)]
         return super().dist(parameters, **kwargs)
 

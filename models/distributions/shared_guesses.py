@@ -1,9 +1,8 @@
-"""SharedGuesses: distribution of answers of raters of whom groups share a guess; truth and guesses are summed out."""
+"""SharedGuess: distribution of answers of raters of whom groups share a guess; truth and guesses are summed out."""
 
 from typing import Any, cast
 
 import numpy as np
-import pymc as pm
 import pytensor.tensor as pt
 from pymc.logprob.abstract import _logprob
 from pytensor.gradient import DisconnectedType, disconnected_type
@@ -17,8 +16,9 @@ from pytensor.tensor.variable import TensorVariable
 
 from .compiling import cached_njit, inner_njit, source_digest
 from .jax_dispatch import register_in_jax
-from .marginal_labels import check_answers, check_prior, draw_category, log_prior
+from .marginal_labels import draw_category, label_parameters, log_prior, slope_of_truth
 from .marginal_labels_kernels import softmax_rows
+from .rater_answers import LabelLaw, RaterAnswers, check_codes
 from .shared_guesses_kernels import (
     GroupedAnswers,
     GuessLaw,
@@ -30,6 +30,7 @@ from .shared_guesses_kernels import (
 
 N_LAW = 4  # inputs that are logs of parameters; the others are the answers
 N_ANSWERS = 5
+NO_GUESS = -1  # group of a rater who copies nobody
 
 
 # --- Draw replicates of labels: true categories, guesses, and answers given them ---
@@ -127,12 +128,26 @@ class GuessLogP(Op):
         return [[True, True]] * N_LAW + [[False, False]] * N_ANSWERS
 
     def pullback(self, inputs: list, outputs: list, cotangents: list) -> list:
-        """Return the gradient: expected counts, with the cotangent as weight of each item."""
-        weight, of_plausibility = cotangents
-        if not isinstance(of_plausibility.type, DisconnectedType):
-            raise NotImplementedError("the plausibility of labels has no derivative here")
-        counts = cast(list, ExpectedGuesses()(weight, *inputs, return_list=True))
-        return [*counts, *(disconnected_type() for _ in range(N_ANSWERS))]
+        """Return the gradient: expected counts, with the cotangent as weight of each item.
+
+        That of the truth is the sum over its categories of the counts if each were known, weighted by its slope.
+        """
+        weight, of_truth = cotangents
+        given = [] if isinstance(weight.type, DisconnectedType) else [(weight, inputs)]
+        if not isinstance(of_truth.type, DisconnectedType):
+            slope = slope_of_truth(outputs[1], of_truth)
+            known = (inputs[0].type.shape[-1], *(log.type.shape[1] for log in inputs[1:3]))
+            n = next((length for length in known if length is not None), None)
+            if n is None:
+                raise NotImplementedError("the derivative of the truth needs a static number of categories")
+            given += [(slope[:, j], [*inputs[:-1], pt.full_like(inputs[-1], j)]) for j in range(n)]
+        counts = [self._counts()(weight, *own, return_list=True) for weight, own in given]
+        return [*map(sum, zip(*counts, strict=True)), *(disconnected_type() for _ in range(N_ANSWERS))]
+
+    @staticmethod
+    def _counts() -> Any:
+        """Return the Op of the gradient."""
+        return ExpectedGuesses()
 
 
 class ExpectedGuesses(Op):
@@ -182,13 +197,9 @@ class GuessLogPByItem(GuessLogP):
         """Return the shapes of log p and of the plausibility."""
         return [shapes[-1], shapes[0]]
 
-    def pullback(self, inputs: list, outputs: list, cotangents: list) -> list:
-        """Return the gradient: p(true category | answers) less the prior, and expected counts, weighted by item."""
-        weight, of_plausibility = cotangents
-        if not isinstance(of_plausibility.type, DisconnectedType):
-            raise NotImplementedError("the plausibility of labels has no derivative here")
-        counts = cast(list, ExpectedGuessesByItem()(weight, *inputs, return_list=True))
-        return [*counts, *(disconnected_type() for _ in range(N_ANSWERS))]
+    @staticmethod
+    def _counts() -> Any:
+        return ExpectedGuessesByItem()
 
 
 class ExpectedGuessesByItem(ExpectedGuesses):
@@ -303,16 +314,16 @@ def guess_logp(
     return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)
 
 
-# --- SharedGuesses: distribution of answers of raters of whom groups share a guess ---
+# --- SharedGuess: distribution of answers of raters of whom groups share a guess ---
 
 
-class SharedGuessesRV(RandomVariable):
+class SharedGuessRV(RandomVariable):
     """Random variable of label codes."""
 
-    name = "shared_guesses"
+    name = "shared_guess"
     signature = "(j),(r,j,l),(g,j,l),(r),(s),(a),(r),(i)->(a)"
     dtype = "int32"
-    _print_name = ("SharedGuesses", "\\operatorname{SharedGuesses}")
+    _print_name = ("SharedGuess", "\\operatorname{SharedGuess}")
     draw = staticmethod(draw_grouped_labels)
 
     def rng_fn(
@@ -334,15 +345,15 @@ class SharedGuessesRV(RandomVariable):
         return label
 
 
-class SharedGuessesByItemRV(SharedGuessesRV):
+class SharedGuessByItemRV(SharedGuessRV):
     """Random variable of label codes, with a prior of each item's true category."""
 
-    name = "shared_guesses_by_item"
+    name = "shared_guess_by_item"
     signature = "(i,j),(r,j,l),(g,j,l),(r),(s),(a),(r),(i)->(a)"
     draw = staticmethod(draw_grouped_labels_by_item)
 
 
-@cast(Any, _logprob).register(SharedGuessesRV)
+@cast(Any, _logprob).register(SharedGuessRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     """Return the log probability of the answers, pointwise by item.
 
@@ -359,7 +370,7 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     return cast(TensorVariable, pt.switch(possible.all(), log_p, -np.inf))
 
 
-@numba_core_rv_funcify.register(SharedGuessesRV)
+@numba_core_rv_funcify.register(SharedGuessRV)
 def _numba_shared_guesses(op, node):
     draw = op.draw
 
@@ -370,10 +381,10 @@ def _numba_shared_guesses(op, node):
         draw(rng, law, layout, label)
         return label
 
-    return random_fn, source_digest(__file__) + isinstance(op, SharedGuessesByItemRV)
+    return random_fn, source_digest(__file__) + isinstance(op, SharedGuessByItemRV)
 
 
-class SharedGuesses(pm.Discrete):
+class SharedGuess(LabelLaw):
     """Answers of raters to items, of whom groups share a guess; truth and guesses are summed out.
 
         T_i  ~ Categorical(p)                                         known for gold items
@@ -383,50 +394,83 @@ class SharedGuesses(pm.Discrete):
     ====================  ==========================================================  =======================
     symbol                argument                                                    dims
     ====================  ==========================================================  =======================
-    p                     prevalence                                                  category
+    p                     prior, or its log odds logit_prior                          category, or item,
+                                                                                      category
     pi                    confusion: p(label | rater, true category)                  rater, category, answer
     Phi                   guess: p(guess | group, true category)                      group, category, answer
     s                     shared: probability that a rater copies; 0 without a group  rater
-    y                     value: label code of every answer, item by item             annotation
-    start                 start: answers of item i are ``start[i]:start[i + 1]``      item + 1
-    k                     rater: rater code of every answer                           annotation
     group                 group: group of every rater, -1 for none                    rater
-    T                     summed out; gold_category: that of gold items, -1 elsewhere item
+    i, k, y               answers: codes of item, rater and label                     annotation
+    T                     summed out; gold: code of gold items, -1 elsewhere          item
     G                     summed out                                                  item, group
     ====================  ==========================================================  =======================
 
-    The log probability is pointwise by item. With ``by_item=True`` p is a prior of each item's true category, (item, category).
+    The log probability is pointwise by item, shape (item,), with a gradient compiled by numba or JAX. Replicates draw true
+    category and guesses of each item, then its answers.
+
+    Parameters
+    ----------
+    prior, confusion, answers, logit_prior, gold
+        As in `RaterLabels`.
+    guess : tensor, shape (group, category, answer)
+        Probability of each guess of a group, given the true category.
+    shared : tensor, shape (rater,)
+        Probability that an answer of a rater is the guess of the group; 0 for raters without a group.
+    group : array_like, shape (rater,)
+        Code of the group of each rater, -1 for none.
+
+    Raises
+    ------
+    ValueError
+        As in `RaterLabels`, or if a group has no guess.
+
+    Examples
+    --------
+    >>> import numpy as np, pymc as pm
+    >>> from raterzoo import models
+    >>> from raterzoo.models.distributions import SharedGuess
+    >>> labels = models.simulators.labels(model="shared_guess", items=30, raters=4, random_seed=1).data
+    >>> with pm.Model() as model:
+    ...     p = pm.Dirichlet("p", np.ones(2))
+    ...     pi, phi = (pm.Dirichlet(name, 4 * np.eye(2) + 1, shape=(n, 2, 2)) for name, n in (("pi", 4), ("phi", 1)))
+    ...     s = pm.Beta("s", 1, 1, shape=4)
+    ...     y = SharedGuess("y", prior=p, confusion=pi, guess=phi, shared=s, group=[0, 0, 0, 0], answers=labels)
+    ...     tree = pm.sample(20, tune=20, chains=1, progressbar=False, random_seed=1, compute_convergence_checks=False)
+    >>> tree["posterior"]["s"].shape
+    (1, 20, 4)
+
+    References
+    ----------
+    Li, Rubinstein and Cohn (2019), Exploiting worker correlation for label aggregation in crowdsourcing, ICML, PMLR 97,
+    section 3: copies are answers with the same latent source.
     """
 
-    rv_type = SharedGuessesRV
+    rv_type = SharedGuessRV
 
     @classmethod
-    def rv_op(cls, *parameters, by_item=False, size=None, rng=None) -> TensorVariable:
-        """Return the random variable for one prevalence, or for a prior of each item."""
+    def rv_op(cls, *parameters, size=None, rng=None) -> TensorVariable:
+        """Return the random variable for one prior, or for a prior of each item."""
         rng = shared_rng(seed=None) if rng is None else rng
-        op = SharedGuessesByItemRV() if by_item else SharedGuessesRV()
+        op = SharedGuessByItemRV() if parameters[0].type.ndim == 2 else SharedGuessRV()
         return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
 
     @classmethod
-    def dist(cls, prevalence, confusion, guess, shared, start, rater, group, gold_category, **kwargs):
+    def dist(
+        cls,
+        prior: Any = None,
+        confusion: Any = None,
+        answers: RaterAnswers | None = None,
+        *,
+        guess: Any,
+        shared: Any,
+        group: Any,
+        logit_prior: Any = None,
+        gold: Any = None,
+        **kwargs: Any,
+    ) -> TensorVariable:
         """Return the distribution as a tensor variable outside a model."""
-        law = [pt.as_tensor_variable(x) for x in (prevalence, confusion, guess, shared)]
-        layout = [pt.as_tensor_variable(x) for x in (start, rater, group, gold_category)]
-        check_answers([*law[:2], layout[0], layout[1], layout[3]])
-        if kwargs.get("by_item"):
-            check_prior(law[0], layout[3])
-        _check_groups(law[2], layout[2])
-        return super().dist([*law, *layout], **kwargs)
-
-
-def _check_groups(guess: TensorVariable, group: TensorVariable) -> None:
-    """Raise if a constant group of a rater has no guess."""
-    n_groups = guess.type.shape[0]
-    if not isinstance(group, Constant) or n_groups is None:
-        return
-    wrong = (group.data < -1) | (group.data >= n_groups)
-    if wrong.any():
-        place = int(wrong.argmax())
-        raise ValueError(
-            f"group[{place}] is {group.data[place]}; it must be from -1, none, to below {n_groups}, the number of guesses"
-        )
+        own, (start, rater, known) = label_parameters(prior, confusion, answers, logit_prior, gold)
+        law = [*own, *map(pt.as_tensor_variable, (guess, shared))]
+        group = np.asarray(group).astype(np.int64)
+        check_codes("group", group, NO_GUESS, law[2].type.shape[0])
+        return super().dist([*law, *map(pt.as_tensor_variable, (start, rater, group, known))], **kwargs)

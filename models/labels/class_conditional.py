@@ -4,9 +4,10 @@ from typing import Any
 
 import pymc as pm
 
-from .._arguments import LABEL_MODEL, documented
+from .._arguments import LABEL_MODEL, PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair
+from .._item_features import prior_of_truth
 from .._prior_arguments import positive_pair
 from ..data.labels import Labels
 from .observed import (
@@ -21,12 +22,13 @@ __all__ = ["class_conditional"]
 
 
 @recorded
-@documented(returns=LABEL_MODEL)
+@documented(prior_logits=PRIOR_LOGITS, returns=LABEL_MODEL)
 def class_conditional(
     labels: Labels,
     *,
     prevalence_concentration: Any = 1.0,
     ability_concentration: tuple[Number, Number] = (4.0, 2.0),
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build the class-conditional model: each rater has one probability of the right label per category.
 
@@ -56,6 +58,7 @@ def class_conditional(
         Dirichlet concentration of the prevalence.
     ability_concentration : pair of float or random variable, default (4, 2)
         Beta prior (a, b) of the abilities, as counts of right and of wrong answers.
+    {prior_logits}
 
     {returns}
 
@@ -81,7 +84,7 @@ def class_conditional(
         prevalence = prevalence_prior(labels, prevalence_concentration)
         ability = pm.Beta("ability", right, wrong, dims=("rater", "category"))
         confusion = ability_confusion(ability, len(labels.categories))
-        observe_labels(labels, prevalence, confusion)
+        observe_labels(labels, prior_of_truth(labels, prevalence, None, prior_logits), confusion)
     return model
 
 

@@ -8,12 +8,13 @@ import pytensor.tensor as pt
 from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 
+from .._arguments import PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, is_expression, prior_pair
+from .._item_features import prior_of_truth
 from .._prior_arguments import default_confusion, effective_power, positive_pair
-from ..data.labels import Labels
-from ..distributions.marginal_labels import label_logp
-from ..distributions.marginal_labels_kernels import Answers
+from ..data.labels import Labels, expand_answers
+from ..distributions.truth import truth_probability
 from .observed import coords_of, prevalence_prior, register_answers, require_identified_raters
 from .population import (
     POPULATION,
@@ -28,12 +29,14 @@ __all__ = ["correlated_votes"]
 
 
 @recorded
+@documented(prior_logits=PRIOR_LOGITS)
 def correlated_votes(
     labels: Labels,
     *,
     prevalence_concentration: Any = 1.0,
     confusion_concentration: Any = POPULATION,
     vote_correlation: Literal["public"] | tuple[Number, Number] = "public",
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build a Dawid-Skene model that counts correlated votes on an item by their effective number.
 
@@ -90,6 +93,7 @@ def correlated_votes(
     vote_correlation : "public" or pair of float or random variable, default "public"
         Beta prior (a, b) of the correlation of two votes on an item, as it is, or that of public studies,
         updated by this one.
+    {prior_logits}
 
     Returns
     -------
@@ -148,10 +152,11 @@ def correlated_votes(
         prevalence = prevalence_prior(labels, prevalence_concentration)
         confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
         correlation = pm.Beta("vote_correlation", a, b)
-        answers = register_answers(labels, prevalence, confusion, None)
-        independent = label_logp(prevalence, confusion, answers)[1]
+        prior = prior_of_truth(labels, prevalence, None, prior_logits)
+        observed = register_answers(labels, prior, confusion)
+        independent = truth_probability(observed)
         pm.Deterministic("independent_plausibility", independent, dims=("item", "category"))
-        effective = _plausibility(prevalence, confusion, correlation, (answers, len(labels.categories)))
+        effective = _plausibility(prior, confusion, correlation, labels)
         pm.Deterministic("plausibility", effective, dims=("item", "category"))
         if found is not None:
             _register_evidence(found)
@@ -183,26 +188,20 @@ def _register_evidence(found: CorrelationEvidence) -> None:
 
 
 def _plausibility(
-    prevalence: TensorVariable,
-    confusion: TensorVariable,
-    correlation: TensorVariable,
-    observed: tuple[Answers, int],
+    prior: TensorVariable, confusion: TensorVariable, correlation: TensorVariable, labels: Labels
 ) -> TensorVariable:
     """Return p(true category | answers) of each item at its effective number of votes.
 
-    `observed` holds answers and number of categories. Shapes: prevalence (category,), confusion (rater, category,
-    answer); result (item, category).
+    Shapes: prior (category,) or (item, category), confusion (rater, category, answer); result (item, category).
     """
-    answers, categories = observed
-    n = len(answers.gold_category)
-    number = np.diff(answers.start)
-    table = cast(Any, pt.log(confusion)).transpose(0, 2, 1).reshape((-1, categories))
-    item = np.repeat(np.arange(n), number)
-    log_p = pt.zeros((n, categories))[item].inc(table[answers.code.astype(np.int64)])
+    codes = expand_answers(labels)
+    item, rater, label = map(pt.as_tensor_variable, codes)  # an index of NumPy is read entry by entry
+    n, gold = len(labels.categories), labels.gold
+    number = np.bincount(codes[0], minlength=len(gold))
+    log_p = pt.zeros((len(gold), n))[item].inc(cast(Any, pt.log(confusion))[rater, :, label])
     power = effective_power(number, cast(Any, correlation))[:, None]
-    free = softmax(power * (cast(Any, pt.log(prevalence)) + log_p), axis=1)
-    gold = answers.gold_category
-    return cast(TensorVariable, pt.where((gold < 0)[:, None], free, np.eye(categories)[gold]))
+    free = softmax(power * (cast(Any, pt.log(prior)) + log_p), axis=1)
+    return cast(TensorVariable, pt.where((gold < 0)[:, None], free, np.eye(n)[gold]))
 
 
 SPEC = Spec(

@@ -23,6 +23,7 @@ def dawid_skene(
     prevalence_concentration: Any = 1.0,
     confusion_concentration: Any = None,
     features: Any = None,
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build the Dawid-Skene model: one confusion matrix per rater, with true categories summed out.
 
@@ -84,7 +85,7 @@ def dawid_skene(
         beta = concentration_of_raters(labels, confusion_concentration, shape)
         prevalence = prevalence_prior(labels, prevalence_concentration)
         confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
-        observe_labels(labels, prior_of_truth(labels, prevalence, own), confusion)
+        observe_labels(labels, prior_of_truth(labels, prevalence, own, prior_logits), confusion)
     return model
 
 

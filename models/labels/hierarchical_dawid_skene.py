@@ -29,6 +29,7 @@ def hierarchical_dawid_skene(
     spread: Number = 1.0,
     group_spread: Number = 1.0,
     features: Any = None,
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build hierarchical Dawid-Skene: confusion matrices come from a population, or from groups, of raters.
 
@@ -136,7 +137,7 @@ def hierarchical_dawid_skene(
         centre = mean if who is None else _means_of_groups(mean, scale_of_groups)[who]
         log_odds = centre + sd * deviation
         confusion = pm.Deterministic("confusion", softmax(log_odds, axis=-1), dims=dims)
-        prior = prior_of_truth(labels, prevalence, own)
+        prior = prior_of_truth(labels, prevalence, own, prior_logits)
         observe_labels(labels, prior, cast(TensorVariable, confusion))
     return model
 

@@ -21,7 +21,7 @@ from scipy.special import ndtri
 from .._hierarchy import prior_number
 from ..data.errors import BUILDERS, DataWarning
 from ..data.labels import Labels
-from ..distributions.marginal_labels import distinct_items, label_logp
+from ..distributions.truth import state_probability
 from .observed import register_answers
 
 REACH = 7.0  # standard deviations: 3e-12 of a normal are beyond
@@ -191,8 +191,7 @@ def observe_state_labels(
     Shapes: probability (state,); confusion (rater, state, label); rater (annotation of the container,);
     results (distinct item, state) and (item,).
     """
-    answers, distinct_index = distinct_items(register_answers(labels, probability, confusion, rater, nodes))
-    return label_logp(probability, confusion, answers, nodes)[1], distinct_index
+    return state_probability(register_answers(labels, probability, confusion, rater, nodes))
 
 
 def favoured_contrasts(n_categories: int, diagonal: Any) -> Any:

@@ -26,6 +26,7 @@ def mace(
     competence_concentration: tuple[Number, Number] = (2.0, 1.0),
     spam_concentration: Any = 1.0,
     features: Any = None,
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build the MACE model: each rater gives the true category with some probability, and otherwise spams.
 
@@ -95,7 +96,7 @@ def mace(
         spammed = ((1 - competence)[:, None] * spam)[:, None, :]
         known = competence[:, None, None] * np.eye(n)
         confusion = pm.Deterministic("confusion", known + spammed, dims=dims)
-        prior = prior_of_truth(labels, prevalence, own)
+        prior = prior_of_truth(labels, prevalence, own, prior_logits)
         observe_labels(labels, prior, cast(TensorVariable, confusion))
     return model
 

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pymc as pm
 
+from .._arguments import PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import annotation_model
+from .._item_features import prior_of_truth
 from ..data.labels import Labels
 from .observed import concentration_of_confusion, coords_of, observe_labels, prevalence_prior, require_labels
 
@@ -14,8 +16,13 @@ __all__ = ["multinomial"]
 
 
 @recorded
+@documented(prior_logits=PRIOR_LOGITS)
 def multinomial(
-    labels: Labels, *, prevalence_concentration: Any = 1.0, confusion_concentration: Any = None
+    labels: Labels,
+    *,
+    prevalence_concentration: Any = 1.0,
+    confusion_concentration: Any = None,
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build the multinomial model: one confusion matrix for all raters, with true categories summed out.
 
@@ -45,6 +52,7 @@ def multinomial(
     confusion_concentration : float or array_like, shape (category, answer), optional
         Dirichlet concentration of each row of the confusion matrix. The default favours the diagonal, as in
         `dawid_skene`.
+    {prior_logits}
 
     Returns
     -------
@@ -83,7 +91,8 @@ def multinomial(
         prevalence = prevalence_prior(labels, prevalence_concentration)
         confusion = pm.Dirichlet("confusion", beta, dims=("category", "answer"))
         everyone = np.zeros(len(labels.annotation_rater), np.int64)
-        observe_labels(labels, prevalence, confusion[None], everyone)
+        prior = prior_of_truth(labels, prevalence, None, prior_logits)
+        observe_labels(labels, prior, confusion[None], everyone)
     return model
 
 

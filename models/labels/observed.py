@@ -17,8 +17,8 @@ from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
 from ..data.labels import Labels, expand_answers, require_answers
 from ..data.raters import refuse_reserved_attributes
-from ..distributions.marginal_labels import MarginalLabels, label_logp
-from ..distributions.marginal_labels_kernels import Answers
+from ..distributions.marginal_labels import RaterLabels
+from ..distributions.truth import truth_probability
 
 
 def ability_confusion(ability: TensorVariable, n_categories: int) -> TensorVariable:
@@ -103,19 +103,18 @@ def observe_labels(
     Arguments and warning as of `register_answers`, with one state for each category; prevalence may also be a prior of each
     item's true category, (item, category).
     """
-    answers = register_answers(labels, prevalence, confusion, rater)
-    plausibility = label_logp(prevalence, confusion, answers)[1]
-    pm.Deterministic("plausibility", plausibility, dims=("item", "category"))
+    observed = register_answers(labels, prevalence, confusion, rater)
+    pm.Deterministic("plausibility", truth_probability(observed), dims=("item", "category"))
 
 
 def register_answers(
     labels: Labels,
     probability: TensorVariable,
     confusion: TensorVariable,
-    rater: np.ndarray | None,
+    rater: np.ndarray | None = None,
     nodes: int = 1,
-) -> Answers:
-    """Register ``observed_label`` and the data that evaluation reads; return the answers as compiled code reads them.
+) -> TensorVariable:
+    """Register ``observed_label`` and the data that evaluation reads; return the first.
 
     An answer given n times is n annotations. ``rater`` selects the confusion matrix of each annotation, by
     default that of its rater. ``nodes`` is the number of adjacent states of each category. Warns (DataWarning)
@@ -124,19 +123,24 @@ def register_answers(
     Shapes: probability (state,), or (item, category) by item; confusion (rater, state, label); rater (annotation of the
     container,).
     """
-    warn_unidentified(labels, featured=probability.type.ndim == 2)
-    item, own, label = expand_answers(labels)
-    start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
-    by = (own if rater is None else np.repeat(rater, labels.count)).astype(np.int64)
-    gold = labels.gold.astype(np.int64)
+    item, own, label = register_rows(labels, featured=probability.type.ndim == 2)
+    answers = (item, own if rater is None else np.repeat(rater, labels.count), label)
+    law = {"confusion": confusion, "answers": answers, "gold": labels.gold, "nodes": nodes}
+    return RaterLabels("observed_label", probability, **law, dims="annotation")
+
+
+def register_rows(labels: Labels, *, featured: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Register the data that evaluation reads; return codes of item, rater and label of every annotation.
+
+    Warns as `warn_unidentified`.
+    """
+    warn_unidentified(labels, featured=featured)
+    item, rater, label = expand_answers(labels)
     pm.Data("annotation_item", item, dims="annotation")
-    pm.Data("annotation_rater", own, dims="annotation")
+    pm.Data("annotation_rater", rater, dims="annotation")
     pm.Data("gold", labels.gold, dims="item")
     register_order(labels)
-    law = (probability, confusion, start, by, gold)
-    by_item = {"by_item": True} if probability.type.ndim == 2 else {"nodes": nodes}
-    MarginalLabels("observed_label", *law, **by_item, observed=label, dims="annotation")
-    return Answers(start, by * len(labels.categories) + label, gold)
+    return item, rater, label
 
 
 def register_order(labels: Labels) -> None:

@@ -29,6 +29,7 @@ def one_coin(
     prevalence_concentration: Any = 1.0,
     ability_concentration: tuple[Number, Number] = (4.0, 2.0),
     features: Any = None,
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build the one-coin model: each rater has one probability of the right label, whatever the category.
 
@@ -85,7 +86,7 @@ def one_coin(
         prevalence = prevalence_prior(labels, prevalence_concentration)
         ability = pm.Beta("ability", right, wrong, dims="rater")
         confusion = ability_confusion(ability[:, None], len(labels.categories))
-        observe_labels(labels, prior_of_truth(labels, prevalence, own), confusion)
+        observe_labels(labels, prior_of_truth(labels, prevalence, own, prior_logits), confusion)
     return model
 
 

@@ -7,7 +7,6 @@ from typing import Any, cast
 import numpy as np
 import pymc as pm
 from pytensor.tensor.variable import TensorVariable
-from scipy.optimize import minimize
 from scipy.special import digamma, expit, gammaln, log_expit, logit
 
 from ...posterior.schema import are_classifiers
@@ -151,6 +150,8 @@ def population_by_em(
 
 def _mode(counts: np.ndarray, member: np.ndarray, begin: np.ndarray) -> np.ndarray:
     """Return the mode of skill and strength (2, population) given expected counts (rater, label, category)."""
+    from scipy.optimize import minimize  # half a second, which no other model needs
+
     n, found = counts.shape[-1], begin.copy()
     for g in range(begin.shape[1]):
         own = counts[member == g]

@@ -15,17 +15,17 @@ from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from .._item_features import feature_coords, prior_of_truth, read_features
 from .._prior_arguments import confusion_concentrations, positive_pair
 from ..data.errors import refused_argument
-from ..data.labels import Labels, expand_answers
+from ..data.labels import Labels
 from ..data.raters import NO_GROUP, Groups, SharingGroups, sharing_groups
 from ..data.reading.columns import nearest
-from ..distributions.shared_guesses import SharedGuesses, guess_logp
+from ..distributions.shared_guesses import SharedGuess
+from ..distributions.truth import truth_probability
 from .observed import (
     concentration_of_confusion,
     coords_of,
     prevalence_prior,
-    register_order,
+    register_rows,
     require_identified_raters,
-    warn_unidentified,
 )
 
 __all__ = ["shared_guess"]
@@ -46,6 +46,7 @@ def shared_guess(
     shared_concentration: tuple[Number, Number] | Literal["learned"] = (1.0, 1.0),
     assisted_by: Any = None,
     features: Any = None,
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build the shared-guess model: the raters of a group copy a guess of the group, and so share errors.
 
@@ -191,8 +192,11 @@ def shared_guess(
         share: Any = pt.zeros(n_raters)[copiers].set(shared)
         both = share[:, None, None] * guess[np.maximum(sharing.group, 0)] + (1 - share)[:, None, None] * own
         pm.Deterministic("confusion", both, dims=("rater", *dims))
-        prior = prior_of_truth(labels, prevalence, of_items)
-        _observe(labels, (prior, own, guess, share), sharing.group)
+        prior = prior_of_truth(labels, prevalence, of_items, prior_logits)
+        answers = register_rows(labels, featured=prior.type.ndim == 2)
+        law = {"guess": guess, "shared": share, "group": sharing.group, "gold": labels.gold}
+        observed = SharedGuess("observed_label", prior, own, answers, **law, dims="annotation")
+        pm.Deterministic("plausibility", truth_probability(observed), dims=("item", "category"))
     return model
 
 
@@ -237,27 +241,6 @@ def _learned_copies(group: np.ndarray) -> tuple[TensorVariable, TensorVariable]:
     mean: Any = pm.Beta("shared_mean", 1.0, 1.0, dims="group_of_raters")
     size: Any = pm.Gamma("shared_size", 2.0, 0.1, dims="group_of_raters")
     return (mean * size)[group], ((1 - mean) * size)[group]
-
-
-def _observe(
-    labels: Labels,
-    law: tuple[TensorVariable, TensorVariable, TensorVariable, TensorVariable],
-    group: np.ndarray,
-) -> None:
-    """Register ``observed_label``, pointwise by item, ``plausibility``, and the data that evaluation reads."""
-    warn_unidentified(labels, featured=law[0].type.ndim == 2)
-    item, rater, label = expand_answers(labels)
-    start = np.searchsorted(item, np.arange(len(labels.items) + 1)).astype(np.int64)
-    who, gold = rater.astype(np.int64), labels.gold.astype(np.int64)
-    pm.Data("annotation_item", item, dims="annotation")
-    pm.Data("annotation_rater", rater, dims="annotation")
-    pm.Data("gold", labels.gold, dims="item")
-    register_order(labels)
-    layout = (start, who, group, gold)
-    by_item = {"by_item": True} if law[0].type.ndim == 2 else {}
-    SharedGuesses("observed_label", *law, *layout, **by_item, observed=label, dims="annotation")
-    answers = (start, who, label.astype(np.int64), group, gold)
-    pm.Deterministic("plausibility", guess_logp(*law, answers)[1], dims=("item", "category"))
 
 
 SPEC = Spec(

@@ -8,6 +8,7 @@ import pytest
 
 PACKAGES = (
     "raterzoo.models",
+    "raterzoo.models.distributions",
     "raterzoo.models.simulators",
     "raterzoo.inference",
     "raterzoo.inference.design",
@@ -17,7 +18,7 @@ PACKAGES = (
 )
 WITHOUT = {  # warnings, a mapping that CatalogEntry shows, and the modules that have a list of their own
     "ConvergenceWarning", "DataWarning", "EstimateWarning", "ResumeWarning", "ReweightingWarning", "LabelCombiner", "catalog",
-    "simulators", "design", "plots",
+    "distributions", "simulators", "design", "plots", "partial_ranking_logp",
 }  # fmt: skip
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PUBLIC = [(p, n) for p in PACKAGES for n in importlib.import_module(p).__all__ if n not in WITHOUT]

@@ -27,6 +27,7 @@ RUN = [
     if steps(page.read_text())
 ]
 OWN_TESTS = {
+    "bricks.md": "tests/models/test_change_a_model.py",
     "change_a_model.md": "tests/models/test_change_a_model.py",
     "foreign_posteriors.md": "tests/evaluation/truth/test_foreign_posteriors.py",
     "formats.md": "tests/cli/test_tool_exports.py",

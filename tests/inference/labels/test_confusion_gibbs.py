@@ -103,7 +103,7 @@ def test_refusals_say_what_is_not_conjugate(golden):
     hierarchical = models.hierarchical_dawid_skene(LABELS)
     with hierarchical, golden.raises(NotConjugate):
         inference.ConfusionGibbs()
-    with models.dirichlet(LABELS), pytest.raises(NotConjugate, match="one observed MarginalLabels"):
+    with models.dirichlet(LABELS), pytest.raises(NotConjugate, match="one observed RaterLabels"):
         inference.ConfusionGibbs()
     model = models.dawid_skene(LABELS)
     with model, golden.raises(NotConjugate):

@@ -225,7 +225,14 @@ def test_replicates_follow_the_law(mode):
     start, rater, known = np.array([0, 2, 3]), np.array([0, 1, 1]), np.array([-1, 0])
     n = 40_000
     source = pt.random.shared_rng(rng)
-    law = marginal_labels.MarginalLabels.dist(prevalence, confusion, start, rater, known, size=n, rng=source)
+    law = marginal_labels.RaterLabels.dist(
+        prevalence,
+        confusion,
+        (np.repeat(np.arange(2), np.diff(start)), rater),
+        gold=known,
+        size=n,
+        rng=source,
+    )
     draws = pytensor.function([], law, mode=mode)()
     patterns = np.array(list(product(range(2), repeat=3)))
     found = np.array([(draws == pattern).all(axis=1).sum() for pattern in patterns])
@@ -254,17 +261,19 @@ def test_counts_follow_their_law(mode):
 
 def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them(golden):
     half = np.full((2, 3, 3), 1 / 3)
-    third, start, known = np.full(3, 1 / 3), [0, 1, 3], [-1, -1]
-    for rater, start_, known_ in [
-        ([0, 1, 2], start, known),
-        ([0, -1, 1], start, known),
-        ([0, 1, 1], start, [-1, 3]),
-        ([0, 1, 1], [0, 1, 4], known),
-        ([0, 1, 1], [0, 3], known),
+    third, item, known = np.full(3, 1 / 3), [0, 1, 1], [-1, -1]
+    for rater, item_, known_ in [
+        ([0, 1, 2], item, known),
+        ([0, -1, 1], item, known),
+        ([0, 1, 1], item, [-1, 3]),
+        ([0, 1, 1], [0, 1, 2], known),
+        ([0, 1, 1], [1, 0, 1], known),
+        ([0.0, 1.0, 1.0], item, known),
+        ([0, 1], item, known),
     ]:
         with golden.raises(ValueError):
-            marginal_labels.MarginalLabels.dist(third, half, start_, rater, known_)
-    law = marginal_labels.MarginalLabels.dist(third, half, start, [0, 1, 1], known)
+            marginal_labels.RaterLabels.dist(third, half, (item_, rater), gold=known_)
+    law = marginal_labels.RaterLabels.dist(third, half, (item, [0, 1, 1]), gold=known)
     np.testing.assert_allclose(pm.logp(law, np.array([0, 1, 2])).eval(), np.log([1 / 3, 1 / 9]))
     for label in ([0, 1, 3], [-1, 1, 2]):
         assert (pm.logp(law, np.array(label)).eval() == -np.inf).all()

@@ -112,7 +112,7 @@ def test_sums_to_one_and_equals_brute_force(link, n_outcomes):
             exact.append(orders * np.prod(p**own))
     counts, codes = np.array(counts), np.array(codes).T
     total = counts.sum(axis=1)
-    law = paired_comparisons.PairedComparisons.dist(
+    law = paired_comparisons.PairedVotes.dist(
         quality, reliability, tuple(codes), total, left_bias=0.2, tie=tie, link=link
     )
     p = np.exp(pm.logp(law, counts).eval(mode="FAST_COMPILE"))
@@ -199,14 +199,12 @@ def test_jax_differentiates_far_out(link):
 
 @pytest.mark.parametrize("link", ["bradley_terry", "thurstone"])
 def test_impossible_counts(link):
-    law = paired_comparisons.PairedComparisons.dist(
+    law = paired_comparisons.PairedVotes.dist(
         [0.3, 0.0], [1.0], ([0] * 4, [1] * 4, [0] * 4), [2] * 4, link=link
     )
     log_p = pm.logp(law, np.array([[1, 1], [3, -1], [1, 2], [0, 0]])).eval(mode="FAST_COMPILE")
     assert np.isfinite(log_p[0]) and (log_p[1:] == -np.inf).all()
-    tied = paired_comparisons.PairedComparisons.dist(
-        [0.3, 0.0], [1.0], ([0], [1], [0]), [1], tie=-1.0, link=link
-    )
+    tied = paired_comparisons.PairedVotes.dist([0.3, 0.0], [1.0], ([0], [1], [0]), [1], tie=-1.0, link=link)
     with pytest.raises(pm.logprob.utils.ParameterValueError, match="tie > 0"):
         pm.logp(tied, np.array([[0, 0, 1]])).eval(mode="FAST_COMPILE")
 
@@ -220,9 +218,9 @@ def test_codes_that_are_not_there_are_refused_before_compiled_code_reads_them(go
         (([0, 1], [1], [0]), [1]),
     ]:
         with golden.raises(ValueError):
-            paired_comparisons.PairedComparisons.dist([0.3, 0.0], [1.0], codes, total)
+            paired_comparisons.PairedVotes.dist([0.3, 0.0], [1.0], codes, total)
     with golden.raises(ValueError):
-        paired_comparisons.PairedComparisons.dist([0.3, 0.0], [1.0], ([0], [1], [0]), [1], link="probit")
+        paired_comparisons.PairedVotes.dist([0.3, 0.0], [1.0], ([0], [1], [0]), [1], link="probit")
     with golden.raises(ValueError):
         one = paired_comparisons_kernels.Strengths(*([1.0] for _ in range(4)))
         paired_comparisons.pair_logp(
@@ -244,7 +242,7 @@ def test_compiled_ops_are_told_apart():
 def test_replicates_follow_the_law(mode, link, n_outcomes):
     n, total, tie = 20_000, 3, 0.8 if n_outcomes == 3 else None
     source = pt.random.shared_rng(np.random.default_rng(seed_of(f"replicates {mode} {link} {n_outcomes}")))
-    law = paired_comparisons.PairedComparisons.dist(
+    law = paired_comparisons.PairedVotes.dist(
         [0.7, 0.0],
         [0.8, -0.5],
         ([0, 1], [1, 0], [1, 0]),

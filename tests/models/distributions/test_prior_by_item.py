@@ -207,13 +207,16 @@ def test_replicates_follow_the_law(mode, shared):
     confusion, guess = rng.dirichlet(np.ones(2), (2, 2)), rng.dirichlet(np.ones(2), (1, 2))
     start, rater, known, n = np.array([0, 2, 3]), np.array([0, 1, 1]), np.array([-1, -1]), 40_000
     source, copies, group = pt.random.shared_rng(rng), np.array([0.5, 0.7]), np.array([0, 0])
-    options = {"by_item": True, "size": n, "rng": source}
+    options = {"size": n, "rng": source}
     if shared:
-        law = shared_guesses.SharedGuesses.dist(
-            prior, confusion, guess, copies, start, rater, group, known, **options
+        options |= {"guess": guess, "shared": copies, "group": group}
+        law = shared_guesses.SharedGuess.dist(
+            prior, confusion, (np.repeat(np.arange(2), np.diff(start)), rater), gold=known, **options
         )
     else:
-        law = marginal_labels.MarginalLabels.dist(prior, confusion, start, rater, known, **options)
+        law = marginal_labels.RaterLabels.dist(
+            prior, confusion, (np.repeat(np.arange(2), np.diff(start)), rater), gold=known, **options
+        )
     draws = pytensor.function([], law, mode=mode)()
     patterns = np.array(list(product(range(2), repeat=3)))
     found = np.array([(draws == pattern).all(axis=1).sum() for pattern in patterns])
@@ -240,6 +243,4 @@ def test_replicates_follow_the_law(mode, shared):
 def test_a_prior_of_other_items_is_refused(golden):
     third = np.full((4, 3), 1 / 3)
     with golden.raises(ValueError):
-        marginal_labels.MarginalLabels.dist(
-            third, np.full((2, 3, 3), 1 / 3), [0, 1, 2], [0, 1], [-1, -1], by_item=True
-        )
+        marginal_labels.RaterLabels.dist(third, np.full((2, 3, 3), 1 / 3), ([0, 1], [0, 1]), gold=[-1, -1])

@@ -194,7 +194,11 @@ def test_replicates_follow_the_law(mode):
     parameters = (*random_parameters(rng, 2, group)[:3], np.array([0.7, 0.4, 0.0]))
     start, rater, known = np.array([0, 3, 4]), np.array([0, 1, 2, 1]), np.array([-1, 0])
     n, source = 40_000, pt.random.shared_rng(rng)
-    law = shared_guesses.SharedGuesses.dist(*parameters, start, rater, group, known, size=n, rng=source)
+    prior, confusion, guess, shared = parameters
+    own = {"guess": guess, "shared": shared, "group": group, "gold": known}
+    law = shared_guesses.SharedGuess.dist(
+        prior, confusion, (np.repeat(np.arange(2), np.diff(start)), rater), **own, size=n, rng=source
+    )
     draws = pytensor.function([], law, mode=mode)()
     patterns = np.array(list(product(range(2), repeat=4)))
     found = np.array([(draws == pattern).all(axis=1).sum() for pattern in patterns])
@@ -217,12 +221,16 @@ def test_replicates_follow_the_law(mode):
 
 def test_codes_that_are_not_there_are_refused(golden):
     law = [np.full(x, 1 / 3) for x in ((3,), (2, 3, 3), (1, 3, 3), (2,))]
-    layout = ([0, 1, 3], [0, 1, 1], [0, -1], [-1, -1])
-    with golden.raises(ValueError):
-        shared_guesses.SharedGuesses.dist(*law, *layout[:2], [0, 1], layout[3])
-    with golden.raises(ValueError):
-        shared_guesses.SharedGuesses.dist(*law, [0, 1, 3], [0, 2, 1], *layout[2:])
-    built = shared_guesses.SharedGuesses.dist(*law, *layout)
+    prior, confusion, guess, shared = law
+
+    def built_of(rater, group):
+        own = {"guess": guess, "shared": shared, "group": group}
+        return shared_guesses.SharedGuess.dist(prior, confusion, ([0, 1, 1], rater), **own)
+
+    for rater, group in (([0, 1, 1], [0, 1]), ([0, 2, 1], [0, -1])):
+        with golden.raises(ValueError):
+            built_of(rater, group)
+    built = built_of([0, 1, 1], [0, -1])
     for label in ([0, 1, 3], [-1, 1, 2]):
         assert (pm.logp(built, np.array(label)).eval() == -np.inf).all()
 

@@ -130,7 +130,7 @@ def test_columns_are_standardised_and_the_means_kept(model, labels):
 def test_the_method_is_nuts_and_says_why(model, golden):
     route = route_of(model)
     assert route.begin is None and route.method == "nuts"
-    golden.says(route.reason, "item (features)")
+    golden.says(route.reason, "item (features")
     assert route.name == RECIPES[model].builder
 
 

@@ -141,7 +141,9 @@ def test_replicates_follow_the_law(mode):
     start, rater, known = np.array([0, 2, 3]), np.array([0, 1, 1]), np.array([-1, 0])
     n, source = 40_000, pt.random.shared_rng(rng)
     options = {"nodes": 2, "size": n, "rng": source}
-    law = marginal_labels.MarginalLabels.dist(probability, by_state, start, rater, known, **options)
+    law = marginal_labels.RaterLabels.dist(
+        probability, by_state, (np.repeat(np.arange(2), np.diff(start)), rater), gold=known, **options
+    )
     draws = pytensor.function([], law, mode=mode)()
     patterns = np.array(list(product(range(2), repeat=3)))
     found = np.array([(draws == pattern).all(axis=1).sum() for pattern in patterns])
@@ -281,6 +283,6 @@ def test_what_cannot_be_is_refused(golden):
     with pytest.raises(ValueError, match=r"use models\.hierarchical_dawid_skene"):
         item_effects.check_size(LABELS, 10_000_000, 6)
     with golden.raises(ValueError):
-        marginal_labels.MarginalLabels.dist(
-            np.full(6, 1 / 6), np.full((1, 6, 2), 0.5), [0, 1], [0], [2], nodes=3
+        marginal_labels.RaterLabels.dist(
+            np.full(6, 1 / 6), np.full((1, 6, 2), 0.5), ([0], [0]), gold=[2], nodes=3
         )
