@@ -42,7 +42,7 @@ def test_the_share_at_the_bound_and_the_items_beyond_are_counted(trees, golden):
     assert found.outside == ends["item"].to_numpy()[beyond.to_numpy()].tolist() != []
     text = misfit_in_words(found)
     assert text.startswith("MISFIT: ")
-    golden.says(text, "ordinal --categories")
+    golden.says(text, "ordinal")
     # a twin: scores in the middle of the scale are no misfit
     assert misfit_in_words(scale_ends(trees[False])) == ""
     unbounded = models.normal_scores(models.Scores.from_table(table(True)))

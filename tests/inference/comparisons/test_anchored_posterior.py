@@ -1,5 +1,6 @@
 """Density, gradient and information of the coordinates, against PyMC and against differences."""
 
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,12 +19,13 @@ from tests.support.random_streams import stream
 from tests.support.runs import ChainPlan
 
 
+@cache
 def drawn_data(structure):
     """A model of this structure on votes drawn from its prior."""
     model = built(structure)
     (observed,) = model.observed_RVs
     with model:
-        prior = pm.sample_prior_predictive(1, random_seed=3)
+        prior = pm.sample_prior_predictive(1, random_seed=3, compile_kwargs={"mode": "FAST_COMPILE"})
     model.rvs_to_values[observed].data[:] = prior["prior_predictive"][observed.name][0, 0]
     return model
 
