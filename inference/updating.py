@@ -315,10 +315,8 @@ def retire(tree: xr.DataTree, cost: float) -> xr.DataArray:
         )
     mean: Any = mean_plausibility(tree)
     if mean is None:
-        if (
-            "posterior" not in tree.children
-            or "item" not in tree["posterior"].get("plausibility", xr.DataArray()).dims
-        ):
+        posterior = tree.children.get("posterior", xr.DataTree())
+        if "plausibility" not in posterior or "item" not in posterior["plausibility"].dims:
             raise ValueError(
                 "retire needs plausibilities of items and categories, such as those of correlated_votes"
             )

@@ -10,6 +10,8 @@ to be right shifted by d. The law of d, on a grid, and s then have the largest m
 
 from dataclasses import dataclass
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import expit, gammaln, logsumexp
@@ -108,7 +110,8 @@ def _strength_and_skills(counts: np.ndarray, means: np.ndarray) -> tuple[float, 
     for s in STRENGTHS:
         log_p = of_rater @ (gammaln(several[:, None] + s * own) - gammaln(s * own))
         log_p += (gammaln(s) - gammaln(s + total)).sum(axis=1)[:, None]
-        law = prior
+        law, skill = prior, log_p
+        whole: Any = log_p
         for _ in range(ROUNDS if len(means) > 1 else 1):
             joint = log_p + np.log(law)
             whole = logsumexp(joint, axis=1, keepdims=True)

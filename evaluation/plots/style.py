@@ -117,7 +117,7 @@ class Picture(Figure):
     def draw(self, renderer: Any) -> None:
         """Draw, with fonts that have the letters where they are installed."""
         for ax in self.axes:
-            ax.get_xticklabels(), ax.get_yticklabels()  # which makes them
+            _ = ax.get_xticklabels(), ax.get_yticklabels()  # which makes them
         for text in self.findobj(Text):
             if isinstance(text, Text) and not text.get_text().isascii():
                 own = text.get_fontfamily()

@@ -109,7 +109,7 @@ def judge_change(
     short = dims[len(view.sample_dims) :]
     if values is not None:
         changed, observed = changed[:, 0], observed[:, 0]
-    coords = view.sample_coords() | {"judge": list(pairs)}
+    coords: dict[str, Any] = {**view.sample_coords(), "judge": list(pairs)}
     if values is None:
         coords["category"] = categories
     common = np.array([len(own.both.item) for own in runs])

@@ -136,11 +136,11 @@ def _require_common_items(labels: Labels) -> None:
     """Raise if a judge has no item that both versions labelled."""
     whose, version = labels.rater_attributes[JUDGE], labels.rater_attributes[VERSION]
     for judge in sorted({*whose.tolist()} - {""}):
-        own = [
+        old, new = (
             np.unique(labels.annotation_item[((whose == judge) & (version == name))[labels.annotation_rater]])
             for name in VERSIONS
-        ]
-        if not len(np.intersect1d(*own)):
+        )
+        if not len(np.intersect1d(old, new)):
             raise DataError(
                 f"the versions of {short_repr(judge)} have no item in common, without which a change of the judge and "
                 "one of the items look alike",

@@ -457,7 +457,7 @@ def _with_old(panel: Panel, old: Labels, *, hidden: bool) -> Labels:
     judges = panel.names(JUDGE)
     if not judges:
         raise ValueError(
-            f"compare_to: there is no judge whose old version could be compared. {judging.NO_JUDGES}"
+            f"compare_to: there is no judge whose old version could be compared. {judging.no_judges()}"
         )
     is_person = _are_people(old, panel.kind, panel.people, hidden=hidden)
     before = old.raters[~is_person].tolist()

@@ -328,7 +328,7 @@ def changes_in_words(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 # --- What the judges add ---
 
 
-def _no_judges() -> str:
+def no_judges() -> str:
     """Return how judges are named."""
     return (
         f"There are no judges: all raters count as people. {way('--people-column kind=person', "people_column='kind=person'")} "
@@ -345,7 +345,7 @@ def added_sections(
     """
     title = "What the judges add"
     if people_tree is None:
-        return [Section(title, _no_judges(), key="judges", facts={"judges": []})]
+        return [Section(title, no_judges(), key="judges", facts={"judges": []})]
     heard = panel.answered(PERSON)
     alone = scored(people_tree, panel.predicted_of(panel.labels.items[heard]), seed)
     rectified, why_not = _rectified(panel, people_tree, seed)
@@ -412,7 +412,7 @@ def not_rectified(panel: Panel) -> str:
     heard = panel.answered(PERSON)
     n, n_all = int(heard.sum()), len(heard)
     if not panel.names(JUDGE):
-        return _no_judges()
+        return no_judges()
     if n == n_all:
         return f"People answered all {n:,} items, so that no judge is needed for others."
     answered = _answered_by_judges(panel)

@@ -135,7 +135,10 @@ def pair_cells(
         rater, answers = np.tile(np.arange(n_raters), len(distinct)), full
     first, second = np.divmod(distinct, n_items)
     of_cells = np.ascontiguousarray(values[sample].T)
-    return PairCells(LAWS[law], tile, first, second, start, rater.astype(np.int32), *answers, of_cells)
+    wins, losses, ties = answers
+    return PairCells(
+        LAWS[law], tile, first, second, start, rater.astype(np.int32), wins, losses, ties, of_cells
+    )
 
 
 def _rank_rows(key: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

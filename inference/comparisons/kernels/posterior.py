@@ -245,7 +245,7 @@ def anchored_information(
     """
     n, k = prior.n_items, prior.n_raters
     sizes = (n, k, prior.effect.shape[1])
-    natural, slopes = (tuple(map(np.zeros, sizes)) for _ in range(2))
+    natural, slopes = ((np.zeros(n), np.zeros(k), np.zeros(sizes[2])) for _ in range(2))
     raw = np.zeros((sum(sizes) + 2, sum(sizes) + 2))
     wanted = NaturalInformation(natural, slopes, raw)
     # slopes enter the observed information alone: their expectation is zero
