@@ -9,7 +9,6 @@ to be right shifted by d. The law of d, on a grid, and s then have the largest m
 """
 
 from dataclasses import dataclass
-
 from typing import Any
 
 import numpy as np
