@@ -227,6 +227,8 @@ def _numba_paired_comparisons(op, node):
 class PairedVotes(pm.Discrete):
     """Counts of raters' answers to pairs of items.
 
+    Law of the answers of annotation a:
+
         x_a ~ rho_k (q_left - q_right) + b_k                    rater k of annotation a
         n_a ~ Multinomial(total_a, p(x_a))                      p(left), p(right) and, with ties, p(tie)
 
