@@ -21,7 +21,7 @@ COEFFICIENTS = {
     "fleiss": "Fleiss' kappa",
     "conger": "Conger's kappa",
 }
-OF_ORDER = {
+OF_ORDER: dict[str, tuple[str, ...]] = {
     "ordinal": ("alpha",),
     "linear": ("ac2", "fleiss", "conger", "kappa"),
     "quadratic": ("ac2", "fleiss", "conger", "kappa"),
