@@ -514,7 +514,7 @@ class RaterLabels(LabelLaw):
     ...     pi = pm.Dirichlet("pi", np.eye(2) * 4 + 1, shape=(2, 2, 2))
     ...     y = RaterLabels("y", prior=p, confusion=pi, answers=(item, rater, label))
     >>> model.compile_logp(y, sum=False)(model.initial_point())[0].round(2)
-    array([-1.08, -1.08, -1.57])
+    array([-1.02, -1.02, -1.97])
     >>> with model:
     ...     tree = pm.sample(20, tune=20, chains=1, progressbar=False, random_seed=1, compute_convergence_checks=False)
     >>> tree["posterior"]["pi"].shape

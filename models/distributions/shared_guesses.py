@@ -429,7 +429,7 @@ class SharedGuess(LabelLaw):
     >>> import numpy as np, pymc as pm
     >>> from raterzoo import models
     >>> from raterzoo.models.distributions import SharedGuess
-    >>> labels = models.simulators.labels(model="shared_guess", items=30, raters=4, random_seed=1).data
+    >>> labels = models.simulators.labels(model="shared_guess", items=30, raters=4, categories=2, random_seed=1).data
     >>> with pm.Model() as model:
     ...     p = pm.Dirichlet("p", np.ones(2))
     ...     pi, phi = (pm.Dirichlet(name, 4 * np.eye(2) + 1, shape=(n, 2, 2)) for name, n in (("pi", 4), ("phi", 1)))

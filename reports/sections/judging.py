@@ -171,24 +171,22 @@ def checks_section(found: xr.Dataset, tree: xr.DataTree, panel: Panel) -> Sectio
     return Section("Who shares errors with whom", text, key="shared_errors", facts=facts, alarm=not fits)
 
 
-def _model(name: str) -> str:
-    """Return the option or argument that takes a model."""
-    return way(f"--model {name}", f'model="{name}"')
-
-
 def remedy_in_words(panel: Panel, errors: str | None, *, shared: bool) -> str:
     """Return what to do where a check of a model with such `Spec.shared_errors` fails, in words."""
     if not shared:
         return f"Look at the raters and labels that are named, or take another model: {way('raterzoo models', 'models.catalog')}."
     machines = [*panel.names(JUDGE), *panel.names(CLASSIFIER)]
-    by_items = f"ebcc looks for kinds of items on which raters err together: {_model('ebcc')}."
+    by_items = (
+        f"ebcc looks for kinds of items on which raters err together: {way('--model ebcc', 'model="ebcc"')}."
+    )
     if errors == "kinds":
         return "Even subtypes of items do not explain it: look at the raters that are named."
     if errors == "groups" or len(machines) < 2:
         return f"Perhaps these raters find the same items hard: {by_items}"
     return (
         f"If it is judges and classifiers ({first_names(machines)}) who copy or learnt from the same texts, take them as one "
-        f"group that shares a guess: {_model('shared_guess')}. If all find the same items hard: {by_items}"
+        f"group that shares a guess: {way('--model shared_guess', 'model="shared_guess"')}. "
+        f"If all find the same items hard: {by_items}"
     )
 
 

@@ -14,7 +14,10 @@ from tests.house.test_imports import ROOT, SOURCES
 from tests.support.data_parts import annotation_kinds
 
 ABOVE_MODELS = [p for p in SOURCES if p.relative_to(ROOT).parts[0] not in ("posterior", "models")]
-SCALES = {"evaluation/raters/agreement_coefficients.py": {"ordinal"}}  # files where a name is that of a scale
+SCALES = {  # files where a name is that of a scale
+    "evaluation/raters/agreement_coefficients.py": {"ordinal"},
+    "reports/sections/agreement.py": {"ordinal"},
+}
 TEXTS = ("reference", "studies", "assumes", "needs", "fails")
 
 

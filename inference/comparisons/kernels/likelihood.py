@@ -164,7 +164,8 @@ def _see(cells, parameters, bias, span, x):
             for k in range(len(by)):
                 seen[k] = by[k] * d + bias
         elif len(rho) == 1:
-            x[m - low : stop - low] = rho[0] * d + bias
+            for c in range(m - low, stop - low):
+                x[c] = rho[0] * d + bias
         else:
             for cell in range(m, stop):
                 x[cell - low] = rho[cells.rater[cell]] * d + bias

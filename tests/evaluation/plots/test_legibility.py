@@ -147,8 +147,8 @@ def test_axes_say_metrics_in_words_unless_told():
     assert said == [words, words, "mine_2: mean, 90% interval"]
     told = plots.metric_intervals(one, label="own_name").axes[0].get_xlabel()
     assert told == "own_name: mean, 90% interval"
-    differences = plots.comparison(compared("AB")).axes[1]
-    assert differences.get_xlabel().startswith("difference in set accuracy, 2 best")
+    differences = plots.comparison(compared("AB")).axes
+    assert any(ax.get_xlabel().startswith("difference in set accuracy, 2 best") for ax in differences)
 
 
 @pytest.mark.parametrize(("half", "letters"), [(0.0, 0), (0.25, 20), (0.9, 60)])
