@@ -178,7 +178,7 @@ def _placebo(what: str, study: str, method: str, kind: Kind, link: Link) -> Twin
     return Twin(what, study, method, kind, (link,), placebo=True)
 
 
-RATERS = "for a in range(len(scores.score)):\n        k = scores.rater[a]\n        residual"
+RATERS = "for a in range(len(scores.score)):\n        k = scores.rater[a]\n        seen"
 
 OF_LABELS = (
     _labels("rows have an answer too many", "dawid_skene", "joint",
@@ -273,7 +273,7 @@ OF_SCORES = (
             ("draw_raters", ("state.location[i] += shift", "state.location[i] += 0.0"))),
     _scores("biases do not follow the mean", "joint", ("draw_raters", ("+ state.bias[k] - shift -", "+ state.bias[k] -"))),
     _scores("a dropped rater", "calibration",
-            ("draw_raters", (RATERS, RATERS.replace("residual", "if k == 0:\n            continue\n        residual")))),
+            ("draw_raters", (RATERS, RATERS.replace("seen", "if k == 0:\n            continue\n        seen")))),
     _scores("the log shape without its Jacobian", "invariance",
             ("_shape_density", ("a * slope + power * x", "a * slope + (power - 1.0) * x"),
              ("a * first + power,", "a * first + power - 1.0,"))),

@@ -72,8 +72,9 @@ def judge_change(
     >>> old = data.select(items=range(150))
     >>> new = data.select(items=range(75, 300))
     >>> tree = inference.sample(models.dawid_skene(models.two_runs(old, new, {0: 1})), random_seed=1, progressbar=False)
-    >>> evaluation.judge_change(tree)["changed"].values.tolist()
-    [[False, True, True]]
+    >>> change = evaluation.judge_change(tree)
+    >>> change["in_common"].values.tolist(), change["changed"].dims
+    ([75], ('judge', 'category'))
 
     References
     ----------

@@ -41,8 +41,8 @@ TWINS = {
     "locations stay": ("state.location[i] += shift", "state.location[i] += 0.0"),
     "biases do not follow": ("+ state.bias[k] - shift -", "+ state.bias[k] -"),
     "a dropped rater": (
-        f"{SUMS}        weight",
-        f"{SUMS}        if k == 0:\n            continue\n        weight",
+        f"{SUMS}        seen",
+        f"{SUMS}        if k == 0:\n            continue\n        seen",
     ),
 }
 
