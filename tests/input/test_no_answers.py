@@ -180,4 +180,4 @@ def test_analyse_passes_it_on():
         analysis = raterzoo.analyse(
             SNORKEL, "labels", model="dirichlet", no_answer=[-1], draws=50, chains=2, progressbar=False
         )
-    assert analysis.items["label"].tolist() == ["1", "1", "0", "0"]
+    assert analysis.items["label"].tolist() == [1, 1, 0, 0]
