@@ -232,14 +232,14 @@ class PairedVotes(pm.Discrete):
         x_a ~ rho_k (q_left - q_right) + b_k                    rater k of annotation a
         n_a ~ Multinomial(total_a, p(x_a))                      p(left), p(right) and, with ties, p(tie)
 
-    ==============  =========================================  ===========================================
-    link            without ties                               with ties
-    ==============  =========================================  ===========================================
-    bradley_terry   p(left) = F(x),  F(x) = 1 / (1 + e^-x)     e^(x/2) : e^(-x/2) : nu  [2]_
-                    [1]_
-    thurstone       p(left) = Phi(x)  [3]_                     p(left) = Phi(x - t), p(right) = Phi(-x - t)
-                                                               [4]_
-    ==============  =========================================  ===========================================
+    =============  ======================================  ===========================================
+    link           without ties                            with ties
+    =============  ======================================  ===========================================
+    bradley_terry  p(left) = F(x),  F(x) = 1 / (1 + e^-x)  e^(x/2) : e^(-x/2) : nu
+    thurstone      p(left) = Phi(x)                        p(left) = Phi(x - t), p(right) = Phi(-x - t)
+    =============  ======================================  ===========================================
+
+    These are the laws of Bradley and Terry [1]_, with ties of Davidson [2]_, and of Thurstone [3]_, with ties [4]_.
 
     ====================  ==========================================================  ====================
     symbol                argument                                                    dims
