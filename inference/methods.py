@@ -72,8 +72,6 @@ def route_of(model: pm.Model) -> Route:
         return Route(_name_of(model), "nuts", reason, None)
     sampler = samplers_of(model)[0]
     try:
-        if sampler is hmc.SAMPLER and not model.named_vars_to_dims.get(str(model.observed_RVs[0].name)):
-            raise NotConjugate('the votes have no dims; pass dims=("annotation", "outcome") of the model')
         law = sampler.read(model)
     except NotConjugate as refusal:
         return Route(_name_of(model, sampler), "nuts", str(refusal), None, sampler)

@@ -12,11 +12,10 @@ from ..models import Labels
 from ..models._prior_arguments import effective_power
 from ..models.data.errors import DataError, refused_argument
 from ..posterior.plausibility import generator_of
-from ..posterior.schema import CORRELATION, SAMPLE, SeenAnswers, answers_of
+from ..posterior.schema import CORRELATION, INDEPENDENT, SAMPLE, SeenAnswers, answers_of
 from ..posterior.summaries import mean_plausibility
 from .diagnostics import ConvergenceWarning
 
-INDEPENDENT = "independent_plausibility"
 FEW = 0.25  # effective draws by draws, below which a warning says to fit again
 CHUNK = 2_000_000  # numbers at once
 

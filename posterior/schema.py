@@ -20,15 +20,13 @@ OTHER = "OTHER"  # pool of the categories that no rater of an item ranked
 # posterior of which some variables lack a coordinate
 RATER_PREFIX = "rater_"
 CLASSIFIER = "classifier"  # value of the attribute of raters whose answers are predictions
-JUDGE, VERSION, VERSIONS = (
-    "judge",
-    "version",
-    ("old", "new"),
-)  # attributes of raters by `two_runs`, and values of the second
+JUDGE, VERSION = "judge", "version"  # attributes of raters by `two_runs`
+VERSIONS = ("old", "new")  # values of the second
 # constant data of a posterior whose prior has seen the probabilities of a classifier, and attribute with the name of that
 SEEN_IN_PRIOR = "prior_predictions"
 # variable of posteriors that are cut: their log likelihood does not depend on it
 CORRELATION = "vote_correlation"
+INDEPENDENT = "independent_plausibility"  # of such a posterior: the truth if votes were independent
 OF_INDEPENDENT = (
     "that of independent answers: arviz.loo and arviz.compare are those of the model without vote_correlation; compare claims "
     "by evaluation.log_score of known truth"

@@ -9,10 +9,17 @@ import xarray as xr
 from ..._messages import first_reprs
 from ...posterior.errors import EvaluationError
 from ...posterior.plausibility import Block, Plausibility, generator_of, kept_in_words
-from ...posterior.schema import JUDGE, VERSION, VERSIONS, SeenAnswers, answers_of, posterior_with_attributes
+from ...posterior.schema import (
+    INDEPENDENT,
+    JUDGE,
+    VERSION,
+    VERSIONS,
+    SeenAnswers,
+    answers_of,
+    posterior_with_attributes,
+)
 from ...posterior.top_labels import TopLabels
 
-INDEPENDENT = "independent_plausibility"  # of correlated_votes
 FALSE_ALARM = 0.02  # probability outside the interval by which a judge has changed
 MOVES = 20  # of the truth and the answers of both versions given it
 TINY = 1e-300

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from ...models.data.errors import DataWarning
 from ...models.distributions.paired_comparisons import PairedComparisonsRV
 from ...models.distributions.paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
-from ..runs.model_graph import constant_value
+from ..runs.model_graph import NotConjugate, constant_value
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, stream
 from ..runs.trees import as_dataset
 from .kernels.centre import LaplaceFit, fit_laplace
@@ -276,6 +276,13 @@ def _log_prior(model: pm.Model, structure: PairStructure, values: dict[str, np.n
     return xr.Dataset(log_p)
 
 
+def _read(model: pm.Model) -> PairStructure:
+    """Read a model of comparisons whose votes have dims, by which log likelihoods are stored."""
+    if not model.named_vars_to_dims.get(str(model.observed_RVs[0].name)):
+        raise NotConjugate('the votes have no dims; pass dims=("annotation", "outcome") of the model')
+    return read_comparisons(model)
+
+
 def _link(model: pm.Model, _: PairStructure | None) -> str:
     """Return the link of the comparisons, which names the model."""
     laws = (rv.owner.op for rv in model.observed_RVs)
@@ -284,7 +291,7 @@ def _link(model: pm.Model, _: PairStructure | None) -> str:
 
 SAMPLER = Sampler(
     law=PairedComparisonsRV,
-    read=read_comparisons,
+    read=_read,
     begin=begin_hmc,
     reason="qualities and reliabilities of comparisons are nearly normal about their centre",
     method="hmc",

@@ -13,6 +13,7 @@ from scipy.special import betaln, xlog1py, xlogy
 from ...models.distributions.marginal_labels import RaterLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.correlated_votes import SPEC as CORRELATED_VOTES
+from ...posterior.schema import CORRELATION, INDEPENDENT
 from ..runs.model_graph import NotConjugate, positive_constant
 from ..runs.run import Draws, ItemBlocks, Run, Sampler, Tuning, in_threads
 from ..runs.trees import as_dataset
@@ -21,7 +22,7 @@ from .kernels.effective_votes import effective_truth
 from .kernels.gibbs import ConfusionPrior
 from .recognition import LabelStructure, as_table, constant_prior, read_labels
 
-CORRELATION, INDEPENDENT, EFFECTIVE = "vote_correlation", "independent_plausibility", "plausibility"
+EFFECTIVE = "plausibility"
 STREAM = 1  # of the correlations, beside that of the chain
 
 
