@@ -198,7 +198,7 @@ def truths_of(labels: Any, world: World) -> np.ndarray:
 
 
 class Found(NamedTuple):
-    """What the default says of a world, and what is true."""
+    """Claims of the default in a world, beside the truth."""
 
     claimed: float
     right: float

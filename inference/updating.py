@@ -1,7 +1,7 @@
 """Answers that arrive: draws of a posterior are reweighted by new labels without a refit, and items that are done are retired."""
 
 import warnings
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import xarray as xr
@@ -13,7 +13,7 @@ from ..models._prior_arguments import effective_power
 from ..models.data.errors import DataError, refused_argument
 from ..posterior.plausibility import generator_of
 from ..posterior.schema import CORRELATION, INDEPENDENT, SAMPLE, SeenAnswers, answers_of
-from ..posterior.summaries import mean_plausibility
+from ..posterior.summaries import expected_plausibility, mean_plausibility
 from .diagnostics import ConvergenceWarning
 
 FEW = 0.25  # effective draws by draws, below which a warning says to fit again
@@ -312,12 +312,10 @@ def retire(tree: xr.DataTree, cost: float) -> xr.DataArray:
         raise ValueError(
             f"cost={cost!r} must be positive and finite: prices of answers that a wrong label costs"
         )
-    mean: Any = mean_plausibility(tree)
-    if mean is None:
-        posterior = tree.children.get("posterior", xr.DataTree())
-        if "plausibility" not in posterior or "item" not in posterior["plausibility"].dims:
-            raise ValueError(
-                "retire needs plausibilities of items and categories, such as those of correlated_votes"
-            )
-        mean = tree["posterior"]["plausibility"].mean(SAMPLE)
-    return (cost * (1 - mean.max("category")) <= 1).rename("retired")
+    posterior = tree.children.get("posterior", xr.DataTree())
+    drawn = "plausibility" in posterior and "item" in posterior["plausibility"].dims
+    if not drawn and mean_plausibility(tree) is None:
+        raise ValueError(
+            "retire needs plausibilities of items and categories, such as those of correlated_votes"
+        )
+    return (cost * (1 - expected_plausibility(tree).max("category")) <= 1).rename("retired")

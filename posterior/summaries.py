@@ -5,7 +5,7 @@ import xarray as xr
 
 from .errors import EvaluationError
 from .plausibility import summary_of
-from .schema import SHARED, TRUTHS
+from .schema import SAMPLE, SHARED, TRUTHS
 
 
 def with_shared_draws(tree: xr.DataTree) -> xr.DataTree:
@@ -25,6 +25,12 @@ def mean_plausibility(tree: object) -> xr.DataArray | None:
         return None
     whole = summary["plausibility"]
     return whole.sel(statistic="mean", drop=True).assign_attrs(whole.attrs)
+
+
+def expected_plausibility(tree: xr.DataTree) -> xr.DataArray:
+    """Return the mean of the plausibility over all draws, or over those that were kept; a tree without it is a KeyError."""
+    mean = mean_plausibility(tree)
+    return tree["posterior"].to_dataset()["plausibility"].mean(SAMPLE) if mean is None else mean
 
 
 def is_of_category(mean: xr.DataArray) -> bool:

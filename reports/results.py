@@ -16,7 +16,7 @@ from ..models.data.exports.label_studio import PATH, Control, controls, task_ids
 from ..models.data.exports.records import Document, read_document
 from ..models.data.exports.tools import TOOLS, recognised
 from ..posterior.plausibility import Plausibility, refuse_without_draws
-from ..posterior.summaries import mean_plausibility
+from ..posterior.summaries import expected_plausibility
 from ..posterior.table_text import whole_number
 from .page import interval_columns, write_table
 
@@ -136,9 +136,7 @@ def _labelled(tree: xr.DataTree) -> list[dict[str, Any]]:
 
 def _probabilities(tree: xr.DataTree) -> list[dict[str, float]]:
     """Return the mean plausibility of each category, by the name of its column, of each item; 0 where it has none."""
-    mean = mean_plausibility(tree)
-    if mean is None:
-        mean = tree["posterior"].to_dataset()["plausibility"].mean(("chain", "draw"))
+    mean = expected_plausibility(tree)
     if "candidate" in mean.dims:
         mean = mean.set_index(candidate=["item", "category"]).unstack("candidate", fill_value=0.0)
         mean = mean.sel(item=[item for item, _, _ in _labels(tree)])

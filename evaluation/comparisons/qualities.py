@@ -1,4 +1,4 @@
-"""What is ranked: qualities or locations of items, metrics of classifiers; their draws, and matching by item."""
+"""Draws of what is ranked (qualities or locations of items, metrics of classifiers), and qualities matched by item."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What pictures draw: the region that fails, a zero line, letters of 8 points, and fonts that have the letters."""
+"""Marks and letters of pictures: the region that fails, a zero line, letters of 8 points, and fonts that have the letters."""
 
 import numpy as np
 import pytest
