@@ -15,8 +15,6 @@ PRIOR_LOGITS = """prior_logits : array_like or tensor, optional
     what features add. They may be random: a Gaussian process over the items, a tree, an effect of their site
     (docs/bricks.md). The sampler is NUTS."""
 
-FEATURES += f"\n{PRIOR_LOGITS}"
-
 FEATURES_OF_SCORES = """features : DataArray or frame, optional
     Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
     and columns of numbers. The location of item i is then Normal(m + x_i w, tau^2), with the effects w: variable

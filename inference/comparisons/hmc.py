@@ -13,7 +13,7 @@ from ...models.distributions.paired_comparisons import PairedComparisonsRV
 from ...models.distributions.paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
 from ..runs.model_graph import NotConjugate, constant_value
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, stream
-from ..runs.trees import as_dataset
+from ..runs.trees import as_dataset, row_dim
 from .kernels.centre import LaplaceFit, fit_laplace
 from .kernels.hmc import HmcSchedule, Laplace, PairState, continue_pairs
 from .kernels.likelihood import PairCells
@@ -211,16 +211,22 @@ def comparison_posterior(model: pm.Model, structure: PairStructure, theta: np.nd
     return as_dataset(model, arrays, ("chain", "draw"))
 
 
-def _log_likelihood(
-    model: pm.Model, values: dict[str, np.ndarray], plan: Draws, votes: Votes | None = None
-) -> xr.Dataset:
-    """Log likelihood (chain, draw, annotation) for values (chain, draw, ...), in the dtype of the plan, multi-threaded."""
-    observed = model.observed_RVs[0]
+def observed_votes(model: pm.Model) -> tuple[PairedComparisonsRV, PairCodes, np.ndarray, np.ndarray]:
+    """Return the law of the votes, their codes, and counts (annotation, outcome) and totals (annotation,) of the answers."""
+    (observed,) = model.observed_RVs
     op = observed.owner.op
     *_, left, right, rater, total = op.dist_params(observed.owner)
     codes = PairCodes(*(constant_value(code, "the codes").astype(np.int64) for code in (left, right, rater)))
     counts = constant_value(model.rvs_to_values[observed], "the answers")
-    orders = gammaln(constant_value(total, "the totals") + 1) - gammaln(counts + 1).sum(axis=1)
+    return op, codes, counts, constant_value(total, "the totals")
+
+
+def _log_likelihood(
+    model: pm.Model, values: dict[str, np.ndarray], plan: Draws, votes: Votes | None = None
+) -> xr.Dataset:
+    """Log likelihood (chain, draw, annotation) for values (chain, draw, ...), in the dtype of the plan, multi-threaded."""
+    op, codes, counts, total = observed_votes(model)
+    orders = gammaln(total + 1) - gammaln(counts + 1).sum(axis=1)
     draws_of = {name: x.reshape(-1, *x.shape[2:]) for name, x in values.items()}
     quality = draws_of["quality"]
     n_draws, n_raters = len(quality), int(codes.rater.max()) + 1  # with covariates every vote is by itself
@@ -244,8 +250,7 @@ def _log_likelihood(
 
     in_threads(fill, np.array_split(np.arange(n_draws), min(64, n_draws)), plan.cores)
     log_p = log_p.reshape(*values["quality"].shape[:-1], len(counts))
-    dims = ("chain", "draw", model.named_vars_to_dims[str(observed.name)][0])
-    return xr.Dataset({str(observed.name): (dims, log_p)})
+    return xr.Dataset({str(model.observed_RVs[0].name): (("chain", "draw", row_dim(model)), log_p)})
 
 
 def _log_prior(model: pm.Model, structure: PairStructure, values: dict[str, np.ndarray]) -> xr.Dataset:

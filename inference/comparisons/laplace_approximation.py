@@ -14,7 +14,7 @@ from ...models.distributions.paired_comparisons_kernels import PairCodes, Streng
 from ..diagnostics import ConvergenceWarning
 from ..runs.model_graph import constant_value
 from ..runs.trees import CodeNames, constant_groups, label
-from .hmc import comparison_posterior
+from .hmc import comparison_posterior, observed_votes
 from .kernels.centre import LaplaceFit, fit_laplace
 from .kernels.posterior import BOX, LOG, NONE, SHARED, PairPrior, anchored_density, anchored_information
 from .recognition import PairStructure, read_comparisons, values_of
@@ -118,11 +118,7 @@ def _slopes_by_rater(
 ) -> np.ndarray:
     """Return the slopes of the log likelihood of the votes of each rater (rater, coordinate). Shapes: rater (annotation,)."""
     prior, values = structure.prior, values_of(theta, structure.prior)
-    (observed,) = model.observed_RVs
-    op = observed.owner.op
-    *_, left, right, _, _ = op.dist_params(observed.owner)
-    left, right = (constant_value(code, "the codes").astype(np.int64) for code in (left, right))
-    counts = constant_value(model.rvs_to_values[observed], "the answers")
+    op, (left, right, _), counts, _ = observed_votes(model)
     tie, side = float(values.get("tie", 1.0)), np.full(len(left), float(values.get("left_bias", 0.0)))
     if structure.votes is not None:
         side += structure.votes.covariate @ values["effect"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pymc as pm
 
-from .._arguments import FEATURES, LABEL_MODEL, documented
+from .._arguments import FEATURES, LABEL_MODEL, PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import annotation_model
 from .._item_features import feature_coords, prior_of_truth, read_features
@@ -16,7 +16,7 @@ __all__ = ["dawid_skene"]
 
 
 @recorded
-@documented(features=FEATURES, returns=LABEL_MODEL)
+@documented(features=FEATURES, prior_logits=PRIOR_LOGITS, returns=LABEL_MODEL)
 def dawid_skene(
     labels: Labels,
     *,
@@ -58,6 +58,7 @@ def dawid_skene(
         predictions are many, 2 there and 1 beside it. A flat prior does not identify the categories: its
         posterior has a mode for every permutation of them.
     {features}
+    {prior_logits}
 
     {returns}
 

@@ -7,7 +7,7 @@ import pymc as pm
 from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 
-from .._arguments import FEATURES, documented
+from .._arguments import FEATURES, PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_number
 from .._item_features import feature_coords, prior_of_truth, read_features
@@ -19,7 +19,7 @@ __all__ = ["hierarchical_dawid_skene"]
 
 
 @recorded
-@documented(features=FEATURES)
+@documented(features=FEATURES, prior_logits=PRIOR_LOGITS)
 def hierarchical_dawid_skene(
     labels: Labels,
     *,
@@ -84,6 +84,7 @@ def hierarchical_dawid_skene(
     spread, group_spread : float or random variable, default 1
         Scales s and s_g of the priors of the spread of the population and of the groups, in log odds.
     {features}
+    {prior_logits}
 
     Returns
     -------

@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.variable import TensorVariable
 
-from .._arguments import FEATURES, LABEL_MODEL, documented
+from .._arguments import FEATURES, LABEL_MODEL, PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from .._item_features import feature_coords, prior_of_truth, read_features
@@ -18,7 +18,7 @@ __all__ = ["mace"]
 
 
 @recorded
-@documented(features=FEATURES, returns=LABEL_MODEL)
+@documented(features=FEATURES, prior_logits=PRIOR_LOGITS, returns=LABEL_MODEL)
 def mace(
     labels: Labels,
     *,
@@ -66,6 +66,7 @@ def mace(
     spam_concentration : float or array_like, default 1
         Dirichlet concentration c of the answers of spammers: a number, or array (answer) or (rater, answer).
     {features}
+    {prior_logits}
 
     {returns}
 

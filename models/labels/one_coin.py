@@ -4,7 +4,7 @@ from typing import Any
 
 import pymc as pm
 
-from .._arguments import FEATURES, LABEL_MODEL, documented
+from .._arguments import FEATURES, LABEL_MODEL, PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair
 from .._item_features import feature_coords, prior_of_truth, read_features
@@ -22,7 +22,7 @@ __all__ = ["one_coin"]
 
 
 @recorded
-@documented(features=FEATURES, returns=LABEL_MODEL)
+@documented(features=FEATURES, prior_logits=PRIOR_LOGITS, returns=LABEL_MODEL)
 def one_coin(
     labels: Labels,
     *,
@@ -60,6 +60,7 @@ def one_coin(
     ability_concentration : pair of float or random variable, default (4, 2)
         Beta prior (a, b) of the abilities, as counts of right and of wrong answers.
     {features}
+    {prior_logits}
 
     {returns}
 

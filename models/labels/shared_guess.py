@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
 from ...posterior.schema import are_classifiers
-from .._arguments import FEATURES, documented
+from .._arguments import FEATURES, PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from .._item_features import feature_coords, prior_of_truth, read_features
@@ -34,7 +34,7 @@ CERTAIN = 1e6  # pseudo-counts by which the answers of a classifier that was sho
 
 
 @recorded
-@documented(features=FEATURES)
+@documented(features=FEATURES, prior_logits=PRIOR_LOGITS)
 def shared_guess(
     labels: Labels,
     groups: Groups = None,
@@ -112,6 +112,7 @@ def shared_guess(
     assisted_by : str or int, optional
         Classifier whose predictions the people saw, instead of `groups`. It predicts every item that they answered.
     {features}
+    {prior_logits}
 
     Returns
     -------
