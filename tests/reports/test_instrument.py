@@ -89,7 +89,7 @@ def test_tables_and_items_answer(tmp_path):
     assert found["start"] == [IDS[:3], "3 of 7 rows."]
     assert found["name"] == "Filter the rows of Part"
     assert found["up"] == [["-2.000", "0.250", "3.000"], "ascending", "3 of 7 rows, by value, ascending."]
-    assert found["down"] == [["1,234.5", "100.0", "10.0"], "descending"]  # the empty one is last in both
+    assert found["down"] == [["1,234", "100", "10.0"], "descending"]  # the empty one is last in both
     assert found["back"] == [IDS[:3], None]
     assert found["filtered"] == [["case 1", "case 2", "case 10"], "3 rows with “CASE”, by item, ascending."]
     assert found["more"] == [7, "7 rows, by item, ascending."]
