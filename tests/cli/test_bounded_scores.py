@@ -50,7 +50,7 @@ def test_the_share_at_the_bound_and_the_items_beyond_are_counted(trees, golden):
     assert scale_ends(tree) is None and evaluation.threshold_certainty(tree, 3).sizes["item"] == 20
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_fit_and_report_say_it_and_the_command_that_they_offer_runs(tmp_path):
     path = write(tmp_path / "stars.csv", table(True))
     result = run("fit", path, *QUICK, "-o", tmp_path / "p.nc")

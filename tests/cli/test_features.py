@@ -255,7 +255,6 @@ def test_prevalence_is_the_share_of_the_items():
     assert section.rows[1]["prevalence"] == pytest.approx(spam) and "features of these" in section.text
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_report_says_what_features_are_worth(tmp_path):
     from raterzoo.cli.commands import app
@@ -284,7 +283,7 @@ def test_report_says_what_features_are_worth(tmp_path):
     assert "What the features tell" in page and "The features of an item are worth" in page
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_classifier_that_has_seen_the_features_is_judged_without_them(tmp_path, caplog):
     """A classifier by one of the features, which tells little of the truth: given the features its errors pass for the truth."""
     caplog.set_level(0)

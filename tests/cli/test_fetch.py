@@ -319,7 +319,6 @@ def test_a_file_without_a_hash_is_known_by_its_table(published, tmp_path):
     assert fetch("survey_equivalence", tmp_path / "out").exit_code == 0
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_papers_run_on_fetched_tables_alone(published, tmp_path):
     for name in FILES:

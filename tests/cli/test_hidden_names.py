@@ -139,7 +139,7 @@ def test_fits_have_no_names(tables, tmp_path, caplog, name):
 
 
 COMPILED = [
-    pytest.param(name, marks=[pytest.mark.slow, pytest.mark.long]) for name in ("features", "covariates")
+    pytest.param(name, marks=pytest.mark.long) for name in ("features", "covariates")
 ]  # their own reports are searched, too
 
 

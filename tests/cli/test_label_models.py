@@ -1,7 +1,6 @@
 """Models of labels by name: the order of ordinal ones, groups of raters, and what a judge is worth."""
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from raterzoo import evaluation
 from tests.support.cli_parts import build, read_annotations, settings_of
 from tests.support.command_line import read, run, said, write
 
-LONG = pytest.mark.skipif(not os.environ.get("RATERZOO_LONG"), reason="NUTS on six models")
 SAMPLER = {"draws": 10, "chains": 1, "seed": 1}
 
 
@@ -87,7 +85,7 @@ def test_report_says_what_a_judge_is_worth(votes, tmp_path, golden):
         assert value == pytest.approx(float(competence.sel(rater=name)), rel=1e-6)
 
 
-@LONG
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("model", "options", "column"),

@@ -9,9 +9,7 @@ from evidence.twins import TWINS
 # Long: those of `python -m evidence --quick`, which `.ci/run` runs, and one whose ranks are a slow test.
 LONG = {*QUICK, "item_states.gibbs.invariance"}
 OWN = [
-    pytest.param(
-        name, method, marks=[pytest.mark.slow, pytest.mark.long] * (f"{name}.{method}.invariance" in LONG)
-    )
+    pytest.param(name, method, marks=[pytest.mark.long] * (f"{name}.{method}.invariance" in LONG))
     for name in STUDIES
     for method in methods_of(name)
     if method in ("gibbs", "hmc")

@@ -26,18 +26,12 @@ def tiers_of(source):
 
 def test_slow_tests_are_left_to_the_second_command():
     options = shlex.split(OPTIONS["addopts"])
-    assert options[options.index("-m") + 1] == "not slow"
+    assert options[options.index("-m") + 1] == "not slow and not long"
     assert "--strict-markers" in options
     assert [mark.partition(":")[0] for mark in OPTIONS["markers"]] == ["slow", "long"]
     commands = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith("uv run")]  # fmt: skip
     assert commands[:2] == ["uv run pytest", 'uv run pytest -m "slow and not long"']
     assert "\nuv run pytest\n" in (ROOT / "README.md").read_text()
-
-
-def test_long_tests_are_slow_ones():
-    for path in MODULES:
-        for source in path.read_text().split("\n\n\n"):
-            assert "mark.long" not in source or "mark.slow" in source, path
 
 
 def test_a_study_and_its_wrong_twins_are_in_the_same_tier():

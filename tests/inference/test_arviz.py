@@ -54,9 +54,8 @@ SLOW = {"plackett_luce-all", "shared_guess", "item_states", "correlated_votes", 
 def cases():
     for name, options in LAYOUTS:
         case = "-".join([name, *options.get("candidates", "").split()])
-        slow = [] if case in FAST else [pytest.mark.slow]
-        long = [] if case in FAST | SLOW else [pytest.mark.long]
-        yield pytest.param(name, options, marks=slow + long, id="-".join([name, *map(str, options.values())]))
+        marks = [] if case in FAST else [pytest.mark.slow if case in SLOW else pytest.mark.long]
+        yield pytest.param(name, options, marks=marks, id="-".join([name, *map(str, options.values())]))
 
 
 @pytest.mark.parametrize(("name", "options"), [*cases()])

@@ -75,7 +75,7 @@ def test_estimates_need_some_bytes_for_each_answer_and_files_none():
     assert 5 < with_frame - growth("frame", 1_000_000) < 30  # above the peak of building the frame
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_summaries_need_a_fraction_of_all_draws():
     """The 2,000 draws of the location of each item alone take 8,000 bytes in single precision, 16,000 in double."""
     assert growth("scores", 20_000) < 16_000 < growth("all_scores", 20_000)

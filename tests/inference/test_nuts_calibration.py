@@ -3,8 +3,6 @@
 All but one wait for the long run.
 """
 
-import os
-
 import pytest
 from raterzoo import models
 
@@ -13,13 +11,8 @@ from tests.support.nuts_calibration import KEPT, nuts_ranks
 
 DESIGN = models.simulators.labels(items=40, raters=4, categories=2, answers=3, random_seed=1).data
 SIMULATIONS = 60
-LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 # NUTS is also compared with enumeration: tests/models/labels/test_builders.py
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.long,
-    pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")]
 
 
 def calibrated(ranks):
@@ -29,12 +22,12 @@ def calibrated(ranks):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("class_conditional", marks=LONG),
+        pytest.param("class_conditional", marks=pytest.mark.long),
         "dawid_skene",
-        pytest.param("dirichlet", marks=LONG),
-        pytest.param("hierarchical_dawid_skene", marks=LONG),
-        pytest.param("multinomial", marks=LONG),
-        pytest.param("one_coin", marks=LONG),
+        pytest.param("dirichlet", marks=pytest.mark.long),
+        pytest.param("hierarchical_dawid_skene", marks=pytest.mark.long),
+        pytest.param("multinomial", marks=pytest.mark.long),
+        pytest.param("one_coin", marks=pytest.mark.long),
     ],
 )
 def test_nuts_is_calibrated(name):

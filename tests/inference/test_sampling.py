@@ -213,7 +213,7 @@ def test_short_run_warns_which_items():
         inference.sample(models.plackett_luce(SMALL), draws=20, thin=1, random_seed=1, **QUIET)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tempered_model_is_drawn_by_nuts():
     tree = inference.sample(
         models.tempered_plackett_luce(SMALL, reliability=2.0),

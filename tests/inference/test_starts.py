@@ -77,7 +77,6 @@ def test_no_jittered_start_has_categories_exchanged():
     assert np.mean((from_means < 0.5).mean(axis=(1, 2)) > 0.5) > 0.05  # most rows exchanged
 
 
-@pytest.mark.slow
 @pytest.mark.long  # no start from which one could end there: the test above
 def test_no_chain_ends_with_categories_exchanged():
     """Chains of three raters; from the mean of the prior some end with two categories exchanged."""

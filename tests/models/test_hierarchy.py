@@ -256,7 +256,6 @@ def test_hyperprior_of_a_concentration_agrees_with_quadrature(golden):
     assert tree["posterior"]["plausibility"].dims == ("chain", "draw", "item", "category")
 
 
-@pytest.mark.slow
 @pytest.mark.long  # as the one above, of another kind of annotations
 def test_covariate_of_the_items_agrees_with_quadrature():
     scores = DATA["scores"]

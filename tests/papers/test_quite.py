@@ -46,8 +46,8 @@ def against_the_bound(link, alpha):
     [
         (0.5, LINKS[0]),
         # elsewhere it is more, or undecided: benchmarks/quite.md
-        pytest.param(0.2, LINKS[0], marks=[pytest.mark.slow, pytest.mark.long]),
-        pytest.param(0.5, LINKS[1], marks=[pytest.mark.slow, pytest.mark.long]),
+        pytest.param(0.2, LINKS[0], marks=pytest.mark.long),
+        pytest.param(0.5, LINKS[1], marks=pytest.mark.long),
     ],
 )
 def test_error_is_below_ten_times_the_bound_and_above_it(link, alpha):

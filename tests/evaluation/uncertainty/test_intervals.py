@@ -1,7 +1,5 @@
 """The two uncertainties of a metric: against loops over draws, exact variances of weights, and coverage."""
 
-import os
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -425,7 +423,7 @@ def exact_draws(rng, predicted, said, draws=400):
 @pytest.mark.slow
 def test_joint_intervals_cover_the_population_and_single_ones_do_not():
     rng = np.random.default_rng(seed_of("joint coverage"))
-    accuracy, n = 0.5 * (0.75 + 0.85), 600 if "RATERZOO_LONG" in os.environ else 200
+    accuracy, n = 0.5 * (0.75 + 0.85), 200
     covered = dict.fromkeys(("raters", "items", "both"), 0)
     for _ in range(n):
         predicted, said = noisy_answers(rng)

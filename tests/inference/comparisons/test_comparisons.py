@@ -1,7 +1,5 @@
 """Posteriors of comparisons: exact where one can integrate, the same on any number of cores, finite on what is degenerate."""
 
-import os
-
 import arviz as az
 import numpy as np
 import pymc as pm
@@ -89,8 +87,8 @@ def test_raters_at_odds_are_read_both_ways(link, signed, n, m, of_items, of_rate
 
 @pytest.mark.slow
 def test_the_coverage_of_intervals():
-    """Data sets from the paper's uniform priors: what 90 % intervals of quality and rank hold; 500 with RATERZOO_LONG set."""
-    n = 500 if "RATERZOO_LONG" in os.environ else 200
+    """Data sets from the paper's uniform priors: what 90 % intervals of quality and rank hold."""
+    n = 200
     design = {"items": 8, "raters": 6, "degree": 4, "alpha": 0.5}
     drawn = [models.simulators.comparisons(**design, random_seed=seed) for seed in range(n)]
     prior = recognition.read_comparisons(models.bradley_terry(drawn[0].data, reliability_range=(1, 20))).prior

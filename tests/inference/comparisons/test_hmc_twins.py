@@ -1,10 +1,8 @@
 """Simulation-based calibration rejects samplers of comparisons that are wrong in one line, or are told something wrong.
 
 One twin is short, and more are in the evidence; the others by one command:
-RATERZOO_LONG=1 pytest -m "" -n 0 tests/inference/comparisons/test_hmc_twins.py
+pytest -m long -n 0 tests/inference/comparisons/test_hmc_twins.py
 """
-
-import os
 
 import pytest
 from raterzoo.inference.comparisons.kernels import hmc as box_units
@@ -15,8 +13,6 @@ from tests.support.monte_carlo import seed_of
 from tests.support.source_twins import altered
 
 SIMULATIONS = 200
-LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
-pytestmark = pytest.mark.slow
 
 
 def twin_ranks(structure, sampler=None, spoil=None, simulations=SIMULATIONS):
@@ -24,7 +20,7 @@ def twin_ranks(structure, sampler=None, spoil=None, simulations=SIMULATIONS):
     return hmc_ranks(built(structure), simulations, seed_of(f"twin {structure}"), spoil=spoil, **own)
 
 
-@LONG
+@pytest.mark.long
 def test_a_sampler_that_forgets_the_momentum_when_it_accepts_is_not():
     twin = altered(
         "_transition",
@@ -34,14 +30,14 @@ def test_a_sampler_that_forgets_the_momentum_when_it_accepts_is_not():
     assert not calibrated(twin_ranks("ties", twin))
 
 
-@LONG
+@pytest.mark.long
 def test_a_move_of_scales_that_forgets_how_much_it_stretches_is_not():
     scales = altered("draw_scales", ("change = tried - log_p + (n - 1) * log_c", "change = tried - log_p"))
     twin = altered("sample_pairs", draw_scales=scales.draw_scales)
     assert not calibrated(twin_ranks("ties", twin))
 
 
-@LONG
+@pytest.mark.long
 def test_a_sampler_that_accepts_whatever_it_tries_is_not():
     twin = altered(
         "_transition",
@@ -51,7 +47,7 @@ def test_a_sampler_that_accepts_whatever_it_tries_is_not():
     assert not calibrated(twin_ranks("ties", twin))
 
 
-@LONG
+@pytest.mark.long
 def test_a_prior_with_a_wrong_degree_of_freedom_is_not():
     prior = altered(
         "_zero_sum_prior",
@@ -62,7 +58,7 @@ def test_a_prior_with_a_wrong_degree_of_freedom_is_not():
     assert not calibrated(twin_ranks("ties", twin, simulations=600))
 
 
-@LONG
+@pytest.mark.long
 def test_a_box_without_the_jacobian_of_its_coordinates_is_not():
     prior = altered(
         "_log_logistic_density", ("return -abs(x) - 2.0 * math.log1p(math.exp(-abs(x)))", "return 0.0")
@@ -71,7 +67,7 @@ def test_a_box_without_the_jacobian_of_its_coordinates_is_not():
     assert not calibrated(twin_ranks("box", twin))
 
 
-@LONG
+@pytest.mark.long
 def test_a_box_whose_scale_is_drawn_from_another_power_is_not():
     units = altered("draw_units", ("(low, high), k - n)", "(low, high), k - n + 3)"))
     twin = altered("sample_pairs", draw_units=units.draw_units)
@@ -87,7 +83,7 @@ def test_a_sampler_that_is_told_another_winner_is_not():
     assert not calibrated(twin_ranks("ties", spoil=turned))
 
 
-@LONG
+@pytest.mark.long
 def test_a_sampler_that_is_told_less_is_not():
     def dropped(codes, counts):
         return tuple(code[6:] for code in codes), counts[6:]
@@ -95,7 +91,7 @@ def test_a_sampler_that_is_told_less_is_not():
     assert not calibrated(twin_ranks("ties", spoil=dropped, simulations=600))
 
 
-@LONG
+@pytest.mark.long
 def test_the_unchanged_source_is_what_the_twins_differ_from():
     """The twins fail for what was changed, not for how they are made."""
     same = altered(

@@ -72,7 +72,7 @@ def population(labels):
     return model
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_random_concentration_is_moved_by_another_step():
     seed = seed_of("population")
     model = population(LABELS)

@@ -1,7 +1,5 @@
 """GLAD drawn by NUTS: its posterior against a grid, calibration, and the wrong twins."""
 
-import os
-
 import numpy as np
 import pytest
 from raterzoo import inference, models
@@ -17,7 +15,6 @@ from tests.support.monte_carlo import (
     within_sbc_band,
 )
 
-LONG = bool(os.environ.get("RATERZOO_LONG"))
 TABLE = {
     "item": np.repeat(np.arange(6), [2, 2, 2, 3, 2, 1]),
     "rater": list("ab" * 3 + "aab" + "ab" + "b"),
@@ -75,7 +72,7 @@ def draws():
     return own | {"square": own["ability"] ** 2}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nuts_draws_the_exact_posterior(draws):
     check_means(draws, exact_means(LABELS))
     assert_rejects_twin(check_means, draws, exact_means(LABELS, ability=(1.2, 1.0)))
@@ -93,8 +90,8 @@ def test_gibbs_is_refused_with_the_reason(golden):
         inference.sample(models.glad(tiny_labels()), method="gibbs", progressbar=False)
 
 
-# a long run by one command: RATERZOO_LONG=1 pytest -m "" -n 0 tests/inference/labels/test_glad.py -k ranked
-@pytest.mark.skipif(not LONG, reason="RATERZOO_LONG is not set")
+# a long run by one command: pytest -m long -n 0 tests/inference/labels/test_glad.py -k ranked
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("name", ["glad", "mace"])
 def test_truths_are_ranked_uniformly(name):

@@ -1,9 +1,7 @@
 """NUTS on raters of groups is calibrated; with the raters in each other's groups it is not.
 
-The long run by one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/labels/test_groups_of_raters.py
+The long run by one command: pytest -m long -n 0 tests/inference/labels/test_groups_of_raters.py
 """
-
-import os
 
 import pytest
 from raterzoo import models
@@ -29,7 +27,7 @@ def calibrated(ranks):
     assert within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
 
 
-@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+@pytest.mark.long
 def test_nuts_is_calibrated_and_not_with_other_groups():
     # spreads that tell: groups far apart, of raters who are alike
     def ranks(name, kinds=None):

@@ -1,6 +1,5 @@
 """Gibbs of item states: enumeration, calibration, two samplers, what the tree carries, wrong twins."""
 
-import os
 import warnings
 from functools import cache
 from itertools import product
@@ -130,7 +129,7 @@ def curves(tree):
     return np.stack(found, axis=-1).reshape(*size, -1)
 
 
-@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+@pytest.mark.long
 def test_nuts_agrees_with_gibbs():
     gibbs, model = tree_of(), models.item_states(TINY, states=3)
     assert gibbs.attrs["model"] == "item_states" and gibbs.attrs["method"] == "gibbs"
@@ -228,7 +227,6 @@ def test_truths_are_ranked_uniformly():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 def test_ranks_tell_that_multiplicities_are_forgotten():
     seed, level = seed_of("item states"), 1 - 0.01 / 7
     twin = altered(

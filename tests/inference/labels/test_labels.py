@@ -276,7 +276,7 @@ def test_tree_carries_what_evaluation_reads():
     assert inference.label(bare, LABELS)["posterior"]["item"].values.tolist() == list("abcde")
 
 
-@pytest.mark.parametrize("method", ["gibbs", pytest.param("nuts", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", ["gibbs", pytest.param("nuts", marks=pytest.mark.long)])
 def test_log_likelihood_is_by_item_even_where_items_are_as_many_as_answers(method):
     table = {"item": [1, 1, 2, 3], "rater": list("abab"), "label": list("xyxy")}
     labels = models.Labels.from_table(table | {"count": [1, 1, 1, 0]}, count="count")

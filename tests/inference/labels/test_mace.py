@@ -1,7 +1,5 @@
 """MACE: its Gibbs conditionals and posterior against enumeration, calibration, two samplers, and the wrong twins."""
 
-import os
-
 import numba as nb
 import numpy as np
 import pymc as pm
@@ -29,7 +27,6 @@ from tests.support.runs import ChainPlan
 from tests.support.source_twins import altered
 
 LABELS = tiny_labels()
-LONG = bool(os.environ.get("RATERZOO_LONG"))
 QUIET = {"progressbar": False}
 NAMES = ("prevalence", "competence", "spam", "plausibility")
 
@@ -106,7 +103,7 @@ def test_step_draws_the_exact_posterior():
     check_means(draws, exact_means(LABELS, ALPHA, PAIR, SPAM_PRIOR))
 
 
-@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+@pytest.mark.long
 def test_nuts_draws_the_exact_posterior():
     options = {"method": "nuts", "cores": 1, "nuts_sampler": "pymc", "random_seed": seed_of("nuts")}
     tree = inference.sample(MODEL, **options, **QUIET)
@@ -251,7 +248,7 @@ def ranks_of(simulations, seed, extra=0.0):
 
 @pytest.mark.slow
 def test_truths_are_ranked_uniformly():
-    simulations, seed = (1000 if LONG else 150), seed_of("mace calibration")
+    simulations, seed = 150, seed_of("mace calibration")
     ranks = ranks_of(simulations, seed)
     level = 1 - 0.01 / ranks.shape[1]
     assert within_sbc_band(ranks, N_DRAWS, level).all()

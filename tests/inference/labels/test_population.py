@@ -99,7 +99,7 @@ def test_draws_have_the_exact_posterior():
     assert_rejects_twin(check_means, tree(), exact_means(strength=10.0))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nuts_has_the_exact_posterior():
     drawn = sampled(built(), method="nuts", nuts_sampler="pymc", cores=1, draws=1000)
     check_means(drawn, exact_means())

@@ -130,7 +130,6 @@ def test_tree_has_every_variable_and_its_densities_are_those_of_the_graph():
             np.testing.assert_allclose(values, again[group][name], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_step_draws_what_the_loop_draws():
     with tiny_model() as model:

@@ -151,7 +151,7 @@ def successive(alpha, annotations, seed):
     return out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_geweke_passes_and_rejects_a_wrong_shape():
     seed = seed_of("geweke")
     rng = np.random.default_rng(seed)

@@ -1,6 +1,5 @@
 """Hierarchical scores: Geweke, calibration, two samplers, what the tree carries, and the wrong twins."""
 
-import os
 from functools import cache
 
 import numpy as np
@@ -134,15 +133,15 @@ def test_truths_are_ranked_uniformly():
     assert_rejects_twin(check_calibration, calibration(400, "shape + 1"))
 
 
-@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+@pytest.mark.long
 def test_truths_are_ranked_uniformly_long():
     check_calibration(calibration(1000))
     for twin in TWINS:
         assert_rejects_twin(check_calibration, calibration(400, twin))
 
 
-# a long run by one command: RATERZOO_LONG=1 pytest -m "" -n 0 tests/inference/scores/test_hierarchical_scores.py -k long
-@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+# a long run by one command: pytest -m long -n 0 tests/inference/scores/test_hierarchical_scores.py -k long
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 def test_nuts_ranks_truths_uniformly_long():
     from tests.support.nuts_calibration import KEPT, nuts_ranks
@@ -232,7 +231,7 @@ def test_tree_has_pymcs_densities(group, slopes):
 
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+@pytest.mark.long
 @pytest.mark.parametrize("slopes", [None, "rater"])
 def test_nuts_agrees_with_gibbs(slopes):
     scores = hierarchy(np.random.default_rng(seed_of("nuts design")), 40, 8, 4, groups=2)

@@ -1,6 +1,5 @@
 """Normal scores: the conjugate answer against quadrature, its draws, the empirical prior, calibration, and the wrong twins."""
 
-import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -166,7 +165,7 @@ def test_tree_has_pymcs_densities_and_is_exact():
 
 
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
-@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+@pytest.mark.long
 def test_nuts_agrees():
     model = models.normal_scores(SCORES, **PRIOR)
     options = {"cores": 1, **QUIET}
@@ -286,14 +285,14 @@ def test_truths_are_ranked_uniformly():
     assert_rejects_twin(check_calibration, calibration(1500, seed, shape=0.4))
 
 
-@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+@pytest.mark.long
 def test_truths_are_ranked_uniformly_long():
     check_calibration(calibration(50_000, seed_of("normal scores, long")))
     assert_rejects_twin(check_calibration, calibration(50_000, seed_of("long"), shape=0.1))
 
 
-# one command: RATERZOO_LONG=1 pytest -n 0 tests/inference/scores/test_normal_scores.py -k ranks_truths
-@pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
+# one command: pytest -m long -n 0 tests/inference/scores/test_normal_scores.py -k ranks_truths
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 def test_nuts_ranks_truths_uniformly_long():
     from tests.support.nuts_calibration import KEPT, nuts_ranks

@@ -23,8 +23,8 @@ from tests.support.resumable_runs import BUILD, assert_same_bits, drawn, plan_of
 from tests.support.runs import Run, begin_run
 from tests.support.stores import DrawStore, journal_of, read_draws, read_journal
 
-LONG = bool(os.environ.get("RATERZOO_LONG"))
-KILLS = 100 if LONG else 2
+KILLS = 2
+QUICK = ("plackett_luce", "mace", "item_states")
 SETTINGS = {"draws": 24, "chains": 2, "tune": 3, "thin": 2, "random_seed": 5, "progressbar": False}
 UNJUDGED = pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 pytestmark = UNJUDGED
@@ -78,7 +78,9 @@ def test_another_seed_has_other_bits():
         assert_same_bits(*(drawn(model, plan_of(12, seed=seed), [12]) for seed in (7, 8)))
 
 
-@pytest.mark.parametrize("name", BUILD if LONG else ["plackett_luce", "mace", "item_states"])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name not in QUICK)) for name in BUILD]
+)
 def test_a_run_goes_on_as_if_it_had_not_been_interrupted(name, tmp_path, monkeypatch, small_pieces):
     model, store = BUILD[name](), tmp_path / "run.zarr"
     whole = inference.sample(model, **SETTINGS)
@@ -195,7 +197,7 @@ def end(process, store, ends, wait=0.0):
 
 
 @pytest.mark.slow
-def test_killed_at_random_times(tmp_path, capsys):
+def test_killed_at_random_times(tmp_path):
     """The store opens after every kill, has what it had, and the run ends as if nothing had happened."""
     whole = inference.sample(BUILD["plackett_luce"](), **killable_runs.SETTINGS)
     rng, kills, kept, left = np.random.default_rng(11), 0, 0, []
@@ -215,9 +217,6 @@ def test_killed_at_random_times(tmp_path, capsys):
         if code == 0:
             assert_same_bits(dict(whole.children), dict(part.children))
             store, kept = tmp_path / f"run{len(left)}.zarr", 0
-    with capsys.disabled():
-        if LONG:
-            print(f"\n{kills} kills, which left {left} draws")
 
 
 def test_sigterm_leaves_what_was_drawn_and_ends_the_process(tmp_path):

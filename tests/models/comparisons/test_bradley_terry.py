@@ -1,6 +1,5 @@
 """NUTS on Bradley-Terry against quadrature, and, in the long run, calibrated; wrong twins are not."""
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,6 @@ from tests.support.few_comparisons import all_pairs, check_means, draws_of_three
 from tests.support.monte_carlo import assert_rejects_twin, seed_of, within_sbc_band
 from tests.support.nuts_calibration import KEPT, nuts_ranks
 
-LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
@@ -30,12 +28,12 @@ def test_nuts_draws_the_exact_posterior():
     assert_rejects_twin(check_means, draws, "thurstone")
 
 
-@LONG
+@pytest.mark.long
 def test_nuts_is_calibrated():
     assert calibrated(nuts_ranks(bradley_terry(all_pairs()), 60, seed_of("nuts bradley_terry")))
 
 
-@LONG
+@pytest.mark.long
 def test_raters_mixed_up_are_not():
     pairs = all_pairs()
     swapped = np.where(pairs.left == 0, 3 - pairs.annotation_rater, pairs.annotation_rater)

@@ -1,6 +1,5 @@
 """An advantage of the left side by rater: the law against enumeration, its gradient, refusals, and raters who always say left."""
 
-import os
 import warnings
 from dataclasses import replace
 from itertools import combinations, product
@@ -19,7 +18,6 @@ from tests.support.monte_carlo import seed_of, within_sbc_band
 from tests.support.nuts_calibration import KEPT, nuts_ranks
 
 BUILDERS = [bradley_terry, thurstone]
-LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
@@ -143,13 +141,13 @@ def calibrated(ranks):
     return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
 
 
-@LONG
+@pytest.mark.long
 def test_nuts_is_calibrated():
     model = bradley_terry(all_pairs(), left_side="rater")
     assert calibrated(nuts_ranks(model, 60, seed_of("nuts left side")))
 
 
-@LONG
+@pytest.mark.long
 def test_a_side_of_the_wrong_rater_is_not():
     pairs = all_pairs()
     swapped = replace(pairs, annotation_rater=3 - pairs.annotation_rater)

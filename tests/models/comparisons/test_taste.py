@@ -180,7 +180,6 @@ def covered(votes, truth, **options):
     return (low < truth) & (truth < high), (high - low).mean()
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 def test_intervals_cover_with_the_taste_and_do_not_without():

@@ -1,10 +1,8 @@
 """NUTS on Thurstone against quadrature, and calibrated; wrong twins are not.
 
-The long run by one command: RATERZOO_LONG=1 pytest -n 0 tests/models/comparisons/test_thurstone.py. The short
+The long run by one command: pytest -m long -n 0 tests/models/comparisons/test_thurstone.py. The short
 one is of Bradley-Terry.
 """
-
-import os
 
 import pytest
 from raterzoo.models import bradley_terry, thurstone
@@ -19,14 +17,11 @@ pytestmark = [
 ]
 
 
-LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
-
-
 def calibrated(ranks):
     return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
 
 
-@LONG
+@pytest.mark.long
 def test_nuts_draws_the_exact_posterior():
     draws = draws_of_three_items(thurstone, seed_of("thurstone"))
     check_means(draws, "thurstone")
@@ -34,12 +29,12 @@ def test_nuts_draws_the_exact_posterior():
     assert_rejects_twin(check_means, draws, "bradley_terry")
 
 
-@LONG
+@pytest.mark.long
 def test_nuts_is_calibrated():
     assert calibrated(nuts_ranks(thurstone(all_pairs()), 300, seed_of("nuts thurstone")))
 
 
-@LONG
+@pytest.mark.long
 def test_ties_of_another_law_are_not():
     pairs = all_pairs()
     ranks = nuts_ranks(thurstone(pairs), 40, seed_of("other law"), bradley_terry(pairs))

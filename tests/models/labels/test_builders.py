@@ -1,7 +1,5 @@
 """The builders of label models: laws, dims, priors, replicates, samplers, refusals."""
 
-import os
-
 import numpy as np
 import pymc as pm
 import pytest
@@ -19,7 +17,6 @@ NAMES = [
     "one_coin",
 ]
 LABELS = tiny_labels()
-LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 OPTIONS = {"tune": 500, "chains": 4, "progressbar": False, "compute_convergence_checks": False}
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:pymc.sampling.jax"),
@@ -59,7 +56,8 @@ def means(tree):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "sampler", ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), pytest.param("blackjax", marks=LONG)]
+    "sampler",
+    ["pymc", "nutpie", *(pytest.param(name, marks=pytest.mark.long) for name in ("numpyro", "blackjax"))],
 )
 def test_every_sampler_draws_the_exact_posterior(sampler):
     beta = np.broadcast_to(favoured(2), (3, 2, 2)).copy()
@@ -82,7 +80,7 @@ def test_every_sampler_draws_the_exact_posterior(sampler):
     assert_rejects_twin(check, np.full(2, 2.0), beta + np.array([2.0, 0.0]))
 
 
-@LONG
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 @pytest.mark.parametrize("name", ["dawid_skene", "hierarchical_dawid_skene"])
 def test_sample_takes_numpyro(name):

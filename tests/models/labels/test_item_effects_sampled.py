@@ -1,7 +1,5 @@
 """Models of item effects drawn by NUTS: what the tree carries, and calibration."""
 
-import os
-
 import arviz as az
 import numpy as np
 import pymc as pm
@@ -19,9 +17,6 @@ OPTIONS = {"item_difficulty": {"nodes": 5}, "logistic_random_effects": {"nodes":
 OPTIONS["ordinal"] = {"order": ["y", "x", "z"]}
 EXPECTED = dict.fromkeys(OPTIONS, "expected_effect") | {"ordinal": "expected_location"}
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
-
-
-LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -106,8 +101,8 @@ def test_draws_that_are_not_kept_need_memory(monkeypatch, golden):
     "name",
     [
         pytest.param("item_difficulty", marks=pytest.mark.slow),
-        pytest.param("logistic_random_effects", marks=LONG),
-        pytest.param("ordinal", marks=LONG),
+        pytest.param("logistic_random_effects", marks=pytest.mark.long),
+        pytest.param("ordinal", marks=pytest.mark.long),
     ],
 )
 def test_tree_of_nuts(name):
@@ -133,8 +128,8 @@ TWINS = {"item_difficulty": {"diagonal": 4.0}, "logistic_random_effects": {"diag
 TWINS["ordinal"] = {"spread": 3.0}
 
 
-# one command: RATERZOO_LONG=1 pytest -n 0 tests/models/labels/test_item_effects_sampled.py -k calibrated
-@LONG
+# one command: pytest -m long -n 0 tests/models/labels/test_item_effects_sampled.py -k calibrated
+@pytest.mark.long
 @pytest.mark.parametrize("name", OPTIONS)
 def test_nuts_is_calibrated(name):
     design = models.simulators.labels(model=name, items=30, raters=4, answers=3, random_seed=1)

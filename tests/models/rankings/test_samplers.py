@@ -1,6 +1,4 @@
-"""Every sampler of PyMC runs on the law, and draws the posterior that Gibbs draws; numpyro where RATERZOO_LONG is set."""
-
-import os
+"""Every sampler of PyMC runs on the law, and draws the posterior that Gibbs draws; numpyro and blackjax in long runs."""
 
 import arviz as az
 import numpy as np
@@ -12,7 +10,6 @@ from tests.support.monte_carlo import bonferroni_threshold, mc_z, seed_of
 
 CASES = models.published_ddx_cases().select(items=["fig3", "fig17a"])
 OPTIONS = {"draws": 1000, "tune": 500, "chains": 4, "progressbar": False}
-LONG = pytest.mark.skipif("RATERZOO_LONG" not in os.environ, reason="RATERZOO_LONG is not set")
 # JAX as the samplers configure it: what they warn of is theirs.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning:pymc.sampling.jax"),
@@ -38,7 +35,8 @@ def exact(model):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "sampler", ["pymc", "nutpie", pytest.param("numpyro", marks=LONG), pytest.param("blackjax", marks=LONG)]
+    "sampler",
+    ["pymc", "nutpie", *(pytest.param(name, marks=pytest.mark.long) for name in ("numpyro", "blackjax"))],
 )
 def test_sampler_agrees_with_gibbs(model, exact, sampler):
     # In JAX the chains are one batch: how many devices it sees depends on what ran before.

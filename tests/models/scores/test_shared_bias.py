@@ -95,7 +95,6 @@ def covered(scores, truth, **options):
     return ((low < centred) & (centred < high)).mean(), (high - low).mean()
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 def test_intervals_cover_with_the_shared_bias_and_do_not_without():
