@@ -54,6 +54,7 @@ def evaluate(files, posterior, predictions="net", *options):
     return run("evaluate", files[posterior], files[predictions], "--metric", "accuracy", *options)
 
 
+@pytest.mark.slow
 def test_the_question_is_said_and_written(files, tmp_path, golden):
     alone, joint = evaluate(files, "alone"), evaluate(files, "joint", "net", "--out", tmp_path / "found.json")
     golden.says(alone.output, "question: agreement")
@@ -211,6 +212,7 @@ def reported(files, tmp_path_factory):
     return out, json.loads((out / "report.json").read_text()), said(result)
 
 
+@pytest.mark.slow
 def test_the_report_shows_both_estimates_side_by_side(files, reported, golden):
     _, found, printed = reported
     truth = found["metrics"]["truth"]

@@ -49,6 +49,7 @@ def test_what_is_read_has_no_names(tmp_path, kind):
     assert len(nameless) == len(named)
 
 
+@pytest.mark.slow
 def test_what_is_written_has_no_names(tmp_path):
     path = write(tmp_path / "t.csv", table("labels"))
     asked = ("--kind", "labels", "--draws", 20, "--chains", 1)
@@ -62,6 +63,7 @@ def test_what_is_written_has_no_names(tmp_path):
     assert b"Name" in (tmp_path / "q.nc").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_report_with_a_category_that_is_only_predicted_has_no_names(tmp_path):
     labels = table("labels")
     labels["kind"] = ["expert" if name == NAMES[0] else "novice" for name in labels["rater"]]

@@ -41,6 +41,7 @@ def numbers(rows):
     return {row["metric"]: float(row["mean"]) for row in rows}
 
 
+@pytest.mark.slow
 def test_one_probability_an_item_is_that_of_both_and_is_said(files, tmp_path):
     found = {}
     for name in ("alone", "both"):
@@ -65,6 +66,7 @@ def test_top_3_of_two_categories_is_said_to_say_nothing(files, golden):
     )
 
 
+@pytest.mark.slow
 def test_equivalence_and_report_of_one_probability_an_item(files, tmp_path):
     rows = {}
     for name in ("alone", "both"):

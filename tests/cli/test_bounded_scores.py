@@ -33,6 +33,7 @@ def trees():
     return found
 
 
+@pytest.mark.slow
 def test_the_share_at_the_bound_and_the_items_beyond_are_counted(trees, golden):
     found = scale_ends(trees[True])
     score = np.array(table(True)["score"])

@@ -124,6 +124,7 @@ def test_report_is_one_page_with_its_tables(annotations, predictions, tmp_path):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_labels_are_untrusted_text(tmp_path):
     evil = "<script>alert(1)</script>"
     table = {"item": ["<b>1", "<b>1"], "rater": ["a", "b"], "category": [evil, "x & y"], "rank": [1, 1]}
@@ -133,6 +134,7 @@ def test_labels_are_untrusted_text(tmp_path):
     assert not foreign_scripts(page) and evil not in page and "&lt;script&gt;" in page and "<b>1" not in page
 
 
+@pytest.mark.slow
 def test_labels_in_other_layouts(tmp_path, golden):
     wide = write(
         tmp_path / "wide.csv", {"r": list("xxy"), "s": list("xyy"), "t": ["x", "y", ""], "n": [20, 7, 9]}

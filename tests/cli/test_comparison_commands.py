@@ -49,6 +49,7 @@ def test_rank_shows_the_leaderboard_and_writes_it(votes, tmp_path, golden):
         assert float(row["quality"]) == pytest.approx(float(same["quality"]), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_rank_says_first_that_votes_contradict_the_model(tmp_path, golden):
     rng, raters, items = np.random.default_rng(1), 8, 6
     rater, left = rng.integers(0, raters, 600), rng.integers(0, items, 600)
@@ -74,6 +75,7 @@ def test_rank_fits_narrow_and_wide_terminals(votes, monkeypatch):
         assert max(map(len, lines[header : header + 9])) <= columns
 
 
+@pytest.mark.slow
 def test_anonymous_votes_have_raters_alike(votes, tmp_path, golden):
     rows = read(votes)
     table = {name: [row[name] for row in rows] for name in ("left", "right", "winner", "count")}
@@ -148,6 +150,7 @@ def test_report_is_one_page_with_its_tables(votes, tmp_path):
     assert {row["kind"] for row in read(out / "raters.csv")} == {"person", "model"}
 
 
+@pytest.mark.slow
 def test_simulated_votes_know_a_left_side_that_the_model_lacks(tmp_path):
     """The check rejects a model without the left bias of the votes, and passes the one that has it."""
     simulated = models.simulators.comparisons(
@@ -166,6 +169,7 @@ def test_simulated_votes_know_a_left_side_that_the_model_lacks(tmp_path):
     assert answers == {(): True, ("--left-bias",): False}
 
 
+@pytest.mark.slow
 def test_evaluate_compares_an_order_with_the_votes(votes, tree, tmp_path, golden):
     posterior = tmp_path / "posterior.nc"
     tree.to_netcdf(posterior, engine="h5netcdf")
@@ -191,6 +195,7 @@ def test_evaluate_compares_an_order_with_the_votes(votes, tree, tmp_path, golden
     golden.says(said(wrong))
 
 
+@pytest.mark.slow
 def test_real_leaderboard(tmp_path, monkeypatch, golden):
     monkeypatch.setattr(screen, "_console", Console(soft_wrap=True, width=100))
     folder = os.environ.get("RATERZOO_DATA")

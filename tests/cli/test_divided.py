@@ -31,6 +31,7 @@ def votes(tmp_path):
     return write(tmp_path / "votes.csv", VOTES)
 
 
+@pytest.mark.slow
 def test_workers_write_what_one_process_draws(votes, tmp_path):
     store = tmp_path / "d.zarr"
     model = ("--kind", "labels", "--model", "dirichlet", "--seed", 3)

@@ -79,6 +79,7 @@ def test_clusters_of_items_are_resampled_whole(files, tmp_path):
     assert bounds == pytest.approx(own["score_interval"].to_numpy().tolist(), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_keys_of_the_file_and_of_the_report_are_the_same(files, report, tmp_path):
     ours, _ = asked(files, "soft", tmp_path / "w.json")
     theirs = json.loads((report / "report.json").read_text())["equivalence"]

@@ -96,6 +96,7 @@ def test_a_category_that_the_posterior_does_not_know_is_named_with_its_file(file
     assert f"{path}: category" in said(result) and "--categories" in said(result)
 
 
+@pytest.mark.slow
 def test_every_metric_is_scored_with_both_uncertainties(files, tmp_path):
     out = tmp_path / "metrics.csv"
     for names, predictions in ((OF_LISTS, "ranks"), (OF_LISTS + OF_PROBABILITIES, "scores")):
@@ -124,6 +125,7 @@ def test_log_loss_and_cross_entropy_are_one(files, tmp_path):
     assert means[:2] == means[2:]
 
 
+@pytest.mark.slow
 def test_groups_of_categories_and_of_items(files, tmp_path):
     by = write(tmp_path / "by.csv", {"category": LABELS, "group": ["low", "low", "high"]})
     for table, groups in ((by, {"low", "high"}), (files["halves"], {"a", "b"})):

@@ -245,6 +245,7 @@ def test_predictions_are_checked_by_their_git_blob_id(stand_ins, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_fetched_tables_are_what_notebooks_and_commands_read(stand_ins, tmp_path, monkeypatch):
     files, asked = stand_ins
     given = {k: files[f"dermatology_predictions{k}.txt"] for k in range(4)}

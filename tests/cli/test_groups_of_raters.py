@@ -72,6 +72,7 @@ def test_the_size_of_a_taste_is_said(golden):
     assert tastes_in_words(alone, 0.9) == ""
 
 
+@pytest.mark.slow
 def test_fit_writes_shares_and_guesses(table, tmp_path, golden):
     out = tmp_path / "posterior.nc"
     options = ["--kind", "labels", "--model", "shared_guess", "--draws", "50", "--chains", "2"]

@@ -126,6 +126,7 @@ def reports(tables, out):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["long", "wide", "store", "survey", "judge"])
 def test_fits_have_no_names(tables, tmp_path, caplog, name):
     caplog.set_level(0)

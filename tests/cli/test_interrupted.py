@@ -62,6 +62,7 @@ def stopped(*arguments, **options):
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_a_store_that_is_finished_is_named(annotations, tmp_path, monkeypatch):
     """Stopped while the verdict is computed, which `--resume` repeats, or printed."""
     store = tmp_path / "run.zarr"

@@ -112,6 +112,7 @@ def trees(files):
     return drawn | {"predictions": predictions, "of_few": of_few, "labels": labels}
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_functions(page, trees, golden):
     result, found = page
     assert result.exit_code == 0, result.output
@@ -181,6 +182,7 @@ def test_what_the_judge_adds_is_that_of_the_functions(page, trees):
     assert not found["judges"]["differs"]
 
 
+@pytest.mark.slow
 def test_the_lower_end_decides_and_a_sample_that_is_told_is_that_of_the_functions(
     page, files, trees, tmp_path, golden
 ):
@@ -205,6 +207,7 @@ def test_the_lower_end_decides_and_a_sample_that_is_told_is_that_of_the_function
     assert np.isclose(row["judge_weight hard"], own["judge_weight"].sel(stratum="True"))
 
 
+@pytest.mark.slow
 def test_a_judge_that_copies_the_classifier_is_not_relied_on(files, tmp_path, golden):
     result = judge(files, "copied", "net", *PEOPLE, *QUICK, "--out", tmp_path / "page")
     assert result.exit_code == 1
@@ -248,6 +251,7 @@ def test_few_draws_are_not_relied_on_and_without_a_column_all_are_people(files, 
     assert len(read(tmp_path / "found_raters.csv")) == 4
 
 
+@pytest.mark.slow
 def test_a_judge_who_lacks_items_rectifies_nothing(files, golden):
     result = judge(files, "gap", "net", *PEOPLE, *SHORT)
     golden.says(result.output, "who answered")
@@ -292,6 +296,7 @@ def analysed(files, **options):
     return raterzoo.analyse(files["all"], kind="judge", predictions=files["net"], **options)
 
 
+@pytest.mark.slow
 def test_judges_and_classifiers_are_one_group_unless_their_column_is_named(files, golden):
     found = analysed(files, model="shared_guess")
     assert found.settings.priors == {"groups": "kind", "independent": ["person"]}
@@ -300,6 +305,7 @@ def test_judges_and_classifiers_are_one_group_unless_their_column_is_named(files
         analysed(files, model="shared_guess", groups="kind")  # llm and machine
 
 
+@pytest.mark.slow
 def test_the_analysis_is_that_of_the_command(files, page, tmp_path, golden):
     quick = {"draws": 500, "chains": 4}
     options = {"people_column": "kind=person", "progressbar": False} | quick
@@ -360,6 +366,7 @@ def test_answers_by_role_are_of_the_items_with_people(trees):
     assert panel.judged("gpt").sum("category").values.tolist() == [1.0] * 150
 
 
+@pytest.mark.slow
 def test_judge_of_another_version_is_compared(simulated, files, tmp_path):
     """The new version says yes to a third of what the old one said no to; 50 items are in both runs."""
     rng = np.random.default_rng(3)

@@ -22,12 +22,14 @@ def draws_in(path):
     return read_posterior(path)["posterior"].sizes["draw"]
 
 
+@pytest.mark.slow
 def test_small_posteriors_are_written_without_a_word(table, tmp_path):
     result = run("fit", table, *ASKED, "-o", tmp_path / "p.nc")
     assert result.exit_code == 0 and " MB" not in result.output, result.output
     assert draws_in(tmp_path / "p.nc") == 300
 
 
+@pytest.mark.slow
 def test_large_posteriors_are_announced_and_thinned(table, tmp_path, monkeypatch, golden):
     monkeypatch.setattr(posterior_files, "LARGE", 1)
     result = run("fit", table, *ASKED, "-o", tmp_path / "p.nc")
@@ -42,6 +44,7 @@ def test_large_posteriors_are_announced_and_thinned(table, tmp_path, monkeypatch
     assert draws_in(tmp_path / "whole" / "posterior.nc") == 300
 
 
+@pytest.mark.slow
 def test_a_summary_has_no_draws_of_the_items(table, tmp_path, golden):
     result = run("fit", table, *ASKED, "-o", tmp_path / "p.nc", "--keep", "summary")
     assert result.exit_code == 0, result.output
@@ -79,6 +82,7 @@ def test_stores_of_workers_keep_what_is_asked_for(tmp_path, golden):
     golden.says(said(result))
 
 
+@pytest.mark.slow
 def test_simulated_annotations_are_written_and_not_thinned(table, tmp_path, monkeypatch):
     monkeypatch.setattr(posterior_files, "LARGE", 1)
     result = run("fit", table, *ASKED, "-o", tmp_path / "p.nc", "--predictive")
@@ -99,6 +103,7 @@ def test_where_simulated_annotations_cannot_be_written(table, options, golden):
     golden.says(said(result))
 
 
+@pytest.mark.slow
 def test_the_demo_takes_it_too(tmp_path, monkeypatch, golden):
     row = {"figure": "fig5", "item": "A", "classifier": "B", "model": "plackett_luce", "printed": 0.5}
     row |= {"ours": 0.5, "difference": 0.0, "z": 0.0}

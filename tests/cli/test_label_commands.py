@@ -28,6 +28,7 @@ def predictions(tmp_path):
     return write(tmp_path / "predictions.csv", items)
 
 
+@pytest.mark.slow
 def test_labels_from_table_to_metrics(votes, predictions, tmp_path, golden):
     result = run("check", votes, "--kind", "labels")
     assert result.exit_code == 0
@@ -106,6 +107,7 @@ def test_wrong_options_for_labels(votes, tmp_path, options, golden):
     golden.says(" ".join(result.output.split()))
 
 
+@pytest.mark.slow
 def test_predictions_of_one_label_need_no_rank(tmp_path):
     table = {"item": list("aabb"), "rater": list("rsrs"), "label": list("xxyx")}
     votes = write(tmp_path / "votes.csv", table)

@@ -58,6 +58,7 @@ def test_a_number_of_subtypes_reaches_the_model(votes, golden):
         settings_of("labels", None, {"groups_of_raters": "kind"}, **SAMPLER)
 
 
+@pytest.mark.slow
 def test_report_says_what_a_judge_is_worth(votes, tmp_path, golden):
     options = ("--kind", "labels", "--model", "mace", "--rater-attribute", "kind", "--seed", 2)
     result = run("report", votes, *options, "--draws", 100, "--chains", 2, "--out", tmp_path)

@@ -14,6 +14,7 @@ def files(tmp_path_factory):
     return write_tables(tmp_path_factory.mktemp("files"))
 
 
+@pytest.mark.slow
 def test_labels_without_second_answers_have_no_section(files, tmp_path, golden):
     rows = [row for row in read(files["long"]) if row["rater"] == "r0"]
     single = write(tmp_path / "one.csv", {n: [row[n] for row in rows] for n in rows[0]})
@@ -26,6 +27,7 @@ def test_labels_without_second_answers_have_no_section(files, tmp_path, golden):
     golden.says(said(refused))
 
 
+@pytest.mark.slow
 def test_scores_that_are_no_probabilities_do_not_end_a_report(files, tmp_path):
     rows = read(files["soft"])
     table = {n: [row[n] for row in rows] for n in rows[0]}

@@ -8,6 +8,7 @@ from tests.support.command_line import run, said, write
 QUICK = ("--draws", 300, "--seed", 3)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("always")
 def test_disconnected_votes_are_named_and_the_largest_component_can_be_kept(tmp_path, golden):
     rng = np.random.default_rng(8)

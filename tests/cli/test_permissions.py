@@ -35,6 +35,7 @@ def modes(path):
 PRIVATE = {(False, "0o600"), (True, "0o700")}
 
 
+@pytest.mark.slow
 def test_reports(votes, tmp_path):
     out = tmp_path / "report"
     assert run("report", votes, "--out", out, *QUICK).exit_code == 0
@@ -55,6 +56,7 @@ def test_posteriors(votes, tmp_path):
     assert modes(path) == {(False, "0o600")}
 
 
+@pytest.mark.slow
 def test_stores_also_when_they_are_resumed(votes, tmp_path, monkeypatch):
     store, advance = tmp_path / "p.zarr", Run.advance
 

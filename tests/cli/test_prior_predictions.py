@@ -94,6 +94,7 @@ def test_a_classifier_without_its_table_is_refused(golden):
         settings_of("labels", "dirichlet", {"prior_classifier": "A"}, **SAMPLER)
 
 
+@pytest.mark.slow
 def test_the_strength_is_said_and_judging_the_classifier_is_warned_of(tmp_path, golden):
     rng = np.random.default_rng(5)
     truth = rng.integers(0, 2, 60)

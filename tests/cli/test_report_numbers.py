@@ -84,6 +84,7 @@ def sections_with_rows(found):
             yield from sections_with_rows(own)
 
 
+@pytest.mark.slow
 def test_sections_are_in_their_order(page):
     order = [
         "Certainty",
@@ -211,6 +212,7 @@ def test_risk_and_questions_name_every_item(found):
     assert groups == {"low", "high"} and found["risk"]["groups"] == ["low", "high"]
 
 
+@pytest.mark.slow
 def test_draws_that_did_not_converge_are_loud(tables, tmp_path):
     out = tmp_path / "out"
     result = run("report", tables["rankings"], "--out", out, "--draws", 30, "--chains", 2)
@@ -243,6 +245,7 @@ def test_a_report_of_effective_numbers_says_so(tables, tmp_path):
     assert "reliability" not in own["sensitivity"]  # no draws of other reliabilities
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

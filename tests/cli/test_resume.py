@@ -54,6 +54,7 @@ def interrupted(annotations, options, tmp_path, monkeypatch):
     return store
 
 
+@pytest.mark.slow
 def test_an_interrupted_fit_is_resumed(annotations, options, interrupted, tmp_path):
     if options == QUICK:
         table = write(tmp_path / "p.csv", {"item": ["fig3"], "category": ["Eczema"], "rank": [1]})

@@ -82,6 +82,7 @@ def test_mean_scores_on_the_threshold_are_at_most_it():
     assert mean_score_plausibility(scores, 0.0).sel(category="above 0").to_numpy().tolist() == [0, 1, 0]
 
 
+@pytest.mark.slow
 def test_evaluate_scores_either_side_of_a_threshold(files, posterior, tmp_path):
     tree = evaluation.thresholded(xr.open_datatree(posterior, engine="h5netcdf"), 0.0)
     for name, metric in (("score", evaluation.roc_auc()), ("label", evaluation.top_k_accuracy(1))):
@@ -98,6 +99,7 @@ def test_evaluate_scores_either_side_of_a_threshold(files, posterior, tmp_path):
     assert beyond.exit_code == 0, beyond.output  # within the bounds, if above all scores
 
 
+@pytest.mark.slow
 def test_report_cuts_scores_and_judges_predictions(files, posterior, tmp_path, monkeypatch, golden):
     walks, walk = [], ScoreParameters.map_blocks
     monkeypatch.setattr(ScoreParameters, "map_blocks", lambda *own: walks.append(own) or walk(*own))
@@ -140,6 +142,7 @@ def test_report_cuts_scores_and_judges_predictions(files, posterior, tmp_path, m
     golden.says(prior["text"], "depend on the")
 
 
+@pytest.mark.slow
 def test_report_of_raters_and_their_groups(tmp_path, golden):
     simulated = models.simulators.scores(items=20, raters=6, answers=4, random_seed=5).data
     table = simulated.to_table()

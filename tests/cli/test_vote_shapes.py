@@ -30,12 +30,14 @@ def test_arena(tmp_path, marked):
     assert "--drop-duplicates" not in output + run("check", path, "--kind", "comparisons").output
 
 
+@pytest.mark.slow
 def test_a_covariate_of_arena_votes(tmp_path):
     path = write(tmp_path / "votes.csv", ARENA | {"z": [1, -1, 2, -2]})
     rows, _ = board(tmp_path, path, "--vote-covariate", "z", "--raters", "shared")
     assert {item: row["won"] for item, row in rows.items()} == {"model-A": "1", "model-B": "2"}
 
 
+@pytest.mark.slow
 def test_winner_first(tmp_path):
     written, _ = winner_first()
     rows, output = board(tmp_path, write(tmp_path / "votes.csv", written))

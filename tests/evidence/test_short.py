@@ -25,6 +25,7 @@ def test_transitions_leave_the_joint_law(name, method):
     assert outcome.within, f"{outcome.statistic:.2f} at {outcome.worst}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXACT)
 def test_exact_draws_have_their_closed_form(name):
     outcome = Task(name, "exact", "closed form", quick=True).run()

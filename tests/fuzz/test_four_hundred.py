@@ -91,6 +91,7 @@ CHANGES = (
 CONTENTS = (b"", b"{}", b"[]", b"null", b"{", b"\xff", b"[" * 9_999)
 
 
+@pytest.mark.slow
 def test_parquet_files_are_refused(tmp_path):
     path = tmp_path / "t.parquet"
     for kind in IDS:

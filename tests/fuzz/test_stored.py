@@ -224,6 +224,7 @@ def test_attributes_that_xarray_cannot_decode(tmp_path):
         judged(read_posterior, root)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", POSTERIORS)
 def test_posteriors_that_a_fuzzer_spoils(tmp_path, suffix):
     rng = random.Random(suffix)

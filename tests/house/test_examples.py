@@ -24,6 +24,17 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PUBLIC = [(p, n) for p in PACKAGES for n in importlib.import_module(p).__all__ if n not in WITHOUT]
 PUBLIC += [("raterzoo", "analyse"), ("raterzoo", "read")]
 IDS = [".".join(names) for names in PUBLIC]
+# laws are sampled by NUTS, which compiles, and pages are fitted whole
+SLOW = {
+    "SharedGuess",
+    "RaterLabels",
+    "GuessGibbs",
+    "analyse",
+    "CountedLabels",
+    "judge_change",
+    "effective_raters",
+    "Analysis",
+}
 
 
 def examples_of(package, name):
@@ -33,7 +44,13 @@ def examples_of(package, name):
     return [test for test in found if test.examples]
 
 
-@pytest.mark.parametrize(("package", "name"), PUBLIC, ids=IDS)
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        pytest.param(*names, id=".".join(names), marks=[pytest.mark.slow] * (names[1] in SLOW))
+        for names in PUBLIC
+    ],
+)
 def test_example_runs(package, name, monkeypatch, tmp_path):
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.chdir(tmp_path)

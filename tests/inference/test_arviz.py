@@ -47,8 +47,18 @@ OF_ONE_VARIABLE = {
 
 
 # One kind of annotations, layout and sampler each; then dims that these lack. The trees of others have the dims of one of them.
-FAST = {"dawid_skene", "dirichlet", "plackett_luce", "prirn", "bradley_terry", "normal_scores"}
-SLOW = {"plackett_luce-all", "shared_guess", "item_states", "correlated_votes", "mace", "ebcc"}
+FAST = {"dawid_skene", "plackett_luce", "bradley_terry"}
+SLOW = {
+    "dirichlet",
+    "prirn",
+    "normal_scores",
+    "plackett_luce-all",
+    "shared_guess",
+    "item_states",
+    "correlated_votes",
+    "mace",
+    "ebcc",
+}
 
 
 def cases():

@@ -40,6 +40,7 @@ def builders():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

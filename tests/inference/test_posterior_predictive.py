@@ -106,6 +106,7 @@ def sampled():
     return labels, model, tree
 
 
+@pytest.mark.slow
 def test_log_likelihood_is_that_of_the_item_of_each_answer(sampled):
     _, model, tree = sampled
     assert tree["log_likelihood"]["item"].to_numpy().tolist() == [*"acd"]

@@ -79,6 +79,7 @@ def test_another_seed_gives_other_draws_and_is_recorded():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 def test_densities_are_pymcs_at_power_one():
     model = models.plackett_luce(SMALL, reliability=3)
@@ -239,6 +240,7 @@ def test_sweep_is_a_tree_for_each_reliability():
         inference.sweep(lambda r: models.plackett_luce(SMALL, reliability=r), [1, 1])
 
 
+@pytest.mark.slow
 def test_label_names_any_tree():
     model = models.plackett_luce(SMALL)
     with model:

@@ -149,6 +149,7 @@ def test_sequences(winners, golden):
         Comparisons.from_sequences(["a", "b"], ["b", "c"], winners)
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(st.data())
 def test_a_table_with_anything_in_it_is_read_or_refused(data):

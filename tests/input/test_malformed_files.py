@@ -109,6 +109,7 @@ def test_absurd_numbers_of_columns_are_refused_at_the_header(tmp_path, first, go
         read_table(path)
 
 
+@pytest.mark.slow
 def test_absurd_numbers_of_columns_are_refused_in_parquet(tmp_path):
     frame = pd.DataFrame([["x"] * 10_001], columns=[f"c{place}" for place in range(10_001)])
     frame.to_parquet(tmp_path / "wide.parquet")

@@ -232,6 +232,7 @@ def test_absurd_number_of_rows_is_refused_before_it_is_read():
     assert "ids are listed" in str(refused(TEXT, categories=range(10**12)))
 
 
+@pytest.mark.slow
 def test_absurd_width_is_refused_before_it_is_allocated():
     rows = 40_000
     items = [f"{i:010000}" for i in range(rows)]

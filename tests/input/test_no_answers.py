@@ -156,6 +156,7 @@ def test_other_kinds():
         assert PartialRankings.from_table(ranked, no_answer="unsure").categories.tolist() == ["x", "y"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("always")
 def test_commands_say_and_leave_them_out(tmp_path, golden):
     path = write(tmp_path / "abst.csv", SNORKEL)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from raterzoo.models import PartialRankings
@@ -64,6 +65,7 @@ def test_row_order_matters_for_the_order_of_items_alone(drawn, random):
     assert {*shuffled.items.tolist()} == {*rankings.items.tolist()}
 
 
+@pytest.mark.slow
 @everywhere
 @given(tables())
 def test_frames_of_every_library_agree(drawn):

@@ -41,6 +41,7 @@ def against_the_bound(link, alpha):
         return [quite.against_bound(quite.Cell("bound", link, 40, alpha), seed) for seed in range(RUNS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("alpha", "link"),
     [
@@ -64,6 +65,7 @@ def test_error_is_below_ten_times_the_bound_and_above_it(link, alpha):
     assert_rejects_twin(check, 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", [LINKS[0], pytest.param(LINKS[1], marks=pytest.mark.slow)])
 def test_a_factor_of_its_own_for_each_data_set_hides_the_error(link):
     """It needs the truth of the data set, and brings the error below a bound that holds without it."""
@@ -98,6 +100,7 @@ def at_one_hundred(name):
     return np.array(failed), np.array(iterations)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("better", ["quite", "joint_mle"])
 def test_the_gradient_as_printed_errs_more_than_the_maximum_it_climbs_to(better):
     # figure 5: N = 100, alpha = 1/2, epsilon = .04: of 200 data sets in benchmarks/quite.md
@@ -118,6 +121,7 @@ def test_short_steps_of_the_gradient_stop_soon():
     assert abs(iterations.mean() - 26) < 2 * np.sqrt(2 / RUNS) * iterations.std(ddof=1)
 
 
+@pytest.mark.slow
 def test_estimated_qualities_are_drawn_together():
     """By the factor of the best scale: less with more answers, but seen at every alpha."""
     factors = []

@@ -79,6 +79,7 @@ def concordances(name):
 
 # QUITE is listed with .968, more than even the posterior mean under the prior of the simulation reaches on these data
 # sets (.963); .962 is the mean of QUITE over sixty.
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "listed"), [("quite", 0.962), ("ilsr", 0.956), ("gradient", 0.948)])
 def test_kendalls_tau_is_as_listed(name, listed):
     """The listed figures are means over data sets, too, of a number that is not told: taken to be as many as here."""

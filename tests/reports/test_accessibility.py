@@ -128,6 +128,7 @@ def text_of(made):
     return (made[2] / "report.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_pages_can_be_read_by_everyone(made):
     assert problems(text_of(made)) == []
 

@@ -31,6 +31,7 @@ def share_right(analysis, truth):
     return (items["label"].to_numpy() == np.array([*"abcd"])[truth]).mean()
 
 
+@pytest.mark.slow
 def test_raters_who_copy_are_fitted_as_one_and_not_asked(golden):
     table, truth = crowd(0.9)
     refitted = raterzoo.analyse(table, **QUICK)
@@ -53,6 +54,7 @@ def test_raters_who_copy_are_fitted_as_one_and_not_asked(golden):
     golden.says(str([own.question for own in refitted.answers]))
 
 
+@pytest.mark.slow
 def test_half_of_the_raters_are_not_accused():
     """Runs of one model outvote four people: the labels are theirs, so that the people's errors look alike."""
     rng = np.random.default_rng(1)
@@ -66,6 +68,7 @@ def test_half_of_the_raters_are_not_accused():
     assert facts.copying_or_others == (("person 0", "person 1", "person 2", "person 3"),)
 
 
+@pytest.mark.slow
 def test_raters_who_do_not_copy_are_left_as_they_are():
     analysis = raterzoo.analyse(crowd()[0], **QUICK)
     assert not analysis.facts.copying and not analysis.facts.refitted
@@ -101,6 +104,7 @@ def test_arguments_of_another_kind_are_refused(source, options, field):
     assert found.value.where == field
 
 
+@pytest.mark.slow
 def test_votes_and_scores_have_their_answers(tmp_path):
     votes = raterzoo.analyse(models.simulators.comparisons(items=6, raters=4, random_seed=1).data, **QUICK)
     assert votes.facts.winner == votes.items.loc[0, "item"] and len(votes.next) == 15
@@ -129,6 +133,7 @@ def test_our_samplers_draw_on():
     assert raterzoo.analyse(labels, tree=tree).tree is tree
 
 
+@pytest.mark.slow
 def test_an_accuracy_below_that_of_a_guess_is_said():
     rng = np.random.default_rng(1)
     truth = rng.integers(2, size=60)

@@ -6,6 +6,7 @@ import raterzoo
 from raterzoo import evaluation, models
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 def test_a_classifier_whose_errors_raters_repeat_is_not_judged():
     rng = np.random.default_rng(2)

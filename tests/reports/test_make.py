@@ -36,6 +36,7 @@ def scores():
     return data, inference.sample(models.normal_scores(data), draws=50, random_seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TABLES)
 def test_the_report_of_a_stored_posterior_is_that_of_the_command_line(kind, tmp_path):
     path, out = write(tmp_path / "t.csv", TABLES[kind]), tmp_path / "out"
@@ -61,6 +62,7 @@ def test_the_report_of_a_stored_posterior_is_that_of_the_command_line(kind, tmp_
     assert again == first
 
 
+@pytest.mark.slow
 def test_predictions_and_title_are_reported(scores, tmp_path):
     data, tree = scores
     sides = {"item": data.items, "category": ["at most 0", "above 0"]}

@@ -4,6 +4,7 @@ import warnings
 from functools import cache
 
 import numpy as np
+import pytest
 import xarray as xr
 from raterzoo import inference, models, reports
 from raterzoo.evaluation.checks.checks import needs_replicates
@@ -40,6 +41,7 @@ def fitted(copied, kinds=True):
     return tree, data, truth
 
 
+@pytest.mark.slow
 def test_groups_that_copy_are_said_first_and_fitted_again(golden):
     tree, data, truth = fitted(0.8)
     report = reports.make(tree, annotations=data, group="kind")
@@ -89,6 +91,7 @@ def test_independent_raters_look_as_expected(golden):
     golden.says(section.facts["verdict"], "model expects:")
 
 
+@pytest.mark.slow
 def test_answers_of_models_with_effects_of_items_are_simulated_by_the_model(monkeypatch, golden):
     tree, data, _ = fitted(0.0)
     of_items = tree.copy()
@@ -117,6 +120,7 @@ def test_answers_of_models_with_effects_of_items_are_simulated_by_the_model(monk
     golden.says(section.text, "checked: each")
 
 
+@pytest.mark.slow
 def test_groups_count_as_independent_raters_beside_their_worth(golden):
     facts, texts = {}, {}
     for copied in (0.0, 0.8):

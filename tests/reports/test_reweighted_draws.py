@@ -4,6 +4,7 @@ import pytest
 from raterzoo import evaluation, inference, models, reports
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("draws", "used"), [(300, 600), (1500, 1000)])
 def test_at_most_a_thousand_draws_are_reweighted(draws, used):
     labels = models.simulators.labels(items=30, raters=6, categories=3, random_seed=1).data

@@ -35,6 +35,7 @@ def share_failed(seed, shift=0.0, adjusted=True):
     return failed / STUDIES
 
 
+@pytest.mark.slow
 def test_the_level_holds_for_all_checks_together_and_a_shift_is_found():
     # binomial of 250 studies at .05: more than .08 has the probability .02
     assert share_failed(1) <= 0.08

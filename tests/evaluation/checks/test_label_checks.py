@@ -194,6 +194,7 @@ def test_numbers_of_a_table_are_those_of_loops():
     np.testing.assert_allclose(table.sum(axis=1), 1)
 
 
+@pytest.mark.slow
 def test_independent_raters_fit_and_copies_are_found():
     alone = [checked(tree_of(seed)).attrs["fits"] for seed in range(12)]
     # binomial of 12 studies at .05: more than 3 has the probability .002

@@ -49,6 +49,7 @@ def failed(tree):
     return {*found["check"].to_numpy()[found["fails"].to_numpy()].tolist()}
 
 
+@pytest.mark.slow
 def test_replicates_draw_the_truth_of_each_item_by_its_features():
     fits = [failed(tree_of(seed)) for seed in range(8)]
     assert sum(map(bool, fits)) <= 2  # binomial of 8 studies at .05: more has the probability .006

@@ -206,6 +206,7 @@ LAWFUL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", LAWFUL)
 def test_data_of_the_law_raise_few_alarms(study):
     assert failed(study)[0] <= MOST_ALARMS

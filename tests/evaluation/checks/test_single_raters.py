@@ -1,6 +1,7 @@
 """Checks of single raters: unequal skills are no alarm, and a rater who is off is one."""
 
 import numpy as np
+import pytest
 import xarray as xr
 from raterzoo import evaluation, models
 
@@ -52,12 +53,14 @@ def failed(tree):
     return set(found["check"].to_numpy()[found["fails"].to_numpy()].tolist()), found
 
 
+@pytest.mark.slow
 def test_raters_of_unequal_skill_are_no_alarm():
     assert not any(failed(tree_of(seed))[0] for seed in range(2))
     # the wrong twin: replicates by matrices whose rows know nothing of each other
     assert AGREEMENT in failed(tree_of(0, learnt=False))[0]
 
 
+@pytest.mark.slow
 def test_a_rater_who_always_gives_one_label_is_found():
     for seed in range(2):
         names, found = failed(tree_of(seed, off=1))

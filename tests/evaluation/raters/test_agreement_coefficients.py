@@ -88,6 +88,7 @@ def test_published_kappas_of_two_raters(counts, published):
     np.testing.assert_allclose(found, published, atol=6e-4)
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_the_packages_on_the_same_resampled_items():
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 4, 50)

@@ -214,6 +214,7 @@ def mean_error(how, refits, start, end):
     return difference.to_numpy()[reliable].mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "end"),
     [pytest.param(3, 5, marks=pytest.mark.slow), (3, 2), pytest.param(1, 2, marks=pytest.mark.slow)],
@@ -237,6 +238,7 @@ def test_a_step_too_far_says_so(refits, golden):
     assert "thinning" in stats
 
 
+@pytest.mark.slow
 def test_threads_leave_the_filters_of_warnings_as_they_were(refits, monkeypatch):
     monkeypatch.setattr("raterzoo.posterior.plausibility.BLOCK_SIZE", 40_000)  # many blocks
     before = list(warnings.filters)

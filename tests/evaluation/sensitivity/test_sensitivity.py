@@ -93,6 +93,7 @@ def errors(tree, counts, component, found):
     return np.concatenate(z)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("component", "twins"), [("prior", [POOLED_PRIOR]), ("likelihood", [POOLED_LIKELIHOOD, UNPOWERED])]
 )
@@ -175,6 +176,7 @@ def test_diagnosis_in_the_words_of_arviz():
     assert found["likelihood"][1] == 0 and found["pareto_k"].sel(component="likelihood")[1] == -np.inf
 
 
+@pytest.mark.slow
 def test_a_constant_quantity_is_insensitive(tree):
     constant = xr.ones_like(tree["posterior"]["plausibility"].isel(category=0, drop=True))
     for distance in ("mean", "cjs"):

@@ -77,6 +77,7 @@ def certainty_by_quadrature(concentration):
     return max(wins)
 
 
+@pytest.mark.slow
 def test_certainty_of_counts_is_the_integral_of_their_dirichlet_law():
     """Images as in CIFAR-10H: ten categories, fifty people, most of one mind."""
     rng = np.random.default_rng(10)

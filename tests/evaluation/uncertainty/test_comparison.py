@@ -58,6 +58,7 @@ def test_pairing_makes_differences_surer_than_their_parts(case, scores):
     assert float(found["difference_mcse"].sel(classifier="A", other="A")) == 0
 
 
+@pytest.mark.slow
 def test_where_less_is_better_the_order_is_turned(case, scores):
     more = evaluation.compare(METRIC, as_dense(case), scores, **OPTIONS).sel(source="raters")
     options = {**OPTIONS, "resamples": 2, "progressbar": False}

@@ -44,6 +44,7 @@ def test_the_raters_alone_are_the_plain_draws(case, scores, metric, layout):
     assert drawn.attrs["metric"] == metric.name
 
 
+@pytest.mark.slow
 def test_a_callable_is_weighted_by_its_sample_weight(case, scores):
     options = {"resamples": 20, "other": "exclude", "random_seed": 3, "progressbar": False}
     few = as_dense(case).isel(draw=slice(100))
@@ -128,6 +129,7 @@ def test_choice_of_draws_adds_nothing_to_the_variance_of_the_items_alone():
     assert_rejects_twin(assert_variance_of_items, plain, exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [evaluation.top_k_accuracy(1), evaluation.f1()])
 def test_monte_carlo_errors_of_the_items_alone_are_the_spread_over_seeds(metric):
     probability = np.random.default_rng(seed_of("spread")).beta(20, 20, 100)

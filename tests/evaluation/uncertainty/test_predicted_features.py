@@ -142,6 +142,7 @@ def test_items_that_were_predicted_from_a_classifier_do_not_judge_it_unsaid(gold
     )
 
 
+@pytest.mark.slow
 def test_how_sure_a_classifier_is_tells_more_than_its_labels_and_another_items_certainty_less():
     truth, labels, predictions = simulated_soft(np.random.default_rng(1), items=1000)
     found = estimates_of_soft(truth, labels, predictions, seed=1)

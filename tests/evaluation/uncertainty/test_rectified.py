@@ -203,6 +203,7 @@ def test_a_judge_who_knows_the_truth_counts_as_people():
     assert 0.95 < guessed["gain"].item() < 1.2
 
 
+@pytest.mark.slow
 def test_intervals_cover_with_a_lenient_judge_and_without_the_rectifier_they_do_not():
     n = 40
     covered = designs.coverage(designs.lenient, n, seed_of("coverage"))["holds"].sum("simulation")

@@ -17,6 +17,7 @@ from tests.support.comparison_samplers import pair_table
 LOG_F = {"bradley_terry": log_expit, "thurstone": log_ndtr}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LOG_F)
 def test_gradient_is_that_of_the_log_likelihood(link):
     table = pair_table(simulated(items=12, degree=4, alpha=0.4, link=link, tie=0.4).data)

@@ -59,6 +59,7 @@ def test_gradient(structure):
         np.testing.assert_allclose(gradient, numeric, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_density_is_that_of_the_model(name):
     """Differences of log densities are PyMC's, but for the Jacobians of logs and of the box."""

@@ -30,6 +30,7 @@ def two_items(wins, losses):
     return votes(left=["a"] * len(winner), right=["b"] * len(winner), winner=winner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["bradley_terry", "thurstone"])
 def test_two_items_are_as_by_quadrature(link):
     """The difference of two qualities with a known scale, by the trapezoid rule."""
@@ -59,6 +60,7 @@ CONTRADICTIONS = [
 ]
 
 
+@pytest.mark.slow
 @UNJUDGED
 @pytest.mark.parametrize(("link", "signed", "n", "m", "of_items", "of_raters"), CONTRADICTIONS)
 def test_raters_at_odds_are_read_both_ways(link, signed, n, m, of_items, of_raters):
@@ -271,6 +273,7 @@ class TestNormalApproximation:
     def drawn(self):
         return models.simulators.comparisons(items=20, raters=20, degree=10, alpha=0.5, random_seed=2)
 
+    @pytest.mark.slow
     @COARSE
     @pytest.mark.parametrize("options", [{}, {"signed": True}], ids=["log", "signed"])
     def test_centre_and_errors_are_those_of_the_posterior(self, drawn, options):
@@ -283,6 +286,7 @@ class TestNormalApproximation:
             assert np.abs((estimate[name] - draws.mean(("chain", "draw"))) / sd).max() < 0.6
             assert float((estimate[f"{name}_sd"] / sd).mean()) == pytest.approx(1, abs=0.15)
 
+    @pytest.mark.slow
     def test_resampled_draws_are_of_the_posterior(self):
         drawn = models.simulators.comparisons(items=40, raters=40, degree=20, random_seed=1)
         model = models.bradley_terry(drawn.data)

@@ -22,6 +22,7 @@ def quietly(pairs, **options):
         return comparisons_quite.quite(pairs, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS)
 def test_default_converges_and_says_what_it_did(link):
     drawn = simulated(items=40, alpha=1.0, link=link)
@@ -83,6 +84,7 @@ def raterless(data, link):
     return quietly(data, link=link, max_iterations=1)["quality"].to_numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("link", "alpha"),
     # few answers by one law and many by the other; the rest lies between
@@ -152,6 +154,7 @@ def test_initial_values_are_named_by_their_method(golden):
 BY_NAME = {"bradley_terry": (expit, logit), "thurstone": (ndtr, ndtri)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("reading", [{}, {"variance": "laplace", "prior": "frozen"}])
 def test_functions_of_a_link_are_as_good_as_its_name(link, reading):
@@ -226,6 +229,7 @@ def test_stopping_early_warns():
     assert estimate.attrs["converged"] == 0
 
 
+@pytest.mark.slow
 def test_counts_over_nine_orders_of_magnitude_have_an_estimate_or_a_readable_error():
     failed = 0
     for seed in range(40):

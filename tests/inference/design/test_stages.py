@@ -140,6 +140,7 @@ def misranked(quality, drawn):
     return bool(evaluation.epsilon_quality(quality, truth, 0.02))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["information", "printed"])
 def test_two_stages_rank_better_at_equal_budget(rule):
     """N = 100, alpha = 1/2, degree 10 in both stages, epsilon = .02; the twin's second stage asks about pairs at random."""

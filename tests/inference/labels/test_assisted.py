@@ -52,6 +52,7 @@ def exact_means(copying):
     return weight @ np.array(means) / weight.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 def test_draws_have_the_exact_posterior_means():
     model = models.shared_guess(TINY, assisted_by="net", **PRIOR)
@@ -72,6 +73,7 @@ def test_draws_have_the_exact_posterior_means():
     assert rejects(check, False)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 def test_log_likelihood_is_that_of_the_docstring_and_of_the_graph():
     model = models.shared_guess(TINY, assisted_by="net", **PRIOR)

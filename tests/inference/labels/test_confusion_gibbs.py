@@ -131,6 +131,7 @@ def test_probabilities_that_storage_has_rounded_to_0_or_1_keep_a_log_density(dty
     assert found[1] == pytest.approx(dirichlet.logpdf([kind.tiny, 0.4, 0.6], alpha), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_tiny_concentrations_stay_finite():
     model = models.dawid_skene(LABELS, confusion_concentration=1e-3, prevalence_concentration=1e-3)
     step = inference.ConfusionGibbs(model=model, rng=1)

@@ -79,6 +79,7 @@ def check_means(draws, exact):
     assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
+@pytest.mark.slow
 def test_loop_draws_the_exact_posterior():
     exact, seed = exact_means(), seed_of("ebcc loop")
     check_means(drawn(MODEL, seed), exact)

@@ -65,6 +65,7 @@ def test_effects_under_an_endless_penalty_vanish_and_leave_the_estimate_without_
     assert float(found["objective"]) == pytest.approx(float(plain["objective"]), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_objective_rises_to_a_stationary_point():
     simulated = drawn(gold=0.1)
     found = estimated(simulated, feature_penalty=2.0, tolerance=1e-14)

@@ -97,6 +97,7 @@ def falls(module):
     return fallen
 
 
+@pytest.mark.slow
 def test_objective_never_falls_from_anywhere():
     assert not falls(glad_ascent)
     unchecked = (("if found[0] >= value:", "if True:"), ("if not found[0] > value:", "if False:"))

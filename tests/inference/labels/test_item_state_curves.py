@@ -92,6 +92,7 @@ def test_classifier_and_curve_share_their_errors():
     assert abs(ratio.mean() - exact[0]) < 4 * ratio.std()
 
 
+@pytest.mark.slow
 def test_leave_one_out_chooses_the_number_of_states():
     apart = {"weight": (0.3, 0.4, 0.3), "probability": ((0.1, 0.9), (0.5, 0.5), (0.9, 0.1))}
     labels = models.simulators.urn_items(**apart, random_seed=seed_of("loo")).data

@@ -285,6 +285,7 @@ def test_log_likelihood_is_by_item_even_where_items_are_as_many_as_answers(metho
     assert tree["log_likelihood"]["item"].values.tolist() == [1, 2]
 
 
+@pytest.mark.slow
 def test_attributes_of_raters_stand_along_them(golden):
     table = {"item": [1, 1, 2, 2], "rater": list("abab"), "label": list("xyxx")}
     table["kind"] = ["person", "model"] * 2

@@ -79,6 +79,7 @@ def gibbs(labels, seed, pair=PAIR, spam=SPAM_PRIOR):
     return dict(zip(NAMES, values, strict=True))
 
 
+@pytest.mark.slow
 def test_loop_draws_the_exact_posterior():
     exact, seed = exact_means(LABELS, ALPHA, PAIR, SPAM_PRIOR), seed_of("mace loop")
     check_means(gibbs(LABELS, seed), exact)
@@ -160,6 +161,7 @@ def moments(p):
     return p @ np.concatenate([first, second], axis=1)
 
 
+@pytest.mark.slow
 def test_conditional_is_exact_and_needs_the_spam_of_the_label():
     def check(module):
         before, (theta, xi) = drawn_by(module)
@@ -173,6 +175,7 @@ def test_conditional_is_exact_and_needs_the_spam_of_the_label():
     assert_rejects_twin(check, altered("draw_competence", (share, without)))
 
 
+@pytest.mark.slow
 def test_spam_exchanged_with_competence_leaves_the_posterior_of_a_matrix_as_it_is():
     """Exact draws of a matrix given its counts are exact ones after the moves, and others than before."""
     honest, a, b, c = given_honest()
@@ -255,6 +258,7 @@ def test_truths_are_ranked_uniformly():
     assert not within_sbc_band(ranks_of(simulations, seed, extra=1.0), N_DRAWS, level).all()
 
 
+@pytest.mark.slow
 def test_tree_and_densities_are_those_of_pymc():
     tree = inference.sample(MODEL, random_seed=1, dtype="float64", **QUIET)
     assert (tree.attrs["model"], tree.attrs["method"]) == ("mace", "gibbs")

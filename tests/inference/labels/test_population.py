@@ -185,6 +185,7 @@ def few_answers(n=300, answers=5, seed=1):
     return models.Labels.from_table({"item": item, "rater": np.arange(len(item)), "label": label}), truth
 
 
+@pytest.mark.slow
 def test_raters_with_few_answers_are_taken_for_typical_ones():
     labels, truth = few_answers()
     posterior = sampled(built(labels), draws=200)["posterior"]

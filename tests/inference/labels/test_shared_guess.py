@@ -80,6 +80,7 @@ def tiny_model(shared=(1.5, 0.7), **options):
     return models.shared_guess(TINY, "kind", "person", **prior | options)
 
 
+@pytest.mark.slow
 def test_draws_have_the_exact_posterior_means():
     structure = shared_guess.read_shared_guess(model := tiny_model())
     plan = ChainPlan(4, 20_000, 100, 1, dtype="float64", thin=4)
@@ -99,6 +100,7 @@ def test_draws_have_the_exact_posterior_means():
     np.testing.assert_allclose(found[..., ~moving].mean((0, 1)), exact_means(BETA, (1.5, 0.7))[~moving])
 
 
+@pytest.mark.slow
 def test_tree_has_every_variable_and_its_densities_are_those_of_the_graph():
     model = tiny_model()
     with warnings.catch_warnings():
@@ -184,6 +186,7 @@ def test_em_begins_from_counts_in_which_half_of_the_answers_of_groups_are_copies
     np.testing.assert_allclose(found.shared, halves)
 
 
+@pytest.mark.slow
 def test_em_rises_to_a_point_that_it_keeps():
     drawn = models.simulators.labels(
         model="shared_guess", items=80, raters=6, answers=5, gold=0.2, random_seed=3

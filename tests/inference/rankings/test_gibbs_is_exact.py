@@ -85,6 +85,7 @@ def test_posterior_equals_quadrature(number):
     assert np.abs(z).max() < bonferroni_threshold(24 * 6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 3.0])
 def test_step_draws_the_same_posteriors(alpha):
     problems = [random_problem(number)[0] for number in range(8)]

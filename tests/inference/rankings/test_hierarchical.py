@@ -78,11 +78,13 @@ def is_exact(model):
     assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
+@pytest.mark.slow
 def test_posterior_is_that_of_quadrature():
     is_exact(model_of(two_raters()))
     assert_rejects_twin(is_exact, model_of(two_raters(), spread=1.6))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 def test_densities_are_those_of_pymc():
     model = models.hierarchical_plackett_luce(tied(), spread=0.7)

@@ -70,6 +70,7 @@ def test_posterior_is_that_of_quadrature_in_both_layouts():
     np.testing.assert_allclose(law.prior.base, np.array([1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1]) * SHAPE)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
 def test_densities_are_those_of_pymc_and_the_tree_says_whom_its_prior_has_seen():
     model = model_of(classifier="net", reliability=2)

@@ -81,6 +81,7 @@ def hierarchical(block):
 BLOCK = np.array([[0, 1, 2, 2], [0, 0, 1, 1], [1, 0, 2, 2]], np.int8)
 
 
+@pytest.mark.slow
 def test_random_concentration_is_moved_by_another_step():
     seed = seed_of("hierarchical")
     model = hierarchical(BLOCK)

@@ -180,12 +180,14 @@ def test_the_lead_move_takes_part():
     assert not posterior_of(RANKINGS["conflict"], 1.0, 1).settled.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concentration", ONE_FAST)
 def test_wrong_shape_is_rejected(exact, concentration):
     cases = [case for case in CASES if case[1] == concentration]
     assert_rejects_twin(check_posteriors, lambda *case: gibbs(*case, extra_shape=0.1), exact, cases)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concentration", ONE_FAST)
 def test_dropped_annotation_is_rejected(exact, concentration):
     cases = [(name, concentration) for name in RANKINGS if len(RANKINGS[name]) > 1]
@@ -200,6 +202,7 @@ def test_wins_paired_with_the_full_race_are_rejected(exact):
 
 # n candidates in a row, all ranked, r times: the share of each in what is left by those before it
 # is Beta(a + r, (n - 1 - j) a), independently. The tails shrink by about 1 / r at every step.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "n, shape, reliability, decades",
     [

@@ -31,6 +31,7 @@ def temporary():
         yield Path(folder)
 
 
+@pytest.mark.slow
 def test_a_driver_that_is_terminated_cleans_up(tmp_path, temporary):
     script = tmp_path / "driver.py"
     script.write_text(DRIVER)

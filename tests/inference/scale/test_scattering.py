@@ -128,6 +128,7 @@ def test_a_killed_process_stops_a_call_that_goes_on(tmp_path, monkeypatch):
     assert_same_bits(scattered(1), quietly(inference.sample, build(data), **FEW))
 
 
+@pytest.mark.slow
 def test_an_interrupted_call_goes_on_with_what_is_missing(tmp_path):
     build, data = CASES["plackett_luce"][0], ddx()
     whole, store = quietly(inference.sample, build(data), **FEW), tmp_path / "draws.zarr"
@@ -170,6 +171,7 @@ def test_a_stopped_call_says_that_its_repetition_goes_on(tmp_path, monkeypatch):
     assert str(stopped.value) == f"stopped: {store} keeps what was drawn; the same call goes on with it"
 
 
+@pytest.mark.slow
 def test_a_driver_that_is_killed_leaves_a_store_to_go_on_with(tmp_path):
     build, data, store = CASES["plackett_luce"][0], ddx(), tmp_path / "draws.zarr"
     script = tmp_path / "child.py"

@@ -130,6 +130,7 @@ def assert_same(one, other):
         xr.testing.assert_identical(node.to_dataset().load(), other[name].to_dataset().load())
 
 
+@pytest.mark.slow
 def test_gibbs_is_the_same_for_any_shards_and_workers(tmp_path):
     labels = crowd(items=60)
     first = gibbs(labels, tmp_path / "0.zarr", shards=1, executor=InThisProcess())
@@ -173,6 +174,7 @@ def z_of(tree, labels):
     return flat[~np.isnan(flat)]
 
 
+@pytest.mark.slow
 def test_gibbs_against_enumeration(tmp_path):
     labels = tiny_labels()
     seed = seed_of("test_gibbs_against_enumeration")
@@ -182,6 +184,7 @@ def test_gibbs_against_enumeration(tmp_path):
     assert finite.max() < bonferroni_threshold(len(z))
 
 
+@pytest.mark.slow
 def test_wrong_twin_counts_of_one_shard_are_lost(tmp_path, monkeypatch):
     def forgetful(shard, *arguments):
         counts, stored = sharded_answers.draw_categories(shard, *arguments)

@@ -83,6 +83,7 @@ def test_wrong_twin_without_the_lock_is_noticed(compiling, monkeypatch, tmp_path
         assert max(compiling) > 1
 
 
+@pytest.mark.slow
 def test_warnings_of_shards_are_counted_and_no_filter_is_left(tmp_path):
     """Rankings of few draws: every shard warns; the filters of warnings belong to the process, not to a thread."""
     build, data = partial(models.plackett_luce, reliability=2), models.published_ddx_cases()

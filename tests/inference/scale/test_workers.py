@@ -35,6 +35,7 @@ def test_a_result_passes_through_a_file(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_processes_return_large_results_in_the_order_of_tasks():
     with scale_workers.workers_of(2) as workers:
         for found in workers.ordered(large, ((2**20,) for _ in range(5))):

@@ -253,6 +253,7 @@ def test_nuts_agrees_with_gibbs(slopes):
         assert np.max(combined) < 4, variable
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 def test_items_by_blocks_are_drawn_given_the_same_draws_of_what_they_share():
     """The draws that items share are those of the whole posterior to the bit, and the densities are those of the kept draws."""

@@ -97,6 +97,7 @@ def closed_form(prior, moments):
     return normal.NormalItems(mean, weight, prior.shape + n / 2, rate)
 
 
+@pytest.mark.slow
 def test_draws_have_the_law():
     exact = closed_form(*PROBLEM[:2])
     check_law(draw_normal_posterior(*PROBLEM, plan_of(seed_of("law"))), exact)
@@ -107,6 +108,7 @@ def test_draws_have_the_law():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "change"),
     [
@@ -279,6 +281,7 @@ def check_calibration(ranks):
     assert within_sbc_band(ranks, 199, 1 - 0.01 / 3).all()
 
 
+@pytest.mark.slow
 def test_truths_are_ranked_uniformly():
     seed = seed_of("normal scores")
     check_calibration(calibration(1500, seed))

@@ -98,6 +98,7 @@ def fitted():
     return drawn, model, tree
 
 
+@pytest.mark.slow
 def test_effects_are_those_of_ridge_regression(fitted):
     """E[w | locations, tau, s] is ridge regression of the locations with the penalty tau^2 / s^2, so that the means agree."""
     _, model, tree = fitted

@@ -129,6 +129,7 @@ def test_items_given_raters():
     assert_rejects_twin(check, run(twin.draw_items, "items")[..., ITEMS], exact)
 
 
+@pytest.mark.slow
 def test_raters_given_items():
     exact = exact_raters()
     check(run(score_gibbs.draw_raters, "raters")[..., RATERS], exact)
@@ -144,6 +145,7 @@ def test_raters_given_items():
         assert_rejects_twin(check, run(twin.draw_raters, "raters")[..., RATERS], exact)
 
 
+@pytest.mark.slow
 def test_variances_and_populations():
     """Given the rest, variances have Gamma laws, and usual variances generalised inverse Gaussian ones."""
     now, count = state(), np.bincount(SCORES.rater)
@@ -276,6 +278,7 @@ def locations_given_draws(kernel):
     return (drawn - (pull + centre * known) / weight) * np.sqrt(weight)
 
 
+@pytest.mark.slow
 def test_locations_given_all_draws_have_their_conditional():
     """So of an item without scores, too; wrong twins forget the biases, or shrink towards nothing."""
 

@@ -44,6 +44,7 @@ def test_what_no_storage_holds_is_refused(golden):
         inference.sample(models.normal_scores(fine, mean=1e9, rate=1e-12), **QUIET)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::raterzoo.inference.diagnostics.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("middle", "unit", "dtype"), [(0, 1, "float32"), (1.7e9, 1, "float64"), (0, 1e60, "float64")]

@@ -276,6 +276,7 @@ def test_an_unfinished_store_without_checksums_is_gone_on_with(stored):
     assert not bare.exists() and read_posterior(path)["posterior"].equals(posterior()["posterior"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".zarr", ".nc"])
 def test_posteriors_of_other_programs_are_read_with_a_note(tmp_path, suffix):
     """Posteriors that xarray writes have no checksums; copies by xarray of ours keep them."""

@@ -104,6 +104,7 @@ def assert_draws_of(tree, stored):
             assert np.array_equal(array, tree[group][name], equal_nan=True), (group, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_an_uninterrupted_run_draws_what_it_draws_without_a_store(sampler, run, without_store, tmp_path):
     stored = run(tmp_path / "run.zarr", sampler)
@@ -111,6 +112,7 @@ def test_an_uninterrupted_run_draws_what_it_draws_without_a_store(sampler, run, 
     assert stored.attrs["method"] == "nuts" and not journal_of(tmp_path / "run.zarr").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_complete_chains_are_kept_and_the_others_drawn_anew(kept, run, without_store, tmp_path, monkeypatch):
     """Killed in the first chain, or in the second."""
@@ -143,6 +145,7 @@ def test_complete_chains_are_kept_and_the_others_drawn_anew(kept, run, without_s
     assert np.isfinite(tree["log_likelihood"]["observed"]).all() and not journal_of(store).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [pytest.param("completing", marks=pytest.mark.slow), "replacing"])
 def test_a_run_that_is_killed_at_its_end_is_finished(
     moment, model, run, without_store, tmp_path, monkeypatch
@@ -184,6 +187,7 @@ def test_draws_so_far_are_read_after_sigkill(sampler, tmp_path):
     assert np.isfinite(read["location"]).all() and np.unique(read["location"][..., 0]).size > 1
 
 
+@pytest.mark.slow
 def test_after_a_full_disk_there_is_room_and_the_run_goes_on(run, tmp_path, monkeypatch):
     store, replace = tmp_path / "run.zarr", os.replace
 

@@ -179,6 +179,7 @@ def test_covariates_of_any_table_are_the_same():
     assert np.corrcoef(coefficient[:, 1], quality[:, 0])[0, 1] > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", BUILDERS)
 def test_draws_with_everything_a_tree_carries(build, golden):
     model = build(PAIRS, left_bias=True)
@@ -212,6 +213,7 @@ def test_draws_with_everything_a_tree_carries(build, golden):
         inference.label(tree, PAIRS.select(items=["a", "b"]))
 
 
+@pytest.mark.slow
 def test_leaderboard_builds_fast():
     folder = os.environ.get("RATERZOO_DATA")
     if not folder:

@@ -52,6 +52,7 @@ def test_each_rater_has_a_side_and_the_outcomes_sum_to_one(build):
         np.testing.assert_allclose(np.exp(found[:, k]), orders * np.prod(p ** np.array(outcomes), axis=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", BUILDERS)
 def test_the_gradient_is_that_of_the_density(build):
     model = build(three_items(), left_side="rater")

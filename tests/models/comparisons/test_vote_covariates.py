@@ -65,6 +65,7 @@ def test_the_law_is_its_formula_vote_by_vote(link):
     np.testing.assert_allclose(model["vote_covariate_scale"].get_value(), scale)
 
 
+@pytest.mark.slow
 def test_turning_a_vote_and_its_covariates_changes_nothing_and_nor_does_the_order():
     def density(table, sides=1.0):
         turned = {**table, "left": table["right"], "right": table["left"]}

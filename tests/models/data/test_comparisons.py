@@ -280,6 +280,7 @@ def tables(draw):
     return {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, max_examples=200)
 @given(tables(), st.randoms(use_true_random=False))
 def test_round_trip_and_the_order_of_rows(table, random):

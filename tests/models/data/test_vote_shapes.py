@@ -115,6 +115,7 @@ def winner_first(n=200):
     }
 
 
+@pytest.mark.slow
 def test_a_winner_written_first_is_no_advantage_of_the_left_side():
     written, shuffled = (models.Comparisons.from_table(own, items=range(6)) for own in winner_first())
     trees = []

@@ -230,6 +230,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "number"), [("ENTRY", "SIGTERM"), ("SELF_CONTAINED", "SIGINT")])
 def test_a_signal_waits_until_numba_has_compiled(tmp_path, options, number):
     """LLVM calls Python back when a function has its code, and drops what a handler of signals raises there."""

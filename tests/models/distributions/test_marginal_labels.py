@@ -94,6 +94,7 @@ def problem():
     return parameters, random_design(rng, 400, 30, 4, 2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["FAST_COMPILE", "JAX"])
 def test_backends_agree(problem, mode):
     (prevalence, confusion), design = problem
@@ -110,6 +111,7 @@ def test_backends_agree(problem, mode):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_gradient_equals_complex_steps():
     rng = np.random.default_rng(seed_of("gradient"))
     for _ in range(100):
@@ -218,6 +220,7 @@ def test_answers_that_no_category_explains():
     assert log_p.tolist() == [-np.inf, 0.0] and np.isnan(plausibility[0]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
 def test_replicates_follow_the_law(mode):
     rng = np.random.default_rng(seed_of(f"replicates {mode}"))

@@ -40,6 +40,7 @@ def points(rng, n):
     return x, tie
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("link", "n_outcomes"), LAWS)
 def test_equals_a_hundred_digits(link, n_outcomes):
     rng = np.random.default_rng(seed_of(f"digits {link} {n_outcomes}"))
@@ -157,6 +158,7 @@ def random_law(rng, n_outcomes, annotations=300):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("link", "n_outcomes"), LAWS)
 def test_backends_agree(link, n_outcomes):
     """JAX has formulas and derivatives of its own: this is also a test of the gradient by item and rater."""
@@ -182,6 +184,7 @@ def test_backends_agree(link, n_outcomes):
         np.testing.assert_allclose(found[mode][0], found["NUMBA"][0], rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["bradley_terry", "thurstone"])
 def test_jax_differentiates_far_out(link):
     jax = pytest.importorskip("jax")
@@ -233,6 +236,7 @@ def test_compiled_ops_are_told_apart():
     assert len(keys) == 4 and len({paired_comparisons.PairLogP(*law) for law in LAWS}) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "link", "n_outcomes"),
     # three outcomes of a law have all that two have

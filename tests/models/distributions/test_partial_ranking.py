@@ -48,6 +48,7 @@ def reference(problem):
     return compiled(block, "NUMBA")(log_worth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["FAST_COMPILE", "JAX"])
 def test_backends_agree(problem, reference, mode):
     block, log_worth = problem
@@ -84,6 +85,7 @@ def test_gradient_equals_complex_steps_at_a_thousand_points(problem, reference):
         np.testing.assert_array_equal(reference[1][row, n:], 0)
 
 
+@pytest.mark.slow
 def test_cotangents_are_those_of_each_row(problem, reference):
     block, log_worth = problem
     x, weight = pt.matrix("x"), np.linspace(-2, 2, len(block))
@@ -108,6 +110,7 @@ def test_block_numbers_have_to_be_integers(golden):
         partial_ranking_logp(pt.zeros((2, 3)), pt.zeros((2, 3)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["NUMBA", "FAST_COMPILE"])
 def test_replicates_follow_the_law_in_a_graph(mode):
     log_worth, sizes, n = np.array([0.0, 1.0, -1.0, 0.5]), np.array([2, 1, 1]), 20_000

@@ -123,6 +123,7 @@ def test_enumeration_tells_wrong_laws(twin):
     assert rejects(check, twin)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 def test_backends_agree(shared):
     rng = np.random.default_rng(seed_of("prior by item"))

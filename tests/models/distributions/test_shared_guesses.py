@@ -90,6 +90,7 @@ def test_gradient_equals_complex_steps():
             assert found[k][index] == pytest.approx(slope, rel=1e-8, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["NUMBA", "JAX"])
 def test_backends_agree(mode):
     rng = np.random.default_rng(seed_of("shared backends"))

@@ -35,6 +35,7 @@ def joint(labels, prevalence, weight, confusion):
     return found
 
 
+@pytest.mark.slow
 def test_law_is_the_sum_over_categories_and_subtypes():
     prevalence, weight, confusion = parameters()
     exact = joint(LABELS, prevalence, weight, confusion)
@@ -85,6 +86,7 @@ def check_pairs_of_answers(drawn, law):
     assert np.abs(z).max() < bonferroni_threshold(len(z))
 
 
+@pytest.mark.slow
 def test_raters_err_together_within_a_category():
     labels = models.Labels.from_table(
         {"item": ["i", "i"], "rater": ["r", "s"], "label": ["x", "y"], "gold": ["x", "x"]}, gold="gold"

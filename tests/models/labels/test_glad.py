@@ -105,6 +105,7 @@ def _wide(nodes, least=-10):
     return point, weight / weight.sum()
 
 
+@pytest.mark.slow
 def test_gradient_is_the_derivative():
     model = models.glad(LABELS, prevalence_concentration=2.0)
     function = model.logp_dlogp_function(ravel_inputs=True, mode="FAST_COMPILE")

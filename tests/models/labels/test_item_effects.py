@@ -50,6 +50,7 @@ def observed(labels, prevalence, weight, confusion):
     return pytensor.function([], [log_p, model["plausibility"], state], mode=FAST)()
 
 
+@pytest.mark.slow
 def test_states_equal_enumeration_with_gold_items():
     rng = np.random.default_rng(seed_of("states"))
     parameters = random_states(rng, 3, 2, 4)
@@ -90,6 +91,7 @@ def log_table_law(probability, table, answers, nodes):
     return np.array(total)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unrolled", [0, 6])
 def test_passes_leave_gold_items_their_block(unrolled):
     rng = np.random.default_rng(seed_of("passes"))
@@ -111,6 +113,7 @@ def test_passes_leave_gold_items_their_block(unrolled):
         np.testing.assert_allclose(expected[0], state.sum(axis=0), rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_backends_and_gradient_agree_beyond_the_unrolled():
     rng = np.random.default_rng(seed_of("backends"))
     answers = design(rng, 30, 40, 20, 100)
@@ -132,6 +135,7 @@ def test_backends_and_gradient_agree_beyond_the_unrolled():
         assert found[0][3][index] == pytest.approx(slope, rel=1e-8, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [FAST, "NUMBA"])
 def test_replicates_follow_the_law(mode):
     rng = np.random.default_rng(seed_of(f"replicates {mode}"))
@@ -175,6 +179,7 @@ def test_items_alike_are_computed_once():
     assert empty.start.tolist() == [0, 0] and kind.tolist() == [0]
 
 
+@pytest.mark.slow
 def test_nodes_keep_their_bound():
     rng = np.random.default_rng(seed_of("nodes"))
     fine = np.linspace(-9, 9, 4001)

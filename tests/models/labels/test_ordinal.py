@@ -65,6 +65,7 @@ def integrated(labels, point, order):
     return [*(np.array(part) for part in zip(*result, strict=True)), WEIGHT @ typical]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [GOLD, PLAIN], ids=["gold", "plain"])
 def test_law_equals_fine_integration(labels):
     model = models.ordinal(labels, order=ORDER)
@@ -147,6 +148,7 @@ def test_integers_and_text_in_order_are_the_same_labels():
     assert list(model.coords["cut"]) == ["-1|0", "0|2"]
 
 
+@pytest.mark.slow
 def test_anonymous_raters_share_thresholds():
     counts = {"item": ["a", "b"], "low": [1, 5], "mid": [2, 0], "high": [0, 3]}
     model = models.ordinal(models.Labels.from_counts(counts), order=ORDER)

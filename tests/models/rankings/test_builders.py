@@ -94,6 +94,7 @@ def test_plausibility_sums_to_one_in_both_layouts():
         assert item.max() == len(total) - 1
 
 
+@pytest.mark.slow
 def test_replicates_exist_in_the_dense_layout_only():
     with models.plackett_luce(CASES, candidates="all"):
         prior = pm.sample_prior_predictive(20, random_seed=1)

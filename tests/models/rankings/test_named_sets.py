@@ -69,6 +69,7 @@ def test_the_former_name_of_dropped_is_kept():
     assert old["worth"].eval().shape == new["worth"].eval().shape
 
 
+@pytest.mark.slow
 def test_the_first_answer_says_that_the_order_may_be_wrong(golden):
     quick = {"draws": 100, "chains": 2, "progressbar": False}
     with pytest.warns(models.DataWarning):

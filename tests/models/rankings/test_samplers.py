@@ -63,6 +63,7 @@ def test_power_scaling_and_loo_read_a_pymc_tree(model):
         assert np.isfinite(sensitivity["plausibility"]).all()
 
 
+@pytest.mark.slow
 def test_predictive_needs_the_dense_layout(model):
     dense = models.plackett_luce(CASES, concentration=0.8, candidates="all")
     with dense:
