@@ -3,8 +3,10 @@
 import atexit
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 
 __all__ = ["main"]
 
@@ -13,6 +15,10 @@ def main() -> None:
     """Run the command line."""
     from .commands import app
 
+    if isinstance(
+        sys.stdout, TextIOWrapper
+    ):  # a pipe on Windows may lack letters of an id: these are escaped
+        sys.stdout.reconfigure(errors="backslashreplace")
     atexit.register(gc.freeze)  # else a second and more of visiting what goes with the process anyway
     with _sources_removed():
         app(prog_name="raterzoo")

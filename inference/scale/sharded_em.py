@@ -219,7 +219,7 @@ class EmFolder:
         """Return the seed of the call, which is recorded; raise if the folder is of another one."""
         if self._call.exists():
             try:
-                begun = dict(json.loads(self._call.read_text()))
+                begun = dict(json.loads(self._call.read_text(encoding="utf-8")))
             except ValueError as problem:
                 raise ValueError(f"{self._call} is damaged ({problem}); name another folder") from None
             ours = {
@@ -240,7 +240,7 @@ class EmFolder:
         seed = int(np.random.SeedSequence().generate_state(1)[0]) if random_seed is None else random_seed
         self.path.mkdir(parents=True, exist_ok=True)
         partial = self._call.with_suffix(".partial")
-        partial.write_text(json.dumps({**arguments, "random_seed": seed}, indent=1))
+        partial.write_text(json.dumps({**arguments, "random_seed": seed}, indent=1), encoding="utf-8")
         os.replace(partial, self._call)
         return seed
 

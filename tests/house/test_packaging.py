@@ -22,6 +22,33 @@ def test_version_is_the_same_everywhere():
     assert raterzoo.__version__ == version
     assert f"version: {version}" in (ROOT / "CITATION.cff").read_text()
     assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f'version: "{version}"' in (ROOT / ".ci/conda/recipe.yaml").read_text()
+
+
+def test_recipe_has_the_dependencies():
+    of_conda = {
+        "matplotlib": "matplotlib-base",
+        "pymc": "pymc-base",
+        "pytensor": "pytensor-base",
+    }  # without tools for building
+    recipe = (ROOT / ".ci/conda/recipe.yaml").read_text()
+    run = dict(
+        re.findall(
+            r"^    - ([\w-]+) ?(.*)$", recipe.partition("  run:")[2].partition("tests:")[0], re.MULTILINE
+        )
+    )
+    needed = [
+        re.fullmatch(r"([\w-]+)(?:\[(.*)\])?(.*)", own).groups() for own in CONFIG["project"]["dependencies"]
+    ]
+    wanted = {of_conda.get(name, name): bound for name, _, bound in needed}
+    brought = {
+        extra: ""
+        for _, extras, _ in needed
+        for extra in (extras or "").split(",")
+        if extra not in ("", "matplotlib")
+    }
+    assert run == wanted | brought | {"python": ">=${{ python_min }}"}
+    assert f'python_min: "{CONFIG["project"]["requires-python"].removeprefix(">=")}"' in recipe
 
 
 def test_released_versions_have_a_date():
