@@ -1,7 +1,9 @@
 """Lazy exports of a package, whose functions answer a seed under the wrong name with the right one."""
 
+import ast
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -10,11 +12,25 @@ import lazy_loader
 SEEDS = {"seed", "random_seed"}
 
 
-def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a package, from its stub."""
-    load, names, public = lazy_loader.attach_stub(package, file)
+def attach_stub(
+    package: str, file: str, moved: Collection[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package, from its stub; names that moved to `raterzoo.papers` warn."""
+    beside = _names_beside(file)
+    if beside:
+        load, names, public = lazy_loader.attach(package.rpartition(".")[0], submod_attrs=beside)
+    else:
+        load, names, public = lazy_loader.attach_stub(package, file)
 
     def load_checked(name: str) -> Any:
+        if name in moved:
+            import warnings
+            from importlib import import_module
+
+            warnings.warn(
+                f"{package}.{name} has moved: say raterzoo.papers.{name}", FutureWarning, stacklevel=2
+            )
+            return getattr(import_module("raterzoo.papers"), name)
         try:
             found = load(name)
         except AttributeError as error:
@@ -36,6 +52,15 @@ def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable
         return found
 
     return load_checked, names, public
+
+
+def _names_beside(file: str) -> dict[str, list[str]]:
+    """Return the names that a stub takes from packages beside its own, by module, which lazy_loader refuses."""
+    found: dict[str, list[str]] = {}
+    for node in ast.parse(Path(f"{file}i").read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.level == 2 and node.module:
+            found.setdefault(node.module, []).extend(alias.name for alias in node.names)
+    return found
 
 
 def _with_seed_check(function: FunctionType) -> Callable[..., Any]:

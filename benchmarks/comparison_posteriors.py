@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import xarray as xr
-from raterzoo import evaluation, inference, models
+from raterzoo import inference, models, papers
 from raterzoo.inference.comparisons.kernels.likelihood import pair_log_p
 from raterzoo.inference.comparisons.recognition import read_comparisons
 
@@ -110,7 +110,7 @@ def against_quite(repeats: int = 10) -> None:
                 ("posterior mean", means),
                 ("QUITE", inference.quite(drawn.data)["quality"]),
             ):
-                error = evaluation.mean_squared_error(estimate, truth, form="centred", scale="none")
+                error = papers.mean_squared_error(estimate, truth, form="centred", scale="none")
                 errors[name].append(float(error))
         ratio = np.mean(errors["QUITE"]) / np.mean(errors["posterior mean"])
         print(

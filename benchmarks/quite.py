@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
-from raterzoo import evaluation, inference, models
+from raterzoo import evaluation, inference, models, papers
 from raterzoo.inference.comparisons.alternating_gradient import alternating_gradient
 from raterzoo.inference.comparisons.joint_mle import joint_mle
 from raterzoo.inference.comparisons.quite import quite
@@ -78,20 +78,20 @@ def simulated(cell: Cell, seed: int):
 
 def misranked(quality: np.ndarray, truth: xr.DataArray) -> np.ndarray:
     estimate = xr.DataArray(quality, {"item": truth["item"]}, ("item",))
-    return evaluation.epsilon_quality(estimate, truth, EPSILONS).to_numpy()
+    return papers.epsilon_quality(estimate, truth, EPSILONS).to_numpy()
 
 
 def against_bound(cell: Cell, seed: int) -> dict[str, float]:
     """Error of both readings in units of the bound, with the best scale, and what the paper's error is made of."""
     drawn = simulated(cell, seed)
     truth = xr.DataArray(drawn.truth["quality"], {"item": drawn.data.items}, ("item",))
-    bound = evaluation.bayesian_cramer_rao_bound(drawn.data, link=cell.link)
+    bound = papers.bayesian_cramer_rao_bound(drawn.data, link=cell.link)
     found: dict = {"truth": truth.to_numpy(), "bound": float(bound["quality"])}
     for name, options in (("default", {}), ("frozen", {"variance": "laplace", "prior": "frozen"})):
         began = time.process_time()
         estimate = quite(drawn.data, link=cell.link, **options)
         found[f"{name} seconds"] = time.process_time() - began
-        error = evaluation.mean_squared_error(estimate, truth, scale="oracle")
+        error = papers.mean_squared_error(estimate, truth, scale="oracle")
         found[f"{name} centred"] = float(error / bound["centred"])
         found[f"{name} quality"] = estimate["quality"].to_numpy()
         found[f"{name} iterations"] = estimate.attrs["iterations"]
@@ -111,7 +111,7 @@ def paper_ratio(found: list[dict], name: str) -> tuple[float, float]:
 
     def ratio(runs: np.ndarray) -> np.ndarray:
         own = xr.DataArray(runs, dims=("left out", "run"))
-        error = evaluation.mean_squared_error(estimate[own], truth[own], form="paper", dim="run")
+        error = papers.mean_squared_error(estimate[own], truth[own], form="paper", dim="run")
         return error.mean("run").to_numpy() / bound[runs].mean(axis=1)
 
     n, runs = len(found), np.arange(len(found))
@@ -343,7 +343,7 @@ def page(results: dict[Cell, list[dict]], repeats: int) -> str:
         "## Degree of the graph, at the same number of answers (figure 7)",
         "\n".join(error_table(results, "degree")),
         "## One stage and two, at the same number of answers (figures 8 and 9)",
-        "Both stages have degree 10 and alpha, and no pair is asked about twice. The second is `inference.design.second_stage`, "
+        "Both stages have degree 10 and alpha, and no pair is asked about twice. The second is `papers.second_stage`, "
         "by the printed rule, by information with the same load, and with twice that load or any.",
         "\n".join(error_table(results, "stages")),
     ]

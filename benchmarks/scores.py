@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from raterzoo import inference, models
+from raterzoo import inference, models, papers
 
 QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False}
 
@@ -47,11 +47,11 @@ def normal() -> None:
     warm = models.normal_scores(simulated(2000, 10, 10))
     for densities in (False, True):  # compiles
         inference.sample(warm, draws=10, log_likelihood=densities, **QUIET)
-    inference.normal_scores_posterior(warm)
+    papers.normal_scores_posterior(warm)
     scores = simulated(100_000, 1000, 10)
     model = timed("100,000 x 10 scores: model", lambda: models.normal_scores(scores))
-    timed("    posterior in closed form", lambda: inference.normal_scores_posterior(model), 2)
-    timed("    empirical prior", lambda: inference.normal_scores_prior(scores))
+    timed("    posterior in closed form", lambda: papers.normal_scores_posterior(model), 2)
+    timed("    empirical prior", lambda: papers.normal_scores_prior(scores))
     few: dict[str, Any] = {"draws": 250, **QUIET}
     np.empty(2 * 10**9, np.uint8).fill(1)
     timed("    4 x 250 draws", lambda: inference.sample(model, log_likelihood=False, **few), 2, 3)

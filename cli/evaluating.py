@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from .. import evaluation, inference
+from .. import inference, papers
 from .._messages import short_repr
 from ..evaluation.uncertainty.questions import COMMANDS, OPEN, is_of_raters, is_of_truth, question_of
 from ..inference.storage.posterior_files import has_checksums, read_posterior, unfinished
@@ -222,7 +222,7 @@ def _score_predictions(
                 "--threshold: this posterior is of scores, and predictions of scores refer to one threshold; say which, such as "
                 "--threshold 0"
             )
-        tree = evaluation.thresholded(tree, thresholds[0])
+        tree = papers.thresholded(tree, thresholds[0])
         predicted = read_sides(predictions, columns, thresholds[0], missing=options.missing)
         predicted = _with_ids_of(tree, predicted, predictions)
         check_side_metrics(options.metrics, predicted)

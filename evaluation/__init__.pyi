@@ -9,15 +9,8 @@ from .certainty.held_out import log_score as log_score
 from .certainty.risk import coarsen as coarsen
 from .certainty.risk import expected_value as expected_value
 from .certainty.thresholds import threshold_certainty as threshold_certainty
-from .certainty.thresholds import threshold_probability as threshold_probability
-from .certainty.thresholds import thresholded as thresholded
 from .checks.checks import model_checks as model_checks
 from .checks.effective import effective_raters as effective_raters
-from .comparisons.bounds import bayesian_cramer_rao_bound as bayesian_cramer_rao_bound
-from .comparisons.quality_errors import epsilon_quality as epsilon_quality
-from .comparisons.quality_errors import error_rate as error_rate
-from .comparisons.quality_errors import mean_squared_error as mean_squared_error
-from .comparisons.quality_errors import quality_concordance as quality_concordance
 from .comparisons.ranks import preference_probability as preference_probability
 from .comparisons.ranks import rank_distribution as rank_distribution
 from .comparisons.ranks import rank_intervals as rank_intervals
@@ -29,7 +22,6 @@ from .features.worth import feature_effects as feature_effects
 from .features.worth import feature_worth as feature_worth
 from .metrics.accuracy import average_overlap as average_overlap
 from .metrics.accuracy import overlap as overlap
-from .metrics.accuracy import partial_average_overlap as partial_average_overlap
 from .metrics.accuracy import set_accuracy as set_accuracy
 from .metrics.accuracy import top_k_accuracy as top_k_accuracy
 from .metrics.classification import balanced_accuracy as balanced_accuracy
@@ -47,8 +39,6 @@ from .metrics.ranking import kendall_tau as kendall_tau
 from .metrics.ranking import ndcg as ndcg
 from .metrics.ranking import rank_biased_overlap as rank_biased_overlap
 from .metrics.ranking import spearman_footrule as spearman_footrule
-from .raters.agreement import annotator_agreement as annotator_agreement
-from .raters.agreement import certainty_and_agreement as certainty_and_agreement
 from .raters.agreement_coefficients import label_agreement as label_agreement
 from .raters.agreement_coefficients import ratings_of as ratings_of
 from .raters.answers_right import answers_right as answers_right
@@ -60,14 +50,8 @@ from .raters.worth import rater_worth as rater_worth
 from .sensitivity.prior import prior_sensitivity as prior_sensitivity
 from .sensitivity.reweighting import ReweightingWarning as ReweightingWarning
 from .sensitivity.reweighting import reweight as reweight
-from .surveys.equivalence import equivalence_summary as equivalence_summary
 from .surveys.equivalence import survey_equivalence as survey_equivalence
 from .surveys.equivalence import survey_power_curve as survey_power_curve
-from .surveys.isotonic import calibrated as calibrated
-from .surveys.item_states.equivalence import posterior_power_curve as posterior_power_curve
-from .surveys.item_states.equivalence import posterior_survey_equivalence as posterior_survey_equivalence
-from .surveys.item_states.equivalence import survey_summary as survey_summary
-from .surveys.rater_groups import rater_equivalence as rater_equivalence
 from .uncertainty.adjusted import uncertainty_adjusted as uncertainty_adjusted
 from .uncertainty.classifiers import compare as compare
 from .uncertainty.classifiers import reliability_sweep as reliability_sweep

@@ -1,8 +1,6 @@
 from . import design as design
 from .checkpoints import resume as resume
-from .comparisons.alternating_gradient import alternating_gradient as alternating_gradient
 from .comparisons.bradley_terry_mle import bradley_terry_mle as bradley_terry_mle
-from .comparisons.joint_mle import joint_mle as joint_mle
 from .comparisons.laplace_approximation import laplace as laplace
 from .comparisons.laplace_approximation import laplace_sample as laplace_sample
 from .comparisons.quite import quite as quite
@@ -14,12 +12,8 @@ from .diagnostics import EstimateWarning as EstimateWarning
 from .diagnostics import diagnose as diagnose
 from .diagnostics import relabel as relabel
 from .kept_draws import CostWarning as CostWarning
-from .labels.glad_em import glad_em as glad_em
-from .labels.mace_em import mace_em as mace_em
-from .labels.shared_guess_em import shared_guess_em as shared_guess_em
 from .labels.step import ConfusionGibbs as ConfusionGibbs
 from .labels.step import GuessGibbs as GuessGibbs
-from .labels.votes import label_combiner as label_combiner
 from .labels.votes import majority_vote as majority_vote
 from .posterior_predictive import predict as predict
 from .rankings.point_estimates import irn as irn
@@ -31,8 +25,6 @@ from .sampling import sweep as sweep
 from .scale.dawid_skene_em import dawid_skene_em as dawid_skene_em
 from .scale.scatter import scatter as scatter
 from .scale.sharded_gibbs import dawid_skene_gibbs as dawid_skene_gibbs
-from .scores.empirical_bayes import normal_scores_posterior as normal_scores_posterior
-from .scores.empirical_bayes import normal_scores_prior as normal_scores_prior
 from .storage.resumable_calls import ResumeWarning as ResumeWarning
 from .updating import retire as retire
 from .updating import update as update

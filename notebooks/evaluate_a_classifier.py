@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import xarray as xr
-from raterzoo import evaluation, inference, models
+from raterzoo import evaluation, inference, models, papers
 from raterzoo.evaluation import plots
 from sklearn.metrics import f1_score
 
@@ -205,7 +205,7 @@ correlation = float(xr.corr(theirs, prirn))
 plots.certainty_scatter(theirs, prirn, correlation=correlation, labels=("Plackett-Luce", "PrIRN"))
 
 # %%
-agreeing = evaluation.certainty_and_agreement(authors, rankings, tie_weight="full")
+agreeing = papers.certainty_and_agreement(authors, rankings, tie_weight="full")
 plots.certainty_agreement(agreeing)
 
 # %%

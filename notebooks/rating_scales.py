@@ -28,7 +28,7 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import xarray as xr
-from raterzoo import evaluation, inference, models
+from raterzoo import evaluation, inference, models, papers
 from raterzoo.evaluation import plots
 from scipy.special import expit, logsumexp
 from scipy.stats import norm, spearmanr
@@ -56,7 +56,7 @@ for name, simulated in made.items():
     model = models.normal_scores(simulated.data)
     trees[name] = inference.sample(model, **QUIET)
     assert trees[name].attrs["method"] == "exact"
-    exact = inference.normal_scores_posterior(model)
+    exact = papers.normal_scores_posterior(model)
     drawn = trees[name]["posterior"]["location"].mean(SAMPLES, dtype=float)
     spread = np.sqrt(exact["rate"] / exact["mean_weight"] / (exact["shape"] - 1))
     z = (drawn - exact["mean"]) / spread * np.sqrt(4000)  # there are 4,000 independent draws
@@ -76,7 +76,7 @@ certainty = {name: evaluation.threshold_certainty(tree, HALF_WAY[name]) for name
 BOTH = ["annotation_certainty", "threshold_probability"]
 doubtful = pd.DataFrame({name: (found[BOTH] < 0.99).mean().to_pandas() for name, found in certainty.items()})
 print("share of items below .99", doubtful.round(3), sep="\n")
-same = evaluation.annotation_certainty(evaluation.thresholded(trees["toxicity"], HALF_WAY["toxicity"]))
+same = evaluation.annotation_certainty(papers.thresholded(trees["toxicity"], HALF_WAY["toxicity"]))
 plots.threshold_certainty(certainty)
 
 # %%
@@ -158,7 +158,7 @@ assert abs(cut_at[5.5]) < 0.01
 # %%
 comments, threshold = made["toxicity"], HALF_WAY["toxicity"]
 ids, given, sides = comments.data.items, comments.data, ["toxic", "not toxic"]
-cut = evaluation.thresholded(trees["toxicity"], threshold, names=sides)
+cut = papers.thresholded(trees["toxicity"], threshold, names=sides)
 guess = comments.truth["location"] + rng.normal(0, 0.3, len(ids)) > threshold
 predictions = xr.DataArray(np.array(sides)[guess.astype(int)][:, None], {"item": ids}, ("item", "position"))
 mean_score = np.bincount(given.annotation_item, given.count * given.score) / 10

@@ -24,7 +24,7 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import xarray as xr
-from raterzoo import evaluation, inference, models
+from raterzoo import evaluation, inference, models, papers
 from raterzoo.evaluation import plots
 from scipy.stats import hypergeom
 
@@ -127,7 +127,7 @@ else:
     total = np.random.default_rng(SEED).choice([8, 10, 20], 1000)
     made = models.simulators.urn_items(raters=total, sharpness=1.3, error=0.8, random_seed=SEED)
     positive, score = made.data.counts[:, 1], law(raw=made.truth["score"][:, 1])
-    two = evaluation.calibrated(score, counts_of(positive, total))
+    two = papers.calibrated(score, counts_of(positive, total))
     two["classifier"] = ["raw", "calibrated"]
 wikipedia = evaluation.survey_equivalence(counts_of(positive, total), two, max_raters=7)
 plots.power_curve(wikipedia)
@@ -181,7 +181,7 @@ short, full = (evaluation.survey_equivalence(c, three) for c in (four, counts))
 print(f"four raters: {short['words'].values}\nten raters: {full['words'].values}")
 tree = fitted(four)
 print(inference.diagnose(tree).attrs["verdict"])
-posterior = evaluation.survey_summary(evaluation.survey_equivalence(tree, three, max_raters=30))
+posterior = papers.survey_summary(evaluation.survey_equivalence(tree, three, max_raters=30))
 plots.power_curve({"four raters": short.drop_dims("classifier"), "posterior": posterior}, most=12)
 
 # %%
@@ -264,7 +264,7 @@ ways = {
 }
 rules = ("plurality", "agreement")
 agreeing = {name: evaluation.survey_equivalence(*way, *rules) for name, way in ways.items()}
-calibrated = evaluation.survey_equivalence(votes, evaluation.calibrated(third, votes))
+calibrated = evaluation.survey_equivalence(votes, papers.calibrated(third, votes))
 plots.power_curve(agreeing["a third each"])
 
 # %%

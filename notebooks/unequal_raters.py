@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import xarray as xr
-from raterzoo import evaluation, inference, models
+from raterzoo import evaluation, inference, models, papers
 from raterzoo.evaluation import plots
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
@@ -59,7 +59,7 @@ def estimates(pairs: models.Comparisons, seed: int) -> tuple[dict[str, xr.Datase
     with warnings.catch_warnings():
         # AG stops by its printed rule far from the maximum, and says so
         warnings.simplefilter("ignore", inference.EstimateWarning)
-        points = [inference.quite(pairs), inference.alternating_gradient(pairs, random_seed=seed)]
+        points = [inference.quite(pairs), papers.alternating_gradient(pairs, random_seed=seed)]
     box = models.bradley_terry(pairs, reliability_range=(1, 20))
     run = {"random_seed": seed, "progressbar": False, "log_likelihood": False}
     with warnings.catch_warnings():
@@ -92,11 +92,11 @@ def judged(alpha: float, seed: int) -> xr.Dataset:
     rank_inside = (ranks["lower"] <= rank) & (rank <= ranks["upper"])
     return xr.Dataset(
         {
-            "centred": evaluation.mean_squared_error(quality, truth),
-            "oracle": evaluation.mean_squared_error(quality, truth, scale="oracle"),
-            "bound": evaluation.bayesian_cramer_rao_bound(pairs)["centred"],
-            "fails": evaluation.epsilon_quality(quality, truth, EPSILONS),
-            "tau": evaluation.quality_concordance(quality, truth),
+            "centred": papers.mean_squared_error(quality, truth),
+            "oracle": papers.mean_squared_error(quality, truth, scale="oracle"),
+            "bound": papers.bayesian_cramer_rao_bound(pairs)["centred"],
+            "fails": papers.epsilon_quality(quality, truth, EPSILONS),
+            "tau": papers.quality_concordance(quality, truth),
             "ratios": (
                 "estimator",
                 [spread_of_ratios(found[name]["reliability"], reliability) for name in NAMES],
@@ -177,7 +177,7 @@ plots.error_against_bound(mean, bound, over="alpha", by="estimate", standard_err
 # A ranking fails at epsilon if any pair that differs by more than epsilon is the wrong way round.
 
 # %%
-rates = evaluation.error_rate(runs["fails"].sel(half))
+rates = papers.error_rate(runs["fails"].sel(half))
 plots.ranking_error(rates, over="epsilon", by="estimator")
 
 # %% [markdown]

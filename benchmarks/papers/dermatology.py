@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import xarray as xr
-from raterzoo import evaluation, inference, models
+from raterzoo import evaluation, inference, models, papers
 from raterzoo.cli.demo import compare_with_paper
 
 from .row import NoData, Paper, Row, table
@@ -57,7 +57,7 @@ def _correlation(**options) -> str:
 
 
 def _agreement() -> str:
-    found = evaluation.certainty_and_agreement(medium(), cases()[0], tie_weight="full")
+    found = papers.certainty_and_agreement(medium(), cases()[0], tie_weight="full")
     return f"{float(found['pearson']):.3f}"
 
 
@@ -118,7 +118,7 @@ def _scatter():
 
 
 def _agreeing():
-    found = evaluation.certainty_and_agreement(medium(), cases()[0], tie_weight="full")
+    found = papers.certainty_and_agreement(medium(), cases()[0], tie_weight="full")
     return evaluation.plots.certainty_agreement(found).figure
 
 
@@ -195,7 +195,7 @@ PAPER = Paper(
             "figure E.14",
             "correlation of certainty and agreement",
             ".85",
-            'evaluation.certainty_and_agreement(medium, rankings, tie_weight="full")',
+            'papers.certainty_and_agreement(medium, rankings, tie_weight="full")',
             _agreement,
             long=True,
         ),
@@ -267,14 +267,13 @@ PAPER = Paper(
                 (
                     "figure E.14",
                     "certainty by agreement",
-                    "evaluation.plots.certainty_agreement(evaluation.certainty_and_agreement(medium, "
-                    "rankings))",
+                    "evaluation.plots.certainty_agreement(papers.certainty_and_agreement(medium, rankings))",
                     "below",
                 ),
                 (
                     "figures E.15 to E.18",
                     "certainty by number of annotations",
-                    "evaluation.plots.certainty_by_annotations(evaluation.certainty_and_agreement(medium, "
+                    "evaluation.plots.certainty_by_annotations(papers.certainty_and_agreement(medium, "
                     "rankings))",
                     "in the gallery",
                 ),

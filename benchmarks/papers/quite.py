@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import xarray as xr
-from raterzoo import evaluation, inference
+from raterzoo import inference, papers
 from raterzoo.inference.design.stages import BEST_PRODUCT
 from raterzoo.models.simulators import comparisons
 
@@ -35,7 +35,7 @@ def study() -> Study:
 
 def _coefficients(link: str) -> str:
     drawn = comparisons(items=40, raters=40, degree=20, alpha=0.5, link=link, random_seed=1)
-    found = evaluation.bayesian_cramer_rao_bound(drawn.data, link=link).attrs
+    found = papers.bayesian_cramer_rao_bound(drawn.data, link=link).attrs
     names = (
         "quality_information",
         "reliability_information",
@@ -47,7 +47,7 @@ def _coefficients(link: str) -> str:
 
 def _shift() -> str:
     drawn = comparisons(items=100, raters=100, degree=20, alpha=0.5, random_seed=1)
-    bound = evaluation.bayesian_cramer_rao_bound(drawn.data)
+    bound = papers.bayesian_cramer_rao_bound(drawn.data)
     return f"{100 * (1 - float(bound['centred'] / bound['quality'])):.0f} % of the bound is the shift"
 
 
@@ -144,7 +144,7 @@ PAPER = Paper(
                 "eq. 11 to 17",
                 f"information of an answer and of the priors, {name}",
                 "-",
-                f'evaluation.bayesian_cramer_rao_bound(pairs, link="{link}").attrs',
+                f'papers.bayesian_cramer_rao_bound(pairs, link="{link}").attrs',
                 lambda link=link: _coefficients(link),
             )
             for link, name in NAMES.items()
@@ -153,7 +153,7 @@ PAPER = Paper(
             "6.1.1",
             "what of the bound is no error of a ranking",
             "-",
-            "evaluation.bayesian_cramer_rao_bound(pairs)",
+            "papers.bayesian_cramer_rao_bound(pairs)",
             _shift,
             note="the paper aligns its estimates at an item, which removes it",
         ),
@@ -168,7 +168,7 @@ PAPER = Paper(
             "5.2",
             "best reliability times distance",
             "2.399, for BTL",
-            "inference.design.second_stage(estimate, answers=, degree=)",
+            "papers.second_stage(estimate, answers=, degree=)",
             lambda: ", ".join(f"{NAMES[link]} {value:.3f}" for link, value in BEST_PRODUCT.items()),
         ),
         *(
@@ -182,9 +182,9 @@ PAPER = Paper(
                 note="centred, like for like; the paper's form is on the page of every cell",
             )
             for method, call in (
-                ("QUITE", 'evaluation.mean_squared_error(inference.quite(pairs), truth, scale="oracle")'),
-                ("joint ML", "... inference.joint_mle(pairs)"),
-                ("AG as printed", "... inference.alternating_gradient(pairs)"),
+                ("QUITE", 'papers.mean_squared_error(inference.quite(pairs), truth, scale="oracle")'),
+                ("joint ML", "... papers.joint_mle(pairs)"),
+                ("AG as printed", "... papers.alternating_gradient(pairs)"),
                 (
                     "posterior mean",
                     "... inference.sample(models.bradley_terry(pairs, reliability_range=(1, 20)))",
@@ -196,7 +196,7 @@ PAPER = Paper(
                 "figures 5, 6",
                 f"pairs misranked, BTL, N = 40, alpha = .5, {method}",
                 "picture",
-                "(1 - evaluation.quality_concordance(estimate, truth)) / 2",
+                "(1 - papers.quality_concordance(estimate, truth)) / 2",
                 lambda m=method: _cell("misranked", m, "bradley_terry", 40, 0.5),
                 long=True,
             )
@@ -206,7 +206,7 @@ PAPER = Paper(
             "figures 5 to 9",
             "a pair that differs by more than epsilon is misranked",
             "picture",
-            "evaluation.error_rate(evaluation.epsilon_quality(estimate, truth, epsilon))",
+            "papers.error_rate(papers.epsilon_quality(estimate, truth, epsilon))",
             lambda: "[every cell](../../benchmarks/quite.md)",
         ),
     ],
@@ -216,7 +216,7 @@ PAPER = Paper(
         "data set brings the error below a bound that holds without it.",
         "Equations 20 to 23: the alternating gradient stops by the length of its steps, far from "
         "the maximum of the likelihood, which "
-        "`inference.joint_mle` finds. `converged` is about the gradient, `stopped` about the rule.",
+        "`papers.joint_mle` finds. `converged` is about the gradient, `stopped` about the rule.",
         "Equations 29, 37 and 38: the iteration degenerates. `quite(variance=, prior=)` has "
         "readings that do not, and the printed ones.",
         "Section 5.2 prints no rule for which pairs are close: `second_stage` takes neighbours in "

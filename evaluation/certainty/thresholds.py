@@ -211,10 +211,10 @@ def thresholded(
 
     Examples
     --------
-    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo import inference, models, papers
     >>> scores = models.simulators.scores(model="normal_scores", items=4, raters=6, random_seed=1).data
     >>> tree = inference.sample(models.normal_scores(scores), draws=200, random_seed=1, progressbar=False)
-    >>> cut = evaluation.thresholded(tree, 0.0)
+    >>> cut = papers.thresholded(tree, 0.0)
     >>> cut["posterior"]["plausibility"].dims, cut["posterior"]["category"].values.tolist()
     (('chain', 'draw', 'item', 'category'), ['at most 0', 'above 0'])
     """
@@ -292,10 +292,10 @@ def threshold_probability(tree: xr.DataTree, threshold: float) -> xr.DataArray:
 
     Examples
     --------
-    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo import inference, models, papers
     >>> scores = models.simulators.scores(model="normal_scores", items=4, raters=6, random_seed=1).data
     >>> tree = inference.sample(models.normal_scores(scores), draws=200, random_seed=1, progressbar=False)
-    >>> bool((evaluation.threshold_probability(tree, 0.0) >= 0.5).all())
+    >>> bool((papers.threshold_probability(tree, 0.0) >= 0.5).all())
     True
     """
     return threshold_certainty(tree, threshold)["threshold_probability"]

@@ -161,9 +161,9 @@ def bayesian_cramer_rao_bound(
     Examples
     --------
     >>> import numpy as np
-    >>> from raterzoo import evaluation
+    >>> from raterzoo import papers
     >>> pairs = np.array([[0, 1], [1, 2], [0, 2]])
-    >>> bound = evaluation.bayesian_cramer_rao_bound(pairs, answers=10)
+    >>> bound = papers.bayesian_cramer_rao_bound(pairs, answers=10)
     >>> {name: round(bound[name].item(), 4) for name in ("quality", "centred", "pinned")}
     {'quality': 0.0059, 'centred': 0.0016, 'pinned': 0.0033}
     >>> bound["distance"].values.round(4).tolist()  # of each of the three pairs

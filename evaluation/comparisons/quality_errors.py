@@ -65,11 +65,11 @@ def mean_squared_error(
     Examples
     --------
     >>> import xarray as xr
-    >>> from raterzoo import evaluation
+    >>> from raterzoo import papers
     >>> coords = {"item": ["a", "b", "c"]}
     >>> truth = xr.DataArray([0.0, 1.0, 2.0], coords, ("item",))
     >>> estimate = xr.DataArray([5.0, 6.5, 7.0], coords, ("item",))
-    >>> round(evaluation.mean_squared_error(estimate, truth).item(), 3)
+    >>> round(papers.mean_squared_error(estimate, truth).item(), 3)
     0.056
 
     References
@@ -122,11 +122,11 @@ def epsilon_quality(
     Examples
     --------
     >>> import xarray as xr
-    >>> from raterzoo import evaluation
+    >>> from raterzoo import papers
     >>> coords = {"item": ["a", "b", "c"]}
     >>> truth = xr.DataArray([0.0, 1.0, 2.0], coords, ("item",))
     >>> estimate = xr.DataArray([6.0, 5.5, 7.0], coords, ("item",))
-    >>> evaluation.epsilon_quality(estimate, truth, [0.5, 1.5]).values
+    >>> papers.epsilon_quality(estimate, truth, [0.5, 1.5]).values
     array([ True, False])
 
     References
@@ -174,11 +174,11 @@ def quality_concordance(estimate: Qualities, truth: Qualities) -> xr.DataArray:
     Examples
     --------
     >>> import xarray as xr
-    >>> from raterzoo import evaluation
+    >>> from raterzoo import papers
     >>> coords = {"item": ["a", "b", "c"]}
     >>> truth = xr.DataArray([0.0, 1.0, 2.0], coords, ("item",))
     >>> estimate = xr.DataArray([6.0, 5.5, 7.0], coords, ("item",))
-    >>> round(evaluation.quality_concordance(estimate, truth).item(), 3)
+    >>> round(papers.quality_concordance(estimate, truth).item(), 3)
     0.333
 
     References
@@ -224,9 +224,9 @@ def error_rate(
     Examples
     --------
     >>> import xarray as xr
-    >>> from raterzoo import evaluation
+    >>> from raterzoo import papers
     >>> failed = xr.DataArray([False, True, False, False], dims="run")
-    >>> rate = evaluation.error_rate(failed)
+    >>> rate = papers.error_rate(failed)
     >>> rate["rate"].item(), rate["lower"].item().__round__(3), rate["upper"].item().__round__(3)
     (0.25, 0.006, 0.806)
 

@@ -151,8 +151,8 @@ def partial_average_overlap(
 
     Examples
     --------
-    >>> from raterzoo import evaluation
-    >>> round(evaluation.partial_average_overlap([["x"], ["y", "z"]], [["x", "y"]], depth=2), 3)
+    >>> from raterzoo import papers
+    >>> round(papers.partial_average_overlap([["x"], ["y", "z"]], [["x", "y"]], depth=2), 3)
     0.772
     """
     check_whole("depth", depth, 1)

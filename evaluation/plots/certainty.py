@@ -196,7 +196,7 @@ def agreement_histogram(
     Parameters
     ----------
     agreement : DataArray, dims (item,), or Dataset
-        Result of `evaluation.annotator_agreement` or `evaluation.certainty_and_agreement`. Items with one
+        Result of `papers.annotator_agreement` or `papers.certainty_and_agreement`. Items with one
         rater have no agreement; the label of the axis counts them.
     bins : int, default 20
         Number of bars between zero and one.
@@ -214,9 +214,9 @@ def agreement_histogram(
 
     Examples
     --------
-    >>> from raterzoo import evaluation, models
+    >>> from raterzoo import evaluation, models, papers
     >>> labels = models.simulators.labels(items=20, raters=5, random_seed=1).data
-    >>> axes = evaluation.plots.agreement_histogram(evaluation.annotator_agreement(labels))
+    >>> axes = evaluation.plots.agreement_histogram(papers.annotator_agreement(labels))
     >>> axes.get_xlabel()
     'agreement of the raters'
     """
@@ -312,7 +312,7 @@ def certainty_agreement(dataset: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     dataset : Dataset
-        Result of `evaluation.certainty_and_agreement`. Items not in the correlation are grey or, with one
+        Result of `papers.certainty_and_agreement`. Items not in the correlation are grey or, with one
         rater, left out.
     ax : matplotlib.axes.Axes, default those of a new figure
 
@@ -329,10 +329,10 @@ def certainty_agreement(dataset: xr.Dataset, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
-    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo import evaluation, inference, models, papers
     >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
     >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
-    >>> axes = evaluation.plots.certainty_agreement(evaluation.certainty_and_agreement(tree, labels))
+    >>> axes = evaluation.plots.certainty_agreement(papers.certainty_and_agreement(tree, labels))
     >>> axes.get_ylabel()
     'annotation certainty'
     """
@@ -360,7 +360,7 @@ def certainty_by_annotations(dataset: xr.Dataset, *, ax: Axes | None = None) -> 
     Parameters
     ----------
     dataset : Dataset
-        Result of `evaluation.certainty_and_agreement`.
+        Result of `papers.certainty_and_agreement`.
     ax : matplotlib.axes.Axes, default those of a new figure
 
     Returns
@@ -376,10 +376,10 @@ def certainty_by_annotations(dataset: xr.Dataset, *, ax: Axes | None = None) -> 
 
     Examples
     --------
-    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo import evaluation, inference, models, papers
     >>> labels = models.simulators.labels(items=20, raters=8, answers=5, random_seed=1).data
     >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
-    >>> axes = evaluation.plots.certainty_by_annotations(evaluation.certainty_and_agreement(tree, labels))
+    >>> axes = evaluation.plots.certainty_by_annotations(papers.certainty_and_agreement(tree, labels))
     >>> axes.get_ylabel()
     'certainty; bar: median'
     """

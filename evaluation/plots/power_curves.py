@@ -58,8 +58,8 @@ def power_curve(
     ----------
     result : Dataset or mapping of str to Dataset
         Result of `evaluation.survey_power_curve`, `evaluation.survey_equivalence` or
-        `evaluation.rater_equivalence`, or several by name. Draws of a posterior are summarised by
-        `evaluation.survey_summary`, whose result is accepted, too.
+        `papers.rater_equivalence`, or several by name. Draws of a posterior are summarised by
+        `papers.survey_summary`, whose result is accepted, too.
     centred : bool
         Whether the vertical axis starts from the score of no labels: the information gain.
     most : int, optional

@@ -217,7 +217,7 @@ def error_against_bound(
     error : DataArray, dims (over, by)
         Mean over the simulated data sets.
     bound : DataArray, dims (over, by)
-        Bound of the same form (centred with centred), from `evaluation.bayesian_cramer_rao_bound`.
+        Bound of the same form (centred with centred), from `papers.bayesian_cramer_rao_bound`.
     over : str
         Dim of the horizontal axis, such as the share of raters who are asked.
     by : str, optional
@@ -267,7 +267,7 @@ def ranking_error(rates: xr.Dataset, *, over: str, by: str | None = None, ax: Ax
     Parameters
     ----------
     rates : Dataset
-        ``rate``, ``lower`` and ``upper``, from `evaluation.error_rate`.
+        ``rate``, ``lower`` and ``upper``, from `papers.error_rate`.
     over : str
         Dim of the horizontal axis, such as ``epsilon``.
     by : str, optional
@@ -284,9 +284,9 @@ def ranking_error(rates: xr.Dataset, *, over: str, by: str | None = None, ax: Ax
     --------
     >>> import numpy as np
     >>> import xarray as xr
-    >>> from raterzoo import evaluation
+    >>> from raterzoo import evaluation, papers
     >>> errors = xr.DataArray(np.eye(4, dtype=bool)[:2], {"epsilon": [0.1, 0.2]}, ("epsilon", "run"))
-    >>> axes = evaluation.plots.ranking_error(evaluation.error_rate(errors), over="epsilon")
+    >>> axes = evaluation.plots.ranking_error(papers.error_rate(errors), over="epsilon")
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('epsilon', 'rankings of 4 that fail')
     """

@@ -64,9 +64,9 @@ def annotator_agreement(annotations: Rankings | Labels, tie_weight: TieWeight = 
 
     Examples
     --------
-    >>> from raterzoo import evaluation, models
+    >>> from raterzoo import models, papers
     >>> rows = {"item": ["a", "a", "a", "b"], "rater": ["r", "s", "t", "r"], "label": ["x", "x", "y", "y"]}
-    >>> evaluation.annotator_agreement(models.Labels.from_table(rows)).values.round(2)
+    >>> papers.annotator_agreement(models.Labels.from_table(rows)).values.round(2)
     array([0.67,  nan])
 
     References
@@ -116,11 +116,11 @@ def certainty_and_agreement(
 
     Examples
     --------
-    >>> from raterzoo import evaluation, inference, models
+    >>> from raterzoo import inference, models, papers
     >>> rows = {"item": list("aaabbb"), "rater": list("rstrst"), "label": list("xxyyyy")}
     >>> labels = models.Labels.from_table(rows)
     >>> tree = inference.sample(models.dirichlet(labels), draws=200, chains=2, random_seed=1, progressbar=False)
-    >>> found = evaluation.certainty_and_agreement(tree, labels)
+    >>> found = papers.certainty_and_agreement(tree, labels)
     >>> found["agreement"].values.round(2), found["raters"].values
     (array([0.67, 1.  ]), array([3, 3]))
 

@@ -65,7 +65,7 @@ def survey_power_curve(
         How k labels become a prediction: the anonymous Bayesian combiner, their shares, the most frequent
         label (ties averaged), or their mean value. A function takes counts (row, category) and returns
         probabilities; with an attribute ``categories`` it gets the counts in that order.
-        `raterzoo.inference.label_combiner` makes one from a fitted model.
+        `raterzoo.papers.label_combiner` makes one from a fitted model.
     scorer : str or callable
         "cross_entropy", "brier", "agreement"; "precision", "recall", "f1", "mcc", "dmi" and "soft_dmi"
         (determinant of the joint distribution of prediction and label); "auc", "pearson", "spearman". Higher
@@ -252,12 +252,12 @@ def equivalence_summary(found: xr.Dataset) -> xr.Dataset:
     Examples
     --------
     >>> import xarray as xr
-    >>> from raterzoo import evaluation
+    >>> from raterzoo import evaluation, papers
     >>> coords = {"item": ["a", "b", "c", "d"], "category": ["x", "y"]}
     >>> counts = xr.DataArray([[3, 0], [2, 1], [0, 3], [1, 2]], coords, ("item", "category"))
     >>> predicted = counts.copy(data=[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.4, 0.6]])
     >>> found = evaluation.survey_equivalence(counts, predicted, "frequency", "agreement", bootstrap=0)
-    >>> list(evaluation.equivalence_summary(found))
+    >>> list(papers.equivalence_summary(found))
     ['score', 'classifier_gain', 'equivalence', 'integer_equivalence', 'censored', 'words']
     """
     if not isinstance(found, xr.Dataset) or "words" not in found:

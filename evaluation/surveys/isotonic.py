@@ -38,12 +38,12 @@ def calibrated(
     Examples
     --------
     >>> import xarray as xr
-    >>> from raterzoo import evaluation
+    >>> from raterzoo import papers
     >>> items = {"item": range(6), "category": ["no", "yes"]}
     >>> counts = xr.DataArray([[3, 0], [2, 1], [3, 0], [1, 2], [0, 3], [0, 3]], items, ("item", "category"))
     >>> yes = xr.DataArray([0.1, 0.3, 0.2, 0.6, 0.7, 0.9], {"item": range(6)}, ("item",))
     >>> predictions = xr.concat([1 - yes, yes], "category").assign_coords(category=["no", "yes"])
-    >>> found = evaluation.calibrated(predictions, counts, folds=2)
+    >>> found = papers.calibrated(predictions, counts, folds=2)
     >>> found["classifier"].values.tolist()
     ['classifier', 'classifier, calibrated']
 

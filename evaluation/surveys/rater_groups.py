@@ -63,10 +63,10 @@ def rater_equivalence(
 
     Examples
     --------
-    >>> from raterzoo import evaluation, models
+    >>> from raterzoo import models, papers
     >>> experts = models.simulators.urn_items(items=50, raters=4, random_seed=1).data
     >>> amateurs = models.simulators.urn_items(items=50, raters=3, random_seed=2).data
-    >>> found = evaluation.rater_equivalence(amateurs, experts, bootstrap=0)
+    >>> found = papers.rater_equivalence(amateurs, experts, bootstrap=0)
     >>> found["score"].dims, found["k"].values.tolist()
     (('amateurs',), [0, 1, 2, 3])
 

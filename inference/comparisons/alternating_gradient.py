@@ -86,10 +86,10 @@ def alternating_gradient(
 
     Examples
     --------
-    >>> from raterzoo import inference, models
+    >>> from raterzoo import models, papers
     >>> table = {"rater": list("rrss"), "left": ["a"] * 4, "right": ["b"] * 4, "winner": list("abab"), "count": [6, 2, 3, 2]}
     >>> pairs = models.Comparisons.from_table(table, count="count")
-    >>> estimate = inference.alternating_gradient(pairs, step=1, tolerance=0, random_seed=1)
+    >>> estimate = papers.alternating_gradient(pairs, step=1, tolerance=0, random_seed=1)
     >>> product = estimate["reliability"] * (estimate["quality"][0] - estimate["quality"][1])
     >>> product.round(2).values, estimate.attrs["converged"]  # log odds of the votes of each rater, log 3 and log 1.5
     (array([1.1 , 0.41]), 1)

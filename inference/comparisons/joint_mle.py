@@ -70,9 +70,9 @@ def joint_mle(
 
     Examples
     --------
-    >>> from raterzoo import inference, models
+    >>> from raterzoo import models, papers
     >>> drawn = models.simulators.comparisons(items=20, raters=20, degree=10, random_seed=1)
-    >>> estimate = inference.joint_mle(drawn.data)
+    >>> estimate = papers.joint_mle(drawn.data)
     >>> estimate.attrs["converged"], round(estimate.attrs["log_likelihood"], 1)
     (1, -317.3)
 

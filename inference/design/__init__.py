@@ -2,4 +2,7 @@
 
 from ..._exports import attach_stub
 
-__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
+MOVED = {  # to raterzoo.papers
+    "second_stage",
+}  # fmt: skip
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__, moved=MOVED)

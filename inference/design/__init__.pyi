@@ -5,4 +5,3 @@ from .plans import Prices as Prices
 from .plans import plan as plan
 from .plans import stated_skills as stated_skills
 from .stages import regular_graph as regular_graph
-from .stages import second_stage as second_stage

@@ -82,11 +82,11 @@ def second_stage(
     Examples
     --------
     >>> import xarray as xr
-    >>> from raterzoo import inference
+    >>> from raterzoo import papers
     >>> quality, reliability = ("item", [2.0, 1.9, 0.0]), ("rater", [1.0, 5.0])
     >>> coords = {"item": ["tea", "milk", "cocoa"], "rater": ["Ann", "Bob"]}
     >>> estimate = xr.Dataset({"quality": quality, "reliability": reliability}, coords, {"link": "bradley_terry"})
-    >>> questions = inference.design.second_stage(estimate, pairs=2, answers=1)
+    >>> questions = papers.second_stage(estimate, pairs=2, answers=1)
     >>> list(zip(questions["left"].values.tolist(), questions["rater"].values[:, 0].tolist()))
     [('tea', 'Bob'), ('milk', 'Ann')]
 

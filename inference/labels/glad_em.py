@@ -89,9 +89,9 @@ def glad_em(
 
     Examples
     --------
-    >>> from raterzoo import inference, models
+    >>> from raterzoo import models, papers
     >>> drawn = models.simulators.labels(model="glad", items=60, raters=5, answers=5, random_seed=3)
-    >>> estimate = inference.glad_em(drawn.data, restarts=3, random_seed=1)
+    >>> estimate = papers.glad_em(drawn.data, restarts=3, random_seed=1)
     >>> estimate["ability"].dims, estimate["difficulty"].dims, estimate.attrs["converged"]
     (('rater',), ('item',), 1)
 

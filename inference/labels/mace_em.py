@@ -102,9 +102,9 @@ def mace_em(
 
     Examples
     --------
-    >>> from raterzoo import inference, models
+    >>> from raterzoo import models, papers
     >>> drawn = models.simulators.labels(model="mace", items=60, raters=5, answers=5, random_seed=3)
-    >>> estimate = inference.mace_em(drawn.data, restarts=3, random_seed=1)
+    >>> estimate = papers.mace_em(drawn.data, restarts=3, random_seed=1)
     >>> estimate["competence"].dims, estimate["confusion"].dims, estimate.attrs["converged"]
     (('rater',), ('rater', 'category', 'answer'), 1)
 

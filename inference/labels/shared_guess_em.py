@@ -93,9 +93,9 @@ def shared_guess_em(
 
     Examples
     --------
-    >>> from raterzoo import inference, models
+    >>> from raterzoo import models, papers
     >>> drawn = models.simulators.labels(model="shared_guess", items=60, raters=6, answers=6, random_seed=4)
-    >>> estimate = inference.shared_guess_em(drawn.data, "kind", "person", restarts=0)
+    >>> estimate = papers.shared_guess_em(drawn.data, "kind", "person", restarts=0)
     >>> estimate["shared"].dims, estimate["guess"].dims, estimate.attrs["converged"]
     (('copier',), ('group_of_raters', 'category', 'answer'), 1)
 

@@ -98,11 +98,11 @@ def label_combiner(tree: xr.DataTree) -> "LabelCombiner":
     Examples
     --------
     >>> import numpy as np, xarray as xr
-    >>> from raterzoo import inference
+    >>> from raterzoo import papers
     >>> prevalence = (("chain", "draw", "category"), [[[0.5, 0.5]]])
     >>> confusion = (("chain", "draw", "category", "answer"), [[[[0.8, 0.2], [0.2, 0.8]]]])
     >>> draws = xr.Dataset({"prevalence": prevalence, "confusion": confusion}, {"answer": ["no", "yes"]})
-    >>> combiner = inference.label_combiner(xr.DataTree.from_dict({"posterior": draws}))
+    >>> combiner = papers.label_combiner(xr.DataTree.from_dict({"posterior": draws}))
     >>> combiner(np.array([[0, 0], [1, 0]])).round(2)
     array([[0.5 , 0.5 ],
            [0.68, 0.32]])

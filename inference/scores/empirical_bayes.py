@@ -56,9 +56,9 @@ def normal_scores_prior(scores: Scores, *, resolution: float | None = None) -> d
 
     Examples
     --------
-    >>> from raterzoo import inference, models
+    >>> from raterzoo import models, papers
     >>> drawn = models.simulators.scores(model="normal_scores", items=200, random_seed=1)
-    >>> prior = inference.normal_scores_prior(drawn.data)
+    >>> prior = papers.normal_scores_prior(drawn.data)
     >>> list(prior)
     ['mean', 'mean_weight', 'shape', 'rate']
     >>> model = models.normal_scores(drawn.data, **prior)
@@ -196,10 +196,10 @@ def normal_scores_posterior(model: pm.Model) -> xr.Dataset:
     Examples
     --------
     >>> import pandas as pd
-    >>> from raterzoo import inference, models
+    >>> from raterzoo import models, papers
     >>> table = pd.DataFrame({"item": ["a", "a", "b"], "rater": ["r", "s", "r"], "score": [4.0, 6.0, 1.0]})
     >>> model = models.normal_scores(models.Scores.from_table(table), mean=3, mean_weight=1, shape=2, rate=1)
-    >>> posterior = inference.normal_scores_posterior(model)
+    >>> posterior = papers.normal_scores_posterior(model)
     >>> posterior["mean"].values.round(2), posterior["shape"].values
     (array([4.33, 2.  ]), array([3. , 2.5]))
     """

@@ -76,10 +76,10 @@ def normal_scores(
     Notes
     -----
     The default prior is worth a quarter of a score on the location and four scores on the variance. To
-    estimate all four numbers, use ``normal_scores(scores, **inference.normal_scores_prior(scores))``.
+    estimate all four numbers, use ``normal_scores(scores, **papers.normal_scores_prior(scores))``.
 
     `arviz.loo` over items fails (large Pareto k): without its scores an item has only its prior. Its
-    leave-one-out density is the log marginal likelihood of `inference.normal_scores_posterior`.
+    leave-one-out density is the log marginal likelihood of `papers.normal_scores_posterior`.
 
     Examples
     --------

@@ -10,7 +10,7 @@ import pymc as pm
 import xarray as xr
 from matplotlib.figure import Figure
 
-from ... import evaluation, models
+from ... import evaluation, models, papers
 from ...inference.diagnostics import diagnose
 from ...models import Labels
 from ...models._catalog import annotation_kinds
@@ -57,7 +57,7 @@ class EquivalenceFacts:
 class Beyond(NamedTuple):
     """Posterior of the curve beyond the observed raters."""
 
-    found: xr.Dataset  # result of evaluation.survey_summary
+    found: xr.Dataset  # result of papers.survey_summary
     converged: bool
     verdict: str
 
@@ -199,7 +199,7 @@ def _calibrated(law: xr.DataArray, data: Labels, seed: int) -> xr.DataArray:
             f"calibrate: {heard} items have labels; it learns from some of them to calibrate the others, and needs "
             f"{LEAST_CALIBRATED} at least"
         )
-    return evaluation.calibrated(law, data, random_seed=seed).assign_attrs(law.attrs)
+    return papers.calibrated(law, data, random_seed=seed).assign_attrs(law.attrs)
 
 
 def _beyond(tree: xr.DataTree, law: xr.DataArray, rules: Mapping[str, Any]) -> Beyond:
@@ -210,5 +210,5 @@ def _beyond(tree: xr.DataTree, law: xr.DataArray, rules: Mapping[str, Any]) -> B
     drawn = evaluation.survey_equivalence(tree, law, max_raters=longest, **chosen)
     judged = drawn[["power_curve", "asymptote", "score"]]
     diagnosis = diagnose(xr.DataTree.from_dict({"posterior": judged})).attrs
-    summed = evaluation.survey_summary(drawn, probability=rules["probability"])
+    summed = papers.survey_summary(drawn, probability=rules["probability"])
     return Beyond(summed, bool(diagnosis["converged"]), str(diagnosis["verdict"]))

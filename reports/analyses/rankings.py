@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from ... import evaluation
+from ... import papers
 from ...models.rankings.named_sets import perhaps_not_shown
 from ..sections.certainty import NEARLY
 from ..sections.metrics import metric_rows
@@ -61,7 +61,7 @@ class RankingAnalysis(TruthAnalysis):
     @cached_property
     def agreement(self) -> pd.DataFrame:
         """Items by the share of raters who agree with the first category of the others, beside its certainty."""
-        found = evaluation.certainty_and_agreement(self.tree, self.data, random_seed=self.seed)
+        found = papers.certainty_and_agreement(self.tree, self.data, random_seed=self.seed)
         return found[["raters", "certainty", "agreement"]].to_dataframe().reset_index()
 
     @cached_property

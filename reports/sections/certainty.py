@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from ... import evaluation, models
+from ... import evaluation, models, papers
 from ...evaluation import plots
 from ..page import Section, table_rows
 from ..study import RankingsOrLabels, annotations_by_item, best_guess
@@ -106,7 +106,7 @@ def certainty_section(best: BestGuesses, data: RankingsOrLabels) -> list[Section
 
 def agreement_section(tree: xr.DataTree, data: RankingsOrLabels, seed: int) -> Section | None:
     """Return the section on certainty against agreement; None if no item has raters to compare."""
-    found = evaluation.certainty_and_agreement(tree, data, random_seed=seed)
+    found = papers.certainty_and_agreement(tree, data, random_seed=seed)
     enters, least = found.attrs["items"], found.attrs["at_least"]
     agreement = found["agreement"].to_numpy()
     order = np.argsort(np.where(np.isnan(agreement), np.inf, agreement), kind="stable")

@@ -10,7 +10,7 @@ from arviz_stats.base.array import array_stats
 from matplotlib.figure import Figure
 from scipy.special import expit, ndtr
 
-from ... import evaluation
+from ... import evaluation, papers
 from ..._messages import escaped, way
 from ...evaluation import plots
 from ...models import Comparisons
@@ -279,7 +279,7 @@ def _some_draws(tree: xr.DataTree) -> xr.DataArray:
 def _by_order(quality: xr.DataArray, orders: xr.DataArray) -> dict[str, np.ndarray]:
     """Return the concordance of each ranking with each draw, shape (chain, draw)."""
     return {
-        str(name): evaluation.quality_concordance(quality, orders.isel(classifier=i, drop=True))
+        str(name): papers.quality_concordance(quality, orders.isel(classifier=i, drop=True))
         .transpose("chain", "draw")
         .to_numpy()
         for i, name in enumerate(orders["classifier"].to_numpy())

@@ -403,7 +403,7 @@ def posterior_sections(
 ) -> list[Section]:
     """Sections with the asymptotic score, the performance ratios, and the posterior of the curve.
 
-    `summed` is a result of `evaluation.survey_summary` with dim classifier; `diagnosis` tells whether the
+    `summed` is a result of `papers.survey_summary` with dim classifier; `diagnosis` tells whether the
     draws converged, and the sentence about it; `probability` is that of the intervals.
     """
     longest, rows = int(summed["k"][-1]), posterior_rows(summed)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo import evaluation, models
+from raterzoo import models, papers
 from raterzoo.cli import terminal as screen
 from raterzoo.evaluation.checks.comparisons import LEFT_WINS
 from rich.console import Console
@@ -222,7 +222,7 @@ def test_real_leaderboard(tmp_path, monkeypatch, golden):
     )
     theirs = xr.DataArray(list(golden.values()), {"item": list(golden)}, "item")
     # theirs takes all raters as alike and a tie as half a win: nearly the same order
-    assert float(evaluation.quality_concordance(ours, theirs)) > 0.75
+    assert float(papers.quality_concordance(ours, theirs)) > 0.75
 
 
 def test_help_of_rank_loads_nothing_heavy():

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo import evaluation, models
+from raterzoo import evaluation, models, papers
 from raterzoo.evaluation.certainty.thresholds import ScoreParameters
 from raterzoo.reports.sections.scores import mean_score_plausibility
 
@@ -84,7 +84,7 @@ def test_mean_scores_on_the_threshold_are_at_most_it():
 
 @pytest.mark.slow
 def test_evaluate_scores_either_side_of_a_threshold(files, posterior, tmp_path):
-    tree = evaluation.thresholded(xr.open_datatree(posterior, engine="h5netcdf"), 0.0)
+    tree = papers.thresholded(xr.open_datatree(posterior, engine="h5netcdf"), 0.0)
     for name, metric in (("score", evaluation.roc_auc()), ("label", evaluation.top_k_accuracy(1))):
         out = tmp_path / f"{name}.csv"
         asked = "auc" if name == "score" else "accuracy"

@@ -14,6 +14,7 @@ PACKAGES = (
     "raterzoo.inference.design",
     "raterzoo.evaluation",
     "raterzoo.evaluation.plots",
+    "raterzoo.papers",
     "raterzoo.reports",
 )
 WITHOUT = {  # warnings, a mapping that CatalogEntry shows, and the modules that have a list of their own

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import pickle
 import subprocess
 import sys
 
@@ -13,8 +14,18 @@ PACKAGES = (
     "raterzoo.models.simulators",
     "raterzoo.inference",
     "raterzoo.evaluation",
+    "raterzoo.papers",
     "raterzoo.reports",
 )
+BEFORE = {
+    "raterzoo.inference": 38,
+    "raterzoo.evaluation": 78,
+}  # names of 0.2.0, those that have moved among them
+MOVED = [
+    (package, name)
+    for package in (*BEFORE, "raterzoo.inference.design")
+    for name in sorted(importlib.import_module(package).MOVED)
+]
 TOUCH = """
 import importlib, sys, random
 order, *packages = sys.argv[1:]
@@ -70,3 +81,25 @@ def test_public_names_are_documented(package):
         value = getattr(module, name)
         if callable(value):
             assert value.__doc__, name
+
+
+@pytest.mark.parametrize(("package", "name"), MOVED, ids=".".join)
+def test_a_moved_name_warns_where_it_is_used_and_is_the_same(package, name):
+    papers = importlib.import_module("raterzoo.papers")
+    with pytest.warns(FutureWarning, match=f"raterzoo.papers.{name}$") as said:
+        found = getattr(importlib.import_module(package), name)
+    assert said[0].filename == __file__
+    assert found is getattr(papers, name) is pickle.loads(pickle.dumps(found))
+
+
+@pytest.mark.parametrize("package", BEFORE)
+def test_moved_names_are_a_fifth_of_what_completion_offered(package):
+    offered = dir(importlib.import_module(package))
+    moved = {name for own, name in MOVED if own == package}
+    assert moved.isdisjoint(offered)
+    assert len(offered) <= 0.8 * BEFORE[package]
+
+
+def test_every_public_name_of_papers_has_moved_from_one_package():
+    papers = importlib.import_module("raterzoo.papers")
+    assert sorted(name for _, name in MOVED) == sorted(papers.__all__)

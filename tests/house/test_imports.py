@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("posterior", "models", "inference", "evaluation", "reports", "cli")
+PACKAGES = ("posterior", "models", "inference", "evaluation", "papers", "reports", "cli")
 SOURCES = sorted(p for name in PACKAGES for p in (ROOT / name).rglob("*.py"))
 FAMILIES = ("rankings", "labels", "comparisons", "scores")
 LAWS = {"models.data", "models.distributions"}
@@ -69,9 +69,10 @@ EVALUATION = {
     },
 }  # fmt: skip
 ABOVE = {
+    "papers": {"inference", "evaluation"},
     "reports": {
         "numpy", "scipy", "xarray", "arviz", "arviz_stats", "pandas", "pymc", "jinja2", "markupsafe",
-        "matplotlib", "models", "inference", "evaluation",
+        "matplotlib", "models", "inference", "evaluation", "papers",
     },
 }  # fmt: skip
 POSTERIOR = {"posterior": {"numpy", "scipy", "xarray"}}
@@ -178,10 +179,11 @@ def test_numba_stands_in_kernels_only():
 @pytest.mark.parametrize(
     ("package", "never"),
     [
-        ("posterior", {"models", "inference", "evaluation", "reports", "cli", "pymc"}),
-        ("models", {"inference", "evaluation", "reports", "cli"}),
-        ("inference", {"evaluation", "reports", "cli"}),
-        ("evaluation", {"models", "inference", "reports", "cli", "pymc"}),
+        ("posterior", {"models", "inference", "evaluation", "papers", "reports", "cli", "pymc"}),
+        ("models", {"inference", "evaluation", "papers", "reports", "cli"}),
+        ("inference", {"evaluation", "papers", "reports", "cli"}),
+        ("evaluation", {"models", "inference", "papers", "reports", "cli", "pymc"}),
+        ("papers", {"reports", "cli"}),
         ("reports", {"cli"}),
     ],
 )

@@ -8,13 +8,13 @@ import re
 
 import pandas as pd
 import pytest
-from raterzoo import evaluation, inference, models
+from raterzoo import evaluation, inference, models, papers
 
 from benchmarks.papers import __main__ as command
 from benchmarks.papers.row import NoData
 
-NAMED = re.compile(r"\b(?:evaluation|inference|models)(?:\.[a-z_A-Z]+)+")
-ROOTS = {"evaluation": evaluation, "inference": inference, "models": models}
+NAMED = re.compile(r"\b(?:evaluation|inference|models|papers)(?:\.[a-z_A-Z]+)+")
+ROOTS = {"evaluation": evaluation, "inference": inference, "models": models, "papers": papers}
 
 
 def paper(name):

@@ -8,7 +8,7 @@ import pytest
 import raterzoo
 from raterzoo import evaluation, models
 
-PACKAGES = ("models", "models.simulators", "inference", "inference.design", "evaluation", "reports")
+PACKAGES = ("models", "models.simulators", "inference", "inference.design", "evaluation", "papers", "reports")
 SEEDS = {"seed", "random_seed"}
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PACKAGES = ("models", "inference", "evaluation", "reports", "cli")
-EXPORT = re.compile(r"^from (\S+) import (\w+) as (\w+)$", re.MULTILINE)
+PACKAGES = ("models", "inference", "evaluation", "papers", "reports", "cli")
+EXPORT = re.compile(r"^from (\S+) import (?:\(\s+)?(\w+) as (\w+),?$", re.MULTILINE)
 STUDIES = (  # words of the chooser that describe a study, and the model to take; .ci/site looks for the clicks in the built pages
     ("a crowd with spammers", "mace"),
     ("raters with few answers each", "one_coin"),

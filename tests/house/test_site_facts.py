@@ -15,7 +15,7 @@ FACTS = runpy.run_path(str(ROOT / "docs/_extensions/facts.py"))
 CHOOSER = (ROOT / "docs/choose.md").read_text()
 FILLED = FACTS["with_facts"](CHOOSER)
 FAQ = (ROOT / "docs/faq.md").read_text()
-PACKAGES = ("posterior", "models", "inference", "evaluation", "reports", "cli")
+PACKAGES = ("posterior", "models", "inference", "evaluation", "papers", "reports", "cli")
 JOINT = re.compile(r'["\']\s*\n\s*f?["\']')  # between two literals of one message
 PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 

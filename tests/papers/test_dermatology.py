@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 import pytest
-from raterzoo import evaluation, inference, models
+from raterzoo import evaluation, inference, models, papers
 
 from tests.support.dermatology import dermatology
 
@@ -55,7 +55,7 @@ def test_correlation_with_prirn():
 def test_correlation_with_agreement():
     # figure E.14: .85 on items with at least three raters; the weights of the authors' code
     rankings, _ = dermatology()
-    found = evaluation.certainty_and_agreement(paper(), rankings, tie_weight="full")
+    found = papers.certainty_and_agreement(paper(), rankings, tie_weight="full")
     assert float(found["pearson"]) == pytest.approx(0.855, abs=0.01)
     assert found.attrs["items"] == (np.bincount(rankings.annotation_item) >= 3).sum()
 

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo import evaluation, inference, models
+from raterzoo import inference, models, papers
 from scipy.stats import binomtest
 
 from benchmarks import quite
@@ -76,14 +76,14 @@ def test_a_factor_of_its_own_for_each_data_set_hides_the_error(link):
         estimate, truth = (
             xr.DataArray(one[key], {"item": range(40)}, ("item",)) for key in ("default quality", "truth")
         )
-        own.append(float(evaluation.mean_squared_error(estimate, truth, form="paper")) / one["bound"])
+        own.append(float(papers.mean_squared_error(estimate, truth, form="paper")) / one["bound"])
     assert np.mean(own) < 1 < common - 2 * error
 
 
 def test_most_of_the_bound_is_the_shift():
     # N = 100, alpha = 1/2: 58 % of the bound is the mode that aligning at an item removes
     data, _ = drawn(100, 0.5, "bradley_terry", 1)
-    bound = evaluation.bayesian_cramer_rao_bound(data)
+    bound = papers.bayesian_cramer_rao_bound(data)
     assert 1 - float(bound["centred"] / bound["quality"]) == pytest.approx(0.58, abs=0.005)
 
 
@@ -95,7 +95,7 @@ def at_one_hundred(name):
         data, truth = drawn(100, 0.5, "bradley_terry", seed)
         options = {"random_seed": seed} if name == "alternating_gradient" else {}
         estimate = quietly(getattr(inference, name), data, **options)
-        failed.append(bool(evaluation.epsilon_quality(estimate, truth, 0.04)))
+        failed.append(bool(papers.epsilon_quality(estimate, truth, 0.04)))
         iterations.append(estimate.attrs["iterations"])
     return np.array(failed), np.array(iterations)
 

@@ -6,7 +6,7 @@ from functools import cache
 import choix
 import numpy as np
 import pytest
-from raterzoo import inference, models
+from raterzoo import inference, models, papers
 from scipy.stats import kendalltau
 
 from tests.support.comparison_designs import simulated
@@ -63,7 +63,7 @@ def quietly(estimator, data, **options):
 
 ESTIMATORS = {
     "quite": lambda data, seed: quietly(inference.quite, data),
-    "gradient": lambda data, seed: quietly(inference.alternating_gradient, data, random_seed=seed),
+    "gradient": lambda data, seed: quietly(papers.alternating_gradient, data, random_seed=seed),
     "ilsr": lambda data, seed: choix.ilsr_pairwise(40, won_and_lost(data)),
     "lsr": lambda data, seed: choix.lsr_pairwise(40, won_and_lost(data)),
 }

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from raterzoo import inference, models
+from raterzoo import models, papers
 
 from tests.support.crowds import crowd
 
@@ -20,7 +20,7 @@ RECORDED_PLAUSIBILITY = [
 
 def ours(frame):
     labels = models.Labels.from_table(frame, item="task", rater="worker", label="label")
-    return inference.glad_em(labels, restarts=0, tolerance=1e-15,
+    return papers.glad_em(labels, restarts=0, tolerance=1e-15,
                              max_iterations=5000)  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from raterzoo import inference, models
+from raterzoo import models, papers
 
 from tests.support.crowds import crowd
 
@@ -29,7 +29,7 @@ RECORDED = {
 
 def ours(frame, method):
     labels = models.Labels.from_table(frame, item="task", rater="worker", label="label")
-    return inference.mace_em(labels, prevalence_concentration="uniform", restarts=0, tolerance=1e-14,
+    return papers.mace_em(labels, prevalence_concentration="uniform", restarts=0, tolerance=1e-14,
                              max_iterations=5000, **PRIORS[method])  # fmt: skip
 
 

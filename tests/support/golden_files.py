@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
-from raterzoo import evaluation, models
+from raterzoo import evaluation, models, papers
 from raterzoo.models.data import read_table
 
 __all__ = ["GOLDEN", "VERSIONS", "container_of", "model_of", "numbers_of", "tables"]
@@ -100,7 +100,7 @@ def numbers_of(name, tree):
         accuracy = evaluation.uncertainty_adjusted(metric, tree, predictions, random_seed=3)
         found["accuracy"] = float(accuracy.mean())
     elif source == "scores":
-        above = evaluation.threshold_probability(tree, 1.0)
+        above = papers.threshold_probability(tree, 1.0)
         found |= {f"{i} is above 1": float(above.sel(item=i)) for i in above["item"].values}
     else:
         quality = tree["posterior"]["quality"].mean(("chain", "draw"))

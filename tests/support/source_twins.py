@@ -16,7 +16,15 @@ import raterzoo
 from raterzoo import inference
 
 FOLDER = Path(raterzoo.__file__).parent
-PARTS = ("posterior", "models", "inference", "evaluation", "reports", "cli")  # folders of the package
+PARTS = (
+    "posterior",
+    "models",
+    "inference",
+    "evaluation",
+    "papers",
+    "reports",
+    "cli",
+)  # folders of the package
 
 
 def altered(name, *changes, **replaced):

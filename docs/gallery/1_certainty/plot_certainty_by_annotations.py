@@ -5,9 +5,9 @@ Certainty by number of annotations
 What do more annotations of an item buy?
 """
 
-from raterzoo import evaluation, inference, models
+from raterzoo import inference, models, papers
 from raterzoo.evaluation import plots
 
 labels = models.simulators.labels(items=60, raters=8, answers=5, random_seed=1).data
 tree = inference.sample(models.dirichlet(labels), random_seed=1, progressbar=False)
-plots.certainty_by_annotations(evaluation.certainty_and_agreement(tree, labels))
+plots.certainty_by_annotations(papers.certainty_and_agreement(tree, labels))

@@ -66,10 +66,10 @@ def survey_summary(drawn: xr.Dataset, *, probability: float = 0.95) -> xr.Datase
     --------
     >>> import numpy as np
     >>> import xarray as xr
-    >>> from raterzoo import evaluation
+    >>> from raterzoo import papers
     >>> draws = np.random.default_rng(1).normal([-0.9, -0.7, -0.6], 0.01, (1, 100, 3))
     >>> drawn = xr.Dataset({"power_curve": (("chain", "draw", "k"), draws)}, {"k": range(3)})
-    >>> evaluation.survey_summary(drawn)["power_curve"].values.round(2)
+    >>> papers.survey_summary(drawn)["power_curve"].values.round(2)
     array([-0.9, -0.7, -0.6])
     """
     check_probability("probability", probability)
@@ -150,13 +150,13 @@ def posterior_power_curve(
     Examples
     --------
     >>> import xarray as xr
-    >>> from raterzoo import evaluation
+    >>> from raterzoo import papers
     >>> coords = {"category": ["x", "y"]}
     >>> weight = xr.DataArray([[[0.5, 0.5]]], dims=("chain", "draw", "state"))
     >>> law = xr.DataArray([[[[0.9, 0.1], [0.2, 0.8]]]], coords, ("chain", "draw", "state", "category"))
     >>> states = xr.Dataset({"state_weight": weight, "state_probability": law})
     >>> tree = xr.DataTree.from_dict({"posterior": states})
-    >>> curve = evaluation.posterior_power_curve(tree, longest=3, replicates=0)
+    >>> curve = papers.posterior_power_curve(tree, longest=3, replicates=0)
     >>> curve["power_curve"].values.round(3)
     array([[[-0.993, -0.809, -0.73 , -0.682]]])
 
@@ -227,7 +227,7 @@ def posterior_survey_equivalence(
     Examples
     --------
     >>> import xarray as xr
-    >>> from raterzoo import evaluation
+    >>> from raterzoo import papers
     >>> coords, items = {"category": ["x", "y"]}, {"item": ["a", "b"]}
     >>> weight = xr.DataArray([[[0.5, 0.5]]], dims=("chain", "draw", "state"))
     >>> law = xr.DataArray([[[[0.9, 0.1], [0.2, 0.8]]]], coords, ("chain", "draw", "state", "category"))
@@ -235,7 +235,7 @@ def posterior_survey_equivalence(
     >>> states = xr.Dataset({"state_weight": weight, "state_probability": law})
     >>> observed = xr.Dataset({"observed_label": counts})
     >>> tree = xr.DataTree.from_dict({"posterior": states, "observed_data": observed})
-    >>> found = evaluation.posterior_survey_equivalence(tree, counts / counts.sum("category"), replicates=0)
+    >>> found = papers.posterior_survey_equivalence(tree, counts / counts.sum("category"), replicates=0)
     >>> found["equivalence"].sizes, bool((found["score"] < found["asymptote"]).all())
     (Frozen({'chain': 1, 'draw': 1}), True)
 

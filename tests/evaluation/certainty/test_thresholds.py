@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo import evaluation
+from raterzoo import evaluation, papers
 from raterzoo.evaluation import EvaluationError
 from raterzoo.evaluation.certainty import thresholds as score_draws
 from raterzoo.evaluation.certainty.thresholds import threshold_and_certainty
@@ -59,7 +59,7 @@ def test_of_conjugate_posteriors_the_closed_form():
 
     def check(tree):
         score, side = (
-            evaluation.thresholded(tree, threshold, of=of)["posterior"]["plausibility"][..., 0]
+            papers.thresholded(tree, threshold, of=of)["posterior"]["plausibility"][..., 0]
             for of in ("score", "location")
         )
         z = [mc_z(score.to_numpy(), of_score), mc_z(side.to_numpy().astype(float), of_side)]
@@ -92,16 +92,16 @@ def by_loops(tree, threshold):
 @pytest.mark.parametrize("build", [of_items, of_raters])
 def test_plausibilities_are_probabilities_of_scores(build, monkeypatch):
     tree = build(n=(2, 5))
-    found = evaluation.thresholded(tree, 0.25)["posterior"]["plausibility"]
+    found = papers.thresholded(tree, 0.25)["posterior"]["plausibility"]
     assert found.dims == (*DIMS, "category")
     assert found["category"].to_numpy().tolist() == ["at most 0.25", "above 0.25"]
     np.testing.assert_allclose(found[..., 0], by_loops(tree, 0.25), atol=1e-14)
     np.testing.assert_allclose(found.sum("category"), 1, atol=1e-15)
-    other = evaluation.thresholded(tree, 0.25, of="location")["posterior"]["plausibility"]
+    other = papers.thresholded(tree, 0.25, of="location")["posterior"]["plausibility"]
     np.testing.assert_array_equal(other[..., 0], tree["posterior"]["location"] <= 0.25)
     np.testing.assert_array_equal(other.sum("category"), 1)
     monkeypatch.setattr(score_draws, "BLOCK_SIZE", 3)
-    again = evaluation.thresholded(tree, 0.25)["posterior"]["plausibility"]
+    again = papers.thresholded(tree, 0.25)["posterior"]["plausibility"]
     np.testing.assert_array_equal(again, found)
 
 
@@ -110,14 +110,14 @@ def test_plausibilities_are_probabilities_of_scores(build, monkeypatch):
 def test_certainty_is_that_of_the_metrics(build, kind):
     tree = build()
     tree = xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset().astype(kind)})
-    cut = evaluation.thresholded(tree, -0.5, names=("fine", "toxic"))
+    cut = papers.thresholded(tree, -0.5, names=("fine", "toxic"))
     found = evaluation.threshold_certainty(tree, -0.5)
     certainty = evaluation.annotation_certainty(cut)
     np.testing.assert_allclose(found["annotation_certainty"], certainty)
     mean = cut["posterior"]["plausibility"].mean(DIMS[:2], dtype=float)
     np.testing.assert_allclose(found["threshold_probability"], mean.max("category"), atol=1e-7)
     np.testing.assert_allclose(found["above"], mean.sel(category="toxic"), atol=1e-7)
-    xr.testing.assert_equal(evaluation.threshold_probability(tree, -0.5), found["threshold_probability"])
+    xr.testing.assert_equal(papers.threshold_probability(tree, -0.5), found["threshold_probability"])
     location = tree["posterior"]["location"].mean(DIMS[:2], dtype=float)
     np.testing.assert_allclose(found["location"], location)
     assert evaluation.plausible_labels(cut)["label"].isin(["fine", "toxic", ""]).all()
@@ -133,13 +133,13 @@ def test_certainty_is_that_of_the_metrics(build, kind):
 def test_one_walk_gives_the_cut_and_its_certainty(build):
     tree = build()
     cut, certainty = threshold_and_certainty(tree, 0.2)
-    xr.testing.assert_identical(cut, evaluation.thresholded(tree, 0.2))
+    xr.testing.assert_identical(cut, papers.thresholded(tree, 0.2))
     xr.testing.assert_identical(certainty, evaluation.threshold_certainty(tree, 0.2))
 
 
 def test_the_side_of_a_symmetric_score_is_that_of_its_location():
     tree = of_items()
-    score, location = (evaluation.thresholded(tree, 0.1, of=of) for of in ("score", "location"))
+    score, location = (papers.thresholded(tree, 0.1, of=of) for of in ("score", "location"))
     certainty = evaluation.annotation_certainty(score)
     np.testing.assert_array_equal(certainty, evaluation.annotation_certainty(location))
 
@@ -178,16 +178,16 @@ SCORES = np.array([-2.0, 0.0, 1.5])
 def test_thresholds_that_cut_nothing_are_refused(threshold, more, golden):
     tree = of_items(**more)
     for function in (
-        evaluation.thresholded, evaluation.threshold_certainty, evaluation.threshold_probability,
+        papers.thresholded, evaluation.threshold_certainty, papers.threshold_probability,
     ):  # fmt: skip
         with golden.raises(EvaluationError):
             function(tree, threshold)
 
 
 def test_thresholds_within_the_bounds_may_be_beyond_the_scores():
-    evaluation.thresholded(of_items(observed=SCORES, bounds=[-3, 3]), 2)
-    evaluation.thresholded(of_items(observed=SCORES), 1.5)
-    evaluation.thresholded(of_items(bounds=[-1e100, 1e100]), np.float32(1.5))
+    papers.thresholded(of_items(observed=SCORES, bounds=[-3, 3]), 2)
+    papers.thresholded(of_items(observed=SCORES), 1.5)
+    papers.thresholded(of_items(bounds=[-1e100, 1e100]), np.float32(1.5))
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_thresholds_within_the_bounds_may_be_beyond_the_scores():
 )
 def test_wrong_arguments_are_named(options, golden):
     with golden.raises(EvaluationError):
-        evaluation.thresholded(of_items(), 0, **options)
+        papers.thresholded(of_items(), 0, **options)
 
 
 def changed(tree, **values):
@@ -232,4 +232,4 @@ def changed(tree, **values):
 )  # fmt: skip
 def test_other_trees_are_refused(tree, golden):
     with golden.raises(EvaluationError):
-        evaluation.threshold_probability(tree, 0.0)
+        papers.threshold_probability(tree, 0.0)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo import evaluation, models
+from raterzoo import evaluation, models, papers
 from raterzoo.evaluation.comparisons import bounds
 from scipy.integrate import quad
 from scipy.special import comb, expit
@@ -17,7 +17,7 @@ TRIANGLE = np.array([[0, 1], [1, 2], [0, 2]])
 
 
 def bound(pairs=TRIANGLE, **arguments):
-    return evaluation.bayesian_cramer_rao_bound(pairs, **{"answers": 3} | arguments)
+    return papers.bayesian_cramer_rao_bound(pairs, **{"answers": 3} | arguments)
 
 
 def information(x, link):
@@ -168,7 +168,7 @@ class Votes:
 
 
 def test_votes_are_the_design(golden):
-    found = evaluation.bayesian_cramer_rao_bound(Votes())
+    found = papers.bayesian_cramer_rao_bound(Votes())
     expected = bound(TRIANGLE, answers=np.array([3, 3, 1]), answers_of_rater=np.array([3, 4]))
     assert found["reliability"]["rater"].to_numpy().tolist() == ["p", "q"]
     xr.testing.assert_allclose(found.drop_vars("rater"), expected)

@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from raterzoo import evaluation
-from raterzoo.evaluation import EvaluationError, partial_average_overlap
+from raterzoo.evaluation import EvaluationError
+from raterzoo.papers import partial_average_overlap
 
 
 def place_weights(ranking, n):

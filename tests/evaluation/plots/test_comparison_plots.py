@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.collections import LineCollection
-from raterzoo import evaluation
+from raterzoo import evaluation, papers
 from raterzoo.evaluation import plots
 
 
@@ -153,7 +153,7 @@ def test_failures_stand_with_their_intervals(by, golden):
         {"method": ["QUITE", "AG", "MAP"], "epsilon": [0.0, 0.1, 0.2, 0.3]},
         ("run", "method", "epsilon"),
     )
-    rates = evaluation.error_rate(errors if by else errors[:, 0])
+    rates = papers.error_rate(errors if by else errors[:, 0])
     ax = plots.ranking_error(rates, over="epsilon", by=by)
     curves = rates["rate"].transpose(..., "epsilon").to_numpy().reshape(-1, 4)
     assert len(ax.lines) == len(curves)

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.figure import Figure
-from raterzoo import evaluation
-from raterzoo.evaluation import EvaluationError, plots, survey_summary
+from raterzoo import evaluation, papers
+from raterzoo.evaluation import EvaluationError, plots
 from raterzoo.evaluation.plots.power_curves import _curves
+from raterzoo.papers import survey_summary
 
 from tests.support.survey_urns import PROBABILITY, binary_counts, binary_law, drawn_states
 
@@ -181,7 +182,7 @@ def test_posterior_has_its_asymptote_and_the_data(golden):
 
 
 def test_experts_and_amateurs_have_a_curve_each():
-    found = evaluation.rater_equivalence(binary_counts(POSITIVE // 2, 3), COUNTS, bootstrap=50)
+    found = papers.rater_equivalence(binary_counts(POSITIVE // 2, 3), COUNTS, bootstrap=50)
     ax = plots.power_curve(found)
     lines = labelled(ax)
     np.testing.assert_array_equal(lines["experts"].get_ydata(), found["power_curve"])
@@ -192,7 +193,7 @@ def test_experts_and_amateurs_have_a_curve_each():
 
 @pytest.mark.parametrize(("worth", "path"), [(2.5, [3, 2.5]), (np.inf, [3])])
 def test_the_path_of_amateurs_ends_at_as_many_experts_if_they_are_on_the_curve(worth, path):
-    found = evaluation.rater_equivalence(binary_counts(POSITIVE // 2, 3), COUNTS, bootstrap=0)
+    found = papers.rater_equivalence(binary_counts(POSITIVE // 2, 3), COUNTS, bootstrap=0)
     found = found.assign(
         equivalence=xr.full_like(found["equivalence"], worth), censored=found["censored"].where(False, "")
     )

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo import evaluation, models
+from raterzoo import evaluation, models, papers
 from raterzoo.evaluation.raters.agreement import certainty_and_agreement
 from scipy.stats import rankdata
 
@@ -66,14 +66,14 @@ def random_items(rng, n_items):
 @pytest.mark.parametrize("tie_weight", ["split", "full"])
 def test_agreement_is_that_of_exact_fractions(tie_weight):
     items = random_items(np.random.default_rng(31), 200)
-    found = evaluation.annotator_agreement(container(items), tie_weight)
+    found = papers.annotator_agreement(container(items), tie_weight)
     expected = [slow_agreement(raters, tie_weight) for raters in items]
     np.testing.assert_array_equal(found, expected)
     assert found.dims == ("item",)
 
 
 def test_one_rater_has_nobody_to_agree_with():
-    found = evaluation.annotator_agreement(container([[[[0]]], [[[1]], [[1, 2]]]]))
+    found = papers.annotator_agreement(container([[[[0]]], [[[1]], [[1, 2]]]]))
     np.testing.assert_array_equal(found, [np.nan, 1])
 
 
@@ -81,12 +81,12 @@ def test_denominators_beyond_64_bits_are_exact():
     long = [[[place] for place in range(60)]] * 3
     rankings = container([[*long, [list(range(59))]]])
     rankings.categories = np.arange(60)
-    assert evaluation.annotator_agreement(rankings).item() == 1
+    assert papers.annotator_agreement(rankings).item() == 1
 
 
 def test_tie_weight_is_checked():
     with pytest.raises(evaluation.EvaluationError, match="tie_weight='none'"):
-        evaluation.annotator_agreement(container([[[[0]]]]), "none")
+        papers.annotator_agreement(container([[[[0]]]]), "none")
 
 
 # labels, [item][rater] -> the rater's answers
@@ -139,7 +139,7 @@ def by_id(found, n):
 
 
 def test_label_agreement_by_hand():
-    found = evaluation.annotator_agreement(labels_of(ANSWERS))
+    found = papers.annotator_agreement(labels_of(ANSWERS))
     np.testing.assert_array_equal(by_id(found, len(ANSWERS)), BY_HAND)
 
 
@@ -149,7 +149,7 @@ def test_label_agreement_is_that_of_counting():
         [rng.choice(["x", "y", "z"], rng.integers(1, 4)).tolist() for _ in range(rng.integers(0, 7))]
         for _ in range(300)
     ]
-    found = evaluation.annotator_agreement(labels_of(items))
+    found = papers.annotator_agreement(labels_of(items))
     expected = [slow_label_agreement(raters) for raters in items]
     np.testing.assert_array_equal(by_id(found, len(items)), expected)
 
@@ -158,7 +158,7 @@ def test_anonymous_counts_are_raters_with_one_answer_each():
     counts = np.random.default_rng(6).integers(0, 5, (200, 3))
     counts[:2] = [[0, 0, 0], [0, 1, 0]]
     table = xr.DataArray(counts, {"item": np.arange(200), "category": ["x", "y", "z"]}, ("item", "category"))
-    found = evaluation.annotator_agreement(models.Labels.from_counts(table))
+    found = papers.annotator_agreement(models.Labels.from_counts(table))
     expected = [
         slow_label_agreement([[label] for label in np.repeat(["x", "y", "z"], row).tolist()])
         for row in counts
@@ -169,7 +169,7 @@ def test_anonymous_counts_are_raters_with_one_answer_each():
 
 def test_agreement_is_of_rankings_or_labels(golden):
     with golden.raises(evaluation.EvaluationError):
-        evaluation.annotator_agreement({"item": [1]})
+        papers.annotator_agreement({"item": [1]})
 
 
 def certain(certainties, items):

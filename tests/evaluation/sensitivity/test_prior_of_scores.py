@@ -2,7 +2,8 @@
 
 import numpy as np
 import xarray as xr
-from raterzoo.evaluation import prior_sensitivity, thresholded
+from raterzoo.evaluation import prior_sensitivity
+from raterzoo.papers import thresholded
 from scipy.stats import invgamma, norm, t
 
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, seed_of

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation import EvaluationError, rater_equivalence, survey_equivalence
+from raterzoo.evaluation import EvaluationError, survey_equivalence
+from raterzoo.papers import rater_equivalence
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
 from tests.support.survey_enumeration import counts_of, ragged_items, score_of_rows

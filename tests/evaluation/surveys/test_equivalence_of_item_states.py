@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
-from raterzoo.evaluation import survey_summary
+from raterzoo.papers import survey_summary
 
 from tests.support.survey_parts import posterior_power_curve, posterior_survey_equivalence
 

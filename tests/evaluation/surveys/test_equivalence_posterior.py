@@ -5,8 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation import EvaluationError, survey_summary
+from raterzoo.evaluation import EvaluationError
 from raterzoo.evaluation.surveys.item_states import curves
+from raterzoo.papers import survey_summary
 
 from tests.support.monte_carlo import seed_of
 from tests.support.survey_parts import classifier_scores, posterior_power_curve, posterior_survey_equivalence

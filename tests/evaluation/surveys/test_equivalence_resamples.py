@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation import EvaluationError, rater_equivalence, survey_equivalence
+from raterzoo.evaluation import EvaluationError, survey_equivalence
 from raterzoo.evaluation.surveys import resampling, results
+from raterzoo.papers import rater_equivalence
 from scipy.stats import binom
 from sklearn.metrics import accuracy_score, f1_score
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo.evaluation import EvaluationError, equivalence_summary, survey_equivalence
+from raterzoo.evaluation import EvaluationError, survey_equivalence
 from raterzoo.evaluation.surveys import results
+from raterzoo.papers import equivalence_summary
 
 from tests.support.survey_enumeration import counts_of
 from tests.support.survey_parts import survey_power_curve

@@ -2,7 +2,7 @@
 
 import pytest
 import xarray as xr
-from raterzoo import evaluation
+from raterzoo import evaluation, papers
 from sklearn.metrics import accuracy_score
 
 LAW = xr.DataArray(
@@ -66,4 +66,4 @@ def test_rules_of_a_survey(golden):
     votes = xr.DataArray([[3, 0], [1, 2]], {"item": ["a", "b"], "category": ["x", "y"]}, ("item", "category"))
     for option in ("seed", "scorerr", "max_expert"):
         with golden.raises(evaluation.EvaluationError):
-            evaluation.rater_equivalence(votes, votes, **{option: 1})
+            papers.rater_equivalence(votes, votes, **{option: 1})

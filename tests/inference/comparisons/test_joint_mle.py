@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from raterzoo import inference, models
+from raterzoo import inference, models, papers
 from scipy.optimize import minimize
 from scipy.special import log_expit, log_ndtr
 
@@ -29,7 +29,7 @@ def log_likelihood(data, link, quality, reliability):
 @pytest.mark.parametrize("tie", [None, 0.4])
 def test_nothing_nearby_or_from_other_starts_is_likelier(link, tie):
     data = simulated(items=6, degree=4, alpha=1.0, link=link, tie=tie).data
-    estimate = inference.joint_mle(data, link=link)
+    estimate = papers.joint_mle(data, link=link)
     quality, rho = estimate["quality"].to_numpy(), estimate["reliability"].to_numpy()
     best = estimate.attrs["log_likelihood"]
     assert estimate.attrs["converged"] == 1 and abs(quality.sum()) < 1e-9
@@ -47,8 +47,8 @@ def test_nothing_nearby_or_from_other_starts_is_likelier(link, tie):
 
 def test_gradient_steps_that_are_not_stopped_end_there():
     data = table_of(ROWS)
-    best = inference.joint_mle(data)
-    steps = inference.alternating_gradient(data, step=1, tolerance=0, random_seed=1)
+    best = papers.joint_mle(data)
+    steps = papers.alternating_gradient(data, step=1, tolerance=0, random_seed=1)
     assert steps.attrs["converged"] == 1 and steps.attrs["gradient"] <= 0.01
     products = [
         np.multiply.outer(found["reliability"].to_numpy(), found["quality"].to_numpy())
@@ -59,22 +59,22 @@ def test_gradient_steps_that_are_not_stopped_end_there():
 
 def test_only_ratios_of_reliabilities_are_bounded():
     data = simulated(items=20, degree=6).data
-    one = inference.joint_mle(data)
-    twice = inference.joint_mle(data, reliability_range=(2, 40))
+    one = papers.joint_mle(data)
+    twice = papers.joint_mle(data, reliability_range=(2, 40))
     np.testing.assert_allclose(twice["quality"], one["quality"] / 2, atol=1e-3)
     assert twice.attrs["log_likelihood"] == pytest.approx(one.attrs["log_likelihood"], abs=1e-4)
 
 
 def test_a_rater_without_contradiction_is_at_the_end_of_the_range():
     always = [(2, "a", "b", "left", 9), (2, "b", "c", "left", 9)]
-    estimate = inference.joint_mle(table_of(ROWS + always))
+    estimate = papers.joint_mle(table_of(ROWS + always))
     assert estimate.attrs["converged"] == 1
     assert float(estimate["reliability"].sel(rater=2)) == pytest.approx(20)
 
 
 def test_too_few_steps_are_said(golden):
     with golden.warns(inference.EstimateWarning):
-        estimate = inference.joint_mle(simulated().data, max_iterations=2)
+        estimate = papers.joint_mle(simulated().data, max_iterations=2)
     assert estimate.attrs["converged"] == 0 and estimate.attrs["iterations"] == 2
 
 
@@ -83,10 +83,10 @@ def test_the_truth_is_thousands_of_nats_likelier_than_where_the_printed_rule_sto
     drawn = models.simulators.comparisons(items=100, raters=100, random_seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.EstimateWarning)
-        stopped = inference.alternating_gradient(drawn.data, random_seed=1)
+        stopped = papers.alternating_gradient(drawn.data, random_seed=1)
     assert stopped.attrs["stopped"] == 1 and stopped.attrs["converged"] == 0
     assert stopped.attrs["gradient"] > 100
-    best = inference.joint_mle(drawn.data)
+    best = papers.joint_mle(drawn.data)
     of_truth = log_likelihood(drawn.data, "bradley_terry", drawn.truth["quality"], drawn.truth["reliability"])
     there = [stopped[name].to_numpy() for name in ("quality", "reliability")]
     assert log_likelihood(drawn.data, "bradley_terry", *there) < of_truth - 3000
@@ -102,7 +102,7 @@ def test_the_truth_is_thousands_of_nats_likelier_than_where_the_printed_rule_sto
 )  # fmt: skip
 def test_arguments_out_of_range(options, golden):
     with golden.raises(ValueError):
-        inference.joint_mle(table_of(ROWS), **options)
+        papers.joint_mle(table_of(ROWS), **options)
 
 
 @pytest.mark.parametrize(
@@ -110,4 +110,4 @@ def test_arguments_out_of_range(options, golden):
 )
 def test_votes_without_a_maximum_are_refused(rows, golden):
     with golden.raises(models.DataError):
-        inference.joint_mle(table_of(rows))
+        papers.joint_mle(table_of(rows))

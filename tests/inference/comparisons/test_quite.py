@@ -4,9 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from raterzoo import evaluation, models
-from raterzoo.inference import EstimateWarning, initial_values, joint_mle
+from raterzoo import models, papers
+from raterzoo.inference import EstimateWarning, initial_values
 from raterzoo.inference.comparisons import quite as comparisons_quite
+from raterzoo.papers import joint_mle
 from scipy.special import expit, logit, ndtr, ndtri
 
 from tests.support.comparison_designs import simulated, table_of
@@ -76,7 +77,7 @@ def ratio(link, alpha, seed, estimator):
     drawn = simulated(alpha=alpha, link=link, seed=seed)
     x, q = estimator(drawn.data, link), drawn.truth["quality"] - drawn.truth["quality"].mean()
     error = np.mean((x * (x @ q) / (x @ x) - q) ** 2)
-    return error / float(evaluation.bayesian_cramer_rao_bound(drawn.data, link=link)["centred"])
+    return error / float(papers.bayesian_cramer_rao_bound(drawn.data, link=link)["centred"])
 
 
 def raterless(data, link):

@@ -6,10 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo import evaluation, models
+from raterzoo import models, papers
 from raterzoo.inference import EstimateWarning
 from raterzoo.inference.comparisons.quite import quite
-from raterzoo.inference.design import second_stage, stages
+from raterzoo.inference.design import stages
+from raterzoo.papers import second_stage
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, ndtr
@@ -137,7 +138,7 @@ def both_stages(drawn, plan, rng):
 
 def misranked(quality, drawn):
     truth = xr.DataArray(drawn.truth["quality"], {"item": drawn.data.items}, ("item",))
-    return bool(evaluation.epsilon_quality(quality, truth, 0.02))
+    return bool(papers.epsilon_quality(quality, truth, 0.02))
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from raterzoo import inference, models
+from raterzoo import inference, models, papers
 from raterzoo.inference.labels import ebcc
 from raterzoo.inference.labels.recognition import read_subtypes
 from scipy.special import gammaln
@@ -145,7 +145,7 @@ def test_label_combiner_refuses_dependent_answers(golden):
                  "confusion": ((*dims, "answer"), np.full((1, 1, 2, 2), 0.5))}  # fmt: skip
     tree = xr.DataTree.from_dict({"posterior": xr.Dataset(posterior)})
     with golden.raises(ValueError):
-        inference.label_combiner(tree)
+        papers.label_combiner(tree)
 
 
 def test_items_start_in_every_subtype():

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from raterzoo import inference
+from raterzoo import inference, papers
 from raterzoo.inference.labels.kernels import glad as glad_ascent
 from raterzoo.models import Labels
 from scipy.special import expit, log_expit, logsumexp
@@ -20,7 +20,7 @@ from tests.support.source_twins import altered
 def quietly(labels, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.EstimateWarning)
-        return inference.glad_em(labels, **options)
+        return papers.glad_em(labels, **options)
 
 
 def crowd(items=60, raters=8, seed=1, each=4, categories=3):
@@ -155,19 +155,19 @@ def test_identical_items_count_as_often_as_they_occur():
 
 def test_what_is_uncertain_is_said(golden):
     with golden.warns(inference.EstimateWarning):
-        inference.glad_em(crowd(), restarts=1, max_iterations=2, random_seed=1)
+        papers.glad_em(crowd(), restarts=1, max_iterations=2, random_seed=1)
 
 
 @pytest.mark.parametrize("prior", [(1.0, -1.0), ("a", "b"), None, [[1.0, 2.0]], (1.0, [2.0, 3.0])])
 @pytest.mark.parametrize("name", ["ability", "easiness"])
 def test_wrong_priors_are_named(name, prior, golden):
     with golden.raises(ValueError):
-        inference.glad_em(tiny_labels(), **{name: prior})
+        papers.glad_em(tiny_labels(), **{name: prior})
 
 
 @pytest.mark.parametrize("easiness", [(800, 1), (1, 11), (-11, 1)])
 def test_easiness_beyond_all_reason_is_refused(easiness, golden):
     with golden.raises(ValueError):
-        inference.glad_em(tiny_labels(), easiness=easiness)
+        papers.glad_em(tiny_labels(), easiness=easiness)
     at_the_limit = quietly(tiny_labels(), easiness=(10, 10), restarts=0)
     assert np.isfinite(at_the_limit["difficulty"]).all()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from raterzoo import inference, models
+from raterzoo import inference, models, papers
 from raterzoo.evaluation import EvaluationError, survey_power_curve
 from raterzoo.evaluation.surveys.item_states.curves import count_vectors
 from raterzoo.inference.labels import votes as next_label
@@ -93,16 +93,16 @@ TREES = {
 def test_law_equals_enumeration(name, k):
     counts = count_vectors(k, 3)
     expected = [enumerated(TREES[name], row) for row in counts]
-    found = inference.label_combiner(TREES[name])(counts)
+    found = papers.label_combiner(TREES[name])(counts)
     np.testing.assert_allclose(found, expected, atol=1e-13, rtol=0)
 
 
 def test_blocks_of_draws_and_many_labels(monkeypatch):
     tree, counts = states(spread=True, n_draws=7), np.array([[0, 0, 0], [900, 1, 0], [3, 2, 1]])
-    whole = inference.label_combiner(tree)(counts)
+    whole = papers.label_combiner(tree)(counts)
     assert np.isfinite(whole).all()
     monkeypatch.setattr(next_label, "CELLS", 30)
-    np.testing.assert_allclose(inference.label_combiner(tree)(counts), whole, rtol=1e-13)
+    np.testing.assert_allclose(papers.label_combiner(tree)(counts), whole, rtol=1e-13)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_curve_of_the_running_example(running):
         assert (found <= best + 1e-12).all()
         assert (found >= abc.sel(bound="lower")).all() and (found <= abc.sel(bound="upper")).all()
 
-    combiner = inference.label_combiner(tree)
+    combiner = papers.label_combiner(tree)
     check(combiner)
     # known wrong: takes one label for the other
     assert_rejects_twin(check, lambda drawn: combiner(drawn[:, ::-1])[:, ::-1])
@@ -136,7 +136,7 @@ def test_curve_of_the_running_example(running):
 @pytest.mark.filterwarnings("ignore:NOT converged")
 def test_categories_match_by_name(running, golden):
     counts, tree = running
-    combiner = inference.label_combiner(tree)
+    combiner = papers.label_combiner(tree)
     expected = survey_power_curve(counts, combiner, bootstrap=0)
     assert expected.attrs["combiner"] == "LabelCombiner"
     turned = survey_power_curve(counts[:, ::-1], combiner, bootstrap=0)
@@ -159,7 +159,7 @@ def test_fits_with_confusion(build):
     item, code = (np.repeat(np.arange(40), 5), np.concatenate([np.repeat([0, 1], n) for n in drawn.counts]))
     columns = {"item": item, "rater": np.tile(list("vwxyz"), 40), "label": drawn.categories[code]}
     tree = inference.sample(build(models.Labels.from_table(columns)), draws=20, chains=1, **QUIET)
-    law = inference.label_combiner(tree)(np.array([[0, 0], [5, 0], [0, 5]]))
+    law = papers.label_combiner(tree)(np.array([[0, 0], [5, 0], [0, 5]]))
     assert law[1, 0] > law[0, 0] > law[2, 0]
 
 
@@ -180,10 +180,10 @@ WRONG = {
 def test_other_trees_are_refused(name, golden):
     tree = WRONG[name]
     with golden.raises(ValueError):
-        inference.label_combiner(tree)
+        papers.label_combiner(tree)
 
 
 @pytest.mark.parametrize("counts", [[[1, 2]], [1, 2, 3], [[0.5, 1, 1]], [[-1, 0, 2]]])
 def test_other_counts_are_refused(counts, golden):
     with golden.raises(ValueError):
-        inference.label_combiner(TREES["states"])(np.array(counts))
+        papers.label_combiner(TREES["states"])(np.array(counts))

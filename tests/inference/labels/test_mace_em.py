@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from raterzoo import inference, models
+from raterzoo import inference, models, papers
 from raterzoo.models import Labels
 from scipy.special import betaln, digamma, expit, gammaln, logsumexp
 
@@ -18,7 +18,7 @@ PRIOR = {"competence_concentration": (2.0, 1.0), "spam_concentration": 0.7}
 def quietly(labels, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.EstimateWarning)
-        return inference.mace_em(labels, **options)
+        return papers.mace_em(labels, **options)
 
 
 def crowd(items=120, raters=8, seed=1, each=4):
@@ -209,9 +209,9 @@ def test_gold_labels_are_known():
 def test_what_is_uncertain_is_said(golden):
     single = {"item": [1, 2], "rater": list("ab"), "label": list("xy")}
     with golden.warns(inference.EstimateWarning):
-        inference.mace_em(Labels.from_table(single), restarts=0)
+        papers.mace_em(Labels.from_table(single), restarts=0)
     with golden.warns(inference.EstimateWarning):
-        inference.mace_em(crowd(), restarts=0, max_iterations=3)
+        papers.mace_em(crowd(), restarts=0, max_iterations=3)
 
 
 @pytest.mark.parametrize("estimator", ["mace_em", "glad_em"])
@@ -243,11 +243,11 @@ def test_anonymous_counts_are_refused(estimator):
 
 def test_wrong_concentrations_are_named(golden):
     with golden.raises(ValueError):
-        inference.mace_em(tiny_labels(), competence_concentration=1)
+        papers.mace_em(tiny_labels(), competence_concentration=1)
     with pytest.raises(ValueError, match="spam_concentration holds -1"):
-        inference.mace_em(tiny_labels(), spam_concentration=-1)
+        papers.mace_em(tiny_labels(), spam_concentration=-1)
     with golden.raises(ValueError):
-        inference.mace_em(tiny_labels(), spam_concentration=1e-7)
+        papers.mace_em(tiny_labels(), spam_concentration=1e-7)
     found = quietly(tiny_labels(), spam_concentration=1e-300, variational=False, restarts=0)
     assert np.isfinite(found["plausibility"]).all()
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pymc as pm
 import pytest
-from raterzoo import inference, models
+from raterzoo import inference, models, papers
 from raterzoo.inference.labels import shared_guess
 from raterzoo.inference.labels.shared_guess_em import _vote_counts
 from raterzoo.models.distributions.shared_guesses_kernels import GroupedAnswers
@@ -191,7 +191,7 @@ def test_em_rises_to_a_point_that_it_keeps():
     drawn = models.simulators.labels(
         model="shared_guess", items=80, raters=6, answers=5, gold=0.2, random_seed=3
     )
-    found = inference.shared_guess_em(drawn.data, "kind", "person", restarts=1, random_seed=1)
+    found = papers.shared_guess_em(drawn.data, "kind", "person", restarts=1, random_seed=1)
     trace = found["trace"].to_numpy()
     assert (np.diff(trace) > -1e-9).all() and found.attrs["converged"] == 1
     for name in ("prevalence", "own_confusion", "guess", "confusion"):
@@ -220,7 +220,7 @@ def test_em_rises_to_a_point_that_it_keeps():
     ],
 )
 def test_groups_that_cannot_be_are_refused(groups, independent, golden):
-    for function in (models.shared_guess, inference.shared_guess_em):
+    for function in (models.shared_guess, papers.shared_guess_em):
         with golden.raises(ValueError):
             function(TINY, groups, independent)
 
@@ -242,7 +242,7 @@ def test_without_copies_it_is_dawid_skene():
     """As the prior of the shares goes to zero, so does the difference."""
     labels = models.simulators.labels(items=60, raters=5, answers=5, random_seed=3).data
     plain = inference.dawid_skene_em(labels, restarts=0)
-    tiny = inference.shared_guess_em(labels, list("xxxyy"), restarts=0, shared_concentration=(1e-9, 1e9))
+    tiny = papers.shared_guess_em(labels, list("xxxyy"), restarts=0, shared_concentration=(1e-9, 1e9))
     np.testing.assert_allclose(tiny["plausibility"], plain["plausibility"], atol=1e-4)
     np.testing.assert_allclose(tiny["confusion"], plain["confusion"], atol=1e-4)
 

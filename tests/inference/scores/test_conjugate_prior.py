@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from raterzoo import inference, models
+from raterzoo import models, papers
 from raterzoo.models import DataWarning
 
 from tests.support.monte_carlo import seed_of
@@ -16,12 +16,12 @@ def test_the_step_of_a_scale_is_no_rounding(golden):
     table = {"item": item, "rater": np.tile(np.arange(5), 100)}
     clean, noisy = (models.Scores.from_table(table | {"score": 0.1 * level + e}) for e in (0 * noise, noise))  # fmt: skip
     with pytest.warns(DataWarning, match="differ in variance"):
-        expected = inference.normal_scores_prior(clean, resolution=0.1)
-        found = inference.normal_scores_prior(noisy)
+        expected = papers.normal_scores_prior(clean, resolution=0.1)
+        found = papers.normal_scores_prior(noisy)
     for name in ("mean_weight", "rate"):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-5)
     for wrong in ("a", [1.0], True, 100.0, np.nan, -1):
         with golden.raises(ValueError):
-            inference.normal_scores_prior(clean, resolution=wrong)
+            papers.normal_scores_prior(clean, resolution=wrong)
     with golden.raises(ValueError):
-        inference.normal_scores_posterior([1])
+        papers.normal_scores_posterior([1])

@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
-from raterzoo import inference, models
+from raterzoo import inference, models, papers
 from raterzoo.inference.nuts.drawing import finished_groups
 from raterzoo.inference.scores.empirical_bayes import log_marginal_gradient
 from raterzoo.inference.scores.kernels import normal
@@ -52,7 +52,7 @@ def plan_of(seed, chains=1, draws=20_000, cores=1):
 
 
 def test_closed_form_equals_quadrature():
-    exact = inference.normal_scores_posterior(models.normal_scores(SCORES, **PRIOR))
+    exact = papers.normal_scores_posterior(models.normal_scores(SCORES, **PRIOR))
     assert exact["item"].to_numpy().tolist() == ["a", "b", "c", "d", "e"]
     for i in range(4):
         total, variance = marginal_by_quadrature(own_scores(i), **PRIOR)
@@ -175,7 +175,7 @@ def test_nuts_agrees():
     assert tree["log_likelihood"]["observed_score"].dims == ("chain", "draw", "item")
 
     def check(prior):
-        exact = inference.normal_scores_posterior(models.normal_scores(SCORES, **prior))
+        exact = papers.normal_scores_posterior(models.normal_scores(SCORES, **prior))
         posterior = tree["posterior"].to_dataset().transpose("chain", "draw", ...)
         inverse = mc_z(1 / posterior["variance"].to_numpy(), (exact["shape"] / exact["rate"]).data)
         location = mc_z(posterior["location"].to_numpy(), exact["mean"].to_numpy())
@@ -200,7 +200,7 @@ def test_marginal_gradient_and_its_maximum():
     np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-4)
     table = {"item": item, "rater": np.zeros(len(item), int), "score": score}
     scores = models.Scores.from_table(table)
-    found = inference.normal_scores_prior(scores)
+    found = papers.normal_scores_prior(scores)
     truth = {"mean": 5.0, "mean_weight": 0.5, "shape": 3.0, "rate": 2.0}
     # at the maximum the gradient is nothing beside its sampling error, and the truth is 4 errors away at most
     at = np.array([found["mean"], *np.log([found[k] for k in list(truth)[1:]])])
@@ -209,7 +209,7 @@ def test_marginal_gradient_and_its_maximum():
     for name, value in truth.items():
         assert abs(found[name] / value - 1) < 0.15, name
     moved = models.Scores.from_table(table | {"score": 100 * score - 7})
-    again = inference.normal_scores_prior(moved)
+    again = papers.normal_scores_prior(moved)
     np.testing.assert_allclose(again["rate"], 1e4 * found["rate"], rtol=1e-3)
     np.testing.assert_allclose(again["mean"], 100 * found["mean"] - 7, rtol=1e-5)
     assert models.normal_scores(scores, **found).basic_RVs
@@ -223,16 +223,16 @@ def test_priors_that_scores_do_not_tell(golden):
 
     agreed = scores(*[[k] * 10 for k in (1, 2, 3, 4, 5, 1, 2)], [1, 2, 3, 2, 1, 2, 3, 1, 2, 3])
     with pytest.raises(ValueError, match=r"no maximum.*resolution="):
-        inference.normal_scores_prior(agreed, resolution=0)
-    assert inference.normal_scores_prior(agreed)["rate"] > 0.01
+        papers.normal_scores_prior(agreed, resolution=0)
+    assert papers.normal_scores_prior(agreed)["rate"] > 0.01
     with golden.raises(ValueError):
-        inference.normal_scores_prior(scores([1], [2], [3]))
+        papers.normal_scores_prior(scores([1], [2], [3]))
     with golden.raises(ValueError):
-        inference.normal_scores_prior(scores([1, 1], [1, 1]))
+        papers.normal_scores_prior(scores([1, 1], [1, 1]))
     with pytest.raises(ValueError, match="resolution=-1 must be"):
-        inference.normal_scores_prior(scores([1, 2]), resolution=-1)
+        papers.normal_scores_prior(scores([1, 2]), resolution=-1)
     with pytest.warns(DataWarning, match="differ in location"):
-        inference.normal_scores_prior(scores(*[[-1.0, 1.1, 2 + k, -2 - k] for k in range(9)]))
+        papers.normal_scores_prior(scores(*[[-1.0, 1.1, 2 + k, -2 - k] for k in range(9)]))
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_other_models_are_left_to_nuts(build, reason):
     with pytest.raises(ValueError, match=reason):
         inference.sample(model, method="exact", **QUIET)
     with pytest.raises(ValueError, match=reason):
-        inference.normal_scores_posterior(model)
+        papers.normal_scores_posterior(model)
 
 
 def calibration(items, seed, shape=0.0):

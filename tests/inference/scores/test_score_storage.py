@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from raterzoo import inference, models
+from raterzoo import inference, models, papers
 
 from tests.support.monte_carlo import seed_of
 from tests.support.runs import ChainPlan
@@ -28,7 +28,7 @@ def test_exact_draws_are_told_apart(middle, unit, dtype):
     tree = inference.sample(model, draws=200, random_seed=1, **QUIET)
     location = tree["posterior"]["location"]
     assert location.dtype == dtype
-    exact = inference.normal_scores_posterior(model)
+    exact = papers.normal_scores_posterior(model)
     sd = np.sqrt(exact["rate"] / (exact["shape"] - 1) / exact["mean_weight"])
     np.testing.assert_allclose(location.std(("chain", "draw"), dtype=np.float64) / sd, 1, atol=0.25)
     for values in tree["posterior"].to_dataset().data_vars.values():

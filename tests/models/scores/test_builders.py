@@ -3,7 +3,7 @@
 import numpy as np
 import pymc as pm
 import pytest
-from raterzoo import inference, models
+from raterzoo import inference, models, papers
 from raterzoo.models import DataError
 from scipy.stats import norm
 
@@ -65,7 +65,7 @@ def test_default_priors_are_on_the_scale_of_the_data():
 
 def test_anonymous_counts_do_for_normal_scores_alone(golden):
     counts = models.Scores.from_counts({"item": ["a", "b"], "1": [3, 0], "2": [1, 2]})
-    exact = inference.normal_scores_posterior(models.normal_scores(counts, **PRIOR))
+    exact = papers.normal_scores_posterior(models.normal_scores(counts, **PRIOR))
     np.testing.assert_allclose(exact["shape"], [1.7 + 2, 1.7 + 1])
     with golden.raises(ValueError):
         models.hierarchical_scores(counts)
@@ -75,9 +75,7 @@ def test_rows_and_raters_may_come_in_any_order():
     table, rng = SCORES.to_table(), np.random.default_rng(1)
     order = rng.permutation(len(table["item"]))
     again = models.Scores.from_table({k: v[order] for k, v in table.items()}, count="count")
-    one, other = (
-        inference.normal_scores_posterior(models.normal_scores(s, **PRIOR)) for s in (SCORES, again)
-    )
+    one, other = (papers.normal_scores_posterior(models.normal_scores(s, **PRIOR)) for s in (SCORES, again))
     for name in one.data_vars:
         np.testing.assert_allclose(one[name].sel(item=other["item"]), other[name], rtol=1e-12)
 
