@@ -156,6 +156,11 @@ def _checked(tree: xr.DataTree, new: Labels) -> SeenAnswers:
             "update needs draws of prevalence, confusion (rater) and plausibility (item), such as dawid_skene's, and the answers "
             'of named raters; sampled with keep="all" or "thinned"'
         )
+    if "response_rate" in posterior:
+        raise ValueError(
+            "the posterior has learnt from who gave no answer, which update does not weigh; fit again with all answers, or fit "
+            'with no_answer="ignored" before'
+        )
     if new.anonymous or new.has_gold:
         problem = "its raters are anonymous" if new.anonymous else "it has gold labels"
         raise refused_argument(

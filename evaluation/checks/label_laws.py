@@ -347,7 +347,7 @@ def law_of(
     at = zip(*np.unravel_index(np.resize(rng.permutation(size[0] * size[1]), replicates), size), strict=True)
     points = [{"chain": int(chain), "draw": int(draw)} for chain, draw in at]
     own = _points_of_posterior(posterior, predictive, points)
-    prior = _prior_by_features(tree, places[1], own)
+    prior = _prior_by_responses(tree, places[1], own, _prior_by_features(tree, places[1], own))
     raters_prior = None
     if empirical and has_matrices_only(tree):
         start, raters_prior = _start_of_population(answers, int(rng.integers(2**62)), skills)
@@ -410,6 +410,32 @@ def _prior_by_features(tree: xr.DataTree, items: np.ndarray, points: list[dict[s
     def prior(draw: int) -> np.ndarray:
         at = points[draw]
         return given_features(prevalence.isel(at).to_numpy(), values, effect.isel(at).to_numpy())
+
+    return prior
+
+
+def _prior_by_responses(
+    tree: xr.DataTree, items: np.ndarray, points: list[dict[str, int]], before: Prior | None
+) -> Prior | None:
+    """Return p(true category | who gave an answer) of the items as a function of the draw; `before` without responses."""
+    posterior = tree["posterior"].to_dataset()
+    if not {"response_rate", "prevalence"} <= set(posterior):
+        return before
+    constant = tree["constant_data"]
+    item, rater = (constant[f"request_{name}"].to_numpy() for name in ("item", "rater"))
+    place = np.full(int(max(item.max(), items.max())) + 1, -1)
+    place[items] = np.arange(len(items))
+    own = place[item] >= 0
+    code = rater[own], slice(None), tree["observed_data"]["observed_response"].to_numpy()[own]
+    rate = posterior["response_rate"].transpose(*SAMPLE, "rater", "category", "response")
+
+    def prior(draw: int) -> np.ndarray:
+        at = points[draw]
+        first = posterior["prevalence"].isel(at).to_numpy() if before is None else before(draw)
+        log_p = np.log(np.maximum(np.broadcast_to(first, (len(items), rate.sizes["category"])), TINY))
+        np.add.at(log_p, place[item[own]], np.log(np.maximum(rate.isel(at).to_numpy(), TINY))[code])
+        p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+        return p / p.sum(axis=1, keepdims=True)
 
     return prior
 

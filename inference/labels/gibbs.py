@@ -33,7 +33,7 @@ from .kernels.gibbs import (
     sample_labels,
     weigh_items,
 )
-from .recognition import LabelStructure, constant_prior, holds_truth, read_labels
+from .recognition import LabelStructure, constant_prior, holds_truth, read_labels, read_responses
 
 BLOCK = 2**20  # plausibilities of the draws that a chain makes at once
 
@@ -58,13 +58,23 @@ def begin_labels(answers: Answers, prior: ConfusionPrior, plan: ChainPlan) -> di
         state["population"] = np.tile([SKILL_BEGIN, STRENGTH_BEGIN], (plan.chains, n_populations, 1))
     for chain in range(plan.chains):
         rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
-        vote = jittered_vote(answers, n, rng)
+        vote = jittered_vote(_labels_of(answers, prior), n, rng)
         state["category"][chain] = (vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))).sum(axis=1)
         state["stream"][chain] = stream(rng)
         state["table"][chain] = 1.0  # only COMPETENCE reads it
         if prior.kind == COMPETENCE:
             begin_table(state["stream"][chain], prior, state["table"][chain])
     return state
+
+
+def _labels_of(answers: Answers, prior: ConfusionPrior) -> Answers:
+    """Return the answers that are categories, which vote."""
+    if not prior.n_labels:
+        return answers
+    n, label = len(prior.prevalence), answers.code % prior.n_labels
+    start = np.append(0, np.cumsum(label < n))[answers.start]
+    code = answers.code // prior.n_labels * n + label
+    return Answers(start, code[label < n].astype(np.int32), answers.gold_category)
 
 
 def continue_labels(
@@ -160,7 +170,7 @@ def begin_labels_gibbs(
         shared = _of_parameters(model, law, stored, plan) | {"sample_stats": stats}
         starts = {"item": np.arange(len(answers.gold_category) + 1)}
         return ItemBlocks(
-            shared, starts, lambda items, kept: _of_items(model, answers, draws, plan, (items, kept), truth)
+            shared, starts, lambda items, kept: _of_items(model, structure, draws, plan, (items, kept), truth)
         )
 
     return Run(found, state, draw, by_items=by_items)
@@ -186,10 +196,15 @@ def _parameters_by_parts(
 
 
 def _of_items(
-    model: pm.Model, answers: Answers, drawn: LabelDraws, plan: Draws, which: tuple[slice, slice], truth: bool
+    model: pm.Model,
+    structure: LabelStructure,
+    drawn: LabelDraws,
+    plan: Draws,
+    which: tuple[slice, slice],
+    truth: bool,
 ) -> dict[str, dict[str, xr.Variable]]:
     """Return what the loop stores of some items, at all draws of the parameters, and their log likelihoods at some."""
-    items, kept = which
+    (items, kept), answers = which, structure.answers
     own = Answers(answers.start[items.start : items.stop + 1], answers.code, answers.gold_category[items])
     n_chains, n_draws, n = drawn.prevalence.shape
     every = kept.step or 1 if plan.densities else 0
@@ -206,10 +221,40 @@ def _of_items(
         stored = plausibility.astype(plan.dtype)
         groups["posterior"]["plausibility"] = xr.Variable((*SAMPLE, "item", "category"), stored)
     if plan.densities:
-        name = str(model.observed_RVs[0].name)
-        pointwise = log_p.astype(plan.dtype)
-        groups["log_likelihood"] = {name: xr.Variable((*SAMPLE, "item"), pointwise)}
+        kept_draws = tuple(own[:, every - 1 :: every] for own in drawn[:2])
+        found = _by_observed(model, structure, kept_draws, log_p, items)
+        groups["log_likelihood"] = {
+            name: xr.Variable((*SAMPLE, "item"), own.astype(plan.dtype)) for name, own in found.items()
+        }
     return groups
+
+
+def _by_observed(
+    model: pm.Model,
+    structure: LabelStructure,
+    parameters: tuple[np.ndarray, ...],
+    log_p: np.ndarray,
+    items: slice = slice(None),
+) -> dict[str, np.ndarray]:
+    """Return log p (chain, draw, item) of each observed variable; where responses are observed, that of the labels is given them.
+
+    Shapes: parameters: prevalence (chain, draw, category), table (chain, draw, rater * label, category).
+    """
+    names = [str(rv.name) for rv in model.observed_RVs]
+    if structure.requests is None:
+        return {names[0]: log_p}
+    start, code, known = structure.requests
+    first, last, _ = items.indices(len(known))
+    own = Answers(start[first : last + 1], code, known[first:last])
+    responses = np.empty(log_p.shape)
+    for chain in range(len(log_p)):
+        prevalence, table = (np.ascontiguousarray(values[chain], np.float64) for values in parameters)
+        n = prevalence.shape[1]
+        rows = table.reshape(len(table), structure.shapes[0][0], -1, n).swapaxes(-1, -2)
+        rate = structure.skills_of(rows)[1].swapaxes(-1, -2).reshape(len(table), -1, n)
+        place = responses[chain], np.empty((*log_p.shape[1:], n))
+        weigh_items(own, (prevalence, np.ascontiguousarray(rate)), place, 1)
+    return dict(zip(names, (responses, log_p - responses), strict=True))
 
 
 def _groups(
@@ -221,8 +266,8 @@ def _groups(
         stored = {"plausibility": drawn.plausibility.astype(plan.dtype, copy=False)}
         groups["posterior"] = groups["posterior"].merge(as_dataset(model, stored, SAMPLE))
     if plan.densities:
-        name = model.observed_RVs[0].name
-        pointwise = xr.Dataset({name: ((*SAMPLE, "item"), drawn.log_p)})
+        found = _by_observed(model, law[0], (drawn.prevalence, drawn.table), drawn.log_p)
+        pointwise = xr.Dataset({name: ((*SAMPLE, "item"), own) for name, own in found.items()})
         groups = {
             "posterior": groups["posterior"],
             "log_likelihood": pointwise,
@@ -237,7 +282,7 @@ def _of_parameters(
     """Convert draws of prevalence and confusion, with their log prior if the plan asks for it."""
     structure, prior = law
     n = len(prior.prevalence)
-    confusion = drawn.table.reshape(*drawn.table.shape[:2], -1, n, n).swapaxes(-1, -2)
+    confusion = drawn.table.reshape(*drawn.table.shape[:2], -1, prior.n_labels or n, n).swapaxes(-1, -2)
     values = (drawn.prevalence, *structure.skills_of(confusion))
     arrays = {str(rv.name): value for rv, value in zip(structure.free, values, strict=True)}
     if len(prior.population.skill):
@@ -264,8 +309,12 @@ def _log_prior(
     (prevalence, *skills), hyper = drawn
     population = prior.population
     n = len(prior.prevalence)
-    concentration = prior.confusion.reshape(-1, n, n)
-    if prior.kind == FREE_ROWS:
+    concentration = prior.confusion.reshape(-1, prior.n_labels or n, n)
+    if structure.requests is not None:
+        beta, none = (own.swapaxes(1, 2) for own in (concentration[:, :n], concentration[:, n:]))
+        alpha = np.concatenate([beta.sum(axis=-1, keepdims=True), none], axis=-1)
+        own = [dirichlet_log_density(skills[0], beta), dirichlet_log_density(skills[1], alpha)]
+    elif prior.kind == FREE_ROWS:
         own = [_log_prior_of_rows(skills[0], prior, hyper)]
     elif prior.kind == COMPETENCE:
         own = [beta_log_density(skills[0], concentration[:, 0, 1], concentration[:, 1, 1])]
@@ -321,6 +370,8 @@ def dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 
 def _read(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     """Read a label model with conjugate confusion and its priors; raise NotConjugate for others."""
+    if len(model.observed_RVs) > 1:
+        return read_responses(model)
     structure = read_labels(model)
     return structure, constant_prior(model, structure)
 

@@ -48,6 +48,7 @@ class LabelStructure:
     confusion: Variable  # the confusion matrices, a function of `skills`
     shapes: tuple[tuple[int, ...], ...]  # of `skills`
     kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES or COMPETENCE
+    requests: Answers | None = None  # responses of all who were asked, where these are observed, too
 
     @property
     def free(self) -> tuple[TensorVariable, ...]:
@@ -78,6 +79,10 @@ class LabelStructure:
         """Return the values of `skills` given draws of confusion matrices (..., rater, category, answer)."""
         if self.kind == COMPETENCE:
             return competence_of(confusion)
+        if self.requests is not None:
+            n = confusion.shape[-2]
+            answered = confusion[..., :n].sum(axis=-1, keepdims=True)
+            return confusion[..., :n] / answered, np.concatenate([answered, confusion[..., n:]], axis=-1)
         if self.kind == FREE_ROWS:
             return (confusion if len(self.shapes[0]) == 3 else confusion[..., 0, :, :],)
         ability = np.diagonal(confusion, axis1=-2, axis2=-1)
@@ -109,6 +114,53 @@ def read_labels(model: pm.Model) -> LabelStructure:
     kind = _kind(skills, shapes, confusion, n)
     answers = _answers(model, (observed, start, rater, known), n)
     return LabelStructure(answers, prevalence, skills, confusion, shapes, kind)
+
+
+def read_responses(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
+    """Read a model of labels and of who gave one, and its priors: confusion matrices of more answers than categories.
+
+    The prior of the true categories of the `RaterLabels` is p(true category | responses) of another one, and responses and labels
+    have Dirichlet rows of which the first is so concentrated as the second in all. Raises NotConjugate for others.
+    """
+    if len(model.observed_RVs) != 2 or model.potentials:
+        raise NotConjugate("the sampler needs two observed RaterLabels, responses and labels")
+    asked, observed = model.observed_RVs
+    given, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
+    while given.owner is not None and not isinstance(given.owner.op, LabelLogP):
+        given = given.owner.inputs[0]
+    laws = asked.owner.op, observed.owner.op
+    chained = given.owner is not None and given.owner.outputs.index(given) == 1
+    if not chained or type(laws[0]) is not RaterLabelsRV or not isinstance(laws[1], RaterLabelsByItemRV):
+        raise NotConjugate("the prior of the truth is not p(true category | responses)")
+    prevalence, rate, asked_start, asked_rater, asked_known = asked.owner.op.dist_params(asked.owner)
+    rows = (prevalence, confusion, rate)
+    if any(rv not in model.free_RVs or not isinstance(rv.owner.op, DirichletRV) for rv in rows):
+        raise NotConjugate("prevalence, confusion and response rates are not free Dirichlet variables")
+    refuse_further(model, rows)
+    alpha, beta, gamma = map(dirichlet_concentration, rows)
+    n, n_responses = len(alpha), gamma.shape[-1]
+    if not is_equal(gamma[..., 0], beta.sum(axis=-1)):
+        raise NotConjugate("labels and responses together have no Dirichlet rows")
+    requests = _answers(model, (asked, asked_start, asked_rater, asked_known), n_responses)
+    labels = _answers(model, (observed, start, rater, known), n)
+    wide = n + n_responses - 1
+    code = requests.code // n_responses * wide + requests.code % n_responses + n - 1
+    answered = requests.code % n_responses == 0
+    label = labels.code // n * wide + labels.code % n
+    same = answered.sum() == len(label) and (code[answered] // wide == label // wide).all()
+    if not same or not is_equal(_answered_by_item(requests, answered), labels.start):
+        raise NotConjugate("the labels are not those of the raters who gave one")
+    code[answered] = label
+    answers = Answers(requests.start, code.astype(np.int32), labels.gold_category)
+    shapes = beta.shape, gamma.shape
+    law = LabelStructure(answers, prevalence, (confusion, rate), confusion, shapes, FREE_ROWS, requests)
+    table = as_table(np.concatenate([beta, gamma[..., 1:]], axis=-1))
+    return law, ConfusionPrior(alpha, table, FREE_ROWS, n_labels=wide)
+
+
+def _answered_by_item(requests: Answers, answered: np.ndarray) -> np.ndarray:
+    """Return the number of answers with a label before each item (item + 1,)."""
+    return np.append(0, np.cumsum(answered))[requests.start]
 
 
 def holds_truth(model: pm.Model) -> bool:

@@ -221,8 +221,8 @@ def _categories(data: HasIds) -> np.ndarray:
 
 def _by_item(group: xr.Dataset) -> xr.Dataset:
     """Rename to ``item`` the last dim of a log likelihood by item, which PyMC names otherwise or not at all."""
-    last = str(group["observed_label"].dims[-1])
-    return group if last == "item" else group.drop_vars(last, errors="ignore").rename({last: "item"})
+    last = {str(own.dims[-1]) for own in group.data_vars.values()} - {"item"}
+    return group.drop_vars(last, errors="ignore").rename(dict.fromkeys(last, "item"))
 
 
 def has_observation(tree: xr.DataTree) -> np.ndarray | None:
@@ -236,7 +236,8 @@ def has_observation(tree: xr.DataTree) -> np.ndarray | None:
     if not {"gold", "annotation_item"} <= set(constant):
         return None
     observed = constant["gold"].to_numpy() >= 0
-    observed[constant["annotation_item"].to_numpy()] = True
+    for name in {"annotation_item", "request_item"} & set(constant):
+        observed[constant[name].to_numpy()] = True
     return observed
 
 

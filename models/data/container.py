@@ -216,7 +216,7 @@ class Container(ABC):
         rows = self._rows()
         items = _merging(self.items, rows, "annotation_item", "left", "right")
         merged = _merging(self.raters, rows, "annotation_rater", groups=raters)
-        others = self._others(items.old)
+        others = self._others(items.old) | self._unanswered_by(items, merged)
         codes: dict[str, np.ndarray] = dict.fromkeys(("annotation_item", "left", "right"), items.new)
         codes["annotation_rater"] = merged.new
         if "categories" in others:
@@ -354,13 +354,17 @@ class Container(ABC):
         new = {name: items.new[rows[name]] for name in ("annotation_item", "left", "right") if name in rows}
         inside = np.all([code >= 0 for code in new.values()], axis=0)
         rows = rows.replaced({**new, "annotation_rater": raters.new[rows["annotation_rater"]]}).where(inside)
-        others = self._others(items.old)
+        others = self._others(items.old) | self._unanswered_by(items, raters)
         if attributes := getattr(self, "rater_attributes", {}):
             others["rater_attributes"] = {name: values[raters.old] for name, values in attributes.items()}
         return self._of_rows(rows, items=items.ids, raters=raters.ids, **others)
 
     def _others(self, item: np.ndarray) -> dict[str, Any]:
         """Fields that are neither rows, raters nor their attributes, for the items with these codes."""
+        return {}
+
+    def _unanswered_by(self, items: Recoding, raters: Recoding) -> dict[str, Any]:
+        """Return the field of those who were asked and gave no answer, if there is one, under other ids."""
         return {}
 
     def _anonymised(self, whose: AnonymisedIds, random_seed: int | None, argument: str) -> Self:

@@ -10,13 +10,13 @@ import numpy as np
 from ..._messages import short_repr
 from ...posterior.schema import CLASSIFIER
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
-from .container import Container, range_of
+from .container import Container, Recoding, range_of
 from .errors import BUILDERS, DataError, DataWarning, refused_argument
-from .no_answers import NoAnswer, categories_of, tell_suspects
+from .no_answers import NoAnswer, categories_of, folded_answer, listed_answers, tell_suspects
 from .raters import attributes_with_classifiers, read_attributes
 from .reading.columns import Missing, code_categories, code_ids
 from .reading.label_cells import plain_labels
-from .reading.long_tables import Keep, annotation_columns, read_order
+from .reading.long_tables import Keep, annotation_columns, left_out, read_order, set_apart
 from .reading.numbers import read_counts, split_counts
 from .reading.predicted_labels import (
     PredictedLabels,
@@ -66,6 +66,8 @@ class Labels(Container):
         Place of each answer in time, from 1, where it is known, else 0; empty without any.
     rater_attributes : mapping of str to ndarray, shape (rater,)
         Attributes of the raters, such as their kind.
+    unanswered : mapping of str to ndarray, shape (request,)
+        What `no_answer=` set apart: ids of ``item`` and ``rater``, the ``answer`` as text, and ``count``; empty without any.
 
     Examples
     --------
@@ -96,6 +98,7 @@ class Labels(Container):
     gold: np.ndarray
     rater_attributes: Mapping[str, np.ndarray] = field(default_factory=dict)
     order: np.ndarray = field(default_factory=lambda: np.array([], np.int32))
+    unanswered: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def from_table(
@@ -140,7 +143,8 @@ class Labels(Container):
         missing : {"error", "drop"}
             Treatment of rows with an empty cell, except gold and order; a warning says how many were dropped.
         no_answer : sequence, optional
-            Answers that are no truth, such as "unsure" or -1, in any case: their rows are left out; a warning says how many.
+            Answers that are no truth, such as "unsure" or -1, in any case: their rows are set apart; a warning says how many.
+            `dawid_skene` learns from who gave none, other models do not. Items without another answer stay.
         keep : {"all", "first", "last"}
             Of several answers of a rater to an item, those that count; a warning says how many do not.
         time : str, optional
@@ -166,21 +170,33 @@ class Labels(Container):
         """
         label = label if isinstance(label, str) else AND.join(label)
         roles = {"item": item, "rater": rater, "label": label, "count": count, "gold": gold, "order": order}
-        columns = annotation_columns(frame, "labels", roles, rater_attributes, missing, no_answer, keep, time)
+        columns = annotation_columns(frame, "labels", roles, rater_attributes, missing, (), keep, time)
+        answered, out = columns, np.zeros(0, bool)
+        if listed_answers(no_answer):
+            columns, out = set_apart(columns, "label", no_answer, kept=True)
+            answered = left_out(columns, out, "have no answer") if out.any() else columns
+        given = ~out if out.any() else slice(None)
         items, item_code = code_ids(columns["item"])
         raters, rater_code = code_ids(columns["rater"])
-        labels, code = code_categories(columns["label"], categories_of(categories, no_answer))
-        times = read_counts(columns["count"]) if count is not None else np.ones(len(code), np.int64)
+        labels, code = code_categories(answered["label"], categories_of(categories, no_answer))
+        times = read_counts(columns["count"]) if count is not None else np.ones(len(item_code), np.int64)
         truth = None if gold is None else read_gold(columns["gold"], items, item_code, labels)
         if categories is None:
-            tell_suspects(labels, code, times, true=truth)
+            tell_suspects(labels, code, times[given], true=truth)
             _tell_keys(columns.names, len(code), {"label": labels, "rater": raters})
         attributes = read_attributes(columns, raters, rater_code)
-        rows = (item_code, rater_code, code, times)
-        place = None if order is None else read_order(columns["order"])
-        return cls._of_answers(
+        rows = (item_code[given], rater_code[given], code, times[given])
+        place = None if order is None else read_order(columns["order"])[given]
+        found = cls._of_answers(
             items, raters, labels, *rows, gold=truth, rater_attributes=attributes, order=place
         )
+        if not out.any():
+            return found
+        words = {folded_answer(word): str(word) for word in listed_answers(no_answer)}
+        cells = columns["label"].values
+        none = {"item": items[item_code[out]], "rater": raters[rater_code[out]], "count": times[out]}
+        none["answer"] = np.array([words[folded_answer(cells[row])] for row in np.flatnonzero(out).tolist()])
+        return replace(found, unanswered=none)
 
     @classmethod
     def from_wide(
@@ -363,7 +379,8 @@ class Labels(Container):
         rows = self._rows().extended(len(who), **answers, label_code=found.label[who, which], count=1)
         unknown = np.full(len(items) - len(self.items), UNKNOWN, np.int32)
         gold, order = np.append(self.gold, unknown), {"items": items, "categories": self.categories}
-        return self._of_rows(rows, **order, raters=raters, rater_attributes=attributes, gold=gold)
+        of_raters = {"rater_attributes": attributes, "unanswered": self.unanswered}
+        return self._of_rows(rows, **order, raters=raters, gold=gold, **of_raters)
 
     def _items_with(self, found: PredictedLabels, new_items: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the items with those that are only predicted last, and the code of each predicted item, or raise."""
@@ -432,6 +449,15 @@ class Labels(Container):
     def _others(self, item: np.ndarray) -> dict[str, Any]:
         return {"categories": self.categories, "gold": self.gold[item]}
 
+    def _unanswered_by(self, items: Recoding, raters: Recoding) -> dict[str, Any]:
+        if not self.unanswered:
+            return {}
+        code = {name: code_of(self.unanswered[name], getattr(self, f"{name}s")) for name in ("item", "rater")}
+        new = {"item": items.new[code["item"]], "rater": raters.new[code["rater"]]}
+        kept = (new["item"] >= 0) & (new["rater"] >= 0)
+        ids = {"item": items.ids[new["item"][kept]], "rater": raters.ids[new["rater"][kept]]}
+        return {"unanswered": {name: own[kept] for name, own in self.unanswered.items()} | ids}
+
     def _table(self) -> dict[str, np.ndarray]:
         if self.anonymous:
             counts = {str(k): self.counts[:, c] for c, k in enumerate(self.categories.tolist())}
@@ -494,6 +520,7 @@ class Labels(Container):
             "answers": f"{len(self):,}, {range_of(per_item)} an item",
             "categories": f"{n_categories:,} declared, {(given > 0).sum():,} given",
             "answers by category": ", ".join(f"{short_repr(k)} {n:,}" for k, n in first),
+            **_said_no_answer(self.unanswered),
             "items without an answer": f"{(per_item == 0).sum():,}",
             "items with one answer": f"{(per_item == 1).sum():,}",
         }
@@ -507,6 +534,23 @@ class Labels(Container):
         if not self.identified:
             lines["NOT IDENTIFIED"] = "no item has two answers: only the prior says who errs, and how often"
         return lines
+
+
+def _said_no_answer(unanswered: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """Return the line of `report` on those who gave no answer; nothing without any."""
+    if not unanswered:
+        return {}
+    words, code = np.unique(unanswered["answer"], return_inverse=True)
+    given = np.bincount(code, unanswered["count"]).astype(int)
+    return {
+        "no answer": ", ".join(f"{short_repr(k)} {n:,}" for k, n in zip(words.tolist(), given, strict=True))
+    }
+
+
+def code_of(ids: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Return the place of ids among known ones, -1 for others."""
+    place = {own: code for code, own in enumerate(known.tolist())}
+    return np.array([place.get(own, -1) for own in ids.tolist()], np.int64)
 
 
 def _tell_keys(names: Mapping[str, str], n_rows: int, ids: Mapping[str, np.ndarray]) -> None:

@@ -70,14 +70,16 @@ def categories_of(categories: Any, no_answer: NoAnswer) -> Any:
     return [own for own in categories if not is_none(own)]
 
 
-def tell_left_out(n: int, total: int, times: Mapping[Any, int], lost: int = 0) -> None:
+def tell_left_out(n: int, total: int, times: Mapping[Any, int], lost: int = 0, *, kept: bool = False) -> None:
     """Warn that `n` of `total` answers are left out, or that no answer is one of those.
 
-    `times` is the number of each, `lost` that of the items that have no other answer.
+    `times` is the number of each, `lost` that of the items that have no other answer, which are `kept` or left out, too.
     """
     counts = ", ".join(f"{short_repr(word)} {many:,}" for word, many in times.items())
-    said = f"{n:,} of {total:,} answers are left out as no answer ({counts})"
-    if lost:
+    said = f"{n:,} of {total:,} answers are {'set apart' if kept else 'left out'} as no answer ({counts})"
+    if lost and kept:
+        said += f"; {lost:,} {'item has' if lost == 1 else 'items have'} no other"
+    elif lost:
         said += f"; {lost:,} {'item has no other, and is' if lost == 1 else 'items have no other, and are'} left out, too"
     if not n:
         said = f"no answer is one of no_answer= ({counts}); check its spelling"

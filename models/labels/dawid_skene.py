@@ -1,6 +1,6 @@
 """Dawid-Skene model of labels: one confusion matrix per rater, true categories summed out."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pymc as pm
 
@@ -11,6 +11,7 @@ from .._item_features import feature_coords, prior_of_truth, read_features
 from ..data.labels import Labels
 from .observed import coords_of, observe_labels, prevalence_prior, require_identified_raters
 from .population import concentration_of_raters, coords_of_population
+from .responses import coords_of_responses, prior_given_responses, reads_responses
 
 __all__ = ["dawid_skene"]
 
@@ -24,6 +25,7 @@ def dawid_skene(
     confusion_concentration: Any = None,
     features: Any = None,
     prior_logits: Any = None,
+    no_answer: Literal["informative", "ignored"] = "informative",
 ) -> pm.Model:
     """Build the Dawid-Skene model: one confusion matrix per rater, with true categories summed out.
 
@@ -34,6 +36,13 @@ def dawid_skene(
         T_i      ~ Categorical(p)                summed out; known for gold items
         y_a      ~ Categorical(pi_k,T_i)
 
+    and where labels were read with `no_answer`, for each time r that rater k was asked about item i, with response 0 a label:
+
+        rho_kj   ~ Dirichlet(sum_l beta_kjl f_k / f_k0),    f_k: shares of the responses of rater k
+        o_r      ~ Categorical(rho_k,T_i)
+
+    which is a confusion matrix of more answers than categories, with rows (rho_kj0 pi_kj, rho_kj1, ...).
+
     ====================  ====================  =================================
     symbol                variable              dims
     ====================  ====================  =================================
@@ -41,6 +50,8 @@ def dawid_skene(
     pi                    confusion             rater, category, answer
     p(T | p, pi, y)       plausibility          item, category
     y                     observed_label        annotation
+    rho                   response_rate         rater, category, response
+    o                     observed_response     request
     alpha, beta           ..._concentration=    arguments
     ====================  ====================  =================================
 
@@ -59,6 +70,9 @@ def dawid_skene(
         posterior has a mode for every permutation of them.
     {features}
     {prior_logits}
+    no_answer : {{"informative", "ignored"}}
+        Of labels read with ``no_answer=``: whether who gave no answer tells about the truth. Where raters are unsure of hard
+        items alone, whatever their truth, both give much the same.
 
     {returns}
 
@@ -81,12 +95,17 @@ def dawid_skene(
     coords = coords_of(require_identified_raters(labels, "dawid_skene"))
     shape = (len(labels.raters), len(labels.categories), len(labels.categories))
     own = read_features(labels, features)
+    asked = reads_responses(labels, no_answer)
+    coords |= coords_of_responses(labels) if asked else {}
     coords |= feature_coords(own) | coords_of_population(labels, confusion_concentration)
     with annotation_model(coords) as model:
         beta = concentration_of_raters(labels, confusion_concentration, shape)
         prevalence = prevalence_prior(labels, prevalence_concentration)
         confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
-        observe_labels(labels, prior_of_truth(labels, prevalence, own, prior_logits), confusion)
+        prior = prior_of_truth(labels, prevalence, own, prior_logits)
+        if asked:
+            prior = prior_given_responses(labels, prior, beta)
+        observe_labels(labels, prior, confusion)
     return model
 
 

@@ -1,5 +1,6 @@
 """Simulator of labels: one generative law for each model of labels."""
 
+import warnings
 from collections.abc import Callable
 from statistics import NormalDist
 from typing import Literal, NamedTuple
@@ -7,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from .._prior_arguments import confusion_concentrations
+from ..data.errors import DataWarning
 from ..data.labels import Labels
 from .partial_rankings import normalised
 from .simulated import KINDS, LARGEST, SMALLEST, Simulated, check_numbers, check_whole, draw_columns, families
@@ -188,6 +190,7 @@ LabelModel = Literal[
 ]  # fmt: skip
 
 RIGHT, WRONG = 4.0, 2.0
+SILENT = 4.0  # concentration of the probability of no answer
 
 
 def labels(
@@ -201,6 +204,7 @@ def labels(
     gold: float = 0.0,
     features: int = 0,
     useless_features: int = 0,
+    no_answer: float = 0.0,
     random_seed: int | np.random.Generator | None = None,
 ) -> Simulated[Labels]:
     """Simulate labels by raters, from the generative law of a model of labels.
@@ -251,6 +255,9 @@ def labels(
         Share of items with a gold label.
     features, useless_features : int
         Numbers of features of the items that tell about the true category, and that do not; the informative ones are first.
+    no_answer : float
+        Mean probability a that a rater, when asked, gives none, -1, of dawid_skene: ~ Beta(4 a, 4 (1 - a)) for each rater and
+        category.
     random_seed : int or numpy.random.Generator, optional
         Seed, or generator.
 
@@ -277,6 +284,7 @@ def labels(
         - ordinal: ``location`` (item), ``threshold`` (cut), ``scale``, ``rater_shift`` and ``rater_scale``
           (rater); ``true_category`` is a typical rater's answer.
 
+        With `no_answer` also ``no_answer`` (rater, category), the probability of none.
         With features also ``feature_effect`` (feature, category); the features are in the attribute ``features``, as the models
         take them. Row k of raters is of the rater with id k, who is not in ``data.raters`` without an answer; these are in the
         order of their first answers, so that ``truth["confusion"][data.raters]`` is in the order of a posterior.
@@ -309,6 +317,9 @@ def labels(
     check_numbers(SMALLEST, LARGEST, prevalence_concentration=prevalence_concentration)
     if gold and model == "dirichlet":
         raise ValueError(f"gold={gold!r}: under model='dirichlet' no category is the true one")
+    check_numbers(0, 0.9, no_answer=no_answer)
+    if no_answer and model != "dawid_skene":
+        raise ValueError(f"no_answer={no_answer!r}: only raters of model='dawid_skene' may give none")
     check_whole(0, features=features, useless_features=useless_features)
     columns = features + useless_features
     if columns and model in ("dirichlet", "ordinal"):
@@ -335,6 +346,10 @@ def labels(
         truth = {"prevalence": prevalence, "confusion": confusion, "true_category": drawn["true_category"]}
         law = confusion[rater, known]
     table = {"item": item, "rater": rater, "label": draw_columns(rng, law)}
+    if no_answer:
+        silent = rng.beta(SILENT * no_answer, SILENT * (1 - no_answer), (raters, categories))
+        none = rng.random(len(item)) < silent[rater, truth["true_category"].astype(np.int64)[item]]
+        truth, table["label"] = truth | {"no_answer": silent}, np.where(none, -1, table["label"])
     if gold:
         is_gold = rng.random(items) < gold
         table["gold"] = [int(truth["true_category"][i]) if is_gold[i] else None for i in item]
@@ -342,9 +357,11 @@ def labels(
     if model == "shared_guess":
         attributes = ("kind",)
         table["kind"] = KINDS[families(raters)][rater]
-    data = Labels.from_table(
-        table, gold="gold" if gold else None, rater_attributes=attributes, categories=range(categories)
-    )
+    columns_read = {"gold": "gold" if gold else None, "rater_attributes": attributes}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # of those who give no answer
+        none_is = (-1,) if no_answer else ()
+        data = Labels.from_table(table, categories=range(categories), no_answer=none_is, **columns_read)
     if not columns:
         return Simulated(data, truth)
     names = [f"feature {k + 1}" for k in range(columns)]

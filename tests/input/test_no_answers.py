@@ -76,11 +76,11 @@ def test_a_truth_is_an_answer():
 
 @pytest.mark.parametrize("frame", [dict, pd.DataFrame])
 def test_they_are_left_out_of_labels(frame, golden):
-    """All answers of an item agree, and -1 is none of them; the item without another is gone, and that is said."""
+    """All answers of an item agree, and -1 is none of them; the item without another has none, and that is said."""
     with golden.warns(DataWarning):
         labels = Labels.from_table(frame(SNORKEL), no_answer=[-1])
-    assert labels.categories.tolist() == [0, 1] and labels.items.tolist() == ["i0", "i1", "i2", "i3"]
-    assert labels.counts.tolist() == [[0, 3], [0, 1], [2, 0], [2, 0]]
+    assert labels.categories.tolist() == [0, 1] and labels.items.tolist() == ["i0", "i1", "i2", "i3", "i4"]
+    assert labels.counts.tolist() == [[0, 3], [0, 1], [2, 0], [2, 0], [0, 0]]
 
 
 def test_one_name_in_any_case_is_enough():
@@ -164,7 +164,7 @@ def test_commands_say_and_leave_them_out(tmp_path, golden):
     golden.says(found.output, "--no-answer")
     found = run("check", path, "--kind", "labels", "--no-answer", "-1")
     assert found.exit_code == 0, found.output
-    golden.says(found.output, "left out", "categories")
+    golden.says(found.output, "set apart", "categories")
     quick = ("--kind", "labels", "--model", "dirichlet", "--draws", 100, "--chains", 2, "--seed", 2)
     for command, out in (("fit", "p.nc"), ("report", "page")):
         found = run(
@@ -177,8 +177,8 @@ def test_commands_say_and_leave_them_out(tmp_path, golden):
 
 
 def test_analyse_passes_it_on():
-    with pytest.warns(DataWarning, match="left out"):
+    with pytest.warns(DataWarning, match="set apart"):
         analysis = raterzoo.analyse(
             SNORKEL, "labels", model="dirichlet", no_answer=[-1], draws=50, chains=2, progressbar=False
         )
-    assert analysis.items["label"].tolist() == [1, 1, 0, 0]
+    assert analysis.items["label"].tolist()[:4] == [1, 1, 0, 0]

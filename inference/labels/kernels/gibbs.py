@@ -195,6 +195,13 @@ class ConfusionPrior(NamedTuple):
     confusion: np.ndarray  # (rater * label, category)
     kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES or COMPETENCE
     population: Population = NO_POPULATION  # of FREE_ROWS: it overwrites `confusion`
+    n_labels: int = 0  # of FREE_ROWS: number of labels, 0 for that of the categories
+
+
+@inner_njit(error_model="numpy", inline="always")
+def labels_of(prior: ConfusionPrior) -> int:
+    """Return the number of labels of a rater: that of the categories, or more with answers that are no truth."""
+    return prior.n_labels if prior.n_labels > 0 else len(prior.prevalence)
 
 
 @inner_njit(error_model="numpy", inline="always")
@@ -226,10 +233,10 @@ def draw_confusion(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, t
 @inner_njit(error_model="numpy")
 def draw_rows(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, table: np.ndarray) -> None:
     """Draw the confusion matrices of FREE_ROWS, as `draw_confusion` does."""
-    n = table.shape[1]
-    for first in range(0, len(table), n):
-        for j in range(n):
-            _draw_row(rng, prior.confusion, counts, table, (first, j))
+    n_labels = labels_of(prior)
+    for first in range(0, len(table), n_labels):
+        for j in range(table.shape[1]):
+            _draw_row(rng, prior.confusion, counts, table, (first, first + n_labels, j))
 
 
 @inner_njit(error_model="numpy")
@@ -254,12 +261,11 @@ def draw_abilities(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, t
 @inner_njit(error_model="numpy", inline="always")
 def _draw_row(rng, concentration, counts, table, place):
     """Draw one row of one rater's matrix, which is a piece of a column of the table."""
-    first, j = place
-    n = table.shape[1]
-    for row in range(first, first + n):
+    first, end, j = place
+    for row in range(first, end):
         # Dirichlet(beta_kjl + n_kjl), equation 2.3
         table[row, j] = log_standard_gamma(rng, concentration[row, j] + counts[row, j])
-    exp_normalise(table[first : first + n, j])
+    exp_normalise(table[first:end, j])
 
 
 @inner_njit(error_model="numpy", inline="always")
@@ -321,7 +327,7 @@ def _count(answers, item, truth, by):
     """Add an item to the counts (by = ADDED), or remove it (by = REMOVED)."""
     category, items, labels, totals = truth
     j = category[item]
-    n = len(items)
+    n = len(labels) // len(totals)
     items[j] += by
     for a in range(answers.start[item], answers.start[item + 1]):
         row = answers.code[a]
@@ -441,8 +447,8 @@ def draw_collapsed(
     one rater to an item must be adjacent; `truth` is overwritten.
     """
     category, items, labels, totals = truth
-    n = len(items)
-    p, log_p, seen = np.empty(n), np.empty(n), np.empty(n)
+    n, n_labels = len(items), labels_of(prior)
+    p, log_p, seen = np.empty(n), np.empty(n), np.empty(n_labels)
     start, code, known = answers
     for i in range(len(category)):
         if known[i] >= 0:
@@ -454,17 +460,17 @@ def draw_collapsed(
         rater, same = -1, 0
         for a in range(start[i], start[i + 1]):
             row = code[a]
-            if row // n != rater:
-                rater, same = row // n, 0
+            if row // n_labels != rater:
+                rater, same = row // n_labels, 0
                 seen[:] = 0
             for j in range(n):
                 # (beta_l + n_l) / (beta + n)
-                given = prior.confusion[row, j] + labels[row, j] + seen[row - rater * n]
+                given = prior.confusion[row, j] + labels[row, j] + seen[row - rater * n_labels]
                 p[j] *= given / (row_total[rater, j] + totals[rater, j] + same)
                 if p[j] < SMALL:  # each weight on its own: later answers may raise it again
                     log_p[j] += math.log(p[j])
                     p[j] = 1.0
-            seen[row - rater * n] += 1
+            seen[row - rater * n_labels] += 1
             same += 1
         _combine_logs(p, log_p)
         category[i] = _draw(rng, p)
@@ -705,19 +711,21 @@ def _chain_of(kind: int) -> Callable:
     def sample(rng, answers, prior, schedule, state_and_draws):
         (category, table, hyper), draws = state_and_draws
         n_rows, n = prior.confusion.shape
+        n_labels = labels_of(prior)
         items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
-        truth = (category, items, labels, np.zeros((n_rows // n, n), np.int64))
+        truth = (category, items, labels, np.zeros((n_rows // n_labels, n), np.int64))
         recount(answers, truth)
-        row_total = np.zeros((n_rows // n, n))
+        row_total = np.zeros((n_rows // n_labels, n))
         for row in range(n_rows):
             for j in range(n):
-                row_total[row // n, j] += prior.confusion[row, j]
+                row_total[row // n_labels, j] += prior.confusion[row, j]
         every = 0
         if kind == FREE_ROWS and len(hyper) > 0:
             every = sweeps_per_move(labels, len(answers.code))
             concentrate(prior.population, hyper, (prior.confusion, row_total))
         parameters = (np.empty(n), table)
-        distinct = n == 2 and are_distinct(answers, n)
+        pair = n == 2 and n_labels == 2
+        distinct = pair and are_distinct(answers, n)
         pointwise = (np.empty(draws.log_p.shape[1]), np.empty((len(category), n)))
         passing = (np.empty(0), pointwise[1])  # of sweeps that are not stored
         sweeps = schedule.tune
@@ -734,7 +742,7 @@ def _chain_of(kind: int) -> Callable:
                     if sweep < collapsed:
                         if distinct:
                             draw_distinct_pair(rng, answers, prior, truth, row_total)
-                        elif n == 2:
+                        elif pair:
                             whole = (0, len(category))
                             draw_collapsed_pair(rng, answers, prior, truth, (row_total, whole))
                         else:
@@ -775,7 +783,7 @@ def sweep_labels(
     """
     n_rows, n = prior.confusion.shape
     items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
-    truth = (category, items, labels, np.zeros((n_rows // n, n), np.int64))
+    truth = (category, items, labels, np.zeros((n_rows // labels_of(prior), n), np.int64))
     pointwise = (np.empty(0), np.empty((len(category), n)))
     recount(answers, truth)
     draw_true_categories(rng, answers, parameters, truth, pointwise)

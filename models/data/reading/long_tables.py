@@ -105,7 +105,8 @@ def annotation_columns(
     if keep != "all":
         columns = _without_repeats(columns, kind, keep, time or _time_column(names, found))
     if listed_answers(no_answer):
-        columns = _without_no_answer(columns, KINDS[kind].answer, no_answer)
+        columns, out = set_apart(columns, KINDS[kind].answer, no_answer)
+        columns = left_out(columns, out, "have no answer") if out.any() else columns
     return columns
 
 
@@ -163,7 +164,7 @@ def _without_empty(columns: Columns) -> Columns:
     counts = ", ".join(
         f"{columns.names[role]} {cells.sum():,}" for role, cells in empty.items() if cells.any()
     )
-    left = _left_out(columns, out, f"have an empty cell ({counts})")
+    left = left_out(columns, out, f"have an empty cell ({counts})")
     said = f"{out.sum():,} of {len(out):,} rows are left out for an empty cell ({counts})"
     warnings.warn(said, DataWarning, skip_file_prefixes=BUILDERS)
     return left
@@ -175,7 +176,7 @@ def _without_rejected(columns: Columns, name: str, marks: Collection[str]) -> Co
     out = cells_that(column.values, lambda cell: str(cell).strip().casefold() in marks)
     if not out.any():
         return columns
-    columns = _left_out(columns, out, f"are marked in column {short_repr(name)}")
+    columns = left_out(columns, out, f"are marked in column {short_repr(name)}")
     warnings.warn(
         f"{out.sum():,} of {len(out):,} rows are left out: column {short_repr(name)} says "
         f"{short_repr(column.values[int(out.argmax())])}; drop that column to keep them",
@@ -231,7 +232,7 @@ def _without_repeats(columns: Columns, kind: str, keep: Keep, time: str | None) 
         DataWarning,
         skip_file_prefixes=BUILDERS,
     )
-    return _left_out(columns, out, "are repeated")
+    return left_out(columns, out, "are repeated")
 
 
 def read_order(column: Column) -> np.ndarray:
@@ -294,8 +295,13 @@ def _parsed_time(text: str) -> datetime | None:
         return None
 
 
-def _without_no_answer(columns: Columns, role: str, no_answer: NoAnswer) -> Columns:
-    """Leave out the rows whose answer is none of the truth, and say how many; such a gold label is unknown."""
+def set_apart(
+    columns: Columns, role: str, no_answer: NoAnswer, *, kept: bool = False
+) -> tuple[Columns, np.ndarray]:
+    """Return the rows whose answer is none of the truth (row,), and say how many; such a gold label is unknown.
+
+    `kept` says that items without another answer stay.
+    """
     is_none, cells = matcher(no_answer), columns[role].values
     out = cells_that(cells, is_none)
     times = {word: int(cells_that(cells, matcher([word])).sum()) for word in listed_answers(no_answer)}
@@ -303,22 +309,20 @@ def _without_no_answer(columns: Columns, role: str, no_answer: NoAnswer) -> Colu
     if "item" in columns and out.any():
         code, distinct = code_values(columns["item"].values)
         lost = len(distinct) - len(np.unique(code[~out]))
-    tell_left_out(int(out.sum()), len(out), times, lost)
-    columns = _left_out(columns, out, "have no answer") if out.any() else columns
-    rest = columns
+    tell_left_out(int(out.sum()), len(out), times, lost, kept=kept)
 
     def take(name: str) -> Column:
-        column = rest.take(name)
+        column = columns.take(name)
         if name == columns.names[role] and column.declared is not None:
             column = replace(column, declared=[own for own in column.declared if not is_none(own)])
         if name == columns.names.get("gold") and cells_that(column.values, is_none).any():
             column = replace(column, values=[None if is_none(own) else own for own in column.values])
         return column
 
-    return Columns(columns.names, take)
+    return Columns(columns.names, take), out
 
 
-def _left_out(columns: Columns, out: np.ndarray, why: str) -> Columns:
+def left_out(columns: Columns, out: np.ndarray, why: str) -> Columns:
     """Leave out rows, a mask (row,); raise if all are."""
     if out.all():
         raise DataError(f"all {len(out):,} rows {why}", remedy="check the columns")
