@@ -23,7 +23,7 @@ from benchmarks.quite import BTL, THURSTONE, Cell, simulated
 
 RECORD = Path(__file__).with_name("quite_study.json")
 METHODS = ("QUITE", "joint ML", "AG as printed", "posterior mean")
-DATA_SETS = {40: 200, 100: 200, 200: 200, 400: 48}
+DATA_SETS = {40: 200, 100: 200, 200: 200, 400: 24}
 POSTERIORS = {40: 20, 100: 6, 200: 0, 400: 0}
 """Data sets of a cell, and those of which the posterior mean is computed, by number of items."""
 
