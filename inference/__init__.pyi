@@ -12,6 +12,7 @@ from .diagnostics import EstimateWarning as EstimateWarning
 from .diagnostics import diagnose as diagnose
 from .diagnostics import relabel as relabel
 from .kept_draws import CostWarning as CostWarning
+from .label_aggregator import LabelAggregator as LabelAggregator
 from .labels.step import ConfusionGibbs as ConfusionGibbs
 from .labels.step import GuessGibbs as GuessGibbs
 from .labels.votes import majority_vote as majority_vote

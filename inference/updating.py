@@ -94,7 +94,7 @@ def update(
     rater, label = _codes(tree, new, answers)
     item = np.searchsorted(asked, new.annotation_item)
     _refuse_repeated(new, answers, (position[item], rater))
-    values, log_weight = _updated(posterior, (position, item, rater, label), new.count)
+    values, log_weight = given_answers(posterior, (position, item, rater, label), new.count)
     weight = np.exp(log_weight - logsumexp(log_weight))
     effective, n = 1 / np.square(weight).sum(), len(weight)
     if effective < FEW * n:
@@ -217,7 +217,7 @@ def _refuse_repeated(new: Labels, answers: SeenAnswers, codes: tuple[np.ndarray,
         )
 
 
-def _updated(
+def given_answers(
     posterior: xr.Dataset, codes: tuple[np.ndarray, ...], count: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return plausibilities of answered items given all answers (sample, item, category), and log weights (sample,).
@@ -275,11 +275,16 @@ def _with_items(result: xr.Dataset, values: np.ndarray, votes: np.ndarray, targe
         put("plausibility", values)
         return result
     put(INDEPENDENT, values)
-    power = effective_power(votes, result[CORRELATION].to_numpy().reshape(-1, 1))
+    put("plausibility", tempered(values, votes, result[CORRELATION]))
+    return result
+
+
+def tempered(values: np.ndarray, votes: np.ndarray, correlation: xr.DataArray) -> np.ndarray:
+    """Return plausibilities (sample, item, category) of correlated votes from those of independent ones; votes (item,)."""
+    power = effective_power(votes, correlation.to_numpy().reshape(-1, 1))
     with np.errstate(divide="ignore"):
         log = power[..., None] * np.log(values)
-    put("plausibility", np.exp(log - logsumexp(log, axis=2, keepdims=True)))
-    return result
+    return np.exp(log - logsumexp(log, axis=2, keepdims=True))
 
 
 def retire(tree: xr.DataTree, cost: float) -> xr.DataArray:

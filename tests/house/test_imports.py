@@ -80,6 +80,7 @@ ALLOWED = POSTERIOR | MODELS | INFERENCE | EVALUATION | ABOVE
 
 # floors of inference, from the top: a module imports its own floor and those below
 FLOORS = (
+    {"label_aggregator"},
     {"sampling", "scale", "design"},
     {"checkpoints", "kept_draws", "posterior_predictive", "updating"},
     {"nuts"},
