@@ -1,5 +1,7 @@
 """The pictures of metrics, comparisons, sets and sensitivities draw what evaluation computed."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -27,16 +29,54 @@ def predicted(n=3):
 
 
 METRIC = evaluation.top_k_accuracy(1)
-SUMMARY = evaluation.metric_intervals(METRIC, truth(), predicted(), **QUIET)
+
+
+@cache
+def summary():
+    return evaluation.metric_intervals(METRIC, truth(), predicted(), **QUIET)
+
+
 GROUPS = {"x": "low", "y": "high", "z": "high"}
-BY = evaluation.metric_intervals(METRIC, truth(), predicted(), by=GROUPS, **QUIET)
+
+
+@cache
+def by_group():
+    return evaluation.metric_intervals(METRIC, truth(), predicted(), by=GROUPS, **QUIET)
+
+
 VOTE = truth().mean(("chain", "draw"))
-COMPARED = evaluation.compare(METRIC, truth(), predicted(), points={"vote": VOTE}, **QUIET)
-SWEPT = evaluation.compare(METRIC, {1: truth(), 5.0: truth(1)}, predicted(), points={"vote": VOTE}, **QUIET)
-MANY = evaluation.compare(METRIC, truth(), predicted(20), **QUIET)
+
+
+@cache
+def compared():
+    return evaluation.compare(METRIC, truth(), predicted(), points={"vote": VOTE}, **QUIET)
+
+
+@cache
+def swept():
+    return evaluation.compare(
+        METRIC, {1: truth(), 5.0: truth(1)}, predicted(), points={"vote": VOTE}, **QUIET
+    )
+
+
+@cache
+def many():
+    return evaluation.compare(METRIC, truth(), predicted(20), **QUIET)
+
+
 ONE = predicted().isel(classifier=0, drop=True)
-SETS = evaluation.conformal_sets(truth(), ONE, ITEMS[:15], random_seed=1)
-VOTED = evaluation.conformal_sets(truth(), ONE, ITEMS[:15], truth="voted", random_seed=1)
+
+
+@cache
+def sets():
+    return evaluation.conformal_sets(truth(), ONE, ITEMS[:15], random_seed=1)
+
+
+@cache
+def voted():
+    return evaluation.conformal_sets(truth(), ONE, ITEMS[:15], truth="voted", random_seed=1)
+
+
 LEANING = xr.Dataset(
     {
         "prior": ("item", [0.01, 0.2, 0.3]),
@@ -52,16 +92,16 @@ LEANING = xr.Dataset(
 )
 
 FIGURES = {
-    "metric": lambda: plots.metric_intervals(SUMMARY),
-    "metrics": lambda: plots.metric_intervals({"<one>": SUMMARY, "two": SUMMARY}),
-    "groups of metrics": lambda: plots.metric_intervals(BY),
-    "alone": lambda: plots.metric_intervals(SUMMARY.isel(classifier=0)),
-    "subgroups": lambda: plots.subgroups(BY),
-    "comparison": lambda: plots.comparison(COMPARED),
-    "twenty": lambda: plots.comparison(MANY, source="raters"),
-    "over reliability": lambda: plots.comparison(SWEPT),
-    "conformal": lambda: plots.conformal(SETS),
-    "two methods": lambda: plots.conformal({"plausible": SETS, "voted": VOTED}),
+    "metric": lambda: plots.metric_intervals(summary()),
+    "metrics": lambda: plots.metric_intervals({"<one>": summary(), "two": summary()}),
+    "groups of metrics": lambda: plots.metric_intervals(by_group()),
+    "alone": lambda: plots.metric_intervals(summary().isel(classifier=0)),
+    "subgroups": lambda: plots.subgroups(by_group()),
+    "comparison": lambda: plots.comparison(compared()),
+    "twenty": lambda: plots.comparison(many(), source="raters"),
+    "over reliability": lambda: plots.comparison(swept()),
+    "conformal": lambda: plots.conformal(sets()),
+    "two methods": lambda: plots.conformal({"plausible": sets(), "voted": voted()}),
     "sensitivity": lambda: plots.sensitivity(LEANING),
 }
 
@@ -80,14 +120,14 @@ def test_draws(figure):
 
 
 def test_forest_tells_the_sources_apart(golden):
-    ax = plots.metric_intervals(SUMMARY, label="accuracy").axes[0]
+    ax = plots.metric_intervals(summary(), label="accuracy").axes[0]
     bars = [c for c in ax.collections if len(c.get_paths()) == 3 and len(c.get_offsets()) < 3]
     colours = {tuple(bar.get_color()[0][:3]) for bar in bars}
     widths = [bar.get_linewidth()[0] for bar in bars]
     assert len(bars) == len(colours) == 3 and widths[0] > widths[1]
     for bar, source in zip(bars, ("both", "raters", "items"), strict=True):
-        np.testing.assert_allclose(ends(bar), SUMMARY["interval"].sel(source=source))
-    own = SUMMARY.sel(source="both").isel(classifier=1)
+        np.testing.assert_allclose(ends(bar), summary()["interval"].sel(source=source))
+    own = summary().sel(source="both").isel(classifier=1)
     low, high = own["interval"].to_numpy()
     assert texts(ax.texts)[1] == f"{float(own['mean']):.2f} ({low:.2f} to {high:.2f})"
     golden.says(ax.get_xlabel())
@@ -97,22 +137,22 @@ def test_forest_tells_the_sources_apart(golden):
 
 
 def test_group_without_members_says_so():
-    nobody = BY.copy(deep=True)
+    nobody = by_group().copy(deep=True)
     for name in ("mean", "interval"):
         nobody[name] = nobody[name].where(nobody["group"] != "low")
     left, right = plots.subgroups(nobody).axes
     assert texts(left.texts).count("no members") == 1
     assert texts(left.get_yticklabels()) == ["low", "high"]
-    share = BY["share"].isel(classifier=0)
+    share = by_group()["share"].isel(classifier=0)
     np.testing.assert_allclose(right.collections[0].get_paths()[1].vertices[:, 0], [0, share[1]])
-    np.testing.assert_allclose(ends(right.collections[1]), BY["share_interval"][0])
+    np.testing.assert_allclose(ends(right.collections[1]), by_group()["share_interval"][0])
     every = nobody.where(False)
-    assert texts(plots.subgroups(every.assign(share=BY["share"], share_interval=BY["share_interval"])
-                                 .assign_attrs(BY.attrs)).axes[0].texts) == ["no members"] * 2  # fmt: skip
+    assert texts(plots.subgroups(every.assign(share=by_group()["share"], share_interval=by_group()["share_interval"])
+                                 .assign_attrs(by_group().attrs)).axes[0].texts) == ["no members"] * 2  # fmt: skip
 
 
 def test_shares_of_each_classifier_where_they_differ():
-    moved = BY.copy(deep=True)
+    moved = by_group().copy(deep=True)
     moved["share"][0] = [0.4, 0.6]
     _, right = plots.subgroups(moved).axes
     bars = right.collections[::3]
@@ -130,15 +170,15 @@ def test_shares_of_each_classifier_where_they_differ():
 
 
 def test_classifiers_of_subgroups_are_named_in_the_legend_while_colours_are_enough():
-    figure = plots.subgroups(BY)
+    figure = plots.subgroups(by_group())
     (legend,) = figure.legends
     assert len(texts(legend.get_texts())) == 3
 
 
 def test_matrix_has_the_best_on_top():
-    figure = plots.comparison(COMPARED)
+    figure = plots.comparison(compared())
     matrix, differences, points = figure.axes
-    own = COMPARED.sel(source="both")
+    own = compared().sel(source="both")
     order = np.argsort(own["mean_rank"].to_numpy(), kind="stable")
     better = own["probability_better"].to_numpy()[np.ix_(order, order)]
     drawn = matrix.images[0].get_array()
@@ -154,7 +194,7 @@ def test_matrix_has_the_best_on_top():
 
 
 def test_many_classifiers_are_compared_with_the_best():
-    matrix, differences = plots.comparison(MANY).axes
+    matrix, differences = plots.comparison(many()).axes
     assert len(differences.get_yticks()) == 19
     assert matrix.images[0].get_array().shape == (20, 20)
     assert len(set(texts(matrix.get_yticklabels()))) == 20
@@ -166,8 +206,8 @@ def test_percentages_are_not_rounded_to_certainty():
 
 
 def test_order_over_reliability():
-    metric, best, rank = plots.comparison(SWEPT).axes
-    own = SWEPT.sel(source="both")
+    metric, best, rank = plots.comparison(swept()).axes
+    own = swept().sel(source="both")
     for k in range(3):
         np.testing.assert_allclose(best.lines[k].get_ydata(), own["probability_best"][:, k])
         np.testing.assert_allclose(rank.lines[k].get_ydata(), own["mean_rank"][:, k])
@@ -182,12 +222,12 @@ def test_order_over_reliability():
 
 
 def test_sets_show_sizes_and_coverage():
-    left, right = plots.conformal({"plausible": SETS, "voted": VOTED}).axes
-    for k, sets in enumerate((SETS, VOTED)):
-        share = np.bincount(sets["size"], minlength=4) / sets.sizes["item"]
+    left, right = plots.conformal({"plausible": sets(), "voted": voted()}).axes
+    for k, made in enumerate((sets(), voted())):
+        share = np.bincount(made["size"], minlength=4) / made.sizes["item"]
         drawn = [bar.get_height() for bar in left.containers[k]]
         np.testing.assert_allclose(drawn, share[: len(drawn)])
-        low, high = np.quantile(sets["coverage"], [0.05, 0.95])
+        low, high = np.quantile(made["coverage"], [0.05, 0.95])
         spans = [c for c in right.collections if len(c.get_offsets()) < 2 and len(ends(c)[0]) == 2]
         np.testing.assert_allclose(ends(spans[k])[0], [low, high])
     assert any(np.allclose(line.get_xdata(), 0.9) for line in right.lines)
@@ -211,23 +251,23 @@ def test_what_cannot_be_drawn_is_said(golden):
     with golden.raises(EvaluationError):
         plots.metric_intervals(LEANING)
     with golden.raises(EvaluationError):
-        plots.metric_intervals(SUMMARY["mean"])
+        plots.metric_intervals(summary()["mean"])
     with pytest.raises(EvaluationError, match="no Dataset"):
         plots.metric_intervals({})
     with pytest.raises(EvaluationError, match="is empty"):
-        plots.metric_intervals(SUMMARY.isel(classifier=[]))
+        plots.metric_intervals(summary().isel(classifier=[]))
     with golden.raises(EvaluationError):
-        plots.metric_intervals({"one": SUMMARY, "two": SUMMARY.isel(classifier=[0])})
+        plots.metric_intervals({"one": summary(), "two": summary().isel(classifier=[0])})
     with pytest.raises(EvaluationError, match=r"'share'.*by="):
-        plots.subgroups(SUMMARY)
+        plots.subgroups(summary())
     with pytest.raises(EvaluationError, match="'difference' among"):
-        plots.comparison(SUMMARY)
+        plots.comparison(summary())
     with pytest.raises(EvaluationError, match="source='draws'"):
-        plots.comparison(COMPARED, source="draws")
+        plots.comparison(compared(), source="draws")
     with pytest.raises(EvaluationError, match="pick one by"):
         plots.comparison(evaluation.compare(METRIC, truth(), predicted(), by=GROUPS, **QUIET))
     with pytest.raises(EvaluationError, match="'size' among"):
-        plots.conformal({"one": SUMMARY})
+        plots.conformal({"one": summary()})
     with pytest.raises(EvaluationError, match="is empty"):
         plots.sensitivity(LEANING.isel(item=[]))
 
