@@ -72,7 +72,7 @@ ABOVE = {
     "papers": {"inference", "evaluation"},
     "reports": {
         "numpy", "scipy", "xarray", "arviz", "arviz_stats", "pandas", "pymc", "jinja2", "markupsafe",
-        "matplotlib", "models", "inference", "evaluation", "papers",
+        "matplotlib", "models", "inference", "evaluation", "papers", "inspect_ai",
     },
 }  # fmt: skip
 POSTERIOR = {"posterior": {"numpy", "scipy", "xarray"}}
