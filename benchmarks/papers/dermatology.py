@@ -1,6 +1,8 @@
 """Stutz, Cemgil et al. (2025): uncertain ground truth in dermatology."""
 
+import os
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -72,6 +74,62 @@ def _accuracies(figure: str, item: str, model: str) -> str:
     return ", ".join(
         f"{name}: {value:.2f}" for name, value in zip(own["classifier"], own["ours"], strict=True)
     )
+
+
+def _certainties_of_prirn() -> str:
+    shares = [_below(_certainty("prirn", reliability=gamma)) for gamma in (10, 30, 100)]
+    return ", ".join(shares)
+
+
+def _split() -> str:
+    """Share of the entropy of a rater's first label that would remain if plausibilities were known."""
+    drawn = medium()["posterior"]["plausibility"].stack(draw_=("chain", "draw"))
+    item, plausibility = drawn["item"].to_numpy(), drawn.transpose("candidate", "draw_").to_numpy()
+
+    def entropy(values: np.ndarray) -> np.ndarray:
+        return (
+            pd.DataFrame(-np.where(values > 0, values * np.log(np.maximum(values, 1e-300)), 0))
+            .groupby(item)
+            .sum()
+        )
+
+    inherent = entropy(plausibility).mean(axis=1)
+    total = entropy(plausibility.mean(axis=1, keepdims=True))[0]
+    return f"{100 * inherent.sum() / total.sum():.0f} % inherent, {100 * (1 - inherent.sum() / total.sum()):.0f} % of annotation"
+
+
+def _sweep_of_prirn() -> str:
+    predictions = evaluation.predictions_from_table(
+        models.published_ddx_predictions(), rank="rank", classifier="classifier"
+    )
+    one = predictions.sel(classifier="A")
+    published = models.published_ddx_cases().select(items=predictions["item"].to_numpy())
+    trees = inference.sweep(
+        lambda gamma: models.prirn(published, reliability=gamma, tie_weight="full"),
+        [10, 30, 100],
+        draws=500,
+        **QUIET,
+    )
+    said = []
+    for metric in (evaluation.top_k_accuracy(3), evaluation.set_accuracy(2), evaluation.average_overlap(3)):
+        found = evaluation.reliability_sweep(trees, metric, one, random_seed=1)
+        said.append(f"{metric.name}: {', '.join(f'{value:.2f}' for value in found['mean'].to_numpy())}")
+    return "; ".join(said)
+
+
+@cache
+def _images() -> models.Labels:
+    path = Path(os.environ.get("RATERZOO_DATA", "")) / "cifar10h_counts.npy"
+    if not path.exists():
+        raise NoData(path.name)
+    counts = np.load(path)
+    coords = {"item": np.arange(len(counts)), "category": [f"class {k}" for k in range(counts.shape[1])]}
+    return models.Labels.from_counts(xr.DataArray(counts, coords, ("item", "category")))
+
+
+def _uncertain_images() -> str:
+    tree = inference.sample(models.dirichlet(_images(), concentration=1), draws=250, **QUIET)
+    return str(int((evaluation.annotation_certainty(tree, random_seed=1) < 0.99).sum()))
 
 
 @cache
@@ -214,6 +272,41 @@ PAPER = Paper(
             SPREAD.format(", groups=risk"),
             _risk,
             long=True,
+        ),
+        Row(
+            "figure E.16",
+            "cases with a certainty below .99 by PrIRN at reliability 10, 30 and 100",
+            "-",
+            "evaluation.annotation_certainty(inference.sample(models.prirn(rankings, reliability=gamma))) < .99",
+            _certainties_of_prirn,
+            long=True,
+        ),
+        Row(
+            "figure 6",
+            "accuracy of A by PrIRN at reliability 10, 30 and 100, published cases",
+            "-",
+            "evaluation.reliability_sweep(inference.sweep(prirn, [10, 30, 100]), metric, predictions)",
+            _sweep_of_prirn,
+            long=True,
+            note="the paper sweeps Plackett-Luce",
+        ),
+        Row(
+            "section 2",
+            "entropy of the top label, split by the law of total entropy",
+            "open",
+            'medium["posterior"]["plausibility"]',
+            _split,
+            long=True,
+            note="inherent is what would remain if plausibilities were known",
+        ),
+        Row(
+            "CIFAR-10H",
+            "images with a certainty below .99",
+            "178",
+            "evaluation.annotation_certainty(inference.sample(models.dirichlet(images, concentration=1))) < .99",
+            _uncertain_images,
+            long=True,
+            note="we read 178 so; the accuracy of the original labels needs these labels, which are not here",
         ),
         Row(
             "figure 6",

@@ -79,6 +79,24 @@ def _attacks(column: str) -> str:
     return f"{float(found['equivalence']):.2f}"
 
 
+def _fraction() -> str:
+    """Put a fractional size as a randomised survey: which shares of surveys of k and k + 1 raters score the same."""
+    found = _found("plurality")
+    size, curve = float(found["equivalence"]), found["power_curve"]
+    k = int(size)
+    share = (float(found["score"]) - float(curve.sel(k=k))) / float(curve.sel(k=k + 1) - curve.sel(k=k))
+    return f"{k} raters, and {k + 1} in {100 * share:.0f} % of the surveys"
+
+
+def _panel(combiner: str, scorer: str) -> str:
+    frame = table("toxicity2000")
+    counts = _counts(frame["n_attack"].to_numpy(), frame["n_labels"].to_numpy())
+    soft = frame["calibrated_prob"].to_numpy()
+    law = _law(soft if scorer == "cross_entropy" else (soft > 0.5).astype(float))
+    found = evaluation.survey_equivalence(counts, law, combiner, scorer, bootstrap=0)
+    return f"{float(found['equivalence']):.2f}"
+
+
 def _curves():
     return evaluation.plots.power_curve(_found("abc")).figure
 
@@ -134,6 +152,31 @@ PAPER = Paper(
         ),
         Row(
             "section 3", "Krippendorff's alpha", ".33", 'evaluation.label_agreement(ratings)["alpha"]', _alpha
+        ),
+        Row(
+            "section 3",
+            "what a size of 4.33 means",
+            "-",
+            'found["power_curve"].sel(k=4), found["power_curve"].sel(k=5)',
+            _fraction,
+            note="a size below 1 is a survey that asks one rater for some items, and none for the others",
+        ),
+        *(
+            Row(
+                "9.1, Wikipedia",
+                f"{combiner} and {scorer.replace('_', '-')}, calibrated",
+                "picture",
+                f'{CALL}(attacks, calibrated, "{combiner}", "{scorer}")',
+                lambda c=combiner, s=scorer: _panel(c, s),
+                note="not to be matched, as above"
+                if scorer == "cross_entropy"
+                else "the classifier says its likelier label",
+            )
+            for combiner, scorer in (
+                ("frequency", "cross_entropy"),
+                ("abc", "agreement"),
+                ("plurality", "agreement"),
+            )
         ),
         Row(
             "9, CredBank",
