@@ -1,5 +1,6 @@
 """Base class of the containers: read-only arrays, equality by content, selection, anonymisation, summary."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -9,13 +10,15 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, cast, get_args
 
 import numpy as np
 
-from ..._messages import short_repr
+from ..._messages import first_reprs, short_repr
 from .coded_rows import NO_RATERS, CodedRows
-from .errors import DataError, refused_argument
+from .errors import BUILDERS, DataError, DataWarning, refused_argument
 from .look_alikes import groups_in_words, look_alikes
 from .no_answers import MISSING_WORDS, suspects
 from .reading.columns import chosen_items
 
+MANY = 10  # rows from which a column that differs in each is no column of labels or raters
+SHOWN = 10  # words in a line of a summary
 AnonymisedIds = Literal["raters", "all"]  # ids to replace: those of the raters, or those of the items as well
 
 
@@ -460,5 +463,22 @@ def suspicious_ids(indexes: Mapping[str, np.ndarray]) -> dict[str, str]:
         if what == "categories":
             empty = suspects(index)
         if empty:
-            lines[f"{what} that may be missing"] = ", ".join(map(short_repr, empty[:5]))
+            lines[f"{what} that may be missing"] = first_reprs(empty, SHOWN)
     return lines
+
+
+def tell_keys(names: Mapping[str, str], n_rows: int, ids: Mapping[str, np.ndarray]) -> None:
+    """Warn of a column of labels, categories or raters that differs in each row, as a key does."""
+    for role, index in ids.items():
+        if len(index) == n_rows >= MANY:
+            what = "rater" if role == "rater" else "category"
+            asked = (
+                f"is column {short_repr(names[role])} that of the {what}"
+                if role in names
+                else "is it an answer"
+            )
+            warnings.warn(
+                f"each of the {len(index):,} answers has a {what} of its own: {asked}, or a key of the rows?",
+                DataWarning,
+                skip_file_prefixes=BUILDERS,
+            )

@@ -1,6 +1,5 @@
 """Labels: one category for each answer, with repeats and gaps."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
@@ -10,8 +9,8 @@ import numpy as np
 from ..._messages import short_repr
 from ...posterior.schema import CLASSIFIER
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
-from .container import Container, Recoding, range_of
-from .errors import BUILDERS, DataError, DataWarning, refused_argument
+from .container import Container, Recoding, range_of, tell_keys
+from .errors import DataError, refused_argument
 from .no_answers import NoAnswer, categories_of, folded_answer, listed_answers, tell_suspects
 from .raters import attributes_with_classifiers, read_attributes
 from .reading.columns import Missing, code_categories, code_ids
@@ -38,7 +37,6 @@ from .reading.wide_tables import (
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category
 MAX_ANSWERS = 200_000_000
-MANY = 10  # rows from which a column that differs in each is no column of labels or raters
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,7 +181,7 @@ class Labels(Container):
         truth = None if gold is None else read_gold(columns["gold"], items, item_code, labels)
         if categories is None:
             tell_suspects(labels, code, times[given], true=truth)
-            _tell_keys(columns.names, len(code), {"label": labels, "rater": raters})
+            tell_keys(columns.names, len(code), {"label": labels, "rater": raters})
         attributes = read_attributes(columns, raters, rater_code)
         rows = (item_code[given], rater_code[given], code, times[given])
         place = None if order is None else read_order(columns["order"])[given]
@@ -253,6 +251,7 @@ class Labels(Container):
         once = np.ones(len(at), np.int64)
         if categories is None:
             tell_suspects(labels, label[answer], once)
+            tell_keys({}, len(label), {"label": labels})
         return cls._of_answers(items, names, labels, at, rater[answer], label[answer], once)
 
     @classmethod
@@ -551,19 +550,6 @@ def code_of(ids: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Return the place of ids among known ones, -1 for others."""
     place = {own: code for code, own in enumerate(known.tolist())}
     return np.array([place.get(own, -1) for own in ids.tolist()], np.int64)
-
-
-def _tell_keys(names: Mapping[str, str], n_rows: int, ids: Mapping[str, np.ndarray]) -> None:
-    """Warn of a column of labels or raters that differs in each row, as a key does."""
-    for role, index in ids.items():
-        if len(index) == n_rows >= MANY:
-            what = {"label": "category", "rater": "rater"}[role]
-            warnings.warn(
-                f"each of the {len(index):,} answers has a {what} of its own: is column {short_repr(names[role])} that of the "
-                f"{what}, or a key of the rows?",
-                DataWarning,
-                skip_file_prefixes=BUILDERS,
-            )
 
 
 def _with_order(rows: CodedRows, order: np.ndarray) -> CodedRows:

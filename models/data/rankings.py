@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._messages import short_repr
 from .coded_rows import CodedRows
-from .container import Container, range_of
+from .container import MANY, Container, range_of, tell_keys
 from .errors import DataError
 from .no_answers import NoAnswer, categories_of, tell_suspects
 from .reading.columns import Missing, code_categories, code_ids, distinct_ids
@@ -273,6 +273,8 @@ class PartialRankings(Container):
         codes = (item, rater, category, read_ranks(columns["rank"]))
         entries = CodedRows(zip(_ENTRY, codes, strict=True))
         refuse_repeats(entries, columns)
+        if categories is None and len(np.unique(item * np.int64(len(raters)) + rater)) >= MANY:
+            tell_keys({"category": columns["category"].name}, len(category), {"category": labels})
         return cls._of_rows(entries, items=items, raters=raters, categories=labels)
 
     @classmethod

@@ -1,6 +1,7 @@
 """Cells of columns: validation, missing cells, and ids coded and matched to an index; errors name column, row and value."""
 
 import re
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -12,7 +13,8 @@ import numpy as np
 
 from ...._messages import short_repr
 from ....posterior.schema import OTHER
-from ..errors import DataError, refused_argument
+from ....posterior.table_text import whole_number
+from ..errors import BUILDERS, DataError, DataWarning, refused_argument
 from .coded_cells import CodedCells
 from .frames import MAX_CHARACTERS, Column, is_listed, listed
 
@@ -21,6 +23,7 @@ ANONYMOUS_KINDS = ("comparisons", "scores")  # whose tables need no column of ra
 ATTRIBUTE = "rater_attributes "  # prefix of the roles of columns with attributes of the raters
 
 FLOATS = (float, np.floating)
+POINT = ".0"  # ends the text of a whole number that a missing cell elsewhere made a float
 
 # missing-value markers of array libraries, by the names of their types
 MISSING_TYPES = ("NoneType", "NAType", "NaTType")
@@ -129,17 +132,41 @@ _LEGIBLE = re.compile(r"\s*[^\s\0\ud800-\udfff][^\0\ud800-\udfff]*")
 
 
 def code_ids(column: Column, reserved: Collection[str] = ()) -> tuple[np.ndarray, np.ndarray]:
-    """Factorise a column of ids or labels, all text (kept exactly) or all integers.
+    """Factorise a column of ids or labels, all text (kept exactly, but for `without_points`) or all integers.
 
     Returns the distinct values in order of first appearance, (distinct,), and the codes, (row,) int32.
     Refuses cells that are missing, empty, too long, reserved, of another type or of mixed types.
     """
     index_of = _text_index if _is_text(column) else _integer_index
     code, distinct = code_values(column.values)
+    if index_of is _text_index and (found := without_points(column.name, distinct)) is not None:
+        column = replace(column, values=CodedCells(found[0], found[1][code]))
+        code, distinct = code_values(column.values)
     index = index_of(column, distinct)
     if taken := [label for label in distinct if label in reserved] if reserved else []:
         raise refused_value(column, taken[0], "is a reserved label", remedy="give the category another name")
     return index, code
+
+
+def without_points(name: str, distinct: Sequence[str]) -> tuple[list[str], np.ndarray] | None:
+    """Distinct texts, and the new code of each, where "1.0" beside "1" is the same whole number; None if nothing changes.
+
+    Libraries write integers as floats in columns with a missing cell, and as integers beside them.
+    """
+    pointed = [text for text in distinct if text.endswith(POINT)]
+    if not 0 < len(pointed) < len(distinct):
+        return None
+    whole = [text.removesuffix(POINT) for text in distinct]
+    if any(whole_number(text) is None for text in whole):
+        return None
+    code, merged = code_values(whole)
+    warnings.warn(
+        f"column {short_repr(name)}: reading whole numbers with and without a point as the same, such as "
+        f"{short_repr(pointed[0])} as {short_repr(pointed[0].removesuffix(POINT))}",
+        DataWarning,
+        skip_file_prefixes=BUILDERS,
+    )
+    return merged, code
 
 
 def text_or_integer(index: np.ndarray) -> str:

@@ -14,11 +14,11 @@ SIDES = (  # words for the left and the right item, without case, spaces, hyphen
 TIES = frozenset(
     ("tie", "ties", "tied", "draw", "equal", "same", "both", "neither", "tie(bothbad)", "bothbad", "bothgood")
 )
+TEXTS = ("chosen", "rejected")  # by default columns of texts, whose items are no ids
 ENDS = tuple(  # columns of what won and of what lost
     (f"{won}{what}", f"{lost}{what}")
-    for won, lost in (("winner", "loser"), ("chosen", "rejected"))
+    for won, lost in (("winner", "loser"), TEXTS)
     for what in ("", "id", "item", "model", "name")
-    if won == "winner" or what
 )
 MARK = "winner"  # begins the name of a column that marks one outcome: winner_model_a, winner_tie
 PROMPTS = TRADE["item"] - {"id"} | {"conversation", "conversationid", "turn", "session", "sessionid"}
@@ -86,8 +86,10 @@ def _ends(names: Sequence[str], roles: Mapping[str, str]) -> tuple[str, str] | N
         ends = by_text[won], by_text[lost]
         free = roles["winner"] in ("winner", ends[0])
         asked = tuple(roles[side] for side in ("left", "right"))
-        by_default = asked == ("left", "right") and not any(
-            side in names or columns_alike(side, names, ends) for side in asked
+        by_default = (
+            (won, lost) != TEXTS
+            and asked == ("left", "right")
+            and not any(side in names or columns_alike(side, names, ends) for side in asked)
         )
         if free and (asked == ends or by_default):
             return ends

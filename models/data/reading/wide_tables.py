@@ -13,6 +13,7 @@ from ..errors import BUILDERS, DataError, DataWarning, refused_argument
 from ..no_answers import NoAnswer, categories_of, matcher, tell_left_out, without_no_answer
 from .coded_cells import CodedCells
 from .columns import (
+    POINT,
     cells_that,
     code_ids,
     distinct_ids,
@@ -47,6 +48,7 @@ def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: n
     cells = column.values
     given = cells.kept(rows) if isinstance(cells, CodedCells) else [_whole(cells[r]) for r in rows.tolist()]
     used, code = code_ids(Column(column.name, given))
+    used = _without_points(used, categories)
     place = match_ids(used, categories, "categories", row=column.row(int(rows[0])), column=column.name)
     several = np.array(
         [own < 0 and _names_several(text, categories) for own, text in zip(place, used.tolist(), strict=True)]
@@ -83,6 +85,21 @@ def _names_several(text: Any, categories: np.ndarray) -> bool:
 def _whole(value: Any) -> Any:
     """Undo the float that a missing cell elsewhere makes of an integer."""
     return int(value) if isinstance(value, float | np.floating) and value.is_integer() else value
+
+
+def _without_points(truths: np.ndarray, categories: np.ndarray) -> np.ndarray:
+    """Write "1.0" as "1", (truth,), where only that is a category: gold has gaps, of which libraries make floats."""
+    if truths.dtype.kind != "U" or categories.dtype.kind != "U":
+        return truths
+    known = {*categories.tolist()}
+    short = [text.removesuffix(POINT) for text in truths.tolist()]
+    return np.array(
+        [
+            own if own in known and text not in known else text
+            for own, text in zip(short, truths.tolist(), strict=True)
+        ],
+        np.str_,
+    )
 
 
 def _refused_gold(column: Column, row: int, problem: str, allowed: str) -> DataError:

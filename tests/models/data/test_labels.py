@@ -1,6 +1,7 @@
 """The container of labels: codes, merged counts, gold, other shapes of table, round trips."""
 
 import os
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -9,9 +10,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import raterzoo
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from raterzoo import models
 from raterzoo.evaluation import predictions_from_table
 from raterzoo.models import DataError, Labels
 from raterzoo.models.data.labels import expand_answers
@@ -234,3 +237,50 @@ class TestOrder:
         with pytest.raises(DataError) as error:
             Labels.from_table({**self.TABLE, "time": ["1", "2", "", "soon", "4"]}, order="time")
         assert (error.value.column, error.value.row) == ("time", 4)
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_whole_numbers_with_a_point_are_those_without(tmp_path, layout):
+    """Libraries write 1.0 in columns with a gap, and 1 beside them; versions such as 1.5 remain."""
+    long, wide = "item,rater,label\n1,a,0\n1,b,1.0\n2,a,1\n3,b,0.0\n", "item,a,b\n1,0,1.0\n2,1,\n3,,0.0\n"
+    file = tmp_path / "table.csv"
+    file.write_text({"long": long, "wide": wide}[layout])
+    with pytest.warns(models.DataWarning, match="with and without a point"):
+        labels = raterzoo.read(file, kind="labels", layout=layout)
+    assert labels.categories.tolist() == ["0", "1"] and labels.label_code.tolist() == [0, 1, 1, 0]
+    file.write_text("item,rater,label\n1,a,1\n1,b,1.0\n2,a,1.5\n")
+    assert raterzoo.read(file, kind="labels").categories.tolist() == ["1", "1.0", "1.5"]
+
+
+def test_gold_with_gaps_is_of_the_categories():
+    table = {"item": [*"112"], "rater": [*"aba"], "label": [*"010"], "gold": ["1.0", "1.0", ""]}
+    assert models.Labels.from_table(table, gold="gold").gold.tolist() == [1, -1]
+    with pytest.raises(models.DataError) as refused:
+        models.Labels.from_table({**table, "gold": ["2.0", "2.0", ""]}, gold="gold")
+    assert (refused.value.row, refused.value.column) == (1, "gold")
+
+
+@pytest.mark.parametrize(("n", "warns"), [(12, True), (9, False)])
+def test_a_key_in_place_of_the_category_is_said_in_other_containers(n, warns):
+    keys = [f"k{place}" for place in range(n)]
+    items, half = [place // 2 for place in range(n)], n // 2
+    rows = {"item": items, "rater": [*"ab" * n][:n], "category": keys, "rank": [1] * n}
+    one = {"item": [1] * n, "rater": ["a"] * n, "category": keys, "rank": [*range(1, n + 1)]}
+    wide = {"item": [*range(half)], "a": keys[:half], "b": keys[half : 2 * half]}
+    for read, expected in (
+        (lambda: models.PartialRankings.from_table(rows), warns),
+        (lambda: models.Labels.from_wide(wide), warns),
+        (lambda: models.PartialRankings.from_table(one), False),  # one list of all candidates
+    ):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            read()
+        assert any("key of the rows" in str(own.message) for own in said) == expected
+
+
+def test_a_summary_lists_all_words_for_no_answer():
+    words = ["nan", "NA", "N/A", "None", "null", "NaN"]
+    table = {"item": [*range(8)], "rater": ["a"] * 8, "label": [*words, "pos", "neg"]}
+    with pytest.warns(models.DataWarning):
+        found = models.Labels.from_table(table).report()
+    assert all(repr(word) in found.split("that may be missing")[1] for word in words)

@@ -130,3 +130,11 @@ def test_a_winner_written_first_is_no_advantage_of_the_left_side():
         with pytest.warns(models.DataWarning, match="leave out left_side"):
             models.thurstone(written, **side)
     models.bradley_terry(shuffled, left_side="shared")
+
+
+def test_chosen_and_rejected_are_votes_where_they_are_named():
+    table = {"chosen": ["oak", "fir"], "rejected": ["fir", "elm"]}
+    votes = models.Comparisons.from_table(table, left="chosen", right="rejected")
+    assert votes.items.tolist() == ["oak", "fir", "elm"] and votes.outcome.tolist() == [0, 0]
+    with pytest.raises(models.DataError):  # by default they are columns of texts
+        models.Comparisons.from_table(table)
