@@ -39,7 +39,7 @@ Keep = Literal["all", "thinned", "summary"]
 
 LARGE_STORE = 20_000_000_000  # bytes of the draws that `scatter` stores, as `LARGE`
 OF_RATERS = (
-    2_700_000_000  # bytes of draws of a run of 4 GB whose raters have most; above, fewer are made by default
+    1_600_000_000  # bytes of draws of a run of 4 GB whose raters have most; above, fewer are made by default
 )
 LARGE = 500_000_000  # bytes of the draws of items; above, the default is to keep every so many
 MOST, LEAST = 1000, 100  # draws of all chains that thinning keeps
