@@ -237,7 +237,7 @@ def threshold_certainty(tree: xr.DataTree, threshold: float) -> xr.Dataset:
     Parameters
     ----------
     tree, threshold
-        As in `thresholded`.
+        As in `raterzoo.papers.thresholded`.
 
     Returns
     -------

@@ -60,7 +60,7 @@ def survey_power_curve(
     counts : DataArray (item, category) or (item, rater), Labels, or DataTree
         Number of labels of each category; or labels by rater, blank (NaN, None, " ") if missing; or a fitted
         model of labels, whose data are used. For draws of `models.item_states` the posterior of the curve is
-        returned by `posterior_power_curve`: only combiner, scorer, base, max_raters and random_seed apply.
+        returned by `raterzoo.papers.posterior_power_curve`: only combiner, scorer, base, max_raters and random_seed apply.
     combiner : {"abc", "frequency", "plurality", "mean"} or callable
         How k labels become a prediction: the anonymous Bayesian combiner, their shares, the most frequent
         label (ties averaged), or their mean value. A function takes counts (row, category) and returns
@@ -169,7 +169,7 @@ def survey_equivalence(
     ----------
     counts, combiner, scorer
         As in `survey_power_curve`; draws of `models.item_states`, with `clip`, go to
-        `posterior_survey_equivalence`.
+        `raterzoo.papers.posterior_survey_equivalence`.
     predictions : DataArray (item, category) or (classifier, item, category)
         Probabilities of every label of every item; for a hard classifier 1 for its label. Items and
         categories are matched by name. Predictions for items without labels are ignored. With labels by
