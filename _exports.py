@@ -10,6 +10,8 @@ from typing import Any
 import lazy_loader
 
 SEEDS = {"seed", "random_seed"}
+# names of `raterzoo.papers` that stay where they were, too, if only for who knows them
+KEPT = {"alternating_gradient", "annotator_agreement", "partial_average_overlap", "second_stage"}
 
 
 def attach_stub(
@@ -27,9 +29,10 @@ def attach_stub(
             import warnings
             from importlib import import_module
 
-            warnings.warn(
-                f"{package}.{name} has moved: say raterzoo.papers.{name}", FutureWarning, stacklevel=2
-            )
+            if name not in KEPT:
+                warnings.warn(
+                    f"{package}.{name} has moved: say raterzoo.papers.{name}", FutureWarning, stacklevel=2
+                )
             return getattr(import_module("raterzoo.papers"), name)
         try:
             found = load(name)
