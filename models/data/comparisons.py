@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..._messages import short_repr
+from ..._messages import short_repr, way
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
 from .errors import BUILDERS, DataError, DataWarning, refused_argument
-from .no_answers import NoAnswer
+from .no_answers import NoAnswer, suspects
 from .raters import read_attributes
 from .reading.columns import Missing, code_ids, code_values, first_place, kinds_of, match_ids, refused_cell
 from .reading.comparison_tables import LEFT, OUTCOMES, RIGHT, TIE, code_items, item_set, outcome_words
@@ -133,7 +133,10 @@ def code_outcomes(
         pair = " or ".join(short_repr(items[side[row]].item()) for side in (left, right))
         problem = "names neither an outcome nor one of the two items"
         allowed = f"{_WORDS}, or the item that won: {pair}"
-        raise refused_cell(column, row, problem, allowed=allowed, remedy="correct the cell")
+        remedy, cell = "correct the cell", column.values[row]
+        if isinstance(cell, str) and suspects(np.array([cell])):
+            remedy = f"leave such votes out: {way(f'--no-answer {short_repr(cell)}', f'no_answer=[{short_repr(cell)}]')}"
+        raise refused_cell(column, row, problem, allowed=allowed, remedy=remedy)
     return outcome.astype(np.int32)
 
 

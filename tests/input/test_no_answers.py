@@ -147,8 +147,9 @@ def test_other_kinds():
         wide = {"item": ["a", "b"], "r": [4, "n/a"], "s": [3, 5]}
         assert len(Scores.from_wide(wide, no_answer="N/A")) == 3
     votes = {"left": list("aab"), "right": list("bcc"), "winner": ["left", "skip", "right"]}
-    with pytest.raises(DataError):
+    with pytest.raises(DataError) as error:
         Comparisons.from_table(votes, rater=None)
+    assert error.value.row == 2 and "no_answer=['skip']" in error.value.remedy
     with pytest.warns(DataWarning):
         assert len(Comparisons.from_table(votes, rater=None, no_answer="skip")) == 2
     ranked = {"item": list("aaa"), "rater": list("rrs"), "category": ["x", "unsure", "y"], "rank": [1, 2, 1]}
