@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
-from raterzoo import inference, models
+from raterzoo import inference, models, papers
 
 LIMIT = 2.0  # CPU seconds
 EACH = 5  # answers to an item
@@ -35,7 +35,7 @@ def check(what: str, seconds: float) -> None:
 
 def iterations(name: str, labels: models.Labels, **options: Any) -> None:
     """Time an iteration as the difference between long and short runs, which read the same answers."""
-    estimate = getattr(inference, f"{name}_em")
+    estimate = getattr(papers, f"{name}_em")
     short, long = (
         min(cpu_seconds(lambda m=m: run_of(estimate, labels, m, options)) for _ in range(3)) for m in (2, 12)
     )

@@ -204,12 +204,12 @@ def metrics_of_groups() -> str:
 def searches(estimator: str, n: int) -> str:
     """Time the search for optima of binary answers by defaults, beside 20 random starts that are all run to their end."""
     import pandas as pd
-    from raterzoo import inference, models
+    from raterzoo import inference, models, papers
 
     warnings.simplefilter("ignore", inference.EstimateWarning)
     labels = models.Labels.from_table(pd.DataFrame(answers(n, "integers", "sorted")))
     few = labels.select(items=labels.items[:200])
-    estimate, groups = getattr(inference, estimator), {}
+    estimate, groups = getattr(papers, estimator), {}
     if estimator == "shared_guess_em":
         groups = {"groups": {rater: "ab"[k % 2] for k, rater in enumerate(labels.raters.tolist())}}
         estimate(few, {rater: groups["groups"][rater] for rater in few.raters.tolist()})  # compiles

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from raterzoo import inference
+from raterzoo import inference, papers
 from raterzoo.inference.labels import em_search
 from raterzoo.inference.scale.confusion_em import ConfusionEm
 from raterzoo.models import Labels
@@ -38,7 +38,7 @@ def found_by(estimator, labels, **options):
         options["groups"] = {rater: "ab"[k % 2] for k, rater in enumerate(labels.raters.tolist())}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.EstimateWarning)
-        return getattr(inference, name)(labels, **GROUPED[estimator], random_seed=1, **options)
+        return getattr(papers, name)(labels, **GROUPED[estimator], random_seed=1, **options)
 
 
 def published(name, times=1):

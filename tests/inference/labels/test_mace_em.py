@@ -231,14 +231,14 @@ def test_what_is_uncertain_is_said(golden):
 )
 def test_wrong_arguments_are_named(estimator, options, golden):
     with golden.raises(ValueError):
-        getattr(inference, estimator)(tiny_labels(), **options)
+        getattr(papers, estimator)(tiny_labels(), **options)
 
 
 @pytest.mark.parametrize("estimator", ["mace_em", "glad_em"])
 def test_anonymous_counts_are_refused(estimator):
     counts = Labels.from_counts({"item": ["a", "b"], "x": [1, 2], "y": [0, 3]})
     with pytest.raises(ValueError, match=f"{estimator} describes each rater"):
-        getattr(inference, estimator)(counts)
+        getattr(papers, estimator)(counts)
 
 
 def test_wrong_concentrations_are_named(golden):
