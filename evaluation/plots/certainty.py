@@ -221,7 +221,7 @@ def agreement_histogram(
     'agreement of the raters'
     """
     values = agreement["agreement"] if isinstance(agreement, xr.Dataset) else agreement
-    needs_array(values, ("item",), "annotator_agreement")
+    needs_array(values, ("item",), "papers.annotator_agreement")
     known = values[values.notnull().to_numpy()]
     without = values.size - known.size
     of = f" ({without:,} items with one rater left out)" if without else ""
@@ -336,7 +336,7 @@ def certainty_agreement(dataset: xr.Dataset, *, ax: Axes | None = None) -> Axes:
     >>> axes.get_ylabel()
     'annotation certainty'
     """
-    needs(dataset, ("certainty", "agreement", "raters"), "certainty_and_agreement")
+    needs(dataset, ("certainty", "agreement", "raters"), "papers.certainty_and_agreement")
     known = dataset.isel(item=np.flatnonzero(dataset["agreement"].notnull().to_numpy()))
     if not known.sizes["item"]:
         raise EvaluationError("no item has two raters: there is no agreement to draw")
@@ -383,7 +383,7 @@ def certainty_by_annotations(dataset: xr.Dataset, *, ax: Axes | None = None) -> 
     >>> axes.get_ylabel()
     'certainty; bar: median'
     """
-    needs(dataset, ("certainty", "raters"), "certainty_and_agreement")
+    needs(dataset, ("certainty", "raters"), "papers.certainty_and_agreement")
     certainty, raters = dataset["certainty"].to_numpy(), dataset["raters"].to_numpy()
     numbers, group, count = np.unique(raters, return_inverse=True, return_counts=True)
     panel = panel_of(ax, (max(4.0, 1.6 + 0.75 * len(numbers)), 4.0))

@@ -290,7 +290,7 @@ def ranking_error(rates: xr.Dataset, *, over: str, by: str | None = None, ax: Ax
     >>> axes.get_xlabel(), axes.get_ylabel()
     ('epsilon', 'rankings of 4 that fail')
     """
-    needs(rates, ("rate", "lower", "upper"), "error_rate")
+    needs(rates, ("rate", "lower", "upper"), "papers.error_rate")
     ax = tidy(new_axes(ax, (6.4, 4)))
     at = rates[over].to_numpy().astype(float)
     entries = _entries(rates["rate"], by)

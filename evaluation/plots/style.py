@@ -29,26 +29,28 @@ def some_items(arrays: Mapping[str, xr.DataArray], argument: str) -> None:
             )
 
 
+def _with_package(source: str) -> str:
+    """Name of a function with its package, `evaluation` unless it has one."""
+    return source if source.startswith("papers.") else f"evaluation.{source}"
+
+
 def needs(dataset: object, variables: Sequence[str], source: str) -> None:
-    """Raise unless a Dataset has the non-empty variables that `evaluation.<source>` returns."""
+    """Raise unless a Dataset has the non-empty variables that a function returns, of `evaluation` unless its package is named."""
+    source = _with_package(source)
     if not isinstance(dataset, xr.Dataset):
-        raise EvaluationError(
-            f"a {type(dataset).__name__} cannot be drawn: pass the Dataset of evaluation.{source}"
-        )
+        raise EvaluationError(f"a {type(dataset).__name__} cannot be drawn: pass the Dataset of {source}")
     if missing := [name for name in variables if name not in dataset]:
         found = ", ".join(map(str, dataset.data_vars)) or "none"
-        raise EvaluationError(
-            f"no variable {missing[0]!r} among {found}: pass the Dataset of evaluation.{source}"
-        )
-    some_items({name: dataset[name] for name in variables}, f"the Dataset of evaluation.{source}")
+        raise EvaluationError(f"no variable {missing[0]!r} among {found}: pass the Dataset of {source}")
+    some_items({name: dataset[name] for name in variables}, f"the Dataset of {source}")
 
 
 def needs_array(given: object, dims: Sequence[str], source: str) -> None:
-    """Raise unless a DataArray has the dims of what `evaluation.<source>` returns."""
+    """Raise unless a DataArray has the dims of what a function of `evaluation` returns."""
     if isinstance(given, xr.DataArray) and set(dims) <= {*given.dims}:
         return
     found = f"DataArray with dims {given.dims}" if isinstance(given, xr.DataArray) else type(given).__name__
-    raise EvaluationError(f"a {found} cannot be drawn: pass the DataArray of evaluation.{source}")
+    raise EvaluationError(f"a {found} cannot be drawn: pass the DataArray of {_with_package(source)}")
 
 
 def readings(template: str, *values: Any) -> list[str]:
@@ -64,7 +66,7 @@ def one_or_more(
         needs(given, variables, source)
         return {single: given}
     if not given:
-        raise EvaluationError(f"no Dataset: pass some of evaluation.{source} by name")
+        raise EvaluationError(f"no Dataset: pass some of {_with_package(source)} by name")
     for own in given.values():
         needs(own, variables, source)
     return {str(name): own for name, own in given.items()}

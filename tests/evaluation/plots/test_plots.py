@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from arviz_plots import PlotCollection, add_lines
-from raterzoo import evaluation
+from raterzoo import evaluation, papers
 from raterzoo.evaluation import plots
 
 from tests.support.evaluation_trees import distributions
@@ -40,10 +40,10 @@ def test_a_plot_of_a_wrong_object_names_the_function_that_makes_the_right_one(na
     plot = getattr(plots, name)
     needed = [own for own in signature(plot).parameters.values() if own.default is own.empty and own.kind < 2]
     more = {"over": "x"} if name == "ranking_error" else {}
-    with pytest.raises(evaluation.EvaluationError, match=r"evaluation\.") as raised:
+    with pytest.raises(evaluation.EvaluationError, match=r"(evaluation|papers)\.") as raised:
         plot(*[given] * len(needed), **more)
-    (source,) = re.findall(r"evaluation\.(\w+)", str(raised.value))[:1]
-    assert hasattr(evaluation, source)
+    package, source = re.search(r"(evaluation|papers)\.(\w+)", str(raised.value)).groups()
+    assert source in dir({"evaluation": evaluation, "papers": papers}[package])
 
 
 @pytest.mark.parametrize("layout", [dense, flat])

@@ -385,4 +385,7 @@ def test_answers_that_are_no_truth_are_left_out(tmp_path):
         found = em(shards, executor=InThisProcess())
     assert len(warned) == frame[unsure]["file"].nunique()
     assert found["category"].to_numpy().tolist() == ["0", "1", "2"]
-    assert_close(em(Labels.from_table(frame[~unsure], **OPTIONS)), found)
+    with pytest.warns(DataWarning):
+        whole = Labels.from_table(frame, **OPTIONS, no_answer="unsure")
+    assert len(whole.unanswered["item"]) == unsure.sum() > 0
+    assert_close(em(whole), found)
