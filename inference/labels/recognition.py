@@ -123,14 +123,15 @@ def read_responses(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     have Dirichlet rows of which the first is so concentrated as the second in all. Raises NotConjugate for others.
     """
     if len(model.observed_RVs) != 2 or model.potentials:
-        raise NotConjugate("the sampler needs two observed RaterLabels, responses and labels")
+        raise NotConjugate("the sampler needs one observed RaterLabels, or responses and labels")
     asked, observed = model.observed_RVs
+    if type(asked.owner.op) is not RaterLabelsRV or not isinstance(observed.owner.op, RaterLabelsByItemRV):
+        raise NotConjugate("the sampler needs one observed RaterLabels, or responses and labels")
     given, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
     while given.owner is not None and not isinstance(given.owner.op, LabelLogP):
         given = given.owner.inputs[0]
-    laws = asked.owner.op, observed.owner.op
     chained = given.owner is not None and given.owner.outputs.index(given) == 1
-    if not chained or type(laws[0]) is not RaterLabelsRV or not isinstance(laws[1], RaterLabelsByItemRV):
+    if not chained:
         raise NotConjugate("the prior of the truth is not p(true category | responses)")
     prevalence, rate, asked_start, asked_rater, asked_known = asked.owner.op.dist_params(asked.owner)
     rows = (prevalence, confusion, rate)
