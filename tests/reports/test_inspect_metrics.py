@@ -1,5 +1,6 @@
 """The door of Inspect: an evaluation whose graders err, its metrics beside the known truth, and graders who copy."""
 
+import gc
 import math
 import random
 
@@ -14,6 +15,13 @@ from raterzoo.reports.inspect_metrics import effective_raters, panel, posterior_
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 OUTPUTS, RIGHT = 150, 0.85
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Collect what an evaluation leaves open here, not in a test that follows."""
+    yield
+    gc.collect()
 
 
 def value(grader, item):
