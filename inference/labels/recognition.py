@@ -125,7 +125,8 @@ def read_responses(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     if len(model.observed_RVs) != 2 or model.potentials:
         raise NotConjugate("the sampler needs one observed RaterLabels, or responses and labels")
     asked, observed = model.observed_RVs
-    if type(asked.owner.op) is not RaterLabelsRV or not isinstance(observed.owner.op, RaterLabelsByItemRV):
+    laws = asked.owner.op, observed.owner.op
+    if type(laws[0]) is not RaterLabelsRV or not isinstance(laws[1], RaterLabelsByItemRV):
         raise NotConjugate("the sampler needs one observed RaterLabels, or responses and labels")
     given, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
     while given.owner is not None and not isinstance(given.owner.op, LabelLogP):
