@@ -1,6 +1,5 @@
 """Lazy exports of a package, whose functions answer a seed under the wrong name with the right one."""
 
-import ast
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -18,11 +17,11 @@ def attach_stub(
     package: str, file: str, moved: Collection[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package, from its stub; names that moved to `raterzoo.papers` warn."""
-    beside = _names_beside(file)
-    if beside:
-        load, names, public = lazy_loader.attach(package.rpartition(".")[0], submod_attrs=beside)
-    else:
+    try:
         load, names, public = lazy_loader.attach_stub(package, file)
+    except ValueError:  # the stub takes names from packages beside its own
+        parent = package.rpartition(".")[0]
+        load, names, public = lazy_loader.attach(parent, submod_attrs=_names_beside(file))
 
     def load_checked(name: str) -> Any:
         if name in moved:
@@ -58,7 +57,9 @@ def attach_stub(
 
 
 def _names_beside(file: str) -> dict[str, list[str]]:
-    """Return the names that a stub takes from packages beside its own, by module, which lazy_loader refuses."""
+    """Return the names that a stub takes from packages beside its own, by module."""
+    import ast
+
     found: dict[str, list[str]] = {}
     for node in ast.parse(Path(f"{file}i").read_text()).body:
         if isinstance(node, ast.ImportFrom) and node.level == 2 and node.module:

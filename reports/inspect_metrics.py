@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -76,11 +77,9 @@ def effective_raters(draws: int = 500, chains: int = 2, random_seed: int = 1) ->
 
     def measure(scores: list[SampleScore]) -> Value:
         tree = _fit(scores, draws, chains, random_seed)
-        return (
-            math.nan
-            if tree is None
-            else float(evaluation.effective_raters(tree, by=KIND)["effective"].mean())
-        )
+        if tree is None:
+            return math.nan
+        return float(evaluation.effective_raters(tree, by=KIND)["effective"].mean())
 
     return measure
 
@@ -118,16 +117,23 @@ def panel(graders: Mapping[str, Scorer]) -> Scorer:
 
 def _fit(scores: list[SampleScore], draws: int, chains: int, random_seed: int) -> xr.DataTree | None:
     """Return the posterior of what is correct, or None for fewer than three outputs or fewer than two graders."""
-    to_float, rows = value_to_float(), list[dict[str, Any]]()
+    to_float, rows = value_to_float(), list[tuple[int, str, str]]()
     for item, own in enumerate(scores):
         for grader, value in own.score.as_dict().items():
             if value is not None and not (isinstance(value, float) and math.isnan(value)):
-                rows.append(
-                    {"item": item, "rater": grader, "label": CATEGORIES[to_float(value) == 1], KIND: "grader"}
-                )
-    if len({row["item"] for row in rows}) < FEWEST or len({row["rater"] for row in rows}) < 2:
+                rows.append((item, grader, CATEGORIES[to_float(value) == 1]))
+    if len({item for item, _, _ in rows}) < FEWEST or len({grader for _, grader, _ in rows}) < 2:
         return None
-    table = {name: [row[name] for row in rows] for name in ("item", "rater", "label", KIND)}
+    return _posterior(tuple(rows), draws, chains, random_seed)
+
+
+@lru_cache(maxsize=1)  # both metrics of a panel are given the same scores
+def _posterior(
+    rows: tuple[tuple[int, str, str], ...], draws: int, chains: int, random_seed: int
+) -> xr.DataTree:
+    """Return the posterior of what is correct, given rows of output, grader and category."""
+    item, rater, label = (list(column) for column in zip(*rows, strict=True))
+    table = {"item": item, "rater": rater, "label": label, KIND: ["grader"] * len(rows)}
     labels = models.Labels.from_table(table, categories=CATEGORIES, rater_attributes=(KIND,))
     model = getattr(models, annotation_kinds["labels"].default_model)(labels)
     return inference.sample(model, draws=draws, chains=chains, random_seed=random_seed, progressbar=False)
