@@ -33,6 +33,7 @@ from ..models.data.reading.frames import (
     resolved_names,
     unread_in_words,
 )
+from ..models.data.reading.long_tables import tells_time
 from ..models.data.reading.numbers import decimal_points, is_number, number_of
 from ..models.data.reading.read import likeliest_kind
 from ..models.data.reading.vote_shapes import AND, derived_outcomes, is_derived, vote_roles
@@ -151,7 +152,9 @@ def _annotation_header(
     if layout not in LAYOUTS.get(kind, ("long",)):
         raise ValueError(f"--layout {layout} is a layout of labels and scores; {kind} are long tables")
     optional = {"count"} if kind in ("labels", "scores", "comparisons") and layout != "counts" else set()
-    optional |= {"gold", "order"} if kind == "labels" and layout == "long" else set()
+    if kind == "labels" and layout == "long":
+        timed = "time" in [*names, *(_pair(column)[0] for column in columns)]  # no other name is taken for it
+        optional |= {"gold", "order", *(["time"] * timed)}
     optional |= {"rater"} if kind in ANONYMOUS_KINDS and layout == "long" else set()
     optional |= {"item"} if layout == "wide" else set()
     optional -= {"count"} if (kind, layout) == ("scores", "wide") else set()
@@ -614,6 +617,9 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
     frame, header = table.frame, table.header
     container = getattr(models, annotation_kinds[kind].container)
     given = {name: value for name, value in options.items() if value is not None} | dict(header.found)
+    if given.get("time") == "time" and not tells_time(frame, "time"):
+        del given["time"]  # a column of that name, which holds something else
+        print_note(f"{header.path.name}: column 'time' is not read: its cells are no times")
     if layout == "long":
         given |= {"rater": header.found.get("rater")}
     else:

@@ -14,8 +14,9 @@ from .errors import DataError, refused_argument
 from .no_answers import NoAnswer, categories_of, folded_answer, listed_answers, tell_suspects
 from .raters import attributes_with_classifiers, read_attributes
 from .reading.columns import Missing, code_categories, code_ids
+from .reading.frames import Columns
 from .reading.label_cells import plain_labels
-from .reading.long_tables import Keep, annotation_columns, left_out, read_order, set_apart
+from .reading.long_tables import Keep, annotation_columns, left_out, read_times, set_apart, times_as_cells
 from .reading.numbers import read_counts, split_counts
 from .reading.predicted_labels import (
     PredictedLabels,
@@ -62,6 +63,9 @@ class Labels(Container):
         Code of the true category where it is known, else -1.
     order : ndarray of int32, shape (annotation,) or (0,)
         Place of each answer in time, from 1, where it is known, else 0; empty without any.
+    times : ndarray of float64 or datetime64, shape (time,)
+        Distinct times of the answers, ascending, in UTC: that of an answer is ``times[order - 1]``; empty unless `time=` named
+        their column.
     rater_attributes : mapping of str to ndarray, shape (rater,)
         Attributes of the raters, such as their kind.
     unanswered : mapping of str to ndarray, shape (request,)
@@ -97,6 +101,7 @@ class Labels(Container):
     rater_attributes: Mapping[str, np.ndarray] = field(default_factory=dict)
     order: np.ndarray = field(default_factory=lambda: np.array([], np.int32))
     unanswered: Mapping[str, np.ndarray] = field(default_factory=dict)
+    times: np.ndarray = field(default_factory=lambda: np.array([]))
 
     @classmethod
     def from_table(
@@ -131,22 +136,25 @@ class Labels(Container):
         gold : str, optional
             Column with the true category of the item; empty where it is unknown.
         order : str, optional
-            Column with the time of the answer, or any number that rises with it; empty where it is unknown. Checks ask
-            whether raters repeat the first answer to an item, or give one label late in their queue.
+            Column with a number that rises with the time of the answer, where the times are not to be kept; empty where it is
+            unknown.
         rater_attributes : sequence of str
             Columns with attributes of the rater, such as kind = person | model.
         categories : sequence, optional
             Closed set of categories, in the order that breaks ties. None takes the categories of a pandas
             categorical or a polars Enum, or else the sorted labels that occur.
         missing : {"error", "drop"}
-            Treatment of rows with an empty cell, except gold and order; a warning says how many were dropped.
+            Treatment of rows with an empty cell, except gold, order and time; a warning says how many were dropped.
         no_answer : sequence, optional
             Answers that are no truth, such as "unsure" or -1, in any case: their rows are set apart; a warning says how many.
             `dawid_skene` learns from who gave none, other models do not. Items without another answer stay.
         keep : {"all", "first", "last"}
             Of several answers of a rater to an item, those that count; a warning says how many do not.
         time : str, optional
-            Column of times by which answers are first and last; by default one called so, such as "created_at", else their order.
+            Column of the times of the answers, numbers or dates; those without a time zone are in UTC, and empty where unknown.
+            Models with ``time=`` let the skill of a rater change with them; checks ask whether it does, and whether raters
+            repeat the first answer to an item or give one label late in their queue. `keep` goes by it; by default by a
+            column called so, such as "created_at", else by the order of the rows. With `order` it serves `keep` alone.
 
         Returns
         -------
@@ -167,7 +175,8 @@ class Labels(Container):
         ['cat', 'dog']
         """
         label = label if isinstance(label, str) else AND.join(label)
-        roles = {"item": item, "rater": rater, "label": label, "count": count, "gold": gold, "order": order}
+        roles = {"item": item, "rater": rater, "label": label, "count": count, "gold": gold}
+        roles |= {"order": order, "time": time if order is None else None}
         columns = annotation_columns(frame, "labels", roles, rater_attributes, missing, (), keep, time)
         answered, out = columns, np.zeros(0, bool)
         if listed_answers(no_answer):
@@ -184,9 +193,10 @@ class Labels(Container):
             tell_keys(columns.names, len(code), {"label": labels, "rater": raters})
         attributes = read_attributes(columns, raters, rater_code)
         rows = (item_code[given], rater_code[given], code, times[given])
-        place = None if order is None else read_order(columns["order"])[given]
+        place, moments = _places(columns, given)
+        of_time = {"order": place, "times": moments}
         found = cls._of_answers(
-            items, raters, labels, *rows, gold=truth, rater_attributes=attributes, order=place
+            items, raters, labels, *rows, gold=truth, rater_attributes=attributes, **of_time
         )
         if not out.any():
             return found
@@ -378,7 +388,7 @@ class Labels(Container):
         rows = self._rows().extended(len(who), **answers, label_code=found.label[who, which], count=1)
         unknown = np.full(len(items) - len(self.items), UNKNOWN, np.int32)
         gold, order = np.append(self.gold, unknown), {"items": items, "categories": self.categories}
-        of_raters = {"rater_attributes": attributes, "unanswered": self.unanswered}
+        of_raters = {"rater_attributes": attributes, "unanswered": self.unanswered, "times": self.times}
         return self._of_rows(rows, **order, raters=raters, gold=gold, **of_raters)
 
     def _items_with(self, found: PredictedLabels, new_items: str) -> tuple[np.ndarray, np.ndarray]:
@@ -423,6 +433,7 @@ class Labels(Container):
         gold: np.ndarray | None = None,
         rater_attributes: Mapping[str, np.ndarray] | None = None,
         order: np.ndarray | None = None,
+        times: np.ndarray | None = None,
     ) -> Self:
         """Build from the columns item, rater, label and count of coded answers; `raters` empty if anonymous."""
         rows = CodedRows(zip(cls._columns, columns, strict=True))
@@ -433,7 +444,16 @@ class Labels(Container):
             rater_attributes=rater_attributes,
             categories=categories,
             gold=np.full(len(items), UNKNOWN, np.int32) if gold is None else gold,
+            times=times,
         )
+
+    @classmethod
+    def _of_rows(cls, rows: CodedRows, *, times: np.ndarray | None = None, **others: Any) -> Self:
+        if times is None or not len(times):
+            return super()._of_rows(rows, **others)
+        used, place = np.unique(rows["order"], return_inverse=True)
+        rows = rows.replaced({"order": (place + (used[:1] > 0)).astype(np.int32)})
+        return super()._of_rows(rows, times=times[used[used > 0] - 1], **others)
 
     def without_duplicates(self) -> Self:  # noqa: D102 (that of the base class)
         rows = self._rows()
@@ -446,7 +466,7 @@ class Labels(Container):
         return _with_order(rows, self.order) if len(self.order) else rows
 
     def _others(self, item: np.ndarray) -> dict[str, Any]:
-        return {"categories": self.categories, "gold": self.gold[item]}
+        return {"categories": self.categories, "gold": self.gold[item], "times": self.times}
 
     def _unanswered_by(self, items: Recoding, raters: Recoding) -> dict[str, Any]:
         if not self.unanswered:
@@ -467,7 +487,9 @@ class Labels(Container):
         table |= {"label": self.categories[rows["label_code"]], "count": rows["count"]}
         if self.has_gold:
             table["gold"] = np.array([*self.categories.tolist(), ""], object)[self.gold[item]]
-        if "order" in rows:
+        if len(self.times):
+            table["time"] = times_as_cells(self.times, rows["order"])
+        elif "order" in rows:
             table["order"] = np.where(rows["order"] > 0, rows["order"].astype(object), "")
         attributes = {name: values[rater] for name, values in self.rater_attributes.items()}
         return split_counts(table | attributes)
@@ -550,6 +572,15 @@ def code_of(ids: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Return the place of ids among known ones, -1 for others."""
     place = {own: code for code, own in enumerate(known.tolist())}
     return np.array([place.get(own, -1) for own in ids.tolist()], np.int64)
+
+
+def _places(columns: Columns, given: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return the place of the answers in time, and its times; None without a column of them."""
+    for role in ("order", "time"):
+        if role in columns:
+            place, times = read_times(columns[role])
+            return place[given], times if role == "time" else None
+    return None, None
 
 
 def _with_order(rows: CodedRows, order: np.ndarray) -> CodedRows:

@@ -85,7 +85,9 @@ def _renamed(
     run: Labels, version: str, names: Mapping[Any, tuple[str, str]], gold: bool
 ) -> dict[str, np.ndarray]:
     """Return the rows of a run, with the ids of versions, of raters as text, and an empty gold label where there is none."""
-    table = {name: cells for name, cells in run.to_table().items() if name not in ("order", JUDGE, VERSION)}
+    table = {
+        name: cells for name, cells in run.to_table().items() if name not in ("order", "time", JUDGE, VERSION)
+    }
     raters = table["rater"].tolist()
     table["rater"] = np.array([names.get((version, own), (str(own),))[0] for own in raters], str)
     if gold and "gold" not in table:

@@ -150,11 +150,11 @@ def tell_synonyms(found: Mapping[str, str]) -> None:
         )
 
 
-MAY_BE_EMPTY = ("gold", "order")  # columns of labels
+MAY_BE_EMPTY = ("gold", "order", "time")  # columns of labels
 
 
 def _without_empty(columns: Columns) -> Columns:
-    """Leave out the rows with an empty cell in any column but gold and order, and say how many."""
+    """Leave out the rows with an empty cell in any column but gold, order and time, and say how many."""
     empty = {}
     for role in (role for role in columns if role not in MAY_BE_EMPTY):
         empty[role] = cells_that(columns[role].values, is_blank)
@@ -235,16 +235,46 @@ def _without_repeats(columns: Columns, kind: str, keep: Keep, time: str | None) 
     return left_out(columns, out, "are repeated")
 
 
-def read_order(column: Column) -> np.ndarray:
-    """Rank a column of times from 1, as int32, 0 for an empty cell (row,)."""
-    cells = [*whole_cells(column).values]
-    known = np.array([not is_blank(cell) for cell in cells], bool)
-    moments = _moments(
-        replace(column, values=[cell if own else 0 for cell, own in zip(cells, known, strict=True)])
-    )
+def read_times(column: Column) -> tuple[np.ndarray, np.ndarray]:
+    """Return the place of each cell in time from 1, int32, 0 for an empty cell (row,), and the distinct times (time,).
+
+    These are numbers, or datetime64 in UTC; a time without a zone is taken for UTC. Raises at a cell that is no time, or a number
+    among times of the calendar.
+    """
+    column = whole_cells(column)
+    known = np.array([cell == cell and not is_blank(cell) for cell in column.values], bool)
+    cells = [cell if own else 0 for cell, own in zip(column.values, known, strict=True)]
+    moments = _moments(replace(column, values=cells))
+    numbers = np.array([_is_number(cell) for cell in cells], bool)
+    mixed = known & (numbers != numbers[int(known.argmax())]) if known.any() else known
+    if mixed.any():
+        problem, remedy = "is not such a time as those above", "write all times in one way"
+        allowed = "all numbers, or all times such as 2026-01-31T23:59:00"
+        raise refused_cell(column, int(mixed.argmax()), problem, allowed=allowed, remedy=remedy)
     order = np.zeros(len(cells), np.int32)
-    order[known] = np.unique(moments[known], return_inverse=True)[1] + 1
-    return order
+    times, place = np.unique(moments[known], return_inverse=True)
+    order[known] = place + 1
+    if not numbers[known].all():
+        times = np.round(times * 1e6).astype("datetime64[us]")
+    return order, times
+
+
+def tells_time(frame: Any, name: str) -> bool:
+    """Whether all cells of a column are times, or empty: one that is called so may hold anything."""
+    try:
+        return bool(read_times(named_columns(frame, {"time": name})["time"])[0].any())
+    except DataError:
+        return False
+
+
+def times_as_cells(times: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return times as cells that `read_times` reads: numbers, or text in UTC; empty where the order is 0."""
+    if times.dtype.kind == "M":
+        whole = (times == times.astype("datetime64[s]")).all()
+        times = np.datetime_as_string(times, unit="s" if whole else "us", timezone="UTC")
+    elif (order > 0).all():
+        return times[order - 1]
+    return np.append(times.astype(object if times.dtype.kind == "f" else times.dtype), "")[order - 1]
 
 
 def _moments(column: Column) -> np.ndarray:
@@ -277,6 +307,11 @@ def _moment(cell: Any) -> float | None:
         return (cell if cell.tzinfo else cell.replace(tzinfo=UTC)).timestamp() if cell == cell else None
     number = isinstance(cell, FLOATS) or is_integer(type(cell))
     return float(cell) if number and cell == cell else None
+
+
+def _is_number(cell: Any) -> bool:
+    """Whether a time is given as a number."""
+    return isinstance(cell, FLOATS) or is_integer(type(cell)) or decimal_number(str(cell).strip()) is not None
 
 
 def _parsed_time(text: str) -> datetime | None:

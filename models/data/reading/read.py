@@ -23,7 +23,7 @@ from .columns import ANONYMOUS_KINDS, Missing
 from .files import frame_of, read_table
 from .folders import read_folder
 from .frames import KINDS, column_names, unread_in_words
-from .long_tables import Keep
+from .long_tables import Keep, tells_time
 from .vote_shapes import vote_roles
 
 Container = PartialRankings | Labels | Comparisons | Scores
@@ -34,7 +34,12 @@ CONTAINERS: dict[str, type[Container]] = {
     "scores": Scores,
 }
 GUESSED = ("comparisons", "rankings", "labels", "scores")  # the kinds that need most columns first
-OPTIONAL = ("count", "gold", "order")  # columns that are read under their own name where a kind has them
+OPTIONAL = (
+    "count",
+    "gold",
+    "order",
+    "time",
+)  # columns that are read under their own name where a kind has them
 
 
 def read(
@@ -63,7 +68,7 @@ def read(
         Kind of annotation; by default the columns tell.
     columns : mapping of str to str, optional
         Role -> name of its column, such as ``{"item": "case", "label": "verdict"}``; by default the name of the role or another
-        of the trade.
+        of the trade. Times of labels, ``{"time": "answered_at"}``, are kept; by default those of a column called time.
     layout : {"long", "wide", "counts"}, default "long"
         A row for each answer; for labels and scores also a column for each rater, or for each category.
     tool : str, optional
@@ -148,6 +153,7 @@ def read(
         role: found
         for role in optional
         if role in accepted and role not in given and (found := _column(role, names, taken))
+        if role != "time" or (kind == "labels" and tells_time(frame, found))
     }
     if unknown := [role for role in given if role not in accepted]:
         raise DataError(
@@ -208,7 +214,7 @@ def _tool_of(path: Path) -> str | None:
 
 def _column(role: str, names: Sequence[str], taken: set[str]) -> str | None:
     """Column of an optional role, by its own name or, of raters, another of the trade."""
-    known = TRADE.get(role, frozenset()) | {role}
+    known = TRADE["rater"] | {role} if role == "rater" else {role}
     return next((name for name in names if name not in taken and folded(name) in known), None)
 
 

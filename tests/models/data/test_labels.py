@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from raterzoo import models
 from raterzoo.evaluation import predictions_from_table
-from raterzoo.models import DataError, Labels
+from raterzoo.models import DataError, DataWarning, Labels
 from raterzoo.models.data.labels import expand_answers
 
 TABLE = {
@@ -237,6 +237,64 @@ class TestOrder:
         with pytest.raises(DataError) as error:
             Labels.from_table({**self.TABLE, "time": ["1", "2", "", "soon", "4"]}, order="time")
         assert (error.value.column, error.value.row) == ("time", 4)
+
+
+class TestTimes:
+    """Times of the answers are kept in UTC, and their order is that of the answers."""
+
+    TABLE: ClassVar = {
+        **TestOrder.TABLE,
+        "time": ["2026-01-02 10:00", "2026-01-01T01:00+02:00", "2026-01-03", "", "2025-12-31T23:00"],
+    }
+    UTC = np.array(["2025-12-31T23", "2026-01-02T10", "2026-01-03T00"], "datetime64[us]")
+
+    def test_times_of_several_zones_are_one_scale(self):
+        labels = Labels.from_table(self.TABLE, time="time")
+        assert (labels.times == self.UTC).all() and labels.times.dtype == self.UTC.dtype
+        assert labels.order.tolist() == [2, 0, 1, 3, 1]
+        assert labels.order.tolist() == Labels.from_table(self.TABLE, order="time").order.tolist()
+
+    @pytest.mark.parametrize("items", [["b", "a"], ["a"], ["b"]])
+    @pytest.mark.parametrize(
+        "cells", [None, [3, 1.5, 9, 2, 1], [3, None, 7, 7, 1], ["1.25", "", "3", "2", "2"]]
+    )
+    def test_a_table_of_a_selection_is_read_as_it_was(self, items, cells):
+        table = self.TABLE if cells is None else {**self.TABLE, "time": cells}
+        labels = Labels.from_table(table, time="time").select(items=items)
+        closed = {"count": "count", "categories": ["p", "q"]}
+        assert Labels.from_table(labels.to_table(), time="time", **closed) == labels
+        assert raterzoo.read(labels.to_table(), "labels", categories=["p", "q"]) == labels
+        assert labels.order.max(initial=0) == len(labels.times)
+
+    def test_other_times_are_other_labels(self):
+        labels, later = (
+            Labels.from_table({**self.TABLE, "time": own}, time="time") for own in (range(5), range(1, 6))
+        )
+        assert labels != later and labels.order.tolist() == later.order.tolist()
+
+    def test_they_go_where_the_answers_go(self):
+        labels = Labels.from_table(self.TABLE, time="time")
+        ranks = {"item": ["a"], "category": ["p"], "rank": [1]}
+        joint = labels.with_predictions(predictions_from_table(ranks, rank="rank"))
+        assert (joint.times == self.UTC).all() and sorted(joint.order.tolist()) == [0, 0, 1, 1, 2, 3]
+        assert (labels.anonymized(random_seed=1).times == self.UTC).all()
+
+    def test_an_order_beside_them_is_the_one_that_counts(self):
+        labels = Labels.from_table({**self.TABLE, "step": [5, 4, 3, 2, 1]}, time="time", order="step")
+        assert labels.order.tolist() == [5, 2, 1, 3, 4] and not len(labels.times)
+
+    @pytest.mark.parametrize("cells", [["1", "2", "", "soon", "4"], [1, 2, None, "2026-01-01", 4]])
+    def test_what_is_no_such_time_is_refused(self, cells):
+        with pytest.raises(DataError) as error:
+            Labels.from_table({**self.TABLE, "time": cells}, time="time")
+        assert (error.value.column, error.value.row) == ("time", 4)
+
+    def test_a_column_of_that_name_may_hold_something_else(self):
+        with pytest.warns(DataWarning):
+            labels = raterzoo.read({**self.TABLE, "time": ["3 min", "2 min", "", "1 min", "4 min"]}, "labels")
+        assert not len(labels.order)
+        named = {("when" if name == "time" else name): cells for name, cells in self.TABLE.items()}
+        assert (raterzoo.read(named, "labels", columns={"time": "when"}).times == self.UTC).all()
 
 
 @pytest.mark.parametrize("layout", ["long", "wide"])
