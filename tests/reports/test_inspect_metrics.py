@@ -6,20 +6,14 @@ import random
 
 import pytest
 
-pytest.importorskip("inspect_ai")
-from inspect_ai import Task, eval
-from inspect_ai.dataset import Sample
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from inspect_ai.scorer import SampleScore, Score, accuracy, scorer
-from raterzoo.reports.inspect_metrics import effective_raters, panel, posterior_truth
-
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 OUTPUTS, RIGHT = 150, 0.85
 
 
 @pytest.fixture(autouse=True)
-def closed():
-    """Collect what an evaluation leaves open here, not in a test that follows."""
+def inspected():
+    """Skip without Inspect, which collecting tests need not import; collect what it leaves open, not in a test that follows."""
+    pytest.importorskip("inspect_ai")
     yield
     gc.collect()
 
@@ -31,6 +25,8 @@ def value(grader, item):
 
 def scores_of(graders):
     """Scores of a panel: each grader has the values of the grader whose name is given."""
+    from inspect_ai.scorer import SampleScore, Score
+
     return [
         SampleScore(
             score=Score(value={name: value(own, item) for name, own in graders.items()}), sample_id=item
@@ -40,6 +36,12 @@ def scores_of(graders):
 
 
 def test_an_evaluation_has_the_metrics(tmp_path):
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.scorer import Score, accuracy, scorer
+    from raterzoo.reports.inspect_metrics import panel
+
     def grader(name):
         @scorer(metrics=[accuracy()], name=name)
         def make():
@@ -67,6 +69,8 @@ def test_an_evaluation_has_the_metrics(tmp_path):
 
 
 def test_the_truth_is_nearer_than_the_mean_of_the_graders():
+    from raterzoo.reports.inspect_metrics import posterior_truth
+
     scores = scores_of({name: name for name in "abcde"})
     found = posterior_truth()(scores)
     mean = sum(own == "C" for score in scores for own in score.score.value.values()) / (5 * OUTPUTS)
@@ -74,11 +78,16 @@ def test_the_truth_is_nearer_than_the_mean_of_the_graders():
 
 
 def test_copies_count_less():
+    from raterzoo.reports.inspect_metrics import effective_raters
+
     independent = effective_raters()(scores_of({name: name for name in "abcdef"}))
     copied = effective_raters()(scores_of(dict(zip("abcdef", "abcddd", strict=True))))
     assert copied < independent - 0.5 and independent > 4
 
 
-@pytest.mark.parametrize("scores", [[], scores_of({"a": "a"})])
-def test_too_little_is_nan(scores):
+@pytest.mark.parametrize("graders", [{}, {"a": "a"}])
+def test_too_little_is_nan(graders):
+    from raterzoo.reports.inspect_metrics import effective_raters, posterior_truth
+
+    scores = scores_of(graders) if graders else []
     assert math.isnan(effective_raters()(scores)) and math.isnan(posterior_truth()(scores)["correct"])

@@ -4,11 +4,8 @@ import warnings
 
 from raterzoo import inference
 
-from tests.support.resumable_runs import BUILD, plan_of
+from tests.support.resumable_runs import BUILD, KILLABLE, plan_of
 from tests.support.runs import begin_run
-
-DRAWS = 3000
-SETTINGS = {"draws": DRAWS, "chains": 2, "tune": 3, "thin": 2, "random_seed": 5, "progressbar": False, "cores": 1}  # fmt: skip
 
 begin_run(BUILD["plackett_luce"](), plan_of(1)).advance(1)
 
@@ -19,4 +16,4 @@ def go(store):
     if store.exists():
         inference.resume(store, cores=1, progressbar=False)
     else:
-        inference.sample(BUILD["plackett_luce"](), store=store, **SETTINGS)
+        inference.sample(BUILD["plackett_luce"](), store=store, **KILLABLE)

@@ -19,6 +19,15 @@ VOTES = {
     "winner": ["left", "tie", "right", "left", "left", "right", "right", "left", "tie", "left"],
     "rater": list("rrrsssttts"),
 }
+KILLABLE = {
+    "draws": 3000,
+    "chains": 2,
+    "tune": 3,
+    "thin": 2,
+    "random_seed": 5,
+    "progressbar": False,
+    "cores": 1,
+}
 COUNTS = {"item": list("abcdef"), "x": [5, 4, 1, 2, 0, 0], "y": [5, 0, 3, 1, 3, 0]}
 
 

@@ -18,8 +18,7 @@ from raterzoo.inference.storage import model_identity
 from raterzoo.inference.storage import model_identity as recipes
 from raterzoo.posterior import schema
 
-from tests.support import killable_runs
-from tests.support.resumable_runs import BUILD, assert_same_bits, drawn, plan_of
+from tests.support.resumable_runs import BUILD, KILLABLE, assert_same_bits, drawn, plan_of
 from tests.support.runs import Run, begin_run
 from tests.support.stores import DrawStore, journal_of, read_draws, read_journal
 
@@ -176,8 +175,10 @@ def test_draws_that_single_precision_turns_out_not_to_hold_begin_anew(tmp_path, 
 
 def started(store):
     """Start a run in a process that has loaded everything before."""
+    from tests.support import killable_runs  # compiles, which collecting tests should not
+
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["killable_runs"])
+    context.set_forkserver_preload(["tests.support.killable_runs"])
     process = context.Process(target=killable_runs.go, args=(store,))
     process.start()
     return process
@@ -199,7 +200,7 @@ def end(process, store, ends, wait=0.0):
 @pytest.mark.slow
 def test_killed_at_random_times(tmp_path):
     """The store opens after every kill, has what it had, and the run ends as if nothing had happened."""
-    whole = inference.sample(BUILD["plackett_luce"](), **killable_runs.SETTINGS)
+    whole = inference.sample(BUILD["plackett_luce"](), **KILLABLE)
     rng, kills, kept, left = np.random.default_rng(11), 0, 0, []
     store = tmp_path / "run0.zarr"
     while kills < KILLS or kept:
@@ -222,7 +223,7 @@ def test_killed_at_random_times(tmp_path):
 def test_sigterm_leaves_what_was_drawn_and_ends_the_process(tmp_path):
     store = tmp_path / "run.zarr"
     assert end(started(store), store, signal.SIGTERM) == -signal.SIGTERM
-    assert read_draws(store)["posterior"].sizes["draw"] <= killable_runs.DRAWS
+    assert read_draws(store)["posterior"].sizes["draw"] <= KILLABLE["draws"]
     assert not list(journal_of(store).glob("*.partial"))
 
 
