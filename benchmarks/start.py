@@ -5,7 +5,8 @@
 `first-fit` fits each model by its first method to a small table in fresh processes: once with empty caches of compiled code, once
 with the filled caches, and there a second time, when all is compiled and loaded. CPU seconds of the process and its children.
 
-`first-label` installs raterzoo and crowd-kit, each in a fresh virtual environment, and times a small table to its labels there.
+`first-label` installs raterzoo's wheel and crowd-kit, each in a fresh virtual environment, and times a small table to its labels
+there: CPU seconds, wheels of dependencies from uv's cache, and in brackets the ratio to crowd-kit.
 """
 
 import argparse
@@ -136,39 +137,52 @@ print(DawidSkene().fit_predict(frame).values[:5])
 }
 
 
-def measure_first_labels() -> None:
-    """Print what it takes to install a package, and a small table to its labels, the first time and later."""
-    print(
-        "| package | installing, wall | first run, wall and CPU | later run, wall and CPU | on disk |\n|---|---|---|---|---|"
-    )
-    for name in FIRST_LABELS:
-        installing, first, later, size = first_label(name)
-        cells = " | ".join(f"{wall:.1f} s, {seconds:.1f} s" for wall, seconds in (first, later))
-        print(f"| {name} | {installing:.1f} s | {cells} | {size / 1e9:.2f} GB |", flush=True)
+FIRST_LABEL_HEADER = """| package | installing | first labels | later labels | installing and first labels | on disk |
+|---|---|---|---|---|---|"""
 
 
-def first_label(name: str) -> tuple[float, tuple[float, float], tuple[float, float], int]:
+def measure_first_labels() -> list[list[str]]:
+    """Print and return rows of what it takes to install a package, and a small table to its labels, the first time and later."""
+    print(FIRST_LABEL_HEADER)
+    found, rows = {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        source = f"{folder}/source"  # a clone, where building leaves its files
+        subprocess.run(["git", "clone", "--quiet", str(Path(__file__).parents[1]), source], check=True)
+        subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", folder, source], check=True)
+        wheel = str(*Path(folder).glob("*.whl"))
+        first_label("crowd-kit", "crowd-kit")  # fills uv's cache and that of the files
+        for name in FIRST_LABELS:
+            found[name] = first_label(name, wheel if name == "raterzoo" else name)
+    for name, (cpu, size) in found.items():
+        both = [*cpu, cpu[0] + cpu[1]]
+        peer = found["crowd-kit"][0]
+        ratio = [own / theirs for own, theirs in zip(both, [*peer, peer[0] + peer[1]], strict=True)]
+        cells = [
+            f"{own:.1f} s" if name == "crowd-kit" else f"{own:.1f} s ({r:.2f})"
+            for own, r in zip(both, ratio, strict=True)
+        ]
+        rows.append([name, *cells, f"{size / 1e9:.2f} GB"])
+        print(f"| {' | '.join(rows[-1])} |", flush=True)
+    return rows
+
+
+def first_label(name: str, what: str) -> tuple[list[float], int]:
     """Install a package in a fresh virtual environment, and run its script twice.
 
-    Returns wall seconds of the installation; wall and CPU seconds of the first run and of a later one; bytes on disk.
+    Returns CPU seconds of the installation, of the first run and of a later one, and bytes on disk.
     """
-    source = str(Path(__file__).parents[1]) if name == "raterzoo" else name
     with tempfile.TemporaryDirectory() as folder:
         python = f"{folder}/venv/bin/python"
-        quiet: dict[str, Any] = {"check": True, "capture_output": True}
-        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, f"{folder}/venv"], **quiet)
-        start = time.perf_counter()
-        subprocess.run(["uv", "pip", "install", "--quiet", "--python", python, source], **quiet)
-        installing = time.perf_counter() - start
         caches = {"NUMBA_CACHE_DIR": f"{folder}/numba", "PYTENSOR_FLAGS": f"base_compiledir={folder}/own"}
-        runs = []
-        for _ in range(2):
-            start, before = time.perf_counter(), cpu_seconds()
-            run = [python, "-c", SMALL_TABLE + FIRST_LABELS[name]]
-            subprocess.run(run, env=os.environ | caches, cwd=folder, **quiet)
-            runs.append((time.perf_counter() - start, cpu_seconds() - before))
+        run = [python, "-P", "-c", SMALL_TABLE + FIRST_LABELS[name]]
+        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, f"{folder}/venv"], check=True)
+        taken = []
+        for command in (["uv", "pip", "install", "--quiet", "--python", python, what], run, run):
+            before = cpu_seconds()
+            subprocess.run(command, env=os.environ | caches, check=True, capture_output=True)
+            taken.append(cpu_seconds() - before)
         size = sum(file.stat().st_size for file in Path(folder, "venv").rglob("*") if file.is_file())
-    return installing, runs[0], runs[1], size
+    return taken, size
 
 
 if __name__ == "__main__":

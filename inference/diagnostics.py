@@ -13,9 +13,8 @@ import xarray as xr
 
 from .._messages import escaped
 from ..posterior.plausibility import refuse_without_draws
-from ..posterior.schema import SHARED, SUMMARISED
+from ..posterior.schema import SHARED, SUMMARISED, with_current_dims
 from .kernels.convergence import mixing_of
-from .runs.trees import with_current_dims
 
 
 class ConvergenceWarning(UserWarning):

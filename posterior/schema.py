@@ -103,6 +103,17 @@ def check_schema(path: object, attrs: Mapping[str, Any]) -> None:
         )
 
 
+def with_current_dims(tree: "xr.DataTree") -> "xr.DataTree":
+    """Rename the dim ``label`` of trees of version 0.1 to ``answer``, its name since."""
+    if not any("label" in node.dims and "category" in node.dims for node in tree.subtree):
+        return tree
+    groups = {name: node.to_dataset() for name, node in tree.children.items()}
+    renamed = {n: g.rename(label="answer") if "label" in g.dims else g for n, g in groups.items()}
+    result = type(tree).from_dict(renamed)
+    result.attrs = dict(tree.attrs)
+    return result
+
+
 def reliability_is(attrs: Mapping[Any, Any]) -> str | None:
     """Role of the reliability in a tree with these root `attrs`, a value of `RELIABILITY`; None if unknown."""
     return RELIABILITY.get(str(attrs.get("model")))

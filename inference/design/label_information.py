@@ -36,9 +36,8 @@ from scipy.special import xlogy
 
 from ...posterior.drawn_truth import item_cells
 from ...posterior.plausibility import Block, Plausibility
-from ...posterior.schema import reliability_is
+from ...posterior.schema import reliability_is, with_current_dims
 from ...posterior.top_labels import treatment_of_other
-from ..runs.trees import with_current_dims
 
 
 def category_information(p: np.ndarray, confusion: np.ndarray) -> np.ndarray:

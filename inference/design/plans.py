@@ -39,13 +39,12 @@ from ...models.distributions.marginal_labels_kernels import Answers, answer_code
 from ...models.labels.dawid_skene import dawid_skene
 from ...models.labels.population import POPULATION
 from ...posterior.prior_of_items import shares_of_categories
-from ...posterior.schema import CLASSIFIER, classifiers_of, posterior_with_attributes
+from ...posterior.schema import CLASSIFIER, classifiers_of, posterior_with_attributes, with_current_dims
 from ..labels.gibbs import draw_labels_model
 from ..labels.kernels.gibbs import ConfusionPrior
 from ..labels.recognition import constant_prior, read_labels
 from ..runs.model_graph import NotConjugate
 from ..runs.run import ChainPlan, check_whole
-from ..runs.trees import with_current_dims
 
 SWEEPS_BEFORE, DRAWS = 100, 300  # of the chain of each simulated study
 STATED, STATED_DRAWS = "stated skills", 2000

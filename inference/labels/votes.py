@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from ...models.data.container import require_container
 from ...models.data.labels import Labels
-from ..runs.trees import with_current_dims
+from ...posterior.schema import with_current_dims
 
 CELLS = 2_000_000  # largest number of (sample, kind, row) computed at once
 # names of the variables, and of the dims of kinds and of labels

@@ -5,14 +5,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-import pymc as pm
 import xarray as xr
 
 from ..kernels.convergence import mixing_of
 from ..kernels.random_streams import item_streams
+
+if TYPE_CHECKING:
+    import pymc as pm  # seconds, which estimates by EM do not need
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ class Run:
 Groups = dict[str, xr.Dataset]
 
 
-def observes(model: pm.Model, law: type) -> bool:
+def observes(model: "pm.Model", law: type) -> bool:
     """Whether an observed variable of the model has this random variable as its law."""
     return any(isinstance(rv.owner.op, law) for rv in model.observed_RVs)
 
@@ -174,21 +176,21 @@ class Sampler:
     law: type | None  # random variable that the model observes, if it must
     variables: Collection[str] = ()  # names of variables that the model must have
     free: Collection[str] = ()  # of these, free random variables
-    where: Callable[[pm.Model], bool] | None = None  # further condition
-    read: Callable[[pm.Model], Any]  # numbers of the law, or raises NotConjugate with the reason for NUTS
+    where: "Callable[[pm.Model], bool] | None" = None  # further condition
+    read: "Callable[[pm.Model], Any]"  # numbers of the law, or raises NotConjugate with the reason for NUTS
     begin: Callable[..., Run]  # of what was read, the model, `Draws` and the tuning that was found
     reason: str  # why it draws exactly
     method: str = "gibbs"
     # name of a model that no builder of the catalog made, given what was read, or None if it was refused
-    name: str | Callable[[pm.Model, Any], str | None]
+    name: "str | Callable[[pm.Model, Any], str | None]"
     names_refused: bool = False  # whether models that `read` refuses bear the name, too
     items_share: str = ""  # what all items share, in a model whose items are independent otherwise
     # numbers of the prior and reliabilities by item: name -> dim of the first axis, array
-    numbers_by_item: Callable[[pm.Model], dict[str, tuple[str, np.ndarray]]] | None = None
+    numbers_by_item: "Callable[[pm.Model], dict[str, tuple[str, np.ndarray]]] | None" = None
     storage: Callable[..., Any] | None = None  # of model, draws and dtype, where it must hold more digits
-    finish: Callable[[pm.Model, Groups], Groups] | None = None  # of draws by PyMC, as the sampler has them
+    finish: "Callable[[pm.Model, Groups], Groups] | None" = None  # of draws by PyMC, as the sampler has them
 
-    def draws(self, model: pm.Model) -> bool:
+    def draws(self, model: "pm.Model") -> bool:
         """Whether the model is of this law."""
         if self.law is not None and not observes(model, self.law):
             return False
@@ -198,7 +200,7 @@ class Sampler:
             return False
         return self.where is None or self.where(model)
 
-    def name_of(self, model: pm.Model, law: Any) -> str | None:
+    def name_of(self, model: "pm.Model", law: Any) -> str | None:
         """Return the name of a model of this law, given what was read; None if it has no name."""
         if callable(self.name):
             return self.name(model, law)

@@ -25,6 +25,7 @@ from ...posterior.schema import (
     classifier_in_prior,
     truth_by_model,
     versions_of_now,
+    with_current_dims,
 )
 from .model_graph import graph_lock
 
@@ -139,17 +140,6 @@ def _truth_to_write(tree: xr.DataTree, truth: str | None) -> str | None:
     if truth is not None and known not in (None, truth):
         raise ValueError(f"truth={truth!r}, but by the model of the tree it is {known!r}; leave truth out")
     return truth or known
-
-
-def with_current_dims(tree: xr.DataTree) -> xr.DataTree:
-    """Rename the dim ``label`` of trees of version 0.1 to ``answer``, its name since."""
-    if not any("label" in node.dims and "category" in node.dims for node in tree.subtree):
-        return tree
-    groups = {name: node.to_dataset() for name, node in tree.children.items()}
-    renamed = {n: g.rename(label="answer") if "label" in g.dims else g for n, g in groups.items()}
-    result = xr.DataTree.from_dict(renamed)
-    result.attrs = dict(tree.attrs)
-    return result
 
 
 def _candidate_codes(tree: xr.DataTree) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import linear_sum_assignment, minimize
 from scipy.special import log_softmax, softmax
 
 from ...models._prior_arguments import default_confusion
@@ -102,6 +101,8 @@ class ConfusionEm(EmModel[Any, Any]):
             return run
         n = self.n_categories
         right = self.labels_by_truth(run.parameters).reshape(-1, n, n).sum(axis=0)  # (label, category)
+        from scipy.optimize import linear_sum_assignment  # half a second, as below
+
         _, category = linear_sum_assignment(right, maximize=True)
         permuted = (np.ascontiguousarray(own[..., category]) for own in run.parameters)
         return run._replace(parameters=run.parameters._make(permuted))
@@ -160,6 +161,8 @@ class Regression(NamedTuple):
 
     def fitted(self, plausibility: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Return the coefficients that maximise the expected log prior of the true categories, from a start."""
+        from scipy.optimize import minimize
+
         n_items = len(plausibility)
         # of the minimiser's steps: the penalty adds to the curvature by the items
         unit = np.ones((len(start), 1))

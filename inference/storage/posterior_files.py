@@ -9,8 +9,7 @@ from typing import Any
 import xarray as xr
 
 from ..._messages import short_repr
-from ...posterior.schema import SHARED, SUMMARISED, check_schema
-from ..runs.trees import with_current_dims
+from ...posterior.schema import SHARED, SUMMARISED, check_schema, with_current_dims
 from .interruptions import NOTHING_KEPT, Advice
 from .resumable_calls import ARGUMENTS, how_to_repeat
 from .rounding import rounded_draws

@@ -28,8 +28,7 @@ import numpy as np
 import xarray as xr
 
 from ..._messages import step
-from ...posterior.schema import check_schema
-from ..runs.trees import with_current_dims
+from ...posterior.schema import check_schema, with_current_dims
 from .interruptions import Advice
 from .journal import JournalEntries, check_run, check_state, read_journal, write_journal
 from .permissions import is_private, make_journal, private_files

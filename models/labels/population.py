@@ -1,20 +1,19 @@
-"""Population of raters: the prior of confusion matrices whose centre and strength are learnt from all raters."""
+"""Population of raters: the prior of confusion matrices whose centre and strength are learnt from all raters.
+
+Only the functions of builders import PyMC, which takes seconds: estimates by EM do without it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import pymc as pm
-from pytensor.tensor.variable import TensorVariable
 from scipy.special import digamma, expit, gammaln, log_expit, logit
 
 from ...posterior.schema import are_classifiers
-from .._hierarchy import is_expression
 from .._prior_arguments import HasCategories
 from ..data.labels import Labels, expand_answers
 from ..distributions.marginal_labels_kernels import UNKNOWN, Answers, answer_codes, answer_sweeps
-from .observed import concentration_of_confusion
 
 POPULATION = "population"  # the argument, and the dim of the variables
 SKILL, STRENGTH = "population_skill", "population_strength"
@@ -50,6 +49,8 @@ class RaterPopulation:
 
 def population_of(concentration: Any) -> RaterPopulation | None:
     """Return the populations that an argument names; None for concentrations."""
+    from .._hierarchy import is_expression
+
     if isinstance(concentration, str):
         if concentration != POPULATION:
             raise ValueError(
@@ -75,6 +76,10 @@ def concentration_of_raters(labels: Labels, concentration: Any, shape: tuple[int
     s_g     ~ LogNormal(log 8, 1)                 strength
     beta_kj = s_g(k) (u_g(k) e_j + (1 - u_g(k)) / n)
     """
+    import pymc as pm
+
+    from .observed import concentration_of_confusion
+
     found = population_of(concentration)
     if found is None:
         return concentration_of_confusion(labels, concentration, shape)
@@ -87,7 +92,7 @@ def concentration_of_raters(labels: Labels, concentration: Any, shape: tuple[int
 def concentrations_by(skill: Any, strength: Any, n: int) -> Any:
     """Return s (u e_j + (1 - u) / n), shape (..., category, answer), given skill and strength (...,)."""
     u, s = skill[..., None, None], strength[..., None, None]
-    return cast(TensorVariable, s * (u * np.eye(n) + (1 - u) / n))
+    return s * (u * np.eye(n) + (1 - u) / n)
 
 
 # --- Empirical Bayes: the mode of skill and strength, by EM from the vote ---
@@ -150,7 +155,7 @@ def population_by_em(
 
 def _mode(counts: np.ndarray, member: np.ndarray, begin: np.ndarray) -> np.ndarray:
     """Return the mode of skill and strength (2, population) given expected counts (rater, label, category)."""
-    from scipy.optimize import minimize  # half a second, which no other model needs
+    from scipy.optimize import minimize  # half a second, which few estimates need
 
     n, found = counts.shape[-1], begin.copy()
     for g in range(begin.shape[1]):

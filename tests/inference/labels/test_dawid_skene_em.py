@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,6 +34,21 @@ def anesthesia():
 
 def expected(name):
     return json.loads((Path(folder).parent / "expected" / name).read_text())
+
+
+ALONE = """
+import sys
+from raterzoo import inference, models
+rows = {"item": [1, 1, 2, 2], "rater": ["a", "b", "a", "b"], "label": [0, 0, 1, 1]}
+import pandas as pd
+found = inference.dawid_skene_em(models.Labels.from_table(pd.DataFrame(rows)), random_seed=1)
+print(found["plausibility"].argmax("category").values.tolist(), {"pymc", "pytensor"} & {*sys.modules})
+"""
+
+
+def test_first_labels_do_not_wait_for_pymc():
+    run = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True)
+    assert run.stdout.split("\n")[0] == "[0, 1] set()"
 
 
 @needs_data
