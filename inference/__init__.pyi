@@ -20,6 +20,7 @@ from .posterior_predictive import predict as predict
 from .rankings.point_estimates import irn as irn
 from .rankings.point_estimates import plackett_luce_mle as plackett_luce_mle
 from .rankings.step import WorthGibbs as WorthGibbs
+from .rater_priors import rater_prior as rater_prior
 from .runs.trees import label as label
 from .sampling import sample as sample
 from .sampling import sweep as sweep

@@ -15,6 +15,18 @@ PRIOR_LOGITS = """prior_logits : array_like or tensor, optional
     what features add. They may be random: a Gaussian process over the items, a tree, an effect of their site
     (docs/bricks.md). The sampler is NUTS."""
 
+RATERS = """raters : Dataset, optional
+    What earlier studies know of the raters, of `raterzoo.inference.rater_prior`. The matrix of rater k is then of one of four
+    kinds c, with probabilities w ~ Dirichlet(1/2, 1/2, 1/2, 1/2), variable ``history_weight`` (history): its rows are
+
+    - "rater": Dirichlet(h_kj), with the pseudo-counts h of the rater in the history;
+    - "rater, a tenth": Dirichlet(.1 h_kj + .9 g_j);
+    - "population": Dirichlet(g_j), with those of the population of raters;
+    - "none": Dirichlet(beta_kj), as without a history.
+
+    All rows of a rater are of the same kind, which is summed out. For raters whom the history does not know h_k is g. So a
+    history of another task, which these answers contradict, loses its weight."""
+
 FEATURES_OF_SCORES = """features : DataArray or frame, optional
     Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
     and columns of numbers. The location of item i is then Normal(m + x_i w, tau^2), with the effects w: variable

@@ -6,13 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pymc as pm
 import xarray as xr
-from scipy.special import betaln, gammaln, xlogy
+from scipy.special import betaln, gammaln, logsumexp, xlogy
 from scipy.stats import lognorm
 
 from ...models.distributions.marginal_labels import RaterLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.class_conditional import SPEC as CLASS_CONDITIONAL
 from ...models.labels.dawid_skene import SPEC as DAWID_SKENE
+from ...models.labels.known_raters import WEIGHT
 from ...models.labels.mace import SPEC as MACE
 from ...models.labels.multinomial import SPEC as MULTINOMIAL
 from ...models.labels.one_coin import SPEC as ONE_COIN
@@ -56,6 +57,8 @@ def begin_labels(answers: Answers, prior: ConfusionPrior, plan: ChainPlan) -> di
     }
     if n_populations := len(prior.population.skill):
         state["population"] = np.tile([SKILL_BEGIN, STRENGTH_BEGIN], (plan.chains, n_populations, 1))
+    if n_components := len(prior.history.weight):
+        state["history"] = np.full((plan.chains, n_components), 1 / n_components)
     for chain in range(plan.chains):
         rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
         vote = jittered_vote(_labels_of(answers, prior), n, rng)
@@ -98,14 +101,17 @@ def continue_labels(
         np.empty((*size, n_items, n), plan.dtype),
         np.empty((*size, n_items), plan.dtype),
         np.empty((*size, len(prior.population.skill), 2), plan.dtype),
+        np.empty((*size, len(prior.history.weight)), plan.dtype),
     )
     block = min(plan.draws, max(1, BLOCK // (n_items * n + (n_rows * n if not of_items else 1))))
 
     def run(chain: int) -> None:
         hyper = state["population"][chain] if "population" in state else np.empty((0, 2))
-        own, law = LabelState(state["category"][chain], state["table"][chain], hyper), prior
-        if len(hyper):  # the chain overwrites its concentrations
-            law = prior._replace(confusion=prior.confusion.copy())
+        weight = state["history"][chain] if "history" in state else np.empty(0)
+        own, law = LabelState(state["category"][chain], state["table"][chain], hyper, weight), prior
+        if len(hyper) or len(weight):  # the chain overwrites its concentrations
+            history = prior.history._replace(concentration=prior.history.concentration.copy())
+            law = prior._replace(confusion=prior.confusion.copy(), history=history)
         # in double precision, rounded block by block to that of storage
         for first in range(0, plan.draws, block):
             places = [array[chain, first : first + block] for array in draws]
@@ -149,7 +155,7 @@ def begin_labels_gibbs(
         draws = continue_labels(answers, prior, trial, begin_labels(answers, prior, trial), of_items=False)
         table = draws.table.reshape(trial.chains, trial.draws, -1)
         hyper = draws.population.reshape(trial.chains, trial.draws, -1)
-        return np.concatenate([draws.prevalence, table, hyper], axis=2)
+        return np.concatenate([draws.prevalence, table, hyper, draws.history], axis=2)
 
     if found is None:
         thin = pilot(parameters, chains)[0] if plan.thin == "pilot" else plan.thin
@@ -186,11 +192,11 @@ def _parameters_by_parts(
     """Draw the parameters of a whole run, in double precision, so that those of items follow from them to the bit."""
     size, (n_rows, n) = (plan.chains, plan.draws), prior.confusion.shape
     none = np.empty((*size, 0))
-    hyper = np.empty((*size, *prior.population.skill.shape))
-    whole = LabelDraws(np.empty((*size, n)), np.empty((*size, n_rows, n)), none[..., None], none, hyper)
+    hyper = np.empty((*size, *prior.population.skill.shape)), np.empty((*size, len(prior.history.weight)))
+    whole = LabelDraws(np.empty((*size, n)), np.empty((*size, n_rows, n)), none[..., None], none, *hyper)
     for first, part in parts_of(replace(plan, dtype="float64"), advance):
         drawn = continue_labels(answers, prior, part, state, of_items=False)
-        for name in ("prevalence", "table", "population"):
+        for name in ("prevalence", "table", "population", "history"):
             getattr(whole, name)[:, first : first + part.draws] = getattr(drawn, name)
     return whole
 
@@ -287,12 +293,14 @@ def _of_parameters(
     arrays = {str(rv.name): value for rv, value in zip(structure.free, values, strict=True)}
     if len(prior.population.skill):
         arrays |= dict(zip((SKILL, STRENGTH), np.moveaxis(drawn.population, -1, 0), strict=True))
+    if len(prior.history.weight):
+        arrays[WEIGHT] = drawn.history
     if prior.kind != FREE_ROWS and "confusion" in model.named_vars:
         arrays["confusion"] = confusion
     stored = {name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()}
     groups = {"posterior": as_dataset(model, stored, SAMPLE)}
     if plan.densities:
-        groups["log_prior"] = _log_prior(model, structure, prior, (values, drawn.population))
+        groups["log_prior"] = _log_prior(model, structure, prior, (values, drawn))
     return groups
 
 
@@ -300,13 +308,13 @@ def _log_prior(
     model: pm.Model,
     structure: LabelStructure,
     prior: ConfusionPrior,
-    drawn: tuple[tuple[np.ndarray, ...], np.ndarray],
+    drawn: tuple[tuple[np.ndarray, ...], LabelDraws],
 ) -> xr.Dataset:
     """Log prior density of prevalence (chain, draw, category) and skills (chain, draw, ...), with their batch dims.
 
-    `drawn` holds these and the populations (chain, draw, population, 2).
+    `drawn` holds these and, for populations and the weights of a history, the draws of the loop.
     """
-    (prevalence, *skills), hyper = drawn
+    (prevalence, *skills), (hyper, weight) = drawn[0], drawn[1][-2:]
     population = prior.population
     n = len(prior.prevalence)
     concentration = prior.confusion.reshape(-1, prior.n_labels or n, n)
@@ -315,7 +323,7 @@ def _log_prior(
         alpha = np.concatenate([beta.sum(axis=-1, keepdims=True), none], axis=-1)
         own = [dirichlet_log_density(skills[0], beta), dirichlet_log_density(skills[1], alpha)]
     elif prior.kind == FREE_ROWS:
-        own = [_log_prior_of_rows(skills[0], prior, hyper)]
+        own = [_log_prior_of_rows(skills[0], prior, hyper, weight)]
     elif prior.kind == COMPETENCE:
         own = [beta_log_density(skills[0], concentration[:, 0, 1], concentration[:, 1, 1])]
         own.append(dirichlet_log_density(skills[1], concentration[:, :, 0]))
@@ -329,20 +337,30 @@ def _log_prior(
         centre, spread = np.exp(population.strength[:, 0]), population.strength[:, 1]
         densities[SKILL] = beta_log_density(skill, *population.skill.T)
         densities[STRENGTH] = lognorm.logpdf(strength, spread, scale=centre)
+    if len(prior.history.weight):
+        densities[WEIGHT] = dirichlet_log_density(weight, prior.history.weight)
     return as_dataset(model, densities, SAMPLE).drop_vars(SAMPLE)
 
 
-def _log_prior_of_rows(rows: np.ndarray, prior: ConfusionPrior, hyper: np.ndarray) -> np.ndarray:
-    """Log prior density of rows of confusion matrices (chain, draw, ..., category, answer)."""
+def _log_prior_of_rows(
+    rows: np.ndarray, prior: ConfusionPrior, hyper: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Log prior density of rows of confusion matrices (chain, draw, ..., category, answer), of a history by rater."""
     n, population = rows.shape[-1], prior.population
     beta = prior.confusion.reshape(-1, n, n).swapaxes(1, 2)
+    history = prior.history.concentration[:-1].reshape(-1, len(beta), n, n).swapaxes(2, 3)
 
     def density(draws: slice) -> np.ndarray:
         own = beta if rows.ndim == 5 else beta[0]
         if len(population.skill):
             own_hyper = hyper[:, draws, population.of]
             own = concentrations_by(own_hyper[..., 0], own_hyper[..., 1], n)
-        return dirichlet_log_density(rows[:, draws], own)
+        without = dirichlet_log_density(rows[:, draws], own)
+        if not len(history):
+            return without
+        parts = [dirichlet_log_density(rows[:, draws], known).sum(axis=-1) for known in history]
+        parts = np.stack([*parts, without.sum(axis=-1)], axis=-1)
+        return logsumexp(np.log(weight[:, draws, None]) + parts, axis=-1)
 
     return in_portions(density, rows)
 

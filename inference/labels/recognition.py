@@ -11,6 +11,7 @@ from pytensor.tensor.random.basic import BetaRV, DirichletRV, LogNormalRV
 from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.counted_labels import CountedLabelsRV
+from ...models.distributions.dirichlet_mixture import DirichletMixtureRV
 from ...models.distributions.marginal_labels import LabelLogP, RaterLabelsByItemRV, RaterLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.distributions.mixed_counts import MixedCountsRV
@@ -28,9 +29,11 @@ from ..runs.model_graph import (
 )
 from .kernels.ebcc import SubtypePrior
 from .kernels.gibbs import ABILITIES, COMPETENCE, FREE_ROWS, ONE_ABILITY, ConfusionPrior, competence_of
+from .kernels.history import History
 from .kernels.item_states import StatePrior
 from .kernels.population import Population
 
+ROWS = (DirichletRV, DirichletMixtureRV)
 PRIOR_BY_ITEM = (
     "the prior of the true category differs by item (features or prior_logits), and its effects have no closed "
     "conditional"
@@ -191,18 +194,69 @@ def constant_prior(
 
     `besides` are free variables that the answers do not depend on.
     """
-    concentrations = structure.concentrations
-    population = _population(model, structure)
-    own = (*structure.free, *besides) if population is None else (*structure.free, *population[0], *besides)
+    history = _history(model, structure)
+    beta = structure.concentrations[1] if history is None else history[1]
+    population = _population(model, structure, beta)
+    own = (
+        *structure.free,
+        *besides,
+        *(population[0] if population else ()),
+        *(history[:1] if history else ()),
+    )
     refuse_further(model, own, "; use ConfusionGibbs as a step of pm.sample")
+    alpha = positive_constant(structure.concentrations[0], "a concentration")
+    if history is not None or population is not None:
+        without = [np.ones(structure.shapes[0])]
+    else:
+        without = [positive_constant(p, "a concentration") for p in structure.concentrations[1:]]
+    prior = structure.prior(alpha, *without)
+    if population is not None:
+        prior = prior._replace(population=population[1])
+    if history is not None:
+        found = _components(history, population)
+        prior = prior._replace(history=found, confusion=found.concentration[-1])
+    return prior
+
+
+def _history(model: pm.Model, structure: LabelStructure) -> tuple[TensorVariable, Variable, Variable] | None:
+    """Return the weights of a mixture of Dirichlet rows, its concentrations without a history, and all; None for others."""
+    if not isinstance(structure.skills[0].owner.op, DirichletMixtureRV):
+        return None
+    given, concentration = structure.concentrations[1:]
+    weight = next((rv for rv in ancestors([given]) if rv in model.free_RVs), None)
+    if weight is None or not isinstance(weight.owner.op, DirichletRV):
+        raise NotConjugate("the weights of the mixture are not a free Dirichlet variable")
+    trial = np.arange(1.0, shape_of(weight)[0] + 1)
+    if not is_equal(np.squeeze(evaluator([weight], given)(trial)), trial):
+        raise NotConjugate(f"the weights of the mixture are not {weight.name!r}")
+    return weight, concentration[:, -1], concentration
+
+
+def _components(
+    history: tuple[TensorVariable, Variable, Variable],
+    population: tuple[list[TensorVariable], Population] | None,
+) -> History:
+    """Return the components of a mixture, the last of which may be that of populations; NotConjugate for others."""
+    weight, _, whole = history
     if population is None:
-        return structure.prior(*(positive_constant(p, "a concentration") for p in concentrations))
-    alpha = positive_constant(concentrations[0], "a concentration")
-    prior = structure.prior(alpha, np.ones(structure.shapes[0]))
-    return prior._replace(population=population[1])
+        beta = positive_constant(whole, "a concentration")
+    else:
+        at = evaluator(population[0], whole)
+        trials = [at(*(np.full(shape_of(rv), value) for rv in population[0])) for value in (0.3, 0.6)]
+        beta = trials[0]
+        if not is_equal(*(own[:, :-1] for own in trials)):
+            raise NotConjugate("a component of the mixture besides the last depends on the populations")
+    known = (beta[:, 0] != beta[:, -2]).any(axis=(1, 2))
+    tables = np.stack([as_table(own) for own in np.moveaxis(np.asarray(beta, np.float64), 1, 0)])
+    alike = is_equal(beta[~known, :-1], beta[~known, :1])
+    if not alike:
+        raise NotConjugate("raters without a history have several components")
+    return History(dirichlet_concentration(weight), tables, known)
 
 
-def _population(model: pm.Model, structure: LabelStructure) -> tuple[list[TensorVariable], Population] | None:
+def _population(
+    model: pm.Model, structure: LabelStructure, concentration: Variable
+) -> tuple[list[TensorVariable], Population] | None:
     """Return skill and strength of populations of raters, and their priors; None if the concentrations are not of these."""
     own = [rv for name in (SKILL, STRENGTH) for rv in model.free_RVs if rv.name == model.name_for(name)]
     laws = [type(rv.owner.op) for rv in own]
@@ -211,7 +265,7 @@ def _population(model: pm.Model, structure: LabelStructure) -> tuple[list[Tensor
     n_raters, n = structure.shapes[0][:2]
     rng, size = np.random.default_rng(0), shape_of(own[0])
     skill, strength = rng.uniform(size=size), rng.uniform(1, 2, size=size)
-    beta = evaluator(own, structure.concentrations[1])(skill, strength)
+    beta = evaluator(own, concentration)(skill, strength)
     beta = np.broadcast_to(beta, (n_raters, n, n))
     of = np.abs(beta[:, 0].sum(axis=-1)[:, None] - strength).argmin(axis=1)
     if not is_equal(beta, concentrations_by(skill[of], strength[of], n)):
@@ -275,7 +329,7 @@ def _kind(
     rng = np.random.default_rng(0)
     trials = [
         rng.dirichlet(np.ones(shape[-1]), shape[:-1])
-        if isinstance(rv.owner.op, DirichletRV)
+        if isinstance(rv.owner.op, ROWS)
         else rng.uniform(size=shape)
         for rv, shape in zip(skills, shapes, strict=True)
     ]
@@ -298,7 +352,7 @@ def _matrices(
     if len(skills) == 2 and shapes[1] == (*shapes[0], n):
         missed = ((1 - trial)[:, None] * trials[1])[:, None, :]
         yield COMPETENCE, trial[:, None, None] * np.eye(n) + missed
-    elif isinstance(skills[0].owner.op, DirichletRV) and dims in (2, 3):
+    elif isinstance(skills[0].owner.op, ROWS) and dims in (2, 3):
         yield FREE_ROWS, trial.reshape(-1, *shapes[0][-2:])
     elif isinstance(skills[0].owner.op, BetaRV) and dims in (1, 2):
         ability = trial.reshape(len(trial), -1, 1)

@@ -6,7 +6,8 @@ import numpy as np
 import pymc as pm
 from pytensor.graph.basic import Variable
 
-from ..runs.model_graph import GibbsStep, compiled_values
+from ...models.distributions.dirichlet_mixture import DirichletMixtureRV
+from ..runs.model_graph import GibbsStep, NotConjugate, compiled_values
 from ..runs.run import stream
 from .kernels.gibbs import sweep_labels
 from .kernels.shared_guess import GuessParameters, sweep_guesses
@@ -91,6 +92,10 @@ class ConfusionGibbs(ParameterGibbs):
 
     def _read(self, model: pm.Model) -> list[Any]:
         self._structure = read_labels(model)
+        if isinstance(self._structure.skills[0].owner.op, DirichletMixtureRV):
+            raise NotConjugate(
+                "confusion has a history of the raters, whose weights the step does not draw; use inference.sample"
+            )
         self._category = np.zeros(len(self._structure.answers.gold_category), np.int64)
         self._begun_from = [self._structure.prevalence, self._structure.confusion]
         return list(self._structure.free)

@@ -8,33 +8,29 @@ import pytensor.tensor as pt
 from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 
-from .._arguments import PRIOR_LOGITS, documented
+from .._arguments import PRIOR_LOGITS, RATERS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, is_expression, prior_pair
 from .._item_features import prior_of_truth
 from .._prior_arguments import default_confusion, effective_power, positive_pair
 from ..data.labels import Labels, expand_answers
 from ..distributions.truth import truth_probability
+from .known_raters import confusion_of_raters, coords_of_history
 from .observed import coords_of, prevalence_prior, register_answers, require_identified_raters
-from .population import (
-    POPULATION,
-    concentration_of_raters,
-    coords_of_population,
-    learnt_concentrations,
-    population_of,
-)
+from .population import POPULATION, coords_of_population, learnt_concentrations, population_of
 from .vote_correlation import CorrelationEvidence, correlation_evidence
 
 __all__ = ["correlated_votes"]
 
 
 @recorded
-@documented(prior_logits=PRIOR_LOGITS)
+@documented(prior_logits=PRIOR_LOGITS, raters=RATERS)
 def correlated_votes(
     labels: Labels,
     *,
     prevalence_concentration: Any = 1.0,
     confusion_concentration: Any = POPULATION,
+    raters: Any = None,
     vote_correlation: Literal["public"] | tuple[Number, Number] = "public",
     prior_logits: Any = None,
 ) -> pm.Model:
@@ -90,6 +86,7 @@ def correlated_votes(
     confusion_concentration : "population", float or array_like, default "population"
         Concentrations of the rows, as for `dawid_skene`, whose fixed prior is None; with few answers a rater claims then are
         too low, and with many too high, as the constants of the correlation were chosen with populations.
+    {raters}
     vote_correlation : "public" or pair of float or random variable, default "public"
         Beta prior (a, b) of the correlation of two votes on an item, as it is, or that of public studies,
         updated by this one.
@@ -136,8 +133,7 @@ def correlated_votes(
     (2015), Cuts in Bayesian graphical models, Statistics and Computing 25, doi:10.1007/s11222-014-9503-z.
     """
     coords = coords_of(require_identified_raters(labels, "correlated_votes"))
-    shape = (len(labels.raters), len(labels.categories), len(labels.categories))
-    coords |= coords_of_population(labels, confusion_concentration)
+    coords |= coords_of_population(labels, confusion_concentration) | coords_of_history(raters)
     found, pair = None, vote_correlation
     if isinstance(vote_correlation, str):
         if vote_correlation != "public":
@@ -148,9 +144,8 @@ def correlated_votes(
         pair = (found.a, found.b)
     a, b = prior_pair("vote_correlation", cast(Any, pair), (), positive_pair)
     with annotation_model(coords) as model:
-        beta = concentration_of_raters(labels, confusion_concentration, shape)
         prevalence = prevalence_prior(labels, prevalence_concentration)
-        confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
+        confusion = confusion_of_raters(labels, confusion_concentration, raters)[0]
         correlation = pm.Beta("vote_correlation", a, b)
         prior = prior_of_truth(labels, prevalence, None, prior_logits)
         observed = register_answers(labels, prior, confusion)

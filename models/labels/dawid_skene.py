@@ -4,25 +4,28 @@ from typing import Any, Literal
 
 import pymc as pm
 
-from .._arguments import FEATURES, LABEL_MODEL, PRIOR_LOGITS, documented
+from .._arguments import FEATURES, LABEL_MODEL, PRIOR_LOGITS, RATERS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import annotation_model
 from .._item_features import feature_coords, prior_of_truth, read_features
+from ..data.errors import refused_argument
 from ..data.labels import Labels
+from .known_raters import confusion_of_raters, coords_of_history
 from .observed import coords_of, observe_labels, prevalence_prior, require_identified_raters
-from .population import concentration_of_raters, coords_of_population
+from .population import coords_of_population
 from .responses import coords_of_responses, prior_given_responses, reads_responses
 
 __all__ = ["dawid_skene"]
 
 
 @recorded
-@documented(features=FEATURES, prior_logits=PRIOR_LOGITS, returns=LABEL_MODEL)
+@documented(features=FEATURES, prior_logits=PRIOR_LOGITS, raters=RATERS, returns=LABEL_MODEL)
 def dawid_skene(
     labels: Labels,
     *,
     prevalence_concentration: Any = 1.0,
     confusion_concentration: Any = None,
+    raters: Any = None,
     features: Any = None,
     prior_logits: Any = None,
     no_answer: Literal["informative", "ignored"] = "informative",
@@ -68,6 +71,7 @@ def dawid_skene(
         diagonal: 4.8 there, and 8 in the whole row; for classifiers (`Labels.with_predictions`), whose
         predictions are many, 2 there and 1 beside it. A flat prior does not identify the categories: its
         posterior has a mode for every permutation of them.
+    {raters}
     {features}
     {prior_logits}
     no_answer : {{"informative", "ignored"}}
@@ -93,15 +97,20 @@ def dawid_skene(
     models of annotation, TACL 6, section 3, doi:10.1162/tacl_a_00040.
     """
     coords = coords_of(require_identified_raters(labels, "dawid_skene"))
-    shape = (len(labels.raters), len(labels.categories), len(labels.categories))
     own = read_features(labels, features)
     asked = reads_responses(labels, no_answer)
+    if asked and raters is not None:
+        raise refused_argument(
+            "raters",
+            "a history does not know who gives no answer",
+            remedy='build the model with no_answer="ignored"',
+        )
     coords |= coords_of_responses(labels) if asked else {}
     coords |= feature_coords(own) | coords_of_population(labels, confusion_concentration)
+    coords |= coords_of_history(raters)
     with annotation_model(coords) as model:
-        beta = concentration_of_raters(labels, confusion_concentration, shape)
         prevalence = prevalence_prior(labels, prevalence_concentration)
-        confusion = pm.Dirichlet("confusion", beta, dims=("rater", "category", "answer"))
+        confusion, beta = confusion_of_raters(labels, confusion_concentration, raters)
         prior = prior_of_truth(labels, prevalence, own, prior_logits)
         if asked:
             prior = prior_given_responses(labels, prior, beta)

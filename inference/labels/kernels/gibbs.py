@@ -35,6 +35,7 @@ from ....models.distributions.marginal_labels_kernels import (
 from ....models.distributions.marginal_labels_kernels import SMALL as RESCALED_BELOW
 from ...kernels.random_streams import category_at, draw_binomial, exp_normalise, log_standard_gamma, uniform
 from ...kernels.slice_sampling import slice_sampler
+from .history import NO_HISTORY, History, move_history
 from .population import NO_POPULATION, Population, concentrate, move_populations, sweeps_per_move
 
 
@@ -195,6 +196,9 @@ class ConfusionPrior(NamedTuple):
     confusion: np.ndarray  # (rater * label, category)
     kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES or COMPETENCE
     population: Population = NO_POPULATION  # of FREE_ROWS: it overwrites `confusion`
+    history: History = (
+        NO_HISTORY  # of FREE_ROWS: so does it, and the population then that of raters without one
+    )
     n_labels: int = 0  # of FREE_ROWS: number of labels, 0 for that of the categories
 
 
@@ -657,6 +661,7 @@ class LabelState(NamedTuple):
     category: np.ndarray  # int64 (item,), true categories
     table: np.ndarray  # (rater * label, category); only COMPETENCE reads the previous one
     population: np.ndarray  # (population, 2), skill and strength
+    history: np.ndarray  # (component,), weights
 
 
 class LabelDraws(NamedTuple):
@@ -667,6 +672,7 @@ class LabelDraws(NamedTuple):
     plausibility: np.ndarray  # (draw, item, category), p(true category | draw, answers)
     log_p: np.ndarray  # (draw, item), log p(answers of the item | draw)
     population: np.ndarray  # (draw, population, 2), skill and strength
+    history: np.ndarray  # (draw, component), weights
 
 
 @cached_njit(nogil=True, error_model="numpy")
@@ -704,12 +710,29 @@ def sample_labels(
         sample_abilities(rng, answers, prior, schedule, state_and_draws)
 
 
+@inner_njit(error_model="numpy")
+def move_priors(rng, prior, sizes, values, row_total):
+    """Move the weights of a history and the populations, and overwrite the concentrations of all raters."""
+    hyper, weight = values
+    population, concentrations = prior.population, (prior.confusion, row_total)
+    if len(weight) > 0:
+        last = len(weight) - 1
+        if len(hyper) > 0:
+            concentrate(population, hyper, (prior.history.concentration[last], row_total))
+        component = move_history(rng, prior.history, sizes, weight, concentrations)
+        if len(hyper) > 0:  # the raters without a history make up the populations
+            of = np.where(component == last, population.of, -1)
+            population = Population(of, population.skill, population.strength)
+    if len(hyper) > 0:
+        move_populations(rng, population, sizes, hyper, concentrations)
+
+
 def _chain_of(kind: int) -> Callable:
     """Return the compiled chain of one kind, without the code of the others."""
 
     @cached_njit(nogil=True, error_model="numpy")
     def sample(rng, answers, prior, schedule, state_and_draws):
-        (category, table, hyper), draws = state_and_draws
+        (category, table, hyper, weight), draws = state_and_draws
         n_rows, n = prior.confusion.shape
         n_labels = labels_of(prior)
         items, labels = np.zeros(n, np.int64), np.zeros((n_rows, n), np.int64)
@@ -723,6 +746,8 @@ def _chain_of(kind: int) -> Callable:
         if kind == FREE_ROWS and len(hyper) > 0:
             every = sweeps_per_move(labels, len(answers.code))
             concentrate(prior.population, hyper, (prior.confusion, row_total))
+        if len(weight) > 0:
+            every = 1
         parameters = (np.empty(n), table)
         pair = n == 2 and n_labels == 2
         distinct = pair and are_distinct(answers, n)
@@ -737,8 +762,7 @@ def _chain_of(kind: int) -> Callable:
             for sweep in range(last + 1):
                 if kind == FREE_ROWS:
                     if every > 0 and (sweep == last or sweep % every == 0):
-                        sizes = (truth[3], labels)
-                        move_populations(rng, prior.population, sizes, hyper, (prior.confusion, row_total))
+                        move_priors(rng, prior, (truth[3], labels), (hyper, weight), row_total)
                     if sweep < collapsed:
                         if distinct:
                             draw_distinct_pair(rng, answers, prior, truth, row_total)
@@ -760,6 +784,7 @@ def _chain_of(kind: int) -> Callable:
             sweeps = 0
             _store(draws, d, parameters, pointwise)
             draws.population[d] = hyper
+            draws.history[d] = weight
 
     return sample
 

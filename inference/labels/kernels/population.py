@@ -24,7 +24,7 @@ from ...kernels.slice_sampling import slice_sampler
 class Population(NamedTuple):
     """Populations of raters, and the priors of their skill u and strength s; without any, priors are fixed."""
 
-    of: np.ndarray  # int64 (rater,), population of each rater
+    of: np.ndarray  # int64 (rater,), population of each rater, -1 for those of none
     skill: np.ndarray  # (population, 2), Beta prior of u
     strength: np.ndarray  # (population, 2), mean and sd of log s
 
@@ -141,6 +141,8 @@ def concentrate(
     confusion, row_total = concentrations
     n = confusion.shape[1]
     for k in range(len(row_total)):
+        if population.of[k] < 0:
+            continue
         u, s = values[population.of[k]]
         beside = s * (1.0 - u) / n
         for j in range(n):
