@@ -189,7 +189,90 @@ def retire(studies: int) -> None:
     print("retired: claimed, right; answers an item; right of all; right of all with nine answers")
 
 
-CELLS: dict[str, Callable[[int], None]] = {"judge": judge, "update": update, "retire": retire}
+# --- Raters who are known from an earlier study ---
+
+EARLIER, NOW, EACH = 40, 5, 5  # answers of each rater in the earlier study and now, and to each item
+
+
+def skilled(skill: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Confusion matrices (rater, category, answer) of raters who are right as often as `skill` says, in every category."""
+    errors = rng.dirichlet(np.full(n - 1, 3.0), (len(skill), n))
+    matrix = np.tile(np.eye(n), (len(skill), 1, 1)) * skill[:, None, None]
+    matrix[:, ~np.eye(n, dtype=bool)] = ((1 - skill)[:, None, None] * errors).reshape(len(skill), -1)
+    return matrix
+
+
+def answered(
+    confusion: np.ndarray, number: int, rng: np.random.Generator
+) -> tuple[models.Labels, np.ndarray]:
+    """Labels of items with `EACH` answers, `number` by each rater, and the truth."""
+    raters, n = confusion.shape[:2]
+    truth = rng.integers(0, n, raters * number // EACH)
+    who = np.concatenate([rng.permutation(raters) for _ in range(number)]).reshape(-1, EACH)
+    below = confusion[who, truth[:, None]].cumsum(axis=-1)[..., :-1]
+    label = (rng.random((*who.shape, 1)) > below).sum(axis=-1)
+    table = {"item": np.repeat(np.arange(len(truth)), EACH), "rater": who.ravel(), "label": label.ravel()}
+    return models.Labels.from_table(table, categories=range(n)), truth
+
+
+def histories(skill: np.ndarray, n: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Confusion matrices of the same raters in earlier studies."""
+    now = skilled(skill, n, rng)
+    return {
+        "the same": now,
+        "names shuffled": now[rng.permutation(len(now))],
+        "best are worst": skilled(skill.min() + skill.max() - skill, n, rng),
+        "all better": skilled(rng.uniform(0.85, 0.97, len(skill)), n, rng),
+        "all worse": skilled(rng.uniform(skill.min() - 0.05, 0.65, len(skill)), n, rng),
+    }
+
+
+def raters(studies: int) -> None:
+    """Log loss of the truth with five answers of each rater: cold starts, and with histories of this and of other tasks."""
+    print(
+        "raters  categories  history  log loss: cold  cold, population learnt  with history  ratio  weights  CPU s"
+    )
+    quiet = {"draws": 200, "chains": 2, **QUIET}
+    for size, n in ((20, 2), (20, 4), (60, 2)):
+        found: dict[str, list[np.ndarray]] = {}
+        for k in range(studies):
+            rng = np.random.default_rng([k, size, n])
+            earlier = histories(rng.uniform(0.55 if n == 2 else 0.45, 0.95, size), n, rng)
+            labels, truth = answered(earlier["the same"], NOW, rng)
+
+            def loss(
+                truth: np.ndarray = truth, labels: models.Labels = labels, **options: object
+            ) -> np.ndarray:
+                tree = inference.sample(models.dawid_skene(labels, **options), **quiet)
+                mean = tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
+                weight = tree["posterior"].get(
+                    "history_weight", xr.DataArray(np.empty((1, 1, 0)), dims=("chain", "draw", "history"))
+                )
+                value = -np.log(mean[np.arange(len(truth)), truth]).mean()
+                return np.append(value, weight.mean(("chain", "draw")).to_numpy())
+
+            cold = np.concatenate([loss(), loss(confusion_concentration="population")])
+            for name, confusion in earlier.items():
+                begun = time.process_time()
+                tree = inference.sample(models.dawid_skene(answered(confusion, EARLIER, rng)[0]), **quiet)
+                with_history = loss(raters=inference.rater_prior(tree))
+                cost = time.process_time() - begun
+                found.setdefault(name, []).append(np.concatenate([cold, with_history, [cost]]))
+        for name, rows in found.items():
+            cold_loss, learnt, own, *weight, cost = np.mean(rows, axis=0)
+            shares = " ".join(f"{w:.2f}" for w in weight)
+            print(
+                f"{size:6} {n:11}  {name:15} {cold_loss:.3f} {learnt:.3f} {own:.3f} {own / cold_loss:6.2f}  {shares}  {cost:.1f}",
+                flush=True,
+            )
+
+
+CELLS: dict[str, Callable[[int], None]] = {
+    "judge": judge,
+    "update": update,
+    "retire": retire,
+    "raters": raters,
+}
 
 
 if __name__ == "__main__":
