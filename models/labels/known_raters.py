@@ -6,7 +6,6 @@ from typing import Any, cast
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-import xarray as xr
 from pytensor.tensor.variable import TensorVariable
 
 from ..._messages import short_repr
@@ -25,14 +24,12 @@ COMPONENT_PRIOR = np.array([0.5, 0.5, 0.5, 0.5])
 TENTH = 0.1
 
 
-def coords_of_history(raters: xr.Dataset | None) -> dict[str, np.ndarray]:
+def coords_of_history(raters: Any) -> dict[str, np.ndarray]:
     """Return the coordinate of the components, where there is a history."""
     return {} if raters is None else {COMPONENT: np.array(COMPONENTS)}
 
 
-def confusion_of_raters(
-    labels: Labels, concentration: Any, raters: xr.Dataset | None
-) -> tuple[TensorVariable, Any]:
+def confusion_of_raters(labels: Labels, concentration: Any, raters: Any) -> tuple[TensorVariable, Any]:
     """Register ``confusion`` (rater, category, answer); return it, and its concentrations without a history.
 
     w       ~ Dirichlet(1/2, 1/2, 1/2, 1/2)
@@ -57,7 +54,7 @@ def confusion_of_raters(
     return cast(TensorVariable, confusion), beta
 
 
-def known_counts(labels: Labels, raters: xr.Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def known_counts(labels: Labels, raters: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the pseudo-counts of every rater, those of the population if it is unknown, these, and which raters are known.
 
     Shapes: (rater, category, answer), (category, answer), bool (rater,). Warns if no rater is known, or the population of a
@@ -96,7 +93,7 @@ def known_counts(labels: Labels, raters: xr.Dataset) -> tuple[np.ndarray, np.nda
 def require_prior(raters: Any) -> None:
     """Raise unless the argument is a prior as of `inference.rater_prior`."""
     made = "make it by inference.rater_prior(tree), or read it by xarray.load_dataset"
-    if not isinstance(raters, xr.Dataset) or POPULATION_COUNTS not in raters:
+    if POPULATION_COUNTS not in getattr(raters, "data_vars", ()):
         raise _refused("it is no prior of raters", value=short_repr(type(raters).__name__), remedy=made)
     dims = {POPULATION_COUNTS: {"category", "answer"}, COUNTS: {"rater", "category", "answer"}}
     for name, own in dims.items():

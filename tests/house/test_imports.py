@@ -82,7 +82,7 @@ ALLOWED = POSTERIOR | MODELS | INFERENCE | EVALUATION | ABOVE
 FLOORS = (
     {"label_aggregator"},
     {"sampling", "scale", "design"},
-    {"checkpoints", "kept_draws", "posterior_predictive", "updating"},
+    {"checkpoints", "kept_draws", "posterior_predictive", "rater_priors", "updating"},
     {"nuts"},
     {"methods"},
     {*FAMILIES},
