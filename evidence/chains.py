@@ -304,7 +304,7 @@ class WorthChains(Chains):
     def told(self, answers: np.ndarray) -> Any:
         """Return the posterior as the kernel reads it."""
         law = self.law
-        own = distinct_annotations(answers, law.candidate, law.reliability, len(self.gamma[0]))
+        own = distinct_annotations(answers, law.candidate, law.reliability, len(self.gamma[0]), law.start)
         return worth_posterior(own, *self.gamma)
 
     def run(self, answers: np.ndarray, seed: int) -> Values:

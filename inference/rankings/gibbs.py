@@ -189,7 +189,7 @@ def begin_gibbs(law: WorthLaw, model: pm.Model, plan: Draws, found: Tuning | Non
     """Set up the Gibbs loop of worths; `found` restores the thinning (item,)."""
     likelihood, (shape, rate) = law
     annotations = distinct_annotations(
-        likelihood.block, likelihood.candidate, likelihood.reliability, len(shape)
+        likelihood.block, likelihood.candidate, likelihood.reliability, len(shape), likelihood.start
     )
     start = annotations.candidate_start
     posterior = worth_posterior(annotations, shape, rate)
@@ -210,7 +210,7 @@ def begin_gibbs(law: WorthLaw, model: pm.Model, plan: Draws, found: Tuning | Non
     def by_items(n: int, advance: Callable[[int], None]) -> ItemBlocks:
         del advance  # nothing is drawn before the items are
         each = np.arange(len(keys) + 1)
-        starts = {"item": each, "candidate": start, "annotation": np.searchsorted(first, start)}
+        starts = {"item": each, "candidate": start, "annotation": np.searchsorted(item, each)}
 
         def of(items: slice, kept: slice) -> dict[str, dict[str, xr.Variable]]:
             log_worth = continue_worths(posterior, thinning, chains.part(0, n), state, items=items)
@@ -220,8 +220,8 @@ def begin_gibbs(law: WorthLaw, model: pm.Model, plan: Draws, found: Tuning | Non
 
         return ItemBlocks({"sample_stats": stats}, starts, of)
 
-    first = likelihood.candidate[:, 0]
-    in_order = bool((np.diff(first) >= 0).all())  # annotations by item, as builders have them
+    item = np.searchsorted(start, likelihood.candidate[:, 0], side="right") - 1
+    in_order = bool((np.diff(item) >= 0).all())  # annotations by item, as builders have them
     return Run(found, state, draw, shows_progress=True, by_items=by_items if in_order else None)
 
 

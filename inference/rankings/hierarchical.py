@@ -26,7 +26,7 @@ from ..runs.trees import as_dataset, row_dim
 from .gibbs import SWEEPS_BEFORE, plausibilities, worth_log_prior
 from .kernels.hierarchical import RaterDraws, RaterRankings, RaterState, sample_raters
 from .kernels.race import WorthPosterior
-from .recognition import distinct_annotations, gamma_parameters
+from .recognition import distinct_annotations, gamma_parameters, item_starts
 
 SPREAD, DEVIATION = "population_spread", "rater_deviation"
 LAWS: dict[str, type] = {"worth": GammaRV, SPREAD: HalfNormalRV, DEVIATION: ZeroSumNormalRV}
@@ -47,6 +47,7 @@ class RaterLaw:
     n_raters: int
     shape: np.ndarray  # (candidate,), of the worths' Gamma priors, whose rates are 1
     scale: float  # of the spread's HalfNormal prior
+    start: np.ndarray | None  # int64 (item + 1,), first candidate of each item, as in `RankingLikelihood`
 
 
 def read_rater_reliabilities(model: pm.Model) -> RaterLaw:
@@ -66,7 +67,8 @@ def read_rater_reliabilities(model: pm.Model) -> RaterLaw:
         raise NotConjugate("the rates of the worths are not 1")
     block = constant_value(model.rvs_to_values[observed], "the observed rankings")
     n_raters = shape_of(free[DEVIATION])[0]
-    return RaterLaw(candidate, block, rater, n_raters, shape, _scale_of_spread(free))
+    start = item_starts(model, free["worth"])
+    return RaterLaw(candidate, block, rater, n_raters, shape, _scale_of_spread(free), start)
 
 
 def _codes(free: dict[str, TensorVariable], log_worth: TensorVariable) -> tuple[np.ndarray, np.ndarray]:
@@ -109,21 +111,23 @@ def _scale_of_spread(free: dict[str, TensorVariable]) -> float:
 def rater_rankings(law: RaterLaw) -> tuple[RaterRankings, WorthPosterior]:
     """Lay out the annotations for the kernel, and each once more as an item of its own, whose race it is."""
     block, n = np.ascontiguousarray(law.block), len(law.shape)
-    merged = distinct_annotations(block, law.candidate, 1.0, n)
+    merged = distinct_annotations(block, law.candidate, 1.0, n, law.start)
     width = (block >= 0).sum(axis=1).astype(np.int64)
-    first = law.candidate[:, 0].astype(np.int64)
-    if (np.diff(first) < 0).any():
+    item = np.searchsorted(merged.candidate_start, law.candidate[:, 0], side="right") - 1
+    if (np.diff(item) < 0).any():
         raise NotConjugate("the annotations are not in the order of the items")
+    first = merged.candidate_start[item]
     own = np.append(0, np.cumsum(width))
     alone = distinct_annotations(block, own[:-1, None] + np.arange(block.shape[1]), 1.0, int(own[-1]))
     races = WorthPosterior(*alone, np.ones(own[-1]), np.zeros(own[-1]))
     by_rater = np.argsort(law.rater, kind="stable")
     rankings = RaterRankings(
         candidate_start=merged.candidate_start,
-        annotation_start=np.searchsorted(first, merged.candidate_start).astype(np.int64),
+        annotation_start=np.searchsorted(item, np.arange(len(merged.candidate_start))).astype(np.int64),
         rater=law.rater,
         first=first,
         width=width,
+        shown=(law.candidate - first[:, None])[block >= 0].astype(np.int64),
         n_ranked=np.add.reduceat(alone.wins, own[:-1]).astype(np.int64),
         leader=merged.leader,
         settled=merged.settled,

@@ -1,14 +1,17 @@
 """Point estimates of partial rankings: inverse rank normalisation, and maximum likelihood item by item."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
 
+from ..._messages import short_repr
 from ...models.data.container import require_container
+from ...models.data.errors import BUILDERS, DataWarning
 from ...models.data.rankings import PartialRankings, RankedPairs, inverse_rank_scores, ranked_pairs
-from ...models.rankings.named_sets import warn_of_named_sets
+from ...models.rankings.named_sets import refuse_shown_sets, warn_of_named_sets
 from .kernels.mle import Races, maximise_worth, strong_components
 
 
@@ -43,7 +46,7 @@ def irn(rankings: PartialRankings, *, tie_weight: Literal["split", "full"] = "sp
     Raises
     ------
     ValueError
-        If `tie_weight` is neither of the two.
+        If `tie_weight` is neither of the two, or raters were shown some of the categories only.
 
     Examples
     --------
@@ -58,6 +61,7 @@ def irn(rankings: PartialRankings, *, tie_weight: Literal["split", "full"] = "sp
     Image Analysis, section 2.3.1 and eq. 3-5, arXiv:2307.02191v2.
     """
     require_container(rankings, PartialRankings)
+    refuse_shown_sets(rankings, "irn")
     warn_of_named_sets(rankings)
     return by_candidate(inverse_rank_scores(rankings, tie_weight), rankings, ranked_pairs(rankings))
 
@@ -109,7 +113,8 @@ def plackett_luce_mle(
     Notes
     -----
     Categories that every rater of the item ties first, so that no ranking separates them, share the
-    plausibility equally: any split has the same likelihood.
+    plausibility equally: any split has the same likelihood. So do groups of categories that no rater was shown together, of which
+    a warning tells.
 
     Examples
     --------
@@ -133,6 +138,8 @@ def plackett_luce_mle(
     component, unbeaten = strong_components(
         pairs.start, annotation_start, rows.start, rows.candidate, rows.block
     )
+    if rankings.has_shown_sets:
+        _warn_of_apart(rankings, pairs, component[unbeaten])
     races, contested = _races(rows, component, power)
     worth, log_likelihood, iterations, converged = maximise_worth(races, max_iterations, tolerance)
 
@@ -153,6 +160,22 @@ def plackett_luce_mle(
     return xr.Dataset(data, {"items": ("item", rankings.items)}, {"converged": int(converged.all())})
 
 
+def _warn_of_apart(rankings: PartialRankings, pairs: RankedPairs, unbeaten: np.ndarray) -> None:
+    """Warn if an item has several groups of categories that none beats, by the first category of each; unbeaten (category,)."""
+    group = np.unique(unbeaten)
+    item, number = np.unique(pairs.item[group], return_counts=True)
+    if (number > 1).any():
+        first = int(item[(number > 1).argmax()])
+        own = group[pairs.item[group] == first]
+        names = [short_repr(rankings.categories[pairs.category[k]].item()) for k in own[:2].tolist()]
+        warnings.warn(
+            f"{(number > 1).sum():,} of {len(rankings.items):,} items have groups of categories that no ranking compares, such as "
+            f"those of {names[0]} and {names[1]} for {short_repr(rankings.items[first].item())}: they share the plausibility equally",
+            DataWarning,
+            skip_file_prefixes=BUILDERS,
+        )
+
+
 class _Rows(NamedTuple):
     """Annotations as rankings of all candidates of their item, the unranked block last."""
 
@@ -163,7 +186,7 @@ class _Rows(NamedTuple):
 
 
 def _rows(rankings: PartialRankings, pairs: RankedPairs) -> _Rows:
-    """Extend every annotation to a ranking of all candidates of its item."""
+    """Extend every annotation to a ranking of all candidates of its item, of sets shown those that its rater was shown."""
     item = rankings.annotation_item
     n_candidates = np.diff(pairs.start)[item]
     start = np.concatenate([[0], np.cumsum(n_candidates)])
@@ -172,8 +195,15 @@ def _rows(rankings: PartialRankings, pairs: RankedPairs) -> _Rows:
     block = np.diff(rankings.annotation_start)[annotation]
     block[pairs.entry - shift[pairs.entry_annotation]] = pairs.entry_block
     order = np.lexsort((block, annotation))
-    candidate = np.arange(len(annotation)) + shift[annotation]
-    return _Rows(start, annotation, candidate[order], block[order])
+    candidate = (np.arange(len(annotation)) + shift[annotation])[order]
+    block = block[order]
+    if not rankings.has_shown_sets:
+        return _Rows(start, annotation, candidate, block)
+    n = len(rankings.categories)
+    shown = np.repeat(np.arange(len(item)), np.diff(rankings.shown_start)) * n + rankings.shown_code
+    kept = np.isin(annotation * n + pairs.category[candidate], shown)
+    start = np.append(0, np.cumsum(np.bincount(annotation[kept], minlength=len(item))))
+    return _Rows(start, annotation[kept], candidate[kept], block[kept])
 
 
 def _races(rows: _Rows, component: np.ndarray, power: np.ndarray) -> tuple[Races, np.ndarray]:

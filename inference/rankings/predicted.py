@@ -62,7 +62,7 @@ def read_predicted_worths(model: pm.Model) -> PredictedWorths:
 def posterior_of(law: PredictedWorths) -> WorthPosterior:
     """Lay out the rankings for the kernel, with the shapes of strength zero."""
     own = law.likelihood
-    merged = distinct_annotations(own.block, own.candidate, own.reliability, len(law.rate))
+    merged = distinct_annotations(own.block, own.candidate, own.reliability, len(law.rate), own.start)
     return worth_posterior(merged, law.prior.base, law.rate)
 
 
@@ -110,7 +110,7 @@ def continue_strengths(
 
 def draw_strengths(law: PredictedWorths, repeats: np.ndarray | int, plan: ChainPlan) -> StrengthDraws:
     """Run all chains from their start."""
-    n_items = len(np.unique(law.likelihood.candidate[:, 0]))
+    n_items = len(posterior_of(law).candidate_start) - 1
     each = np.broadcast_to(np.asarray(repeats, np.int64), n_items).copy()
     return continue_strengths(law, each, plan, begin_strengths(law, plan))
 

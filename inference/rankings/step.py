@@ -66,7 +66,7 @@ class WorthGibbs(GibbsStep):
         self._prior = _prior_parameters(model, likelihood.worth, options)
         n_candidates = int(np.prod(shape_of(likelihood.worth)))
         self._annotations = distinct_annotations(
-            likelihood.block, likelihood.candidate, likelihood.reliability, n_candidates
+            likelihood.block, likelihood.candidate, likelihood.reliability, n_candidates, likelihood.start
         )
 
     def step(self, point: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], list[dict]]:

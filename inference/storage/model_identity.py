@@ -128,11 +128,12 @@ IDS = {  # column of codes -> its ids
     "annotation_rater": "raters",
     "label_code": "categories",
     "category_code": "categories",
+    "shown_code": "categories",
     "gold": "categories",
     "left": "items",
     "right": "items",
 }
-STARTS = {"block_start": "category_code", "annotation_start": "block_start"}
+STARTS = {"block_start": "category_code", "annotation_start": "block_start", "shown_start": "shown_code"}
 BY_ANNOTATION = ("annotation_item", "annotation_rater", "label_code", "left", "right", "outcome", "count", "score")  # fmt: skip
 
 
@@ -150,7 +151,7 @@ def refuse_unsound(data: Container) -> None:
     if "gold" in columns and len(columns["gold"]) != len(columns["items"]):
         raise ValueError("gold must have one code for each item")
     for name, into in STARTS.items():
-        if name in columns:
+        if name in columns and not (name == "shown_start" and len(columns[name]) == len(columns[into]) == 0):
             _check_starts(name, columns[name], len(columns[into]) - (into in STARTS))
 
 

@@ -22,8 +22,10 @@ from .reading.predicted_labels import (
     refused_predictions,
     unknown_items,
 )
+from .reading.shown_sets import shown_rows
 
 _ENTRY = ("annotation_item", "annotation_rater", "category_code", "rank")
+UNRANKED = np.iinfo(np.int64).max  # rank of a category that a rater was shown and did not rank
 
 
 def refuse_repeats(entries: CodedRows, columns: Mapping[str, Column]) -> None:
@@ -53,8 +55,8 @@ class PartialRankings(Container):
     """Validated partial rankings, with ties, of items by raters over a closed set of categories.
 
     One annotation is one rater's partial ranking of one item: blocks b_1 > b_2 > ... of tied categories,
-    non-empty and disjoint. The categories of the closed set that it does not name share a last, unranked
-    block.
+    non-empty and disjoint. The categories that the rater was shown, by default all of the closed set, and did not
+    name share a last, unranked block.
 
     Made by `from_table` or `from_blocks`. ``len`` is the number of annotations; ``==`` compares all fields
     but `gaps`. All arrays are read-only.
@@ -73,6 +75,11 @@ class PartialRankings(Container):
         Ranked categories, ascending within a block.
     gaps : int
         Number of annotations whose ranks skipped a number and were renumbered on reading.
+    shown_start : ndarray of int64, shape (annotation + 1,) or (0,)
+        Categories that the rater of annotation ``a`` was shown are those of ``shown_start[a]:shown_start[a + 1]``; empty if all
+        raters were shown all categories.
+    shown_code : ndarray of int32, shape (shown entry,)
+        Categories shown, ranked or not, ascending within an annotation.
 
     Examples
     --------
@@ -101,6 +108,8 @@ class PartialRankings(Container):
     block_start: np.ndarray
     category_code: np.ndarray
     gaps: int = field(default=0, compare=False)
+    shown_start: np.ndarray = field(default_factory=lambda: np.array([], np.int64))
+    shown_code: np.ndarray = field(default_factory=lambda: np.array([], np.int32))
 
     @classmethod
     def from_table(
@@ -111,11 +120,15 @@ class PartialRankings(Container):
         rater: str = "rater",
         category: str = "category",
         rank: str = "rank",
+        shown: str | None = None,
         categories: Sequence[Any] | np.ndarray | None = None,
         missing: Missing = "error",
         no_answer: NoAnswer = (),
     ) -> Self:
         """Read a long table with one row for each category that a rater ranked for an item.
+
+        Raters who chose or ranked among some of the categories, such as the best of four answers, need `shown`: without it
+        a category that a rater did not name is below all that the rater named, though the rater never saw it.
 
         Parameters
         ----------
@@ -125,6 +138,10 @@ class PartialRankings(Container):
             Names of the columns; by default also those of the trade, such as "annotator", which a warning names.
             Ids and labels are text, kept exactly, or integers. Rank 1 is best, equal ranks are a tie, a category
             without a row is unranked; only the order of the ranks counts.
+        shown : str, optional
+            Column that says what each rater was shown. True or false: whether the category of the row was, which has an empty
+            rank if it was not ranked. A list, or its text such as ``["a", "b"]``: all that the rater was shown. The column of
+            the ranks: every row was shown. By default all raters were shown all categories.
         categories : sequence, optional
             Closed set of categories, in the order that breaks ties. None takes the categories of a pandas
             categorical or a polars Enum, or else the sorted categories that occur.
@@ -150,10 +167,26 @@ class PartialRankings(Container):
         >>> table |= {"category": ["acne", "tinea", "acne"], "rank": [1, 2, 1]}
         >>> models.PartialRankings.from_table(table, categories=["acne", "eczema", "tinea"])
         PartialRankings(1 item, 2 raters, 2 annotations, 3 categories)
+
+        Choices of the best of those shown:
+
+        >>> choices = {"item": ["wine", "wine"], "rater": [1, 2], "category": ["A", "B"], "rank": [1, 1]}
+        >>> choices |= {"shown": [["A", "B"], ["B", "C"]]}
+        >>> models.PartialRankings.from_table(choices, shown="shown").shown_code.tolist()
+        [0, 1, 1, 2]
         """
         roles = {"item": item, "rater": rater, "category": category, "rank": rank}
-        columns = annotation_columns(frame, "rankings", roles, (), missing, no_answer)
-        found = cls._of_columns(columns, categories_of(categories, no_answer))
+        if shown is not None and shown != rank:
+            roles["shown"] = shown
+        may_be_empty = () if shown is None else ("rank",)
+        columns = annotation_columns(
+            frame, "rankings", roles, (), missing, no_answer, may_be_empty=may_be_empty
+        )
+        declared, ranked = categories_of(categories, no_answer), None
+        if shown is not None:
+            of_dtype = columns["category"].declared if declared is None else declared
+            columns, ranked = shown_rows(columns, of_dtype, no_answer)
+        found = cls._of_columns(columns, declared, ranked)
         if categories is None:
             ranked = np.ones(len(found.category_code), np.int64)
             tell_suspects(found.categories, found.category_code, ranked, kind="ranked categories")
@@ -167,6 +200,7 @@ class PartialRankings(Container):
         items: Sequence[Any] | np.ndarray | None = None,
         raters: Sequence[Any] | np.ndarray | None = None,
         categories: Sequence[Any] | np.ndarray | None = None,
+        shown: Sequence[Any] | Mapping[Any, Any] | None = None,
     ) -> Self:
         """Read nested lists or mappings of blocks.
 
@@ -179,6 +213,9 @@ class PartialRankings(Container):
             Ids of the list places; by default 0, 1, 2, ...
         categories : sequence, optional
             Closed set of categories, in the order that breaks ties; by default those that occur, sorted.
+        shown : sequence or mapping, optional
+            ``[item][rater][category]`` or ``{item: {rater: [category]}}``, of the same items and raters: all that each rater was
+            shown, as in `from_table`. By default all categories.
 
         Returns
         -------
@@ -196,12 +233,21 @@ class PartialRankings(Container):
         >>> nested = [[[["acne"], ["eczema", "tinea"]], [["eczema"]]], [[["tinea"]], None]]
         >>> models.PartialRankings.from_blocks(nested, raters=["Ann", "Bob"])
         PartialRankings(2 items, 2 raters, 3 annotations, 3 categories)
+
+        Choices as (winner, losers), those of one set of items, numbered as raters:
+
+        >>> choices = [("A", ["B", "C"]), ("B", ["A"])]
+        >>> won, seen = [[[winner]] for winner, _ in choices], [[winner, *losers] for winner, losers in choices]
+        >>> models.PartialRankings.from_blocks([won], shown=[seen])
+        PartialRankings(1 item, 2 raters, 2 annotations, 3 categories)
         """
         items = None if items is None else distinct_ids("items", items)
         raters = None if raters is None else distinct_ids("raters", raters)
-        columns = nested_columns(nested, items, raters)
+        columns, ranked = nested_columns(nested, items, raters, shown), None
         try:
-            return cls._of_columns(columns, categories)
+            if shown is not None:
+                columns, ranked = shown_rows(columns, categories)
+            return cls._of_columns(columns, categories, ranked)
         except DataError as error:
             if error.row is None:
                 raise
@@ -262,26 +308,48 @@ class PartialRankings(Container):
         item = np.array([place[own] for own in found.items.tolist()], np.int64)[found.item]
         codes = (item, len(self.raters) + found.classifier, found.category, found.rank)
         joint = self._rows().extended(len(item), **dict(zip(_ENTRY, codes, strict=True)))
-        return self._of_rows(joint, items=self.items, raters=raters, categories=self.categories)
+        if self.has_shown_sets:  # classifiers see all categories
+            joint = _with_all_shown(joint, len(self.raters), len(self.categories))
+        return self._of_rows(joint, items=self.items, raters=raters, **self._others(np.arange(0)))
+
+    @property
+    def has_shown_sets(self) -> bool:
+        """Whether some rater was shown some of the categories only."""
+        return len(self.shown_start) > 0
 
     @classmethod
-    def _of_columns(cls, columns: Mapping[str, Column], categories: Any) -> Self:
-        """Build from validated columns item, rater, category and rank."""
+    def _of_columns(
+        cls, columns: Mapping[str, Column], categories: Any, ranked: np.ndarray | None = None
+    ) -> Self:
+        """Build from validated columns item, rater, category and rank; `ranked` (row,) are the rows with a rank of sets shown."""
         items, item = code_ids(columns["item"])
         raters, rater = code_ids(columns["rater"])
         labels, category = code_categories(columns["category"], categories)
-        codes = (item, rater, category, read_ranks(columns["rank"]))
+        rank = read_ranks(columns["rank"])
+        if ranked is not None:
+            shown = np.full(len(ranked), UNRANKED)
+            shown[ranked] = rank
+            rank = shown
+        codes = (item, rater, category, rank)
         entries = CodedRows(zip(_ENTRY, codes, strict=True))
         refuse_repeats(entries, columns)
         if categories is None and len(np.unique(item * np.int64(len(raters)) + rater)) >= MANY:
             tell_keys({"category": columns["category"].name}, len(category), {"category": labels})
-        return cls._of_rows(entries, items=items, raters=raters, categories=labels)
+        return cls._of_rows(entries, items=items, raters=raters, categories=labels, shown=ranked is not None)
 
     @classmethod
-    def _of_rows(cls, rows: CodedRows, *, items: np.ndarray, raters: np.ndarray, **others: Any) -> Self:
-        """Group entries, in any order, into blocks and annotations; raters are numbered by first appearance item by item."""
+    def _of_rows(
+        cls, rows: CodedRows, *, items: np.ndarray, raters: np.ndarray, shown: bool = False, **others: Any
+    ) -> Self:
+        """Group entries, in any order, into blocks and annotations; raters are numbered by first appearance item by item.
+
+        `shown` says that the entries, some of which are not ranked, are all that the raters were shown.
+        """
         by_item = rows.where(np.argsort(rows["annotation_item"], kind="stable"))
         present, entries = by_item.renumbered(np.arange(len(by_item["rank"])), len(raters))
+        if shown:
+            others |= _shown_sets(entries, len(others["categories"]))
+            entries = entries.where(entries["rank"] < UNRANKED)
         keys = [entries[name] for name in ("annotation_item", "annotation_rater", "rank", "category_code")]
         entries = entries.where(np.lexsort(keys[::-1]))
         # entries are sorted by annotation, rank, category: starts are where annotation or rank changes
@@ -304,7 +372,20 @@ class PartialRankings(Container):
         )
 
     def _rows(self) -> CodedRows:
-        """Codes and rank of every entry, in table order."""
+        """Codes and rank of every entry, in table order; then of the entries that were shown and not ranked."""
+        ranked = self._ranked_rows()
+        if not self.has_shown_sets:
+            return ranked
+        annotation = np.repeat(np.arange(len(self)), np.diff(self.shown_start))
+        item, rater = self.annotation_item[annotation], self.annotation_rater[annotation]
+        rank = np.full(len(annotation), UNRANKED)
+        shown = CodedRows(zip(_ENTRY, (item, rater, self.shown_code, rank), strict=True))
+        key, own = (_cells(rows, len(self.raters), len(self.categories)) for rows in (ranked, shown))
+        left = shown.where(~np.isin(own, key))
+        return CodedRows({name: np.append(ranked[name], left[name]) for name in _ENTRY})
+
+    def _ranked_rows(self) -> CodedRows:
+        """Codes and rank of every ranked entry, in table order."""
         n_blocks, size = np.diff(self.annotation_start), np.diff(self.block_start)
         rank = np.arange(1, len(self.block_start)) - np.repeat(self.annotation_start[:-1], n_blocks)
         annotation = np.repeat(np.repeat(np.arange(len(self)), n_blocks), size)
@@ -312,16 +393,22 @@ class PartialRankings(Container):
         return CodedRows(zip(_ENTRY, (item, rater, self.category_code, np.repeat(rank, size)), strict=True))
 
     def _others(self, item: np.ndarray) -> dict[str, Any]:
-        return {"categories": self.categories}
+        return {"categories": self.categories, "shown": self.has_shown_sets}
 
     def _table(self) -> dict[str, np.ndarray]:
         rows = self._rows()
-        return {
+        table = {
             "item": self.items[rows["annotation_item"]],
             "rater": self.raters[rows["annotation_rater"]],
             "category": self.categories[rows["category_code"]],
             "rank": rows["rank"],
         }
+        if not self.has_shown_sets:
+            return table
+        order = np.lexsort([rows[name] for name in ("category_code", "rank", *_ENTRY[1::-1])])
+        rank = table["rank"]
+        table["rank"] = np.where(rank < UNRANKED, rank.astype(object), "")
+        return {name: cells[order] for name, cells in table.items()} | {"shown": np.ones(len(rank), bool)}
 
     def _summary(self) -> dict[str, str]:
         per_item = np.bincount(self.annotation_item)
@@ -335,6 +422,7 @@ class PartialRankings(Container):
             "annotations": f"{len(named):,}, {range_of(per_item)} an item",
             "categories": f"{len(self.categories):,} declared, {ranked:,} ranked",
             "categories named": f"{range_of(named)} an annotation",
+            **({"categories shown": f"{range_of(np.diff(self.shown_start))} an annotation"} if self.has_shown_sets else {}),
             "annotations with ties": f"{tied.sum():,}, largest block {block.max():,}",
             "ranks with gaps": f"{self.gaps:,} annotations, renumbered",
             "items with one annotation": f"{(per_item == 1).sum():,}",
@@ -342,6 +430,38 @@ class PartialRankings(Container):
 
     def __len__(self) -> int:
         return len(self.annotation_item)
+
+
+# --- Sets of categories that raters were shown ---
+
+
+def _cells(rows: CodedRows, n_raters: int, n_categories: int) -> np.ndarray:
+    """Number of (item, rater, category) of every row, in their order."""
+    return (rows["annotation_item"].astype(np.int64) * n_raters + rows["annotation_rater"]) * n_categories + rows[
+        "category_code"
+    ]
+
+
+def _shown_sets(rows: CodedRows, n_categories: int) -> dict[str, np.ndarray]:
+    """Start and codes of the sets of all entries, by annotation; none if every rater was shown all categories."""
+    rows = rows.where(np.lexsort([rows[name] for name in _ENTRY[2::-1]]))
+    start = np.append(np.flatnonzero(rows.changes(*_ENTRY[:2])), len(rows["rank"])).astype(np.int64)
+    if (np.diff(start) == n_categories).all():
+        return {}
+    return {"shown_start": start, "shown_code": rows["category_code"].astype(np.int32)}
+
+
+def _with_all_shown(rows: CodedRows, first: int, n_categories: int) -> CodedRows:
+    """Append an entry for each category that a rater of code `first` or more did not rank, for the items of that rater."""
+    own = rows.where(rows["annotation_rater"] >= first)
+    n_raters = int(rows["annotation_rater"].max()) + 1
+    pair = np.unique(own["annotation_item"].astype(np.int64) * n_raters + own["annotation_rater"])
+    cell = (pair[:, None] * n_categories + np.arange(n_categories)).ravel()
+    left = cell[~np.isin(cell, _cells(own, n_raters, n_categories))]
+    pair, category = np.divmod(left, n_categories)
+    item, rater = np.divmod(pair, n_raters)
+    codes = dict(zip(_ENTRY, (item, rater, category, UNRANKED), strict=True))
+    return rows.extended(len(left), **codes)
 
 
 # --- Distinct ranked (item, category) pairs, concatenated over items ---

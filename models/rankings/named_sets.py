@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 
 from ..._messages import short_repr
-from ..data.errors import BUILDERS, DataWarning
+from ..data.errors import BUILDERS, DataError, DataWarning
 from ..data.rankings import PartialRankings
 
 LEVEL = 0.01  # bound of the probability of a warning where the sets named are as the models say
@@ -22,15 +22,28 @@ def warn_of_named_sets(rankings: PartialRankings) -> None:
         return
     best, few = found
     warnings.warn(
-        f"{best} is ahead where raters name it, but only {few}. Not named is taken as below all named: where it was not shown, "
-        "the order is wrong",
+        f"{best} is ahead where raters name it, but only {few}. Not named is taken as below all named. If it was not shown, "
+        "say what was: from_table(..., shown=...), or --column shown=...; else the order is wrong",
         DataWarning,
         skip_file_prefixes=BUILDERS,
     )
 
 
+def refuse_shown_sets(rankings: PartialRankings, name: str) -> None:
+    """Raise if raters were shown some of the categories only, for a method that averages inverse ranks."""
+    if rankings.has_shown_sets:
+        raise DataError(
+            "the raters were shown some of the categories only, and an inverse rank does not say among which",
+            allowed="rankings of all categories",
+            remedy="use plackett_luce or plackett_luce_mle, which compare a category with those shown beside it",
+            where=name,
+        )
+
+
 def perhaps_not_shown(rankings: PartialRankings) -> tuple[str, str] | None:
     """Category ahead where it is named but named by fewer raters than others, each beyond chance, and how many name it."""
+    if rankings.has_shown_sets:
+        return None
     size = np.diff(rankings.block_start)
     first, last = (
         rankings.block_start[rankings.annotation_start[:-1]],

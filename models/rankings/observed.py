@@ -30,16 +30,17 @@ class Candidates:
     item: np.ndarray  # int32 (candidate,)
     category: np.ndarray  # int32 (candidate,); OTHER_CODE for OTHER
     other_size: np.ndarray  # int64 (item,): number of categories in OTHER, 0 without it
-    place: np.ndarray  # int32 (annotation, place): candidates of the item, then zeros
+    place: np.ndarray  # int32 (annotation, place): candidates of the item, of sets shown those shown, then zeros
     # int8 or int16 (annotation, place): block of each candidate, 0 = first, largest = unranked, -1 = padding
     block: np.ndarray
 
 
 def ranked_candidates(rankings: PartialRankings, *, other: bool) -> Candidates:
-    """Lay out the categories that some rater of the item ranked and, with `other`, OTHER for the rest."""
+    """Lay out the categories that some rater of the item ranked, or was shown, and, with `other`, OTHER for the rest."""
     n_items, n_categories = len(rankings.items), len(rankings.categories)
     pair = _entry_items(rankings) * n_categories + rankings.category_code
-    named = np.unique(pair)
+    shown = _shown_items(rankings) * n_categories + rankings.shown_code
+    named = np.unique(np.append(pair, shown))
     item = named // n_categories
     never_ranked = n_categories - np.bincount(item, minlength=n_items)
     other_size = never_ranked if other else np.zeros(n_items, np.int64)
@@ -50,8 +51,8 @@ def ranked_candidates(rankings: PartialRankings, *, other: bool) -> Candidates:
     key.sort()
     item, category = np.divmod(key, n_categories + 1)
     start = np.searchsorted(item, np.arange(n_items + 1))
-    entry = np.searchsorted(key, pair + pair // n_categories)
-    place, block = annotation_blocks(rankings, start, entry)
+    entry, seen = (np.searchsorted(key, own + own // n_categories) for own in (pair, shown))
+    place, block = _places(rankings, start, entry, seen)
     return Candidates(
         start=start,
         item=item.astype(np.int32),
@@ -67,9 +68,30 @@ def every_candidate(rankings: PartialRankings) -> Candidates:
     n_items, n_categories = len(rankings.items), len(rankings.categories)
     start = np.arange(n_items + 1) * n_categories
     entry = _entry_items(rankings) * n_categories + rankings.category_code
-    place, block = annotation_blocks(rankings, start, entry)
+    seen = _shown_items(rankings) * n_categories + rankings.shown_code
+    place, block = _places(rankings, start, entry, seen)
     item, category = np.divmod(np.arange(n_items * n_categories, dtype=np.int32), n_categories)
     return Candidates(start, item, category, np.zeros(n_items, np.int64), place, block)
+
+
+def _places(
+    rankings: PartialRankings, start: np.ndarray, entry: np.ndarray, seen: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return place and block of every annotation; seen (shown entry,) is the candidate of every category shown."""
+    if not rankings.has_shown_sets:
+        return annotation_blocks(rankings, start, entry)
+    size = np.diff(rankings.shown_start)
+    inside = np.arange(size.max()) < size[:, None]
+    place = np.zeros(inside.shape, np.int32)
+    place[inside] = seen
+    n_blocks = np.diff(rankings.annotation_start)
+    block = np.where(inside, n_blocks[:, None], -1).astype(np.min_scalar_type(-n_blocks.max() - 1))
+    annotation, number = _entry_annotations(rankings), _entry_blocks(rankings)
+    # candidates ascend within an annotation, and so do those of annotations after each other
+    after = annotation * np.int64(start[-1])
+    column = np.searchsorted(seen + np.repeat(np.arange(len(size)), size) * np.int64(start[-1]), entry + after)
+    block[annotation, column - rankings.shown_start[annotation]] = number
+    return place, block
 
 
 def annotation_blocks(
@@ -88,9 +110,15 @@ def annotation_blocks(
     place = np.where(inside, first[:, None] + column, 0).astype(np.int32)
     block = np.where(inside, n_blocks[:, None], -1).astype(np.min_scalar_type(-n_blocks.max() - 1))
     annotation = _entry_annotations(rankings)
-    number = np.arange(len(rankings.block_start) - 1) - np.repeat(rankings.annotation_start[:-1], n_blocks)
-    block[annotation, entry - first[annotation]] = np.repeat(number, np.diff(rankings.block_start))
+    block[annotation, entry - first[annotation]] = _entry_blocks(rankings)
     return place, block
+
+
+def _entry_blocks(rankings: PartialRankings) -> np.ndarray:
+    """Return the number, from 0, of the block of every ranked entry."""
+    before = np.repeat(rankings.annotation_start[:-1], np.diff(rankings.annotation_start))
+    number = np.arange(len(rankings.block_start) - 1) - before
+    return np.repeat(number, np.diff(rankings.block_start))
 
 
 def _entry_annotations(rankings: PartialRankings) -> np.ndarray:
@@ -102,6 +130,13 @@ def _entry_annotations(rankings: PartialRankings) -> np.ndarray:
 def _entry_items(rankings: PartialRankings) -> np.ndarray:
     """Return the item code of every ranked entry as int64, so that products do not overflow."""
     return rankings.annotation_item[_entry_annotations(rankings)].astype(np.int64)
+
+
+def _shown_items(rankings: PartialRankings) -> np.ndarray:
+    """Return the item code of every category shown, int64, none if all raters were shown all."""
+    if not rankings.has_shown_sets:
+        return np.array([], np.int64)
+    return np.repeat(rankings.annotation_item.astype(np.int64), np.diff(rankings.shown_start))
 
 
 Unranked = Literal["pooled", "single", "dropped", "ignored"]  # "ignored" is the former name of "dropped"
@@ -193,7 +228,12 @@ def worth_prior(layout: CandidateLayout, predicted: PredictionPrior | None = Non
         shape = shape + predicted.register(predicted.predicted.probability, dims)
     worth = pm.Gamma("worth", shape, 1.0, dims=dims)
     pm.Deterministic("plausibility", worth / worth.sum(-1, keepdims=True), dims=dims)
-    return _log(worth)[layout.rankings.annotation_item]
+    item = layout.rankings.annotation_item
+    if not layout.rankings.has_shown_sets:
+        return _log(worth)[item]
+    shown = layout.candidates.place % len(layout.rankings.categories)
+    of_place = pm.Data("category_of_place", shown, dims=("annotation", "place"))
+    return _log(worth)[item[:, None], of_place]
 
 
 def _log(worth: TensorVariable) -> TensorVariable:

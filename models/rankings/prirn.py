@@ -9,7 +9,7 @@ from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, is_expression, prior_number, refuse_expression
 from ..data.container import require_container
 from ..data.rankings import PartialRankings, inverse_rank_scores
-from .named_sets import warn_of_named_sets
+from .named_sets import refuse_shown_sets, warn_of_named_sets
 from .observed import (
     OTHER_CODE,
     allowed,
@@ -71,7 +71,8 @@ def prirn(
     Raises
     ------
     ValueError
-        If `reliability` is not positive, `smoothing` is negative, or `tie_weight` is unknown.
+        If `reliability` is not positive, `smoothing` is negative, or `tie_weight` is unknown; if raters were shown some of the
+        categories only, which an inverse rank does not tell.
 
     Examples
     --------
@@ -88,6 +89,7 @@ def prirn(
     Image Analysis, section 2.3.2 and eq. 3-5, arXiv:2307.02191v2.
     """
     require_container(rankings, PartialRankings)
+    refuse_shown_sets(rankings, "prirn")
     warn_of_named_sets(rankings)
     allowed("tie_weight", tie_weight, ("split", "full"))
     refuse_expression("smoothing", smoothing, "at zero the model has no candidate OTHER")

@@ -42,6 +42,7 @@ from .race import (
     largest_of,
     race_track,
     smallest_racing,
+    smallest_shown,
 )
 
 
@@ -90,7 +91,7 @@ def draw_leader_factor(
 
     over the waits i in which the leader races: n_i is their number, d_i the log of the others' racing worth over the
     leader's, and one more factor, with n = sum_k a_k, is the prior of the total. `power` is the others' wins and
-    prior shapes, less the number of waits after the leader's arrival.
+    prior shapes, less the number of waits in which the leader does not race: after its arrival, or where it was not shown.
 
     Shapes: log_worth (candidate of the item,), overwritten. Where the other worths alone span more than
     `SAFE_LOG_RANGE` the move is left out; as it cannot change their span, the posterior stays invariant.
@@ -103,7 +104,11 @@ def draw_leader_factor(
     for k in range(len(log_worth)):
         if k != leader:
             largest = max(largest, log_worth[k])
-    if not largest - smallest_racing(log_worth, wins, first, leader) < SAFE_LOG_RANGE:
+    if posterior.partly[item]:
+        smallest = smallest_shown(log_worth, item, posterior, leader)
+    else:
+        smallest = smallest_racing(log_worth, wins, first, leader)
+    if not largest - smallest < SAFE_LOG_RANGE:
         return
     power, total_shape, mean_total = 0.0, 0.0, 0.0
     for k in range(len(log_worth)):
@@ -146,12 +151,16 @@ _draw_log_factor = log_concave_sampler(_log_density)
 
 @inner_njit(error_model="numpy")
 def _list_waits(rng, item, posterior, lead, track):
-    """List the waits with the leader from slot 1 on, first waits merged there; return slots in use, waits after the leader."""
+    """List the waits with the leader from slot 1 on, first waits merged there; return slots in use, waits without the leader.
+
+    First waits are alike only of annotations that were shown all candidates of the item.
+    """
     block_start, member_start = posterior.block_start, posterior.member_start
     member, leader = posterior.member, posterior.leader[item]
     left_behind = 0
     track.offset[1], track.count[1] = 0.0, 0.0
     n_waits, no = np.int64(2), np.bool_(False)  # not literals: functions are compiled for each
+    partly = posterior.partly[item]
     for a in range(posterior.annotation_start[item], posterior.annotation_start[item + 1]):
         first, last = block_start[a], block_start[a + 1] - 1
         copies = posterior.multiplicity[a]
@@ -170,7 +179,7 @@ def _list_waits(rng, item, posterior, lead, track):
             if b < last and len(block) == 1:
                 if not leads:
                     left_behind += copies
-                elif b == first:
+                elif b == first and not partly:
                     track.offset[1] = math.log(others)
                     track.count[1] += copies
                 else:

@@ -52,7 +52,9 @@ class RaterRankings(NamedTuple):
     annotation_start: np.ndarray  # int64 (item + 1,); annotations of each item
     rater: np.ndarray  # int64 (annotation,)
     first: np.ndarray  # int64 (annotation,); first candidate of the item
-    width: np.ndarray  # int64 (annotation,); candidates of the item
+    width: np.ndarray  # int64 (annotation,); candidates shown
+    # int64 (shown,); candidates shown of all annotations, counted from the first of the item, as races have them
+    shown: np.ndarray
     n_ranked: np.ndarray  # int64 (annotation,); candidates that it ranks
     leader: np.ndarray  # int64 (item,); candidate most often in a first block
     settled: np.ndarray  # bool (item,); whether most annotations agree on the leader
@@ -84,7 +86,7 @@ class RaterDraws(NamedTuple):
 class Space(NamedTuple):
     """Work arrays."""
 
-    # int64 (annotation, place); candidates of the item as they arrived, those not ranked last
+    # int64 (annotation, place); candidates shown, of the item, as they arrived, those not ranked last
     order: np.ndarray
     tempered: np.ndarray  # (place,); log worths times reliability
     reliability: np.ndarray  # (row,); of the annotations of an item
@@ -130,7 +132,7 @@ _move_log_worth = slice_sampler(_worth_density)
 
 
 @inner_njit(error_model="numpy")
-def _store_order(annotation, races, log_time, order):
+def _store_order(annotation, races, log_time, shown, order):
     """Write the candidates of an annotation in their order of arrival: block by block, the last block in any order."""
     last = races.block_start[annotation + 1] - 1
     filled = 0
@@ -144,13 +146,15 @@ def _store_order(annotation, races, log_time, order):
                 j -= 1
             order[j] = k
             filled += 1
+    for j in range(filled):
+        order[j] = shown[order[j]]
 
 
 @inner_njit(error_model="numpy")
 def _log_p_of_order(reliability, log_worth, order, n_ranked):
     """Return the log probability that the ranked candidates arrive in this order, before the others."""
     log_racing, log_p = -np.inf, 0.0
-    for j in range(len(log_worth) - 1, -1, -1):
+    for j in range(len(order) - 1, -1, -1):
         own = reliability * log_worth[order[j]]
         log_racing = log_add(log_racing, own)
         if j < n_ranked:
@@ -180,14 +184,19 @@ def move_worths(
     for a in range(begin, end):
         own = math.exp(state.log_reliability[rankings.rater[a]])
         reliability[a - begin] = own
-        for k in range(n):
-            tempered[k] = own * log_worth[k]
-        draw_log_rates(rng, a, races, tempered, track)
-        of_race = races.candidate_start[a]
-        for k in range(n):
-            offset[k, a - begin] = track.log_rate[k]
-            power[k] += own * races.wins[of_race + k]
-        _store_order(a, races, track.log_rate, space.order[a])
+        of_race, width = races.candidate_start[a], rankings.width[a]
+        shown = rankings.shown[of_race : of_race + width]
+        for j in range(width):
+            tempered[j] = own * log_worth[shown[j]]
+        draw_log_rates(rng, a, races, tempered[:width], track)
+        if width < n:
+            for k in range(n):
+                offset[k, a - begin] = -np.inf  # who does not race is not exposed
+        for j in range(width):
+            k = shown[j]
+            offset[k, a - begin] = track.log_rate[j]
+            power[k] += own * races.wins[of_race + j]
+        _store_order(a, races, track.log_rate, shown, space.order[a])
     for k in range(n):
         law = (power[k], reliability, offset[k, : end - begin])
         x, width = log_worth[k], state.worth_width[first + k]
@@ -212,7 +221,7 @@ def _leader_density(y, parameters):
     value = power * y - total_shape * log_add(state.log_worth[lead], log_others + y)
     for a in range(rankings.annotation_start[item], rankings.annotation_start[item + 1]):
         own = math.exp(state.log_reliability[rankings.rater[a]])
-        value += _log_p_of_order(own, shifted, space.order[a], rankings.n_ranked[a])
+        value += _log_p_of_order(own, shifted, space.order[a, : rankings.width[a]], rankings.n_ranked[a])
     return value
 
 
@@ -260,8 +269,8 @@ def _log_p_of_rater(rater, log_reliability, log_worth, rankings, space):
     reliability, value = math.exp(log_reliability), 0.0
     for q in range(rankings.rater_start[rater], rankings.rater_start[rater + 1]):
         a = rankings.by_rater[q]
-        own = log_worth[rankings.first[a] : rankings.first[a] + rankings.width[a]]
-        value += _log_p_of_order(reliability, own, space.order[a], rankings.n_ranked[a])
+        order = space.order[a, : rankings.width[a]]
+        value += _log_p_of_order(reliability, log_worth[rankings.first[a] :], order, rankings.n_ranked[a])
     return value
 
 

@@ -53,6 +53,7 @@ class WorthPosterior(NamedTuple):
     wins: np.ndarray
     leader: np.ndarray
     settled: np.ndarray
+    partly: np.ndarray
     shape: np.ndarray  # (candidate,)
     rate: np.ndarray  # (candidate,)
 
@@ -236,7 +237,10 @@ def draw_log_rates(
     rate, log_rate = posterior.rate[first : first + n], track.log_rate
     worth, exposure = track.worth, track.exposure
     largest = largest_of(log_worth)
-    smallest = smallest_racing(log_worth, posterior.wins, first, -1)
+    if posterior.partly[item]:
+        smallest = smallest_shown(log_worth, item, posterior, -1)
+    else:
+        smallest = smallest_racing(log_worth, posterior.wins, first, -1)
     if abs(largest) < SAFE_LOG_RANGE and largest - smallest < SAFE_LOG_RANGE:
         for k in range(n):
             worth[k] = exp(log_worth[k] - largest)
@@ -281,6 +285,26 @@ def smallest_racing(log_worth: np.ndarray, wins: np.ndarray, first: int, apart: 
     if unranked > -np.inf:
         ranked = min(ranked, unranked)
     return ranked
+
+
+@inner_njit(error_model="numpy")
+def smallest_shown(log_worth: np.ndarray, item: int, posterior: WorthPosterior, apart: int) -> float:
+    """Return the same as `smallest_racing` where some annotations were shown some of the candidates only.
+
+    The end of a race may then be of candidates that are never ranked, and small: of each end the largest decides.
+    """
+    first, smallest = posterior.candidate_start[item], np.inf
+    for k in range(len(log_worth)):
+        if k != apart and posterior.wins[first + k] > 0.0:
+            smallest = min(smallest, log_worth[k])
+    for a in range(posterior.annotation_start[item], posterior.annotation_start[item + 1]):
+        last, largest = posterior.block_start[a + 1] - 1, -np.inf
+        for q in range(posterior.member_start[last], posterior.member_start[last + 1]):
+            if posterior.member[q] != apart:
+                largest = max(largest, log_worth[posterior.member[q]])
+        if largest > -np.inf:
+            smallest = min(smallest, largest)
+    return smallest
 
 
 @inner_njit(error_model="numpy", forceinline=True)

@@ -402,12 +402,13 @@ def nested_columns(
     nested: Sequence[Any] | Mapping[Any, Any],
     items: Sequence[Any] | np.ndarray | None,
     raters: Sequence[Any] | np.ndarray | None,
+    shown: Sequence[Any] | Mapping[Any, Any] | None = None,
 ) -> dict[str, Column]:
     """Flatten nested blocks to columns item, rater, category and rank, one row for each ranked category.
 
     Levels are lists or mappings; None stands for an annotation that a rater did not give. `items` and
-    `raters` are ids behind list places, None numbers them from 0. Raises at a level that is no list, and at
-    an empty item, annotation or block.
+    `raters` are ids behind list places, None numbers them from 0. With `shown`, nested without blocks, a column has the set of
+    each annotation. Raises at a level that is no list, and at an empty item, annotation or block.
     """
     columns: dict[str, list[Any]] = {"item": [], "rater": [], "category": [], "rank": []}
     for item, annotations in _labelled(nested, items, "items", "the nested rankings"):
@@ -421,6 +422,14 @@ def nested_columns(
     if not columns["item"]:
         remedy = "check what it was read from"
         raise DataError("there is no item", remedy=remedy, where="the nested rankings")
+    if shown is not None:
+        sets = {
+            (item, rater): members
+            for item, annotations in _labelled(shown, items, "items", "shown")
+            for rater, members in _labelled(annotations, raters, "raters", f"shown, item {short_repr(item)}")
+        }
+        keys = zip(columns["item"], columns["rater"], strict=True)
+        columns["shown"] = [sets.get(key) for key in keys]
     return {name: Column(name, values) for name, values in columns.items()}
 
 

@@ -72,7 +72,7 @@ def _label_of(cell: Any) -> Any:
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell))
     if isinstance(cell, str) and _is_nested(cell):
-        parsed = _parsed(cell)
+        parsed = parsed_cell(cell)
         several = isinstance(parsed, list | tuple) and len(parsed) != 1
         plain = several and not any(isinstance(own, _NESTED) for own in parsed)
         return cell if parsed is None or plain else _label_of(parsed)
@@ -83,7 +83,7 @@ def _label_of(cell: Any) -> Any:
     return cell
 
 
-def _parsed(text: str) -> Any:
+def parsed_cell(text: str) -> Any:
     """List or record that a text is, in JSON or in Python; None if it is neither."""
     for read in (json.loads, literal_eval):
         try:

@@ -55,11 +55,12 @@ def annotation_columns(
     no_answer: NoAnswer = (),
     keep: Keep = "all",
     time: str | None = None,
+    may_be_empty: Collection[str] = ("gold", "order", "time"),
 ) -> Columns:
     """Columns of a long table by role, found by their names or, which is said, by synonyms.
 
     Comparisons and scores need no column of raters. `missing` "drop" leaves out rows with an empty cell in any
-    column but gold and order, `keep` "first" or "last" other answers of a rater, by `time` or the order of the rows, and
+    column that may not be, `keep` "first" or "last" other answers of a rater, by `time` or the order of the rows, and
     `no_answer` those with such an answer; so are rows that a tool marks as rejected. Warnings say how many. Raises if a column is
     missing or named twice, there is no row, or attributes are asked for without raters.
     """
@@ -98,7 +99,7 @@ def annotation_columns(
         whole = columns
         columns = Columns(found, lambda name: replace(whole.take(name), fill_in=_DROP))
     else:
-        columns = _without_empty(columns)
+        columns = _without_empty(columns, may_be_empty)
     for name in names:
         if (marks := REJECTED.get(folded(name))) and name not in found.values():
             columns = _without_rejected(columns, name, marks)
@@ -150,13 +151,10 @@ def tell_synonyms(found: Mapping[str, str]) -> None:
         )
 
 
-MAY_BE_EMPTY = ("gold", "order", "time")  # columns of labels
-
-
-def _without_empty(columns: Columns) -> Columns:
-    """Leave out the rows with an empty cell in any column but gold, order and time, and say how many."""
+def _without_empty(columns: Columns, may_be_empty: Collection[str]) -> Columns:
+    """Leave out the rows with an empty cell in any column but those of some roles, and say how many."""
     empty = {}
-    for role in (role for role in columns if role not in MAY_BE_EMPTY):
+    for role in (role for role in columns if role not in may_be_empty):
         empty[role] = cells_that(columns[role].values, is_blank)
     out = np.any([*empty.values()], axis=0)
     if not out.any():
