@@ -155,6 +155,7 @@ def _annotation_header(
     if kind == "labels" and layout == "long":
         timed = "time" in [*names, *(_pair(column)[0] for column in columns)]  # no other name is taken for it
         optional |= {"gold", "order", *(["time"] * timed)}
+    optional |= {"shown"} if kind == "rankings" else set()
     optional |= {"rater"} if kind in ANONYMOUS_KINDS and layout == "long" else set()
     optional |= {"item"} if layout == "wide" else set()
     optional -= {"count"} if (kind, layout) == ("scores", "wide") else set()
@@ -487,7 +488,7 @@ def read_container(
     ====================  =====================================================================================
     kind                  columns
     ====================  =====================================================================================
-    rankings              item, rater, category, rank
+    rankings              item, rater, category, rank, perhaps shown
     labels                item, rater, label, perhaps count, gold and order; layout "wide": a column for each rater beside
                           item and count; layout "counts": a column for each category beside item
     comparisons           left, right, winner, perhaps rater and count

@@ -67,6 +67,8 @@ OPTIONS = {
     "add it to categories=": "add it to --categories",
     "bounds=(low, high)": "--bounds low,high",
     "no_answer=": "--no-answer",
+    'from_table(..., shown="rank")': "--column shown=rank",
+    "shown= a column": "--column shown= a column",
 }
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "predictions",
     "rankings",
     "scores",
+    "shown_rankings",
 ]
 
 CATEGORIES = 4  # ranked categories
@@ -79,6 +80,19 @@ def rankings(items: int = 2) -> models.PartialRankings:
     options = {"categories": CATEGORIES, "raters": 3, "block_sizes": (1, 2), "concentration": 0.5}
     data = models.simulators.rankings(items=items, random_seed=1, **options).data
     return models.PartialRankings.from_table(data.to_table(), categories=data.categories)
+
+
+@cache
+def shown_rankings(items: int = 2, seed: int = 1) -> models.PartialRankings:
+    """Four raters, each shown three of four categories at random, who rank one or two of them."""
+    options = {
+        "categories": CATEGORIES,
+        "raters": 4,
+        "block_sizes": [(1,), (1, 1)],
+        "concentration": 0.5,
+        "shown": 3,
+    }
+    return models.simulators.rankings(items=items, random_seed=seed, **options).data
 
 
 @cache

@@ -59,4 +59,5 @@ class ReliabilityChains(Chains):
 def sampler_of(name: str) -> type[Chains]:
     """Return the class of the sampler of the model of a study."""
     own = {"hierarchical_plackett_luce": ReliabilityChains, **CHAINS}
+    name = name.removesuffix("_with_shown_sets")
     return own[name] if name in own else chains_of(name)

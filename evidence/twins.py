@@ -302,6 +302,8 @@ OF_RANKINGS = (
          (("_draw_total",
            ("total_shape += shape[first + k]", "total_shape += shape[first + k] + posterior.wins[first + k]")),)),
     Twin("one annotation is read twice, another never", "plackett_luce", "gibbs", "calibration", spoil=_first_like_second),
+    Twin("told that other sets were shown", "plackett_luce_with_shown_sets", "gibbs", "calibration",
+         told=lambda: models.plackett_luce(designs.shown_rankings(seed=2), concentration=0.5, candidates="all")),
     Twin("log worths without their Jacobian", "plackett_luce", "nuts", "invariance", told=_without_jacobian),
     Twin("reliability 2", "tempered_plackett_luce", "nuts", "calibration",
          told=lambda: models.tempered_plackett_luce(designs.rankings(), concentration=0.5, candidates="all", reliability=2.0)),
@@ -314,9 +316,9 @@ OF_RATERS_OF_RANKINGS = (
              ("move_worths", ("log_reliability[rankings.rater[a]]", "log_reliability[rankings.rater[begin]]"))),
     _ratings("races are not censored", "invariance",
              ("move_worths",
-              ("offset[k, a - begin] = track.log_rate[k]",
-               "offset[k, a - begin] = track.log_rate[k] if races.wins[of_race + k] > 0.0 else log_add("
-               "track.log_rate[k], math.log(-math.log(uniform(rng))) - own * log_worth[k])"))),
+              ("offset[k, a - begin] = track.log_rate[j]",
+               "offset[k, a - begin] = track.log_rate[j] if races.wins[of_race + j] > 0.0 else log_add("
+               "track.log_rate[j], math.log(-math.log(uniform(rng))) - own * log_worth[k])"))),
     _ratings("candidates that are not ranked are left out of the reliabilities", "joint",
              ("_log_p_of_order",
               ("log_racing = log_add(log_racing, own)",
@@ -326,6 +328,9 @@ OF_RATERS_OF_RANKINGS = (
     _ratings("the log spread without its Jacobian", "joint",
              ("_spread_density", ("return x - 0.5", "return -0.5")),
              ("_spread_of_all_density", ("value = x - 0.5", "value = -0.5"))),
+    Twin("told that other sets were shown", "hierarchical_plackett_luce_with_shown_sets", "gibbs", "calibration",
+         told=lambda: models.hierarchical_plackett_luce(
+             designs.shown_rankings(seed=2), concentration=0.5, candidates="all")),
     Twin("one ranking is read twice, another never", "hierarchical_plackett_luce", "gibbs", "calibration",
          spoil=_first_like_second),
     Twin("told a larger spread", "hierarchical_plackett_luce", "nuts", "calibration",

@@ -88,8 +88,9 @@ def best_guess(tree: xr.DataTree, seed: int) -> xr.DataArray:
 
 
 def point_estimates(data: RankingsOrLabels) -> dict[str, xr.DataArray]:
-    """Return point estimates by name: IRN and maximum likelihood for rankings, the vote for labels."""
+    """Return point estimates by name: maximum likelihood for rankings and, of all categories, IRN; the vote for labels."""
     if isinstance(data, models.PartialRankings):
         likeliest = inference.plackett_luce_mle(data)["plausibility"]
-        return {"IRN": inference.irn(data), "maximum likelihood": likeliest}
+        inverse = {} if data.has_shown_sets else {"IRN": inference.irn(data)}
+        return {**inverse, "maximum likelihood": likeliest}
     return {"vote": inference.majority_vote(data)["plausibility"].fillna(0)}

@@ -49,6 +49,9 @@ def ranking_checks(
     else:
         drawn = tables_of(tree, "observed_ranking", replicates, rng)
         tables = (entries.places(blocks[own.place]) for blocks in drawn)
+    named = constants.get("candidate_of_place", constants.get("category_of_place"))
+    if named is not None:
+        tables = (_named(codes, named.to_numpy()[own.place], entries.annotation) for codes in tables)
     numbers = _Numbers(own, entries)
     found = [numbers(codes) for codes in tables]
     return judged(_checks(own, found), _families(numbers, found), {"annotations": len(own.item)})
@@ -85,6 +88,16 @@ class Entries:
         padded = np.where(block < 0, np.iinfo(np.int16).max, block)
         order = np.argsort(padded, axis=1, kind="stable")
         return order[self.annotation, self.rank]
+
+
+def _named(place: np.ndarray, named: np.ndarray, annotation: np.ndarray) -> np.ndarray:
+    """Return the candidates at places (entry,), which annotations of an item need not share; members of OTHER have further codes.
+
+    Shapes: named, the candidate of each place (annotation, place); annotation (entry,).
+    """
+    width = named.shape[1]
+    own = named[annotation, np.minimum(place, width - 1)].astype(np.int64)
+    return np.where(place < width, own, int(named.max()) + 1 + place - width)
 
 
 def _own_tables(

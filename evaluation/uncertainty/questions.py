@@ -324,4 +324,6 @@ def _columns_of_places(tree: xr.DataTree, annotation: np.ndarray, names: np.ndar
     constant = tree["constant_data"].to_dataset()
     if "candidate_of_place" in constant:
         return code[constant["candidate_of_place"].to_numpy()[annotation]]
+    if "category_of_place" in constant:
+        return code[constant["category_of_place"].to_numpy()[annotation]]
     return np.broadcast_to(code, (len(annotation), len(code)))

@@ -167,10 +167,10 @@ def _warn_of_apart(rankings: PartialRankings, pairs: RankedPairs, unbeaten: np.n
     if (number > 1).any():
         first = int(item[(number > 1).argmax()])
         own = group[pairs.item[group] == first]
-        names = [short_repr(rankings.categories[pairs.category[k]].item()) for k in own[:2].tolist()]
+        names = " and ".join(short_repr(rankings.categories[pairs.category[k]].item()) for k in own[:2].tolist())
         warnings.warn(
-            f"{(number > 1).sum():,} of {len(rankings.items):,} items have groups of categories that no ranking compares, such as "
-            f"those of {names[0]} and {names[1]} for {short_repr(rankings.items[first].item())}: they share the plausibility equally",
+            f"{(number > 1).sum():,} of {len(rankings.items):,} items have groups of categories that nothing compares, such as "
+            f"those of {names} for {short_repr(rankings.items[first].item())}: they share the plausibility equally",
             DataWarning,
             skip_file_prefixes=BUILDERS,
         )

@@ -36,7 +36,9 @@ class RankingLikelihood:
     candidate: np.ndarray  # int (annotation, place), index into the raveled worths
     block: np.ndarray  # int (annotation, place), observed block numbers
     reliability: np.ndarray  # () or (annotation,), power of the likelihood
-    start: np.ndarray | None  # int64 (item + 1,), first candidate of each item; None if only the rankings tell
+    start: (
+        np.ndarray | None
+    )  # int64 (item + 1,), first candidate of each item; None if only the rankings tell
 
 
 def read_rankings(model: pm.Model) -> RankingLikelihood:
@@ -63,7 +65,9 @@ def item_starts(model: pm.Model, worth: TensorVariable) -> np.ndarray | None:
         return None
     item = constant_value(model["candidate_item"], "the item of each candidate")
     n_items = len(model.coords["item"] or ())
-    fits = item.shape == shape and (np.unique(item) == np.arange(n_items)).all() and (np.diff(item) >= 0).all()
+    fits = (
+        item.shape == shape and (np.unique(item) == np.arange(n_items)).all() and (np.diff(item) >= 0).all()
+    )
     return np.searchsorted(item, np.arange(n_items + 1)) if fits else None
 
 

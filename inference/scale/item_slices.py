@@ -26,7 +26,10 @@ def items_between[Data: Annotations](data: Data, first: int, end: int) -> Data:
         columns["category_code"] = data.category_code[blocks[0] : blocks[-1]]
         if data.has_shown_sets:
             sets = data.shown_start[own.start : own.stop + 1]
-            columns["shown_start"], columns["shown_code"] = sets - sets[0], data.shown_code[sets[0] : sets[-1]]
+            columns["shown_start"], columns["shown_code"] = (
+                sets - sets[0],
+                data.shown_code[sets[0] : sets[-1]],
+            )
     else:
         columns["count"] = data.count[own]
     if isinstance(data, Labels):

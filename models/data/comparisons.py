@@ -59,8 +59,9 @@ def _winners_and_losers(pairs: Any) -> tuple[Column, Column]:
                 column="pairs",
                 value=pair,
                 allowed=_PAIRS,
-                remedy="keep one loser of each choice, drawn at random: pairs with every loser would count one choice as several "
-                "votes, and standard errors would be too small",
+                remedy="read choices as rankings of length one: PartialRankings.from_blocks([[[[winner]] for winner, losers in "
+                "choices]], shown=[[[winner, *losers] for winner, losers in choices]]), and inference.plackett_luce_mle; pairs "
+                "with every loser would count one choice as several votes, and standard errors would be too small",
                 where=where,
             )
         if not is_listed(pair) or len(pair) != 2:

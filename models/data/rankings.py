@@ -422,7 +422,11 @@ class PartialRankings(Container):
             "annotations": f"{len(named):,}, {range_of(per_item)} an item",
             "categories": f"{len(self.categories):,} declared, {ranked:,} ranked",
             "categories named": f"{range_of(named)} an annotation",
-            **({"categories shown": f"{range_of(np.diff(self.shown_start))} an annotation"} if self.has_shown_sets else {}),
+            **(
+                {"categories shown": f"{range_of(np.diff(self.shown_start))} an annotation"}
+                if self.has_shown_sets
+                else {}
+            ),
             "annotations with ties": f"{tied.sum():,}, largest block {block.max():,}",
             "ranks with gaps": f"{self.gaps:,} annotations, renumbered",
             "items with one annotation": f"{(per_item == 1).sum():,}",
@@ -436,10 +440,10 @@ class PartialRankings(Container):
 
 
 def _cells(rows: CodedRows, n_raters: int, n_categories: int) -> np.ndarray:
-    """Number of (item, rater, category) of every row, in their order."""
-    return (rows["annotation_item"].astype(np.int64) * n_raters + rows["annotation_rater"]) * n_categories + rows[
-        "category_code"
-    ]
+    """Return one integer for (item, rater, category) of every row, in their order."""
+    return (
+        rows["annotation_item"].astype(np.int64) * n_raters + rows["annotation_rater"]
+    ) * n_categories + rows["category_code"]
 
 
 def _shown_sets(rows: CodedRows, n_categories: int) -> dict[str, np.ndarray]:

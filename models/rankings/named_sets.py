@@ -22,8 +22,8 @@ def warn_of_named_sets(rankings: PartialRankings) -> None:
         return
     best, few = found
     warnings.warn(
-        f"{best} is ahead where raters name it, but only {few}. Not named is taken as below all named. If it was not shown, "
-        "say what was: from_table(..., shown=...), or --column shown=...; else the order is wrong",
+        f"{best} is ahead where raters name it, but only {few}. Not named is taken as below all named: if it was not shown, the "
+        'order is wrong. Say what was: from_table(..., shown="rank") if raters ranked all they were shown, else shown= a column',
         DataWarning,
         skip_file_prefixes=BUILDERS,
     )

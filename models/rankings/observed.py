@@ -30,7 +30,9 @@ class Candidates:
     item: np.ndarray  # int32 (candidate,)
     category: np.ndarray  # int32 (candidate,); OTHER_CODE for OTHER
     other_size: np.ndarray  # int64 (item,): number of categories in OTHER, 0 without it
-    place: np.ndarray  # int32 (annotation, place): candidates of the item, of sets shown those shown, then zeros
+    place: (
+        np.ndarray
+    )  # int32 (annotation, place): candidates of the item, of sets shown those shown, then zeros
     # int8 or int16 (annotation, place): block of each candidate, 0 = first, largest = unranked, -1 = padding
     block: np.ndarray
 
@@ -89,7 +91,9 @@ def _places(
     annotation, number = _entry_annotations(rankings), _entry_blocks(rankings)
     # candidates ascend within an annotation, and so do those of annotations after each other
     after = annotation * np.int64(start[-1])
-    column = np.searchsorted(seen + np.repeat(np.arange(len(size)), size) * np.int64(start[-1]), entry + after)
+    column = np.searchsorted(
+        seen + np.repeat(np.arange(len(size)), size) * np.int64(start[-1]), entry + after
+    )
     block[annotation, column - rankings.shown_start[annotation]] = number
     return place, block
 

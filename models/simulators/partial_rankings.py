@@ -48,6 +48,7 @@ def rankings(
     concentration: float = 1.0,
     log_worth: np.ndarray | None = None,
     reliability: Sequence[float] | np.ndarray | None = None,
+    shown: int | None = None,
     random_seed: int | np.random.Generator,
 ) -> Simulated[PartialRankings]:
     """Simulate Plackett-Luce partial rankings: every rater ranks every item, by the item's worths.
@@ -68,6 +69,8 @@ def rankings(
     reliability : sequence of float, optional
         Reliability of each rater, positive: large for one who ranks as the worths say, near 0 for one who guesses. Their
         number replaces `raters`. By default all are 1.
+    shown : int, optional
+        Number of categories that a rater is shown of an item, drawn at random. By default all.
     random_seed : int or numpy.random.Generator
         Seed, or generator.
 
@@ -80,7 +83,8 @@ def rankings(
     Raises
     ------
     ValueError
-        If a block is empty, there are fewer categories than ranks, or a reliability is not a positive number.
+        If a block is empty, there are fewer categories, or categories shown, than ranks, or a reliability is not a positive
+        number.
 
     Examples
     --------
@@ -101,6 +105,10 @@ def rankings(
     structures = padded_sizes(block_sizes)
     if structures.sum(axis=1).max() > categories:
         raise ValueError(f"block_sizes={block_sizes!r} rank more than the {categories} categories")
+    if shown is not None and not structures.sum(axis=1).max() <= shown <= categories:
+        raise ValueError(
+            f"shown={shown} must be from the {structures.sum(axis=1).max()} ranked to the {categories} categories"
+        )
     truth = {"log_worth": log_worth, "plausibility": normalised(log_worth)}
     if reliability is not None:
         truth["reliability"] = _positive(reliability)
@@ -108,7 +116,13 @@ def rankings(
     item, rater = np.divmod(np.arange(items * raters), raters)
     sizes = structures[rng.integers(len(structures), size=len(item))]
     power = truth["reliability"][rater] if "reliability" in truth else None
-    return Simulated(draw_rankings(log_worth, item, rater, sizes, rng, power), truth)
+    sets = None if shown is None else _random_sets(rng, len(item), categories, shown)
+    return Simulated(draw_rankings(log_worth, item, rater, sizes, rng, power, sets), truth)
+
+
+def _random_sets(rng: np.random.Generator, n: int, categories: int, shown: int) -> np.ndarray:
+    """Draw masks of random categories shown, bool (annotation, category)."""
+    return np.argsort(rng.random((n, categories)), axis=1) < shown
 
 
 def _positive(reliability: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -138,16 +152,21 @@ def draw_rankings(
     sizes: np.ndarray,
     rng: np.random.Generator,
     power: np.ndarray | None = None,
+    shown: np.ndarray | None = None,
 ) -> PartialRankings:
     """Draw a partial ranking per annotation (item, rater) by log_worth (item, category); block sizes end in zeros.
 
-    `power` (annotation,) is that of the worths, by default 1.
+    `power` (annotation,) is that of the worths, by default 1; `shown`, bool (annotation, category), by default all.
     """
     seen = log_worth[item] if power is None else power[:, None] * log_worth[item]
-    order = draw_order(seen, rng)
+    order = draw_order(seen if shown is None else np.where(shown, seen, -np.inf), rng)
     annotation, category, rank = ranked_entries(order, sizes)
     table = {"item": item[annotation], "rater": rater[annotation], "category": category, "rank": rank}
-    return PartialRankings.from_table(table, categories=range(log_worth.shape[1]))
+    categories = range(log_worth.shape[1])
+    if shown is None:
+        return PartialRankings.from_table(table, categories=categories)
+    table["shown"] = [np.flatnonzero(shown[a]) for a in annotation.tolist()]
+    return PartialRankings.from_table(table, categories=categories, shown="shown")
 
 
 # Number of cases with 1, 2, ..., 10 readers.

@@ -39,6 +39,7 @@ OPTIONAL = (
     "gold",
     "order",
     "time",
+    "shown",
 )  # columns that are read under their own name where a kind has them
 
 

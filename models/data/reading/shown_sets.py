@@ -1,4 +1,4 @@
-"""Tables of rankings that say which categories a rater was shown: a mark for each row, a list in each cell, or rows without a rank."""
+"""Tables of rankings that say what a rater was shown: a mark in each row, a list, or rows without a rank."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace

@@ -50,8 +50,7 @@ def test_types_are_the_promised_ones_and_arrays_are_read_only():
     for name in ("annotation_start", "block_start"):
         assert getattr(rankings, name).dtype == np.int64
     for array in arrays(rankings).values():
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = array[0]
+        assert not array.flags.writeable
     with pytest.raises(dataclasses.FrozenInstanceError):
         rankings.items = rankings.raters
     with pytest.raises(TypeError, match="unhashable"):
