@@ -85,8 +85,79 @@ def no_answer(why: str, seed: int, draws: int) -> dict[str, Row]:
     return found
 
 
+# --- 2. Choices and rankings among what was shown ---
+
+
+def study_of_shown(
+    rng: np.random.Generator, how: str, items: int = 20, raters: int = 40
+) -> tuple[np.ndarray, list[Any], list[Any]]:
+    """Return log worths (item, category), and blocks and sets (item, rater) of six categories, some shown four times as often."""
+    log_worth = np.log(rng.gamma(1.0, size=(items, 6)))
+    often = np.array([1.0, 1.0, 1.0, 4.0, 4.0, 4.0])
+    size = {"ranked": 3, "best": 4, "best-worst": 4}[how]
+    nested, sets = [], []
+    for own in log_worth:
+        nested.append([])
+        sets.append([])
+        for _ in range(raters):
+            seen = rng.choice(6, size, replace=False, p=often / often.sum())
+            order = seen[np.argsort(-own[seen] - rng.gumbel(size=size))].tolist()
+            ends = {"ranked": [[k] for k in order], "best": [order[:1]]}
+            nested[-1].append(ends.get(how) or [order[:1], order[1:-1], order[-1:]])
+            sets[-1].append(seen.tolist())
+    return log_worth, nested, sets
+
+
+def centred(log_worth: np.ndarray) -> np.ndarray:
+    """Return log worths less their mean over the categories, the last axis."""
+    return log_worth - log_worth.mean(axis=-1, keepdims=True)
+
+
+def judged_worths(lower: np.ndarray, middle: np.ndarray, upper: np.ndarray, truth: np.ndarray) -> Row:
+    """Return the figures of centred log worths (item, category) and their 90 % intervals."""
+    return {
+        "right": (middle.argmax(axis=1) == truth.argmax(axis=1)).mean(),
+        "covers .9": ((lower <= truth) & (truth <= upper)).mean(),
+        "mean error": np.abs(middle - truth).mean(),
+    }
+
+
+def pairs_with_losers(nested: list[Any], sets: list[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return maximum-likelihood qualities (item, category) of one pair for each loser of a choice, and standard errors."""
+    found = []
+    for blocks, seen in zip(nested, sets, strict=True):
+        pairs = [
+            (own[0][0], k) for own, shown in zip(blocks, seen, strict=True) for k in shown if k != own[0][0]
+        ]
+        fit = inference.bradley_terry_mle(models.Comparisons.from_pairs(pairs, items=range(6)))
+        found.append((fit["quality"].to_numpy(), fit["standard_error"].to_numpy()))
+    quality, error = (np.array(own) for own in zip(*found, strict=True))
+    return centred(quality), error
+
+
+def shown(how: str, seed: int, draws: int) -> dict[str, Row]:
+    """Return the figures of one study in each treatment."""
+    log_worth, nested, sets = study_of_shown(np.random.default_rng([61, seed]), how)
+    truth, found = centred(log_worth), {}
+    for way, own in {"shown": sets, "flat": None}.items():
+        begun = time.process_time()
+        data = models.PartialRankings.from_blocks(nested, shown=own, categories=range(6))
+        model = models.plackett_luce(data, concentration=1.0, candidates="all")
+        tree = inference.sample(model, draws=draws, random_seed=seed, cores=1, progressbar=False)
+        drawn = centred(np.log(tree["posterior"]["worth"].to_numpy().astype(float))).reshape(-1, *truth.shape)
+        figures = judged_worths(*np.quantile(drawn, [0.05, 0.5, 0.95], axis=0), truth)
+        found[way] = figures | {"CPU s": time.process_time() - begun}
+    if how == "best":
+        quality, error = pairs_with_losers(nested, sets)
+        known = np.isfinite(quality).all(axis=1)  # a category that never won has no finite estimate
+        own = [quality + side * 1.645 * error for side in (-1, 0, 1)]
+        found["pairs"] = judged_worths(*(array[known] for array in own), truth[known])
+    return found
+
+
 WORLDS: dict[str, tuple[tuple[str, ...], Callable[[str, int, int], dict[str, Row]], str]] = {
-    "no_answer": (("truth", "difficulty", "chance"), no_answer, "dropped")
+    "no_answer": (("truth", "difficulty", "chance"), no_answer, "dropped"),
+    "shown": (("ranked", "best", "best-worst"), shown, "flat"),
 }
 
 

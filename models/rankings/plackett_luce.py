@@ -63,6 +63,9 @@ def plackett_luce(
     their total worth, which has shape (K - m) alpha. Pooling them in one candidate, OTHER, is therefore
     exact.
 
+    Where the rankings say what each rater was shown, each is a ranking of that set: its law sums over the worths of the
+    categories shown alone, and OTHER has the categories that no rater of the item was shown, with their prior.
+
     With predictions f of a classifier, which sum to one for an item, the plausibility is Dirichlet(alpha + kappa f_i) a
     priori: a strength kappa of ten weighs like ten draws of a category. All items together tell kappa, and that of
     a classifier that knows nothing is near zero. Given kappa the worths are as before, and OTHER has the sum of the f of its
@@ -90,10 +93,10 @@ def plackett_luce(
         vote_correlation=rho), [0.1, 0.35, 0.6])``.
     unranked : {"pooled", "single", "dropped"}, default "pooled"
         Categories that no rater of the item ranked: "pooled" exactly; a "single" pseudo-category of shape
-        alpha (another prior, that of the authors' code); or "dropped". Categories that some rater of the item ranked are
-        below all that a rater named in each case: rankings of what was shown, of several, are another law.
+        alpha (another prior, that of the authors' code); or "dropped". In each case categories that another rater of the
+        item ranked are below all that a rater named, unless the rankings say what was shown, ``from_table(..., shown=...)``.
     candidates : {"ranked", "all"}, default "ranked"
-        "ranked": a flat dim of the categories that some rater of the item ranked, with OTHER; "all": every
+        "ranked": a flat dim of the categories that some rater of the item ranked, or was shown, with OTHER; "all": every
         category of every item, dense. The posterior is the same; prior and posterior predictive need "all".
     {predictions}
 
