@@ -14,6 +14,7 @@ import xarray as xr
 from .. import inference, models
 from .._messages import quotes_hidden
 from ..evaluation.certainty.scale_ends import scale_ends
+from ..inference.rater_priors import read_rater_prior
 from ..inference.storage.interruptions import adviser
 from ..inference.storage.permissions import private_files, private_stores
 from ..inference.storage.posterior_files import left_by_fit, left_by_writing, stored
@@ -56,6 +57,8 @@ def build(
         arguments["order"] = order
     if settings.kind == "comparisons":
         _prepare_votes(data, arguments)
+    if settings.kind == "labels" and "raters" in arguments:
+        arguments["raters"] = _known_raters(arguments["raters"])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "no chain of comparisons", models.DataWarning)
         with _options_named(), _cells_hidden(settings, data) as shown:
@@ -64,6 +67,15 @@ def build(
                 shown.update(arguments["features"])  # names of columns, which are written with the posterior
             with features_named(settings.features):
                 return getattr(models, settings.model)(data, **arguments)
+
+
+def _known_raters(path: str) -> xr.Dataset:
+    """Read a prior of raters with ids as text, as those of all annotations on the command line are."""
+    try:
+        prior = read_rater_prior(path)
+    except ValueError as problem:
+        raise ValueError(f"--raters {problem}") from problem
+    return prior.assign_coords({name: own.to_numpy().astype(str) for name, own in prior.coords.items()})
 
 
 @contextmanager
@@ -84,7 +96,8 @@ def _options_named() -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        for argument, option in {"vote_covariates": "--vote-covariate", PRIOR: "--prior-predictions"}.items():
+        options = {"vote_covariates": "--vote-covariate", PRIOR: "--prior-predictions", "raters": "--raters"}
+        for argument, option in options.items():
             error.where = error.where.replace(f"argument {argument}", option)
         for python, option in OPTIONS.items():
             error.remedy = error.remedy.replace(python, option)

@@ -260,7 +260,8 @@ Signed = Annotated[
 Raters = Annotated[
     str | None,
     typer.Option(
-        help="For comparisons: reliability hierarchical, per-rater or shared; shared if raters are anonymous."
+        help="For comparisons: reliability hierarchical, per-rater or shared; shared if raters are anonymous. For labels: what "
+        "earlier studies know of the raters: a file of inference.rater_prior, or posterior.nc of such a study."
     ),
 ]
 RaterAttributes = Annotated[
@@ -592,7 +593,10 @@ def _check_options(kind: str, model: str, given: Mapping[str, Any]) -> None:
         raise ValueError(
             f"{flag(wrong[0])} is not an option of the model {model}, but of {', '.join(takers)}"
         )
-    for name, allowed in {"ties": entry.ties, "raters": RATERS, "left_side": LEFT_SIDES}.items():
+    words = {"ties": entry.ties, "left_side": LEFT_SIDES} | (
+        {"raters": RATERS} if kind == "comparisons" else {}
+    )
+    for name, allowed in words.items():
         if name in given and given[name] not in allowed:
             raise ValueError(
                 f"--{name.replace('_', '-')} {given[name]}: the model {model} takes {', '.join(allowed[:-1])} or "
@@ -703,7 +707,11 @@ def settings_of(
             takers = ", ".join(name for name, own in catalog.items() if own.effective_reliability)
             raise ValueError(f"--reliability {EFFECTIVE}: an option of {takers}, not of {model}")
         priors["reliability"] = given.pop("reliability")
-    if "raters" in given:
+    if "raters" in given and kind == "labels" and "anonymize" in given:
+        raise ValueError(
+            f"--raters {given['raters']}: --anonymize replaces the ids by which the raters are known; leave one of the two out"
+        )
+    if "raters" in given and kind == "comparisons":
         priors["reliability"] = given["raters"].replace("-", " ")
     attributes = [
         *given.get("rater_attribute", ()),

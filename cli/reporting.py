@@ -156,7 +156,8 @@ def _of_truth(
     model = built[settings.reliabilities[0]]
     with step("Evaluating"):
         analysis = analysis_of(study, model, only_predicted)
-        if isinstance(analysis, LabelAnalysis) and not sources.as_given:
+        known = "raters" in (settings.priors or {})  # the model of a group has no history
+        if isinstance(analysis, LabelAnalysis) and not (sources.as_given or known):
             analysis = refitted(
                 analysis, lambda own: draw(lambda _: own, settings, keep=keep)[settings.reliabilities[0]]
             )

@@ -1,5 +1,9 @@
 """What a posterior of labels knows of its raters, as the prior of the next study."""
 
+from contextlib import closing
+from os import PathLike
+from pathlib import Path
+
 import numpy as np
 import xarray as xr
 
@@ -7,6 +11,8 @@ from ..models._prior_arguments import confusion_concentrations
 from ..models.data.errors import refused_argument
 from ..models.labels.known_raters import COUNTS, POPULATION_COUNTS, PRIOR_KIND
 from ..posterior.schema import SAMPLE
+from .storage.posterior_files import read_posterior
+from .storage.untrusted_files import DAMAGED, check_netcdf
 
 DIMS = ("rater", "category", "answer")
 
@@ -91,3 +97,20 @@ def pseudo_counts(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Return Dirichlet concentrations with these means, and these variances in sum, along the last axis."""
     strength = (mean * (1 - mean)).sum(axis=-1) / variance.sum(axis=-1) - 1
     return mean * strength[..., None]
+
+
+def read_rater_prior(path: str | PathLike[str]) -> xr.Dataset:
+    """Read a prior of raters from a file, or make it from the file of a posterior; ValueError for others."""
+    path = Path(path)
+    if not path.exists():
+        raise ValueError(f"{path}: there is no such file; write one by inference.rater_prior(tree).to_netcdf")
+    if path.suffix != ".zarr":
+        check_netcdf(path)
+        try:
+            found = xr.load_dataset(path, engine="h5netcdf", phony_dims="sort")
+        except DAMAGED as problem:
+            raise ValueError(f"{path}: neither a prior of raters nor a posterior ({problem})") from problem
+        if POPULATION_COUNTS in found:
+            return found
+    with closing(read_posterior(path)) as tree:
+        return rater_prior(tree)

@@ -205,6 +205,7 @@ SPEC = Spec(
     summary="Dawid-Skene whose answers to an item count by their effective number: raters err together",
     methods=("gibbs", "nuts"),
     reference="Dawid and Skene 1979, doi:10.2307/2346806; Kish 1965, section 8.2",
+    options=("raters",),
     marks=("vote_correlation", "independent_plausibility"),
     shared_errors="average",
     studies={"nothing special; or raters who find the same items hard": ""},

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, Literal
 
 import xarray as xr
 
 from ... import evaluation, models
+from ...inference.rater_priors import read_rater_prior
 from ...models._catalog import annotation_kinds
 from ...models.data.errors import DataError
 from ...models.data.reading.files import read_table
@@ -50,6 +51,7 @@ def analyse(
     compare_to: Any = None,
     metrics: Sequence[str] = (),
     refit: bool = True,
+    raters: Any = None,
     draws: int = 1000,
     chains: int = 4,
     random_seed: int = 1,
@@ -88,6 +90,9 @@ def analyse(
     refit : bool, default True
         Of labels without `model`: whether raters who copy each other, by the checks, are fitted again as a group that shares a
         guess.
+    raters : Dataset or path, optional
+        Of labels: what earlier studies know of the raters, of `inference.rater_prior`, its file or that of a posterior. Raters
+        who copy are then not fitted again.
     draws, chains, random_seed, progressbar
         As of `inference.sample`.
     **priors
@@ -138,6 +143,7 @@ def analyse(
     unused = {"tree": tree, "metrics": metrics or None} if beside else {}
     unused |= {"model": model} if kind == "equivalence" else {}
     unused |= judges if kind != "judge" else {}
+    unused |= {"raters": raters} if beside else {}
     if strange := [argument for argument, value in unused.items() if value is not None]:
         raise ValueError(f"{strange[0]}: no argument for {kind or 'annotations without kind='}; leave it out")
     given: dict[str, Any] = {"columns": columns, "layout": layout, "categories": categories, "bounds": bounds}
@@ -174,12 +180,14 @@ def analyse(
     if models.catalog[name].needs_order:
         priors = {"order": data.categories} | priors
     build = getattr(models, name)
-    built = None
+    built, told = None, priors
+    if raters is not None:
+        priors, told = with_raters(raters, found, priors)
     if tree is None:
         built = build(data, **priors)
         tree = fit(built)
     sizes = tree["posterior"].sizes
-    settings = Settings(found, name, (1.0,), sizes["draw"], sizes["chain"], random_seed, priors=priors)
+    settings = Settings(found, name, (1.0,), sizes["draw"], sizes["chain"], random_seed, priors=told)
     if found == "comparisons":
         return VoteAnalysis(data, tree, built, settings, compose=report_of)
     if found == "scores":
@@ -193,7 +201,16 @@ def analyse(
     if found == "rankings":
         return RankingAnalysis(data, tree, built, study, compose=report_of)
     analysis = LabelAnalysis(data, tree, built, study, compose=report_of)
-    return refitted(analysis, fit) if refit and model is None else analysis
+    return refitted(analysis, fit) if refit and model is None and raters is None else analysis
+
+
+def with_raters(raters: Any, kind: str, priors: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of the model with a prior of raters, which is read, and these as the page says them."""
+    if kind != "labels":
+        raise ValueError(f"raters: an argument for labels, not for {kind}; leave it out")
+    from_file = isinstance(raters, str | PathLike)
+    prior = read_rater_prior(raters) if from_file else raters
+    return {**priors, "raters": prior}, {**priors, "raters": fspath(raters) if from_file else "known"}
 
 
 def _read(source: Any, kind: str | None, options: Mapping[str, Any]) -> tuple[Any, str]:

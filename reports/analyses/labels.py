@@ -43,6 +43,8 @@ class LabelFacts:
     right: Quantity  # expected share of the items whose most probable label is the truth
     raters: int
     named: bool  # whether the model tells the raters apart
+    known: int | None  # raters known from earlier studies; None without a history
+    history: Mapping[str, float]  # share of the raters who are as in the history, as in a tenth of it, ...
     copying: tuple[tuple[str, ...], ...]  # sets of raters who copy each other
     copying_or_others: tuple[tuple[str, ...], ...]  # larger sets: they copy each other, or all others do
     refitted: bool  # whether `copying` were fitted again as one
@@ -185,6 +187,15 @@ class LabelAnalysis(TruthAnalysis):
             return 0
         return int((self.before.truth["label"].to_numpy() != self.truth["label"].to_numpy()).sum())
 
+    def _history(self) -> dict[str, Any]:
+        """Return the number of known raters, and the mean weights of the parts of the prior of raters."""
+        weight = self.tree["posterior"].to_dataset().get("history_weight")
+        if weight is None:
+            return {"known": None, "history": {}}
+        mean = weight.mean(SAMPLE)
+        of = dict(zip(mean["history"].to_numpy().astype(str).tolist(), mean.to_numpy().tolist(), strict=True))
+        return {"known": int(self.tree["constant_data"]["history_known"].sum()), "history": of}
+
     @cached_property
     def facts(self) -> LabelFacts:
         """Numbers of the answers."""
@@ -207,6 +218,7 @@ class LabelAnalysis(TruthAnalysis):
             right=Quantity(expected["mean"], expected["lower"], expected["upper"]),
             raters=len(self.labels.raters),
             named=len(raters) > 0,
+            **self._history(),
             copying=tuple(map(tuple, self.copying)),
             copying_or_others=tuple(map(tuple, self._sets("copying_or_others"))),
             refitted=self.before is not None,
