@@ -28,7 +28,14 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "jupyter_execute", "README.md", "gallery", "generated/gallery/**.ipynb"]
+exclude_patterns = [
+    "_build",
+    "jupyter_execute",
+    "README.md",
+    "gallery",
+    "outreach",
+    "generated/gallery/**.ipynb",
+]
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(arviz|pymc|numpy|xarray)\..*"),  # their pages are elsewhere, and a build fetches nothing

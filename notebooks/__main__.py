@@ -2,12 +2,15 @@
 
 The source of a notebook is its script in the percent format, which CI runs; beside it lies the `.ipynb`, the same cells run on
 the data in the folder that RATERZOO_DATA names. Cells tagged `remove-cell` check what the text says; the site leaves them out.
+One more, in `docs/outreach`, is for the gallery of PyMC, and its last cell needs `--with watermark`.
 """
 
 import base64
 import hashlib
 import io
+import json
 import os
+import re
 import resource
 import sys
 import time
@@ -17,7 +20,11 @@ import nbformat
 from nbclient import NotebookClient
 from PIL import Image
 
-from tests.support.notebook_cells import FOLDER, cells_of_script
+from tests.support.notebook_cells import FOLDER, OUTREACH, cells_of_script
+
+METADATA = re.compile(
+    r"^# metadata: (.*)$", re.MULTILINE
+)  # further keys of a notebook, for a gallery elsewhere
 
 
 def without_outputs(script: Path) -> nbformat.NotebookNode:
@@ -27,7 +34,9 @@ def without_outputs(script: Path) -> nbformat.NotebookNode:
     for place, (kind, tags, source) in enumerate(cells_of_script(script.read_text())):
         identity = f"{place:02d}-{hashlib.sha256(source.encode()).hexdigest()[:8]}"
         cells.append(new[kind](source, id=identity, metadata={"tags": tags} if tags else {}))
+    own = METADATA.search(script.read_text())
     metadata = {
+        **json.loads(own[1] if own else "{}"),
         "jupytext": {"formats": "ipynb,py:percent"},
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python", "pygments_lexer": "ipython3"},
@@ -88,7 +97,8 @@ def main(names: list[str]) -> None:
     """Write all notebooks and run those whose code has changed, or the named ones in any case."""
     if "RATERZOO_DATA" not in os.environ:
         raise SystemExit("RATERZOO_DATA names no folder: the notebooks kept here show published data")
-    for script in [FOLDER / f"{name}.py" for name in names] or sorted(FOLDER.glob("[!_]*.py")):
+    scripts = {script.stem: script for script in [*sorted(FOLDER.glob("[!_]*.py")), OUTREACH]}
+    for script in [scripts[name] for name in names] or scripts.values():
         notebook, kept = without_outputs(script), script.with_suffix(".ipynb")
         if names or not keep_outputs(notebook, kept):
             start, used = time.perf_counter(), cpu_seconds()

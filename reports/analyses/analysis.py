@@ -25,6 +25,7 @@ Grade = Literal["", "amber", "red"]
 HEADING = re.compile(r"^==(amber|red|) ?(.+\?)$", re.MULTILINE)
 WIDTH = 100
 MORE = 4  # times as many draws are advised
+ASKED = "draws_asked"  # attribute of a tree: draws of each chain asked for last; of very many raters fewer are kept
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,11 @@ class Analysis:
         """Whether the draws have converged, and which checks fail."""
         found = diagnose(self.tree)
         diverged = int(found["divergences"].sum()) if "divergences" in found else 0
-        drawn = bool(found.attrs["converged"]), diverged, MORE * int(found.attrs["draws"])
+        drawn = (
+            bool(found.attrs["converged"]),
+            diverged,
+            MORE * int(self.tree.attrs.get(ASKED, found.attrs["draws"])),
+        )
         if isinstance(self.checked, EvaluationError):
             return Soundness(*drawn, 0, 0, "")
         failed = int(self.checked["fails"].sum())

@@ -7,6 +7,7 @@ import pymc as pm
 import xarray as xr
 
 from ... import inference
+from .analysis import ASKED
 
 MOST = 4  # times as many draws as asked for
 SMALL_STEPS = 0.99  # target acceptance of NUTS
@@ -19,7 +20,7 @@ def draw(model: pm.Model, draws: int, **options: Any) -> xr.DataTree:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", inference.ConvergenceWarning)
-        tree = inference.sample(model, draws=draws, **options)
+        tree, asked = inference.sample(model, draws=draws, **options), draws
         for times in (2, MOST):
             found = inference.diagnose(tree)
             if found.attrs["converged"]:
@@ -28,5 +29,7 @@ def draw(model: pm.Model, draws: int, **options: Any) -> xr.DataTree:
                 if "divergences" in found and int(found["divergences"].sum()):
                     tree = inference.sample(model, draws=draws, **options, target_accept=SMALL_STEPS)
                 break
-            tree = inference.sample(model, draws=draws * times, **options)
+            asked = draws * times
+            tree = inference.sample(model, draws=asked, **options)
+    tree.attrs[ASKED] = asked
     return tree

@@ -1,8 +1,12 @@
 """What is packaged is what is there."""
 
 import re
+import runpy
 import tomllib
+from hashlib import sha256
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -49,6 +53,22 @@ def test_recipe_has_the_dependencies():
     }
     assert run == wanted | brought | {"python": ">=${{ python_min }}"}
     assert f'python_min: "{CONFIG["project"]["requires-python"].removeprefix(">=")}"' in recipe
+
+
+def test_the_recipe_of_a_release_has_the_sum_of_its_source(tmp_path):
+    filled = runpy.run_path(str(ROOT / ".ci/conda/fill_source.py"))["filled"]
+    sdist = tmp_path / f"raterzoo-{CONFIG['project']['version']}.tar.gz"
+    sdist.write_bytes(b"packed")
+    recipe = filled(sdist, f"https://example.org/{sdist.name}")
+    source = recipe.partition("source:\n")[2].partition("\n\n")[0].splitlines()
+    assert source == [
+        f"  url: https://example.org/{sdist.name}",
+        f"  sha256: {sha256(b'packed').hexdigest()}",
+    ]
+    kept = (ROOT / ".ci/conda/recipe.yaml").read_text()
+    assert recipe.partition("\nbuild:")[2] == kept.partition("\nbuild:")[2] != ""
+    with pytest.raises(SystemExit):
+        filled(sdist, "https://example.org/raterzoo-0.0.1.tar.gz")
 
 
 def test_released_versions_have_a_date():

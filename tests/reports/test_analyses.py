@@ -1,10 +1,17 @@
 """Analyses: frames, facts and answers of one call, and raters who copy each other."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 import raterzoo
 from raterzoo import inference, models
+from raterzoo.inference import kept_draws
+from raterzoo.inference.runs.run import Draws
+from raterzoo.posterior.errors import EvaluationError
+from raterzoo.reports.analyses.analysis import Analysis
+from raterzoo.reports.analyses.drawing import draw
 
 QUICK = {"draws": 200, "chains": 2, "progressbar": False}
 
@@ -131,6 +138,20 @@ def test_our_samplers_draw_on():
             models.dawid_skene(labels), draws=30, chains=2, random_seed=1, progressbar=False
         )
     assert raterzoo.analyse(labels, tree=tree).tree is tree
+
+
+def test_more_draws_are_advised_than_were_made_where_memory_keeps_few(monkeypatch):
+    """Of very many raters few draws of many sweeps are kept: the advice is four times what was asked for."""
+    rows = {"item": [k // 4 for k in range(80)], "rater": [*range(80)], "label": [k % 3 for k in range(80)]}
+    labels = models.Labels.from_table(rows)
+    plan = Draws(20, 10, 2, 1, 1, False, 1, "float32", densities=True)
+    whole = kept_draws.Costs(models.dawid_skene(labels), plan).of_run("gibbs").memory
+    monkeypatch.setattr(kept_draws, "OF_RATERS", whole / 4)
+    with pytest.warns(inference.CostWarning, match="in place of"):
+        tree = draw(models.dawid_skene(labels), 20, chains=2, random_seed=1, progressbar=False)
+    kept, asked = tree["posterior"].sizes["draw"], tree.attrs["draws_asked"]
+    sound = Analysis.sound.func(SimpleNamespace(tree=tree, checked=EvaluationError("not asked")))
+    assert kept < 20 < asked and sound.draws == 4 * asked
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
+OUTREACH = FOLDER.parent / "docs" / "outreach" / "annotation_models.py"  # for the gallery of PyMC
 MARK = re.compile(r"^# %%(?: \[(markdown)\])?(?: tags=(\[.*\]))?\n", re.MULTILINE)
 
 
@@ -16,6 +17,8 @@ def cells_of_script(text):
         source = source.strip("\n")
         if kind:
             source = re.sub("^# ?", "", source, flags=re.MULTILINE)
+        else:
+            source = re.sub("^# %(?=%?[a-z])", "%", source, flags=re.MULTILINE)  # commands of IPython
         cells.append((kind or "code", json.loads(tags or "[]"), source))
     return cells
 
