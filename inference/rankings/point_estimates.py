@@ -167,7 +167,9 @@ def _warn_of_apart(rankings: PartialRankings, pairs: RankedPairs, unbeaten: np.n
     if (number > 1).any():
         first = int(item[(number > 1).argmax()])
         own = group[pairs.item[group] == first]
-        names = " and ".join(short_repr(rankings.categories[pairs.category[k]].item()) for k in own[:2].tolist())
+        names = " and ".join(
+            short_repr(rankings.categories[pairs.category[k]].item()) for k in own[:2].tolist()
+        )
         warnings.warn(
             f"{(number > 1).sum():,} of {len(rankings.items):,} items have groups of categories that nothing compares, such as "
             f"those of {names} for {short_repr(rankings.items[first].item())}: they share the plausibility equally",

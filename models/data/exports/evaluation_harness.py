@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from math import exp, isfinite
+from typing import Any
 
 from ...._messages import short_repr
 from ..reading.numbers import number_of
@@ -11,6 +12,7 @@ from .records import Document, Node
 
 MODEL = "model"  # the samples do not name it
 NO_FILTER = "none"
+SEPARATE = "read the samples of each task and model as a file of its own"
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 FIXED = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash",
@@ -52,20 +54,24 @@ def read(document: Document, answers: Answers) -> None:
 def _filters(samples: Sequence[Node]) -> list[str]:
     """Filter of each sample; repeats of a document are of filters that the file does not name, by their order.
 
-    Raises if documents do not repeat equally often: then files were joined.
+    Raises if documents do not repeat equally often, or with other responses of the model, which filters share: then files were
+    joined.
     """
     named = [found.text() if (found := own.get("filter")) is not None else None for own in samples]
     keys = [(own.need("doc_id").text(), name) for own, name in zip(samples, named, strict=True)]
     times, seen = Counter(keys), Counter[tuple[str, str | None]]()
     most = max(times.values(), default=1)
-    filters = []
+    filters, responses = [], dict[str, Any]()
     for sample, key in zip(samples, keys, strict=True):
         seen[key] += 1
+        given = sample.get("resps")
+        if given is not None and responses.setdefault(key[0], given.value) != given.value:
+            raise sample.refused(
+                f"document {short_repr(key[0])} has other responses of a model than above", SEPARATE
+            )
         if times[key] != most:
             few = f"document {short_repr(key[0])} is {times[key]} times in the file"
-            raise sample.refused(
-                f"{few}, another {most} times", "read the samples of each task and model as a file of its own"
-            )
+            raise sample.refused(f"{few}, another {most} times", SEPARATE)
         order = [ORDINALS.get(seen[key], f"{seen[key]}th")] if most > 1 else []
         filters.append(", ".join([*([key[1]] if key[1] else []), *order]) or NO_FILTER)
     return filters

@@ -34,22 +34,32 @@ def read(document: Document, answers: Answers) -> None:
 
     An item is a task, by its id; a question is a control tag, by its name; the rater is who completed the
     annotation. Read are choices and taxonomies with one answer, ratings and numbers, not labels of regions.
-    Of several versions of an annotation, by its id, the newest counts. Cancelled annotations are left out; one that is marked
-    as ground truth is gold, not an answer. A prediction is of the classifier named by its model_version; its score, which
-    is of no category, is not read.
+    Of several versions of an annotation, by its id, the newest counts; several annotations of a rater to a task are repeated
+    answers, in the order of their last changes, of which `keep` of `raterzoo.read` chooses. Cancelled annotations are left out;
+    one that is marked as ground truth is gold, not an answer. A prediction is of the classifier named by its model_version; its
+    score, which is of no category, is not read.
 
     A pairwise control is a vote between two fields of the data of a task, by whom the items are called.
     """
     outdated = _outdated(document)
     for task in _tasks(document):
         item = task.need("id").text()
-        for own in _current(task, "annotations", outdated, answers):
+        annotations = list(_current(task, "annotations", outdated, answers))
+        if all(map(_changed, annotations)):
+            annotations.sort(key=_changed)
+        for own in annotations:
             _add_annotation(task, item, own, answers)
         for own in _current(task, "predictions", outdated, answers):
             version = own.get("model_version")
             classifier = None if version is None else version.text()
             for control, meaning in _results(own, answers):
                 answers.predict(task, control.from_name, item, classifier, meaning.label)
+
+
+def _changed(annotation: Node) -> str:
+    """Time of the last change of an annotation, as text that sorts by it; "" if the file does not say it."""
+    time = annotation.get("updated_at")
+    return "" if time is None else str(time.value)
 
 
 def _outdated(document: Document) -> set[int]:
@@ -59,11 +69,11 @@ def _outdated(document: Document) -> set[int]:
     for task in _tasks(document):
         for name in LISTS:
             for own in _listed(task, name):
-                number, time = own.get("id"), own.get("updated_at")
+                number = own.get("id")
                 if number is None:
                     continue
                 key = (name, repr(task.need("id").value), repr(number.value))
-                version = ("" if time is None else str(time.value), own.value)
+                version = _changed(own), own.value
                 older, newer = sorted((newest.get(key, version), version), key=lambda pair: pair[0])
                 newest[key] = newer
                 found |= {id(older[1])} if older[1] is not newer[1] else set()

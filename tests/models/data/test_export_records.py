@@ -117,6 +117,19 @@ def test_filters_that_a_file_does_not_name_are_questions(tmp_path):
     assert caught.value.row is not None
 
 
+def test_joined_samples_of_two_models_are_no_filters(tmp_path):
+    """Filters share the responses of the model to a document; another model has others."""
+    responses = [["the answer is 5"]], [["it is 4"]]
+    filters = [sample(d, answer, resps=responses[0]) for answer in ("[invalid]", "5") for d in range(3)]
+    path = write_lines(tmp_path / "filters.jsonl", filters)
+    assert [label for _, _, label in labels_of(path, question="2nd")] == ["5", "5", "5"]
+    models = [sample(d, str(5 - k), resps=responses[k]) for k in range(2) for d in range(3)]
+    for joined in (models, [own | {"filter": "none"} for own in models]):
+        with pytest.raises(DataError) as caught:
+            read_export(write_lines(tmp_path / "joined.jsonl", joined), "labels")
+        assert caught.value.row == 4 and "file of its own" in caught.value.remedy
+
+
 def choice(number, label, **more):
     result = {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": [label]}}
     return {"id": number, "completed_by": 1, "result": [result], **more}
@@ -135,6 +148,18 @@ def test_the_newest_version_of_an_annotation_counts(tmp_path):
         assert labels_of(path) == [("1", "1", "b"), ("1", "1", "c"), ("2", "1", "a")]
         assert read_export(path, "predictions")["category"] == ["b"]
     assert "earlier copies" in run("check", path, "--kind", "labels").output
+
+
+def test_of_two_annotations_of_a_rater_the_newest_can_be_kept(tmp_path):
+    """Whatever their order in the file; both are answers otherwise."""
+    own = [choice(8, "b", updated_at="2026-02-01"), choice(7, "a", updated_at="2026-01-01")]
+    for annotations in (own, own[::-1]):
+        path = write_json(tmp_path / "export.json", [{"id": 1, "data": {}, "annotations": annotations}])
+        assert labels_of(path) == [("1", "1", "a"), ("1", "1", "b")]
+        with pytest.warns(DataWarning, match="of several answers of a rater the last"):
+            kept = raterzoo.read(path, "labels", keep="last", categories=["a", "b"])
+        assert kept.to_table()["label"].tolist() == ["b"]
+        assert raterzoo.read(path, "labels").report().count("repeated answers         1, 1 of them") == 1
 
 
 def test_later_copies_of_records_of_argilla_and_copies_of_prodigy_count_once(tmp_path):
