@@ -137,11 +137,11 @@ class LabelChains(Chains):
         skills = [values[str(rv.name)] for rv in self.law.skills]
         table = as_table(np.asarray(self._confusion(*skills)))
         category = drawn_states(told, values[str(self.law.prevalence.name)], table, rng)
-        hyper = np.empty((0, 2))
-        shapes = ((self.n,), table.shape, (len(category), self.n), (len(category),), hyper.shape)
+        hyper, weight = np.empty((0, 2)), np.empty(0)
+        shapes = ((self.n,), table.shape, (len(category), self.n), (len(category),), hyper.shape, (0,))
         draws = LabelDraws(*(np.empty((1, *shape)) for shape in shapes))
         schedule = LabelSchedule(0, moves, self.prior.kind == FREE_ROWS)
-        state = LabelState(category, table.copy(), hyper)
+        state = LabelState(category, table.copy(), hyper, weight)
         label_chain.sample_labels(stream(rng), told, self.prior, schedule, (state, draws))
         return {name: x[0] for name, x in self.named(draws.prevalence, draws.table).items()}
 

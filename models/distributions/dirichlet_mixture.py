@@ -111,7 +111,7 @@ class DirichletMixture(pm.Continuous):
     >>> known, anybody = np.array([[90.0, 10.0], [20.0, 80.0]]), np.array([[3.0, 1.0], [1.0, 3.0]])
     >>> confusion = DirichletMixture.dist([0.5, 0.5], np.stack([known, anybody]))
     >>> pm.logp(confusion, [[0.9, 0.1], [0.2, 0.8]]).eval().round(2)
-    np.float64(3.83)
+    np.float64(4.22)
 
     References
     ----------
