@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from itertools import product
 
+import arviz as az
 import numpy as np
 import xarray as xr
 from raterzoo import evaluation, inference, models
@@ -267,11 +268,71 @@ def raters(studies: int) -> None:
             )
 
 
+# --- Skill in time ---
+
+WORLDS = ("moves", "stays", "late")
+
+
+def changing_study(seed: int, world: str) -> tuple[models.Labels, np.ndarray, np.ndarray]:
+    """Return 4 answers to each of 3,000 items by nine raters, the truth, and p(truth) of known skills.
+
+    "moves": the accuracy of each rater moves between about .6 and .9; "stays": it has its mean; "late": three raters moreover
+    give label 0, whatever the truth, to six of ten items in the second half.
+    """
+    rng, n, raters = np.random.default_rng(seed), 3000, 9
+    truth, when = (rng.random(n) < 0.5).astype(int), np.arange(n) / n
+    low, high = rng.uniform(0.5, 0.75, raters), rng.uniform(0.8, 0.95, raters)
+    low, high = np.where(rng.random(raters) < 0.5, (low, high), (high, low))
+    right = np.broadcast_to(low + (high - low) * (when[:, None] if world == "moves" else 0.5), (n, raters))
+    default = 0.6 * (when > 0.5)[:, None] * (np.arange(raters) < 3) * (world == "late")
+    label = np.where(rng.random((n, raters)) < right, truth[:, None], 1 - truth[:, None])
+    asked = np.argsort(rng.random((n, raters)), axis=1) < 4
+    label = np.where(rng.random((n, raters)) < default, 0, label)
+    log_p = np.empty((n, 2))
+    for j in range(2):
+        own = (1 - default) * np.where(label == j, right, 1 - right) + default * (label == 0)
+        log_p[:, j] = (np.log(np.maximum(own, 1e-12)) * asked).sum(axis=1)
+    known = np.exp(log_p - np.logaddexp(*log_p.T)[:, None])
+    item, rater = np.nonzero(asked)
+    table = {"item": item, "rater": rater, "label": label[asked], "time": when[item]}
+    return models.Labels.from_table(table, time="time"), truth, known
+
+
+def scores_of(p: np.ndarray, truth: np.ndarray) -> tuple[float, float, float]:
+    """Return share right, mean claim and log loss of probabilities (item, category)."""
+    own = p[np.arange(len(truth)), truth]
+    return float((p.argmax(axis=1) == truth).mean()), float(p.max(axis=1).mean()), float(-np.log(own).mean())
+
+
+def skill(studies: int) -> None:
+    """Log loss of the truth with a constant and with a changing skill, and with known skills."""
+    print("world, law                        right  claimed  log loss  CPU s  R-hat")
+    for world in WORLDS:
+        found: dict[str, list[tuple[float, ...]]] = {}
+        for seed in range(studies):
+            labels, truth, known = changing_study(seed, world)
+            found.setdefault("known skills", []).append((*scores_of(known, truth), 0.0, 1.0))
+            for law, windows in product((models.one_coin, models.dawid_skene), (None, 8)):
+                begun = time.process_time()
+                tree = inference.sample(
+                    law(labels, time=windows), draws=150, chains=2, tune=200, thin=3, **QUIET
+                )
+                cost = time.process_time() - begun
+                p = tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
+                confusion = xr.Dataset({"confusion": tree["posterior"]["confusion"]})
+                worst = float(az.rhat(confusion)["confusion"].max())
+                name = f"{law.__name__}, {windows or 'no'} windows"
+                found.setdefault(name, []).append((*scores_of(p, truth), cost, worst))
+        for name, values in found.items():
+            print(f"{world}, {name:26}", *np.mean(values, axis=0).round(4), flush=True)
+
+
 CELLS: dict[str, Callable[[int], None]] = {
     "judge": judge,
     "update": update,
     "retire": retire,
     "raters": raters,
+    "skill": skill,
 }
 
 

@@ -20,6 +20,7 @@ from raterzoo.inference.labels import ebcc as subtype_chains
 from raterzoo.inference.labels import gibbs as label_chains
 from raterzoo.inference.labels import item_states as state_chains
 from raterzoo.inference.labels import shared_guess as guess_chains
+from raterzoo.inference.labels import skill_in_time as walk_chains
 from raterzoo.inference.labels.correlated_votes import (
     CORRELATION,
     begin_correlated_votes,
@@ -33,6 +34,7 @@ from raterzoo.inference.labels.kernels import ebcc as subtype_chain
 from raterzoo.inference.labels.kernels import gibbs as label_chain
 from raterzoo.inference.labels.kernels import item_states
 from raterzoo.inference.labels.kernels import shared_guess as guess_chain
+from raterzoo.inference.labels.kernels import skill_in_time as walk_chain
 from raterzoo.inference.labels.kernels.gibbs import (
     FREE_ROWS,
     ConfusionPrior,
@@ -40,6 +42,7 @@ from raterzoo.inference.labels.kernels.gibbs import (
     LabelSchedule,
     LabelState,
 )
+from raterzoo.inference.labels.kernels.skill_in_time import WalkDraws, WalkState
 from raterzoo.inference.labels.recognition import (
     LabelStructure,
     as_table,
@@ -49,6 +52,7 @@ from raterzoo.inference.labels.recognition import (
     read_subtypes,
 )
 from raterzoo.inference.labels.shared_guess import begin_shared_guess, constant_guess_prior, read_shared_guess
+from raterzoo.inference.labels.skill_in_time import begin_skill_in_time, read_walks
 from raterzoo.inference.rankings import gibbs as worth_chains
 from raterzoo.inference.rankings.gibbs import begin_gibbs
 from raterzoo.inference.rankings.kernels import gibbs as worth
@@ -211,6 +215,46 @@ class GuessChains(Chains):
         for _ in range(moves):
             guess_chain.sweep_guesses(stream(rng), told.grouped, self.prior, state)
         return self.named(state)
+
+
+class WalkChains(Chains):
+    """Gibbs of raters who change in time."""
+
+    begun_by = begin_skill_in_time
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.law = read_walks(model)
+        self.n = len(self.law.prior.prevalence)
+        self.rater = self.law.answers.code // self.n
+
+    def told(self, answers: np.ndarray) -> walk_chains.WalkStructure:
+        """Return the structure with these answers."""
+        code = answer_codes(self.rater, answers, self.n)
+        return replace(self.law, answers=self.law.answers._replace(code=code))
+
+    def named(self, drawn: WalkDraws) -> Values:
+        """Return draws by the names of the free variables."""
+        values = walk_chains.values_of(self.law, drawn)
+        return {str(rv.name): x for rv, x in zip(self.law.free, values, strict=True)}
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain."""
+        plan, told = ChainPlan(1, KEPT, self.tune, seed, 1, "float64", self.thin), self.told(answers)
+        drawn = walk_chains.continue_walks(told, plan, walk_chains.begin_walks(told, plan))
+        return {name: x[0] for name, x in self.named(drawn).items()}
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Draw the true categories given the parameters, then sweep."""
+        prevalence, *own = (np.asarray(values[str(rv.name)], np.float64) for rv in self.law.free)
+        walk, wrong = walk_chains.walks_of(self.n, own[0], float(own[1]), own[2])
+        told, table = self.told(answers), as_table(walk_chains.matrices_of(walk, wrong, self.n))
+        category = drawn_states(told.answers, prevalence, table, rng)
+        state = WalkState(category, walk, np.array([float(own[1])]))
+        shapes = ((self.n,), walk.shape, wrong.shape, (), (0, self.n), (0,))
+        draws = WalkDraws(*(np.empty((1, *shape)) for shape in shapes))
+        walk_chain.sample_walks(stream(rng), told.answers, self.law.prior, (0, moves), (state, draws))
+        return {name: x[0] for name, x in self.named(draws).items()}
 
 
 def drawn_states(told: Any, probability: np.ndarray, table: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # fmt: skip
@@ -425,10 +469,12 @@ def chains_of(name: str) -> type[Chains]:
     others: dict[str, type[Chains]] = {
         "bradley_terry": PairChains,
         "correlated_votes": VoteChains,
+        "dawid_skene_with_time": WalkChains,
         "ebcc": SubtypeChains,
         "hierarchical_scores": ScoreChains,
         "hierarchical_scores_with_features": ScoreChains,
         "item_states": StateChains,
+        "one_coin_with_time": WalkChains,
         "plackett_luce": WorthChains,
         "shared_guess": GuessChains,
         "thurstone": PairChains,

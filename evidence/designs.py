@@ -22,6 +22,7 @@ __all__ = [
     "rankings",
     "scores",
     "shown_rankings",
+    "timed_labels",
 ]
 
 CATEGORIES = 4  # ranked categories
@@ -32,6 +33,17 @@ def labels(categories: int = 2, items: int = 20) -> models.Labels:
     """Four raters, of whom three answer each item."""
     options = {"raters": 4, "answers": 3, "categories": categories, "random_seed": 1}
     return models.simulators.labels(items=items, **options).data
+
+
+@cache
+def timed_labels(categories: int = 2, items: int = 12) -> models.Labels:
+    """Three raters, who answer each item at a time of its own."""
+    table = {"item": np.repeat(np.arange(items), 3), "rater": np.tile(np.arange(3), items)}
+    table |= {
+        "label": np.arange(3 * items) % categories,
+        "time": np.random.default_rng(1).permutation(3 * items),
+    }
+    return models.Labels.from_table(table, time="time")
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pymc as pm
@@ -365,6 +365,22 @@ OF_FEATURES: Mapping[str, Mapping[str, Any]] = {
 }  # fmt: skip
 """Arguments of the models that are studied with features."""
 
+
+def _in_time(name: str, categories: int, items: int = 12, **priors: Any) -> Study:
+    """Return the study of a model whose raters change."""
+    return Study(
+        f"{name}_with_time",
+        f"{items} items, 3 raters, 3 windows of their answers, {categories} categories",
+        lambda: designs.timed_labels(categories, items),
+        lambda data: getattr(models, name)(data, time=3, **priors),
+        lambda model, answers: (
+            of_labels(model, answers) | {"last skill": cast(Any, model["skill"])[0, 2].sum()}
+        ),
+        model=name,
+        methods=("gibbs", "nuts"),
+    )
+
+
 STUDIES: Mapping[str, Study] = {
     study.name: study
     for study in (
@@ -429,6 +445,8 @@ STUDIES: Mapping[str, Study] = {
         _predicted_rankings(4, "predictions of 3 items"),
         replace(_shown_rankings("hierarchical_plackett_luce"), schedule=(300, 30), methods=("gibbs",)),
         _shown_rankings("plackett_luce"),
+        _in_time("dawid_skene", 3, prevalence_concentration=2.0),
+        _in_time("one_coin", 2, prevalence_concentration=2.0),
         _by_nuts(
             "shared_guess",
             "random_shares",
@@ -471,6 +489,8 @@ FEW_DATA: Mapping[str, Study] = {
         _scores("4 items, 12 raters of 2 groups, 3 scores an item", designs.few_scores),
         _featured_scores("4 items, 12 raters of 2 groups, 3 scores an item", designs.few_scores),
         _states(5, 0.8, 0.6),
+        _in_time("dawid_skene", 2, 3, confusion_concentration=WEAK_ROWS, **WEAK),
+        _in_time("one_coin", 2, 3, **ABILITIES),
         _labels("mace", 2, 5, competence_concentration=(1.2, 0.6), spam_concentration=0.8, **WEAK),
         _labels("multinomial", 3, 5, confusion_concentration=0.6, **WEAK),
         _labels("one_coin", 3, 5, **ABILITIES),

@@ -397,6 +397,16 @@ REPEATED: dict[str, tuple[str, Callable[[float], pm.Model]]] = {
 }
 """Parameters, and models of few data by the dose of the parameter: repeated at the dose that should be caught so often."""
 
+OF_WALKS = (
+    _labels("backward draws forget the steps", "dawid_skene_with_time", "invariance",
+            ("sample_back", ("drawn[w] = back * drawn[w + 1]", "drawn[w] = 0.0"))),
+    _labels("the walk does not move with its step", "one_coin_with_time", "invariance",
+            ("move_step", ("x[k, w] = x[k, 0] + step / now * (x[k, w] - x[k, 0])", "x[k, w] += 0.0"))),
+    Twin("told another prior of the first window", "one_coin_with_time", "gibbs", "calibration",
+         told=lambda: models.one_coin(
+             designs.timed_labels(2), prevalence_concentration=2.0, ability_concentration=(7.0, 2.0), time=3)),
+)  # fmt: skip
+
 ROWS = np.add(WEAK_ROWS, DOSE)  # larger by a dose, as all priors below
 COPIERS = {"groups": "kind", "independent": "person", "confusion_concentration": WEAK_ROWS, **WEAK}
 VARIANCES = ("draw_raters", "_gamma(rng, nu + 0.5 * count[k]{})")
@@ -462,7 +472,7 @@ PLACEBOS = (
 )  # fmt: skip
 
 TWINS: tuple[Twin, ...] = (
-    *OF_LABELS, *OF_GUESSES, *OF_FEATURES, *OF_RANKINGS, *OF_RATERS_OF_RANKINGS, *OF_PREDICTIONS, *OF_SHARING,
+    *OF_LABELS, *OF_GUESSES, *OF_WALKS, *OF_FEATURES, *OF_RANKINGS, *OF_RATERS_OF_RANKINGS, *OF_PREDICTIONS, *OF_SHARING,
     *OF_COMPARISONS,
     *OF_SCORES, *GRADED, *PLACEBOS,
 )  # fmt: skip

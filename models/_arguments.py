@@ -27,6 +27,13 @@ RATERS = """raters : Dataset, optional
     All rows of a rater are of the same kind, which is summed out. For raters whom the history does not know h_k is g. So a
     history of another task, which these answers contradict, loses its weight."""
 
+TIME = """time : int or True, optional
+    Number of windows into which the answers of each rater are cut in time, about equally many in each, of labels read with
+    ``time=``; True: 8. The log odds of a right answer then follow a random walk from window to window:
+    ``logit q_w = logit q_1 + sigma (z_2 + ... + z_w)`` with ``skill_step`` sigma ~ HalfNormal(.3) and ``skill_change``
+    z ~ Normal(0, 1). The prior of the first window is that of a constant skill, ``skill`` (rater, window) has q, and
+    ``confusion`` is the mean over the rater's answers. Answers without a time are in the middle window."""
+
 FEATURES_OF_SCORES = """features : DataArray or frame, optional
     Features of the items, such as embeddings or metadata: a DataArray (item, feature), or a table with a column of item ids
     and columns of numbers. The location of item i is then Normal(m + x_i w, tau^2), with the effects w: variable

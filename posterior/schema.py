@@ -26,6 +26,8 @@ VERSIONS = ("old", "new")  # values of the second
 SEEN_IN_PRIOR = "prior_predictions"
 # variable of posteriors that are cut: their log likelihood does not depend on it
 CORRELATION = "vote_correlation"
+# of labels in time: p(right) by window, scale of a step in log odds, steps in units of it
+SKILL, SKILL_STEP, SKILL_CHANGE = "skill", "skill_step", "skill_change"
 INDEPENDENT = "independent_plausibility"  # of such a posterior: the truth if votes were independent
 OF_INDEPENDENT = (
     "that of independent answers: arviz.loo and arviz.compare are those of the model without vote_correlation; compare claims "

@@ -30,7 +30,7 @@ def model_checks(
     less frequent at both ends and in the middle of features with an effect, the curve of a law that is not linear in them. The
     residuals of each table are those of a Dawid-Skene fit to it. Also: errors between neighbours on a scale, people who repeat
     errors of a classifier, items that repeat others, gold that is easier or harder; with the order of the answers, raters who
-    repeat the first one to an item, or give one label late in their queue.
+    repeat the first one to an item, give one label late in their queue, or are right more or less often late than early.
 
     Scores: spread of the scores of an item and its inequality over items; skewness and kurtosis of the residuals about item
     and rater; scores at or beyond the bounds; mean and spread of each rater, and its use of the scale; scores that a rater

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from ...posterior.errors import EvaluationError
 from ...posterior.prior_of_items import effect_on_categories, features_of, given_features
-from ...posterior.schema import classifiers_of, posterior_with_attributes
+from ...posterior.schema import SKILL, classifiers_of, posterior_with_attributes
 from ..raters.joint_answers import SAMPLE, copied_groups, drawn
 from .discrepancies import check_number
 from .order import Ordered
@@ -356,7 +356,12 @@ def law_of(
     if prior is not None:
         start = _with_shares(start, prior)
     if predictive is None:
-        replicate = _law_of_confusion(posterior, answers, places[2], points, start, prior=prior)
+        window = (
+            tree["constant_data"]["annotation_window"].to_numpy()[places[0]] if SKILL in posterior else None
+        )
+        replicate = _law_of_confusion(
+            posterior, answers, places[2], points, start, prior=prior, window=window
+        )
     else:
         replicate = _given_replicates(predictive, places[0], points)
     if raters_prior is not None:
@@ -369,7 +374,7 @@ def law_of(
 
 def has_matrices_only(tree: xr.DataTree) -> bool:
     """Return whether the answers of a model follow from prevalence and matrices of raters alone, and have no replicates yet."""
-    further = OF_ITEMS | {"guess", "subtype_confusion"}
+    further = OF_ITEMS | {"guess", "subtype_confusion", SKILL}
     return _predictive_of(tree) is None and not further & set(tree["posterior"].data_vars)
 
 
@@ -467,10 +472,11 @@ def _law_of_confusion(
     start: Start,
     *,
     prior: Prior | None,
+    window: np.ndarray | None,
 ) -> Replicate:
     """Return replicates by prevalence, or the prior of every item, and confusion matrices, or the guesses of groups.
 
-    The truth of gold items is known.
+    The truth of gold items is known; `window` is that of each answer, of raters who change.
     """
     if OF_ITEMS & set(posterior.data_vars):
         raise EvaluationError(
@@ -482,6 +488,8 @@ def _law_of_confusion(
         given_truth = _guess_law(posterior, answers, raters, points)
     elif "subtype_confusion" in posterior:
         given_truth = _subtype_law(posterior, answers, raters, points)
+    elif window is not None:
+        given_truth = _skill_law(posterior, answers, raters, points, window)
 
     def replicate(draws: range, rng: np.random.Generator) -> np.ndarray:
         laws = zip(draws, *start(draws), strict=True)
@@ -610,6 +618,32 @@ def _guess_law(
         alone = drawn(law[answers.rater, truth[answers.item]], rng)
         copies = rng.random(len(alone)) < often[answers.rater]
         return np.where(copies, told[np.maximum(group, 0)[answers.rater], answers.item], alone)
+
+    return replicate
+
+
+def _skill_law(
+    posterior: xr.Dataset,
+    answers: Answers,
+    raters: np.ndarray,
+    points: list[dict[str, int]],
+    window: np.ndarray,
+) -> Callable[[int, np.ndarray, np.random.Generator], np.ndarray]:
+    """Return the law of answers of raters whose skill changes: a function of draw, truth (item,) and generator."""
+    skill = posterior[SKILL].transpose(*SAMPLE, "rater", "window", ...)
+    confusion = posterior["confusion"].transpose(*SAMPLE, "rater", "category", "answer")
+    n = answers.shape[2]
+
+    def replicate(draw: int, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        own = skill.isel(points[draw]).isel(rater=raters).to_numpy()
+        true = truth[answers.item]
+        right = own[answers.rater, window]
+        right = right if right.ndim == 1 else right[np.arange(len(true)), true]
+        wrong = confusion.isel(points[draw]).isel(rater=raters).to_numpy() * (1 - np.eye(n)) + TINY * (
+            1 - np.eye(n)
+        )
+        other = _drawn_by(wrong.reshape(-1, n), answers.rater * n + true, rng)
+        return np.where(rng.random(len(true)) < right, true, other)
 
     return replicate
 

@@ -48,6 +48,9 @@ class Numbers(NamedTuple):
     classifiers: np.ndarray  # residual correlation of each classifier with all people (table, classifier)
     first: np.ndarray  # agreement with the first answer to an item, less that among later ones (table,)
     late: np.ndarray  # rise of a label late in a rater's queue, in standard errors (table, queue)
+    later_skill: (
+        np.ndarray
+    )  # rise of the answers that are right late in a rater's queue, in standard errors (table, queue)
 
 
 def numbers_of_replicates(answers: Answers, law: LabelLaw, start: int, rng: np.random.Generator) -> Numbers:
@@ -113,6 +116,9 @@ def numbers_of(answers: Answers, label: np.ndarray, law: LabelLaw, draws: range)
         _with_classifiers(answers, label, weight, table),
         nothing if answers.ordered is None else answers.ordered.with_first(label),
         np.zeros((tables, 0)) if answers.ordered is None else answers.ordered.late_labels(label),
+        np.zeros((tables, 0))
+        if answers.ordered is None
+        else answers.ordered.later_skill(label, weight, table),
     )
 
 

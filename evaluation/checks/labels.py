@@ -41,6 +41,7 @@ SHOWN = "residual correlation of raters with the classifier"
 TWINS = "share of items that repeat the answers to another"
 FIRST = "agreement with the first answer to an item, less that among later ones,"
 LATE = "log likelihood ratio of one label late in the queue of a rater"
+TIME = "log likelihood ratio of a rater who gets better or worse in time"
 GOLD = "agreement on gold items, less that on others,"
 FEATURES = "curvature of the labels by features"
 AGREE = "raters agree beyond what the inferred truth explains: some share errors"
@@ -251,7 +252,7 @@ def _of_design(answers: Answers, found: Numbers) -> list[Check]:
 
 
 def _in_time(answers: Answers, found: Numbers) -> list[Check]:
-    """Return the checks of answers in a known order: whether the first one is repeated, and whether one label rises late."""
+    """Return the checks of answers in a known order: of repeats of the first one, of a late label, of changing skill."""
     if answers.ordered is None:
         return []
     text = "later answers to an item repeat the first one, as if raters had seen it"
@@ -263,7 +264,23 @@ def _in_time(answers: Answers, found: Numbers) -> list[Check]:
         who = ", ".join(answers.raters[codes].astype(str))
         high = f"late in their queue raters give one label more often ({who} most), whatever the item"
         checks += _check(LATE, log_mean_ratio(scores), "", high)
+        checks += _changes(answers, found.later_skill)
     return [replace(own, side="upper", is_main=True) for own in checks]
+
+
+def _changes(answers: Answers, later: np.ndarray) -> list[Check]:
+    """Return the check of whether any rater is right more or less often late in its queue (table, queue)."""
+    scores = standard_scores(later[0], later[1:])
+    far = np.argsort(-np.abs(scores[0]), kind="stable")[:MOST_LATE]
+    far = [k for k in far if abs(scores[0, k]) >= FAR or k == far[0]]
+    assert answers.ordered is not None
+    codes = answers.ordered.queued[far]
+    said = (
+        f"{answers.raters[c]} {'better' if scores[0, k] > 0 else 'worse'}"
+        for c, k in zip(codes, far, strict=True)
+    )
+    high = f"raters change in time (later {', '.join(said)}): give the model their times, time=True of dawid_skene or one_coin"
+    return _check(TIME, log_mean_ratio(np.concatenate([scores, -scores], axis=1)), "", high)
 
 
 def _alike(answers: Answers, found: Numbers) -> list[list[str]]:

@@ -1,6 +1,6 @@
-"""Numbers of tables of answers given in a known order: agreement with the first answer, and labels late in a queue.
+"""Numbers of tables of answers given in a known order: agreement with the first answer, labels and skill late in a queue.
 
-Both are compared with replicates of the same raters in the same order, so that raters who are better, or who come first, count
+All are compared with replicates of the same raters in the same order, so that raters who are better, or who come first, count
 for nothing. Items that all find hard raise agreement with the first answer and among later ones alike; items that are
 sorted change what all raters say, and each rater is compared with the others on the same items.
 """
@@ -89,11 +89,31 @@ class Ordered:
             counts = np.bincount(answers.item * n + own, minlength=answers.shape[0] * n).reshape(-1, n)
             said = own[kept, None] == np.arange(n)
             beyond = said - (counts[answers.item[kept]] - said) / (number - 1)[:, None]
-            parts = []
-            for half in (late, early):
-                size = half.sum(axis=1)[:, None]
-                mean = half @ beyond / size
-                parts.append((mean, ((half @ beyond**2) / size - mean**2) / size))
-            (after, error), (before, other) = parts
+            (after, error), (before, other) = (_mean_and_error(half, beyond) for half in (late, early))
             found.append(((after - before) / np.sqrt(error + other + TINY)).max(axis=1))
         return np.array(found)
+
+    def later_skill(self, label: np.ndarray, weight: np.ndarray, table: np.ndarray) -> np.ndarray:
+        """Return by how many standard errors more answers are right late in each queue (table, queue).
+
+        Of each answer it takes the probability that it is right, given all answers, less that of its rater for the item. Shapes:
+        weight, p(true category) (table, item, category); table, p(label) (table, rater, label, category).
+        """
+        kept, raters, late, early = self._halves
+        if not len(raters):
+            return np.zeros((len(label), 0))
+        item, rater = self._answers.item[kept], self._answers.rater[kept]
+        found = []
+        for own, share, law in zip(label, weight, table, strict=True):
+            right = np.einsum("kjj->kj", law)
+            beyond = share[item, own[kept]] - (share[item] * right[rater]).sum(axis=1)
+            (after, error), (before, other) = (_mean_and_error(half, beyond) for half in (late, early))
+            found.append((after - before) / np.sqrt(error + other + TINY))
+        return np.array(found)
+
+
+def _mean_and_error(half: csr_array, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of values (answer, ...) over half of each queue, and the square of its standard error."""
+    size = half.sum(axis=1).reshape(-1, *(1,) * (values.ndim - 1))
+    mean = half @ values / size
+    return mean, (half @ values**2 / size - mean**2) / size

@@ -115,7 +115,7 @@ def read_labels(model: pm.Model) -> LabelStructure:
     shapes = tuple(shape_of(skill) for skill in skills)
     (n,) = shape_of(prevalence)
     kind = _kind(skills, shapes, confusion, n)
-    answers = _answers(model, (observed, start, rater, known), n)
+    answers = answers_of_variable(model, (observed, start, rater, known), n)
     return LabelStructure(answers, prevalence, skills, confusion, shapes, kind)
 
 
@@ -146,8 +146,8 @@ def read_responses(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     n, n_responses = len(alpha), gamma.shape[-1]
     if not is_equal(gamma[..., 0], beta.sum(axis=-1)):
         raise NotConjugate("labels and responses together have no Dirichlet rows")
-    requests = _answers(model, (asked, asked_start, asked_rater, asked_known), n_responses)
-    labels = _answers(model, (observed, start, rater, known), n)
+    requests = answers_of_variable(model, (asked, asked_start, asked_rater, asked_known), n_responses)
+    labels = answers_of_variable(model, (observed, start, rater, known), n)
     wide = n + n_responses - 1
     code = requests.code // n_responses * wide + requests.code % n_responses + n - 1
     answered = requests.code % n_responses == 0
@@ -179,7 +179,7 @@ def holds_truth(model: pm.Model) -> bool:
     return False
 
 
-def _answers(model: pm.Model, observed: tuple[Variable, ...], n: int) -> Answers:
+def answers_of_variable(model: pm.Model, observed: tuple[Variable, ...], n: int) -> Answers:
     """Return the constant answers of an observed variable, given with its start, rater and known category."""
     labels, start, rater, known = observed
     who, items = constant_value(rater, "the raters"), constant_value(start, "the items")
@@ -424,5 +424,5 @@ def read_subtypes(model: pm.Model) -> SubtypeLaw:
     if not all(alike):
         raise NotConjugate("the states are not those of categories with subtypes")
     prior = SubtypePrior(prevalence, weight, as_table(own.reshape(len(own), states, -1)))
-    answers = _answers(model, (observed, start, rater, known), len(prevalence))
+    answers = answers_of_variable(model, (observed, start, rater, known), len(prevalence))
     return SubtypeLaw(answers, prior, (str(free[0].name), str(free[1].name), str(free[2].name)))

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import pymc as pm
 
-from .._arguments import FEATURES, LABEL_MODEL, PRIOR_LOGITS, RATERS, documented
+from .._arguments import FEATURES, LABEL_MODEL, PRIOR_LOGITS, RATERS, TIME, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import annotation_model
 from .._item_features import feature_coords, prior_of_truth, read_features
@@ -14,12 +14,19 @@ from .known_raters import confusion_of_raters, coords_of_history
 from .observed import coords_of, observe_labels, prevalence_prior, require_identified_raters
 from .population import coords_of_population
 from .responses import coords_of_responses, prior_given_responses, reads_responses
+from .skill_in_time import (
+    INITIAL_CONFUSION,
+    changing_confusion,
+    coords_in_time,
+    parts_of_rows,
+    windows_in_time,
+)
 
 __all__ = ["dawid_skene"]
 
 
 @recorded
-@documented(features=FEATURES, prior_logits=PRIOR_LOGITS, raters=RATERS, returns=LABEL_MODEL)
+@documented(features=FEATURES, prior_logits=PRIOR_LOGITS, raters=RATERS, time=TIME, returns=LABEL_MODEL)
 def dawid_skene(
     labels: Labels,
     *,
@@ -29,6 +36,7 @@ def dawid_skene(
     features: Any = None,
     prior_logits: Any = None,
     no_answer: Literal["informative", "ignored"] = "informative",
+    time: int | None = None,
 ) -> pm.Model:
     """Build the Dawid-Skene model: one confusion matrix per rater, with true categories summed out.
 
@@ -97,7 +105,7 @@ def dawid_skene(
     models of annotation, TACL 6, section 3, doi:10.1162/tacl_a_00040.
     """
     coords = coords_of(require_identified_raters(labels, "dawid_skene"))
-    own = read_features(labels, features)
+    own, windows = read_features(labels, features), windows_in_time(labels, time)
     asked = reads_responses(labels, no_answer)
     if asked and raters is not None:
         raise refused_argument(
@@ -107,14 +115,18 @@ def dawid_skene(
         )
     coords |= coords_of_responses(labels) if asked else {}
     coords |= feature_coords(own) | coords_of_population(labels, confusion_concentration)
-    coords |= coords_of_history(raters)
+    coords |= coords_of_history(raters) | coords_in_time(windows)
+    name, matrix = ("confusion" if windows is None else INITIAL_CONFUSION), None
     with annotation_model(coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
-        confusion, beta = confusion_of_raters(labels, confusion_concentration, raters)
+        confusion, beta = confusion_of_raters(labels, confusion_concentration, raters, name)
+        if windows is not None:
+            parts = parts_of_rows(confusion, len(labels.categories))
+            confusion, matrix = changing_confusion(labels, windows, *parts)
         prior = prior_of_truth(labels, prevalence, own, prior_logits)
         if asked:
             prior = prior_given_responses(labels, prior, beta)
-        observe_labels(labels, prior, confusion)
+        observe_labels(labels, prior, confusion, matrix)
     return model
 
 
@@ -129,6 +141,7 @@ SPEC = Spec(
     shared_errors="independent",
     studies={
         "the model of the literature, to compare with it": "",
+        "raters who get better in time, or tire": "with `time` ([how](recipes/skill_in_time.md))",
         "one answer an item, or none, and an embedding or other numbers of each": "with `features` ([how](recipes/features.md))",
     },
     assumes=(

@@ -29,8 +29,10 @@ def coords_of_history(raters: Any) -> dict[str, np.ndarray]:
     return {} if raters is None else {COMPONENT: np.array(COMPONENTS)}
 
 
-def confusion_of_raters(labels: Labels, concentration: Any, raters: Any) -> tuple[TensorVariable, Any]:
-    """Register ``confusion`` (rater, category, answer); return it, and its concentrations without a history.
+def confusion_of_raters(
+    labels: Labels, concentration: Any, raters: Any, name: str = "confusion"
+) -> tuple[TensorVariable, Any]:
+    """Register matrices (rater, category, answer) under a name; return them, and their concentrations without a history.
 
     w       ~ Dirichlet(1/2, 1/2, 1/2, 1/2)
     pi_k    ~ sum_c w_c prod_j Dirichlet(b_ckj),    b_1 = h_k,  b_2 = .1 h_k + .9 g,  b_3 = g,  b_4 = beta_k
@@ -41,7 +43,7 @@ def confusion_of_raters(labels: Labels, concentration: Any, raters: Any) -> tupl
     n, dims = len(labels.categories), ("rater", "category", "answer")
     beta = concentration_of_raters(labels, concentration, (len(labels.raters), n, n))
     if raters is None:
-        return cast(TensorVariable, pm.Dirichlet("confusion", beta, dims=dims)), beta
+        return cast(TensorVariable, pm.Dirichlet(name, beta, dims=dims)), beta
     own, population, known = known_counts(labels, raters)
     parts = [own, TENTH * own + (1 - TENTH) * population, np.broadcast_to(population, own.shape)]
     if isinstance(beta, np.ndarray | float):
@@ -50,7 +52,7 @@ def confusion_of_raters(labels: Labels, concentration: Any, raters: Any) -> tupl
         whole = pt.stack([*map(pt.as_tensor_variable, parts), pt.broadcast_to(beta, own.shape)], axis=1)
     weight = pm.Dirichlet(WEIGHT, COMPONENT_PRIOR, dims=COMPONENT)
     pm.Data(KNOWN, known.astype(np.int32), dims="rater")
-    confusion = DirichletMixture("confusion", weight, whole, dims=dims)
+    confusion = DirichletMixture(name, weight, whole, dims=dims)
     return cast(TensorVariable, confusion), beta
 
 

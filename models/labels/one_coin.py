@@ -4,7 +4,7 @@ from typing import Any
 
 import pymc as pm
 
-from .._arguments import FEATURES, LABEL_MODEL, PRIOR_LOGITS, documented
+from .._arguments import FEATURES, LABEL_MODEL, PRIOR_LOGITS, TIME, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair
 from .._item_features import feature_coords, prior_of_truth, read_features
@@ -17,12 +17,19 @@ from .observed import (
     prevalence_prior,
     require_identified_raters,
 )
+from .skill_in_time import (
+    INITIAL_ABILITY,
+    changing_confusion,
+    coords_in_time,
+    parts_of_ability,
+    windows_in_time,
+)
 
 __all__ = ["one_coin"]
 
 
 @recorded
-@documented(features=FEATURES, prior_logits=PRIOR_LOGITS, returns=LABEL_MODEL)
+@documented(features=FEATURES, prior_logits=PRIOR_LOGITS, time=TIME, returns=LABEL_MODEL)
 def one_coin(
     labels: Labels,
     *,
@@ -30,6 +37,7 @@ def one_coin(
     ability_concentration: tuple[Number, Number] = (4.0, 2.0),
     features: Any = None,
     prior_logits: Any = None,
+    time: int | None = None,
 ) -> pm.Model:
     """Build the one-coin model: each rater has one probability of the right label, whatever the category.
 
@@ -61,6 +69,7 @@ def one_coin(
         Beta prior (a, b) of the abilities, as counts of right and of wrong answers.
     {features}
     {prior_logits}
+    {time} The ability of the first window is ``initial_ability``.
 
     {returns}
 
@@ -81,13 +90,17 @@ def one_coin(
     """
     coords = coords_of(require_identified_raters(labels, "one_coin"))
     shape = (len(labels.raters),)
-    own = read_features(labels, features)
+    own, windows = read_features(labels, features), windows_in_time(labels, time)
     right, wrong = prior_pair("ability_concentration", ability_concentration, shape, positive_pair)
-    with annotation_model(coords | feature_coords(own)) as model:
+    n, matrix = len(labels.categories), None
+    with annotation_model(coords | feature_coords(own) | coords_in_time(windows)) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
-        ability = pm.Beta("ability", right, wrong, dims="rater")
-        confusion = ability_confusion(ability[:, None], len(labels.categories))
-        observe_labels(labels, prior_of_truth(labels, prevalence, own, prior_logits), confusion)
+        ability = pm.Beta("ability" if windows is None else INITIAL_ABILITY, right, wrong, dims="rater")
+        if windows is None:
+            confusion = ability_confusion(ability[:, None], n)
+        else:
+            confusion, matrix = changing_confusion(labels, windows, *parts_of_ability(ability, n))
+        observe_labels(labels, prior_of_truth(labels, prevalence, own, prior_logits), confusion, matrix)
     return model
 
 

@@ -9,7 +9,18 @@ import xarray as xr
 from ... import evaluation, inference, models
 from ..._messages import way
 from ...evaluation import plots
-from ...evaluation.checks.labels import FEATURES, FIRST, GOLD, LATE, ORDERED, SHARE, SHOWN, TOGETHER, TWINS
+from ...evaluation.checks.labels import (
+    FEATURES,
+    FIRST,
+    GOLD,
+    LATE,
+    ORDERED,
+    SHARE,
+    SHOWN,
+    TIME,
+    TOGETHER,
+    TWINS,
+)
 from ...models import Labels
 from ...models._catalog import annotation_kinds, shared_errors_of
 from ..page import Section, table_rows
@@ -72,7 +83,7 @@ def allows_for_shared_errors(tree: xr.DataTree, found: xr.Dataset) -> bool:
 
 def is_apart(sentence: str) -> bool:
     """Whether a sentence is of a check that errors which raters share do not explain, so that it is always said."""
-    return any(name in sentence for name in (ORDERED, SHOWN, FIRST, LATE, TWINS, GOLD))
+    return any(name in sentence for name in (ORDERED, SHOWN, FIRST, LATE, TIME, TWINS, GOLD))
 
 
 def _failed(found: xr.Dataset) -> np.ndarray:
