@@ -275,6 +275,7 @@ def _shown_rankings(model: str, items: int = 2) -> Study:
         design=f"{items} items, 4 raters, each shown 3 of 4 categories, of which 1 or 2 are ranked",
         data=lambda: designs.shown_rankings(items),
         model=model,
+        methods=("gibbs", "nuts"),
     )
 
 

@@ -67,6 +67,29 @@ def study(seed, copied=0.0, careless=0, sharper=0.0, ties=0.0):
     return xr.DataTree.from_dict(groups)
 
 
+def study_of_sets(seed, told=True):
+    """Tree of rankings among four categories of six, which were shown, or which the tree takes for all."""
+    rng = np.random.default_rng(seed)
+    tree = study(seed)
+    plausibility = tree["posterior"]["plausibility"].to_numpy()[0, 0].reshape(ITEMS, CATEGORIES)
+    constants = tree["constant_data"].to_dataset()
+    item = constants["annotation_item"].to_numpy()
+    shown = np.sort(np.argsort(rng.random((len(item), CATEGORIES)), axis=1)[:, :4], axis=1)
+    log_worth = np.full((len(item), CATEGORIES), -np.inf)
+    own = np.log(np.take_along_axis(plausibility[item], shown, axis=1))
+    np.put_along_axis(log_worth, shown, own, axis=1)
+    block = blocks_of(orders(rng, log_worth), rng.integers(0, 2, len(item)))
+    candidate = constants["candidate_of_place"].to_numpy()
+    if told:
+        block, candidate = (np.take_along_axis(whole, shown, axis=1) for whole in (block, candidate))
+    place = ("annotation", "place")
+    constants = constants.drop_vars("candidate_of_place").assign({"candidate_of_place": (place, candidate)})
+    observed = xr.Dataset({"observed_ranking": (place, block)})
+    return xr.DataTree.from_dict(
+        {"posterior": tree["posterior"].to_dataset(), "observed_data": observed, "constant_data": constants}
+    )
+
+
 def failed(made, seeds):
     """Number of studies of which any check fails, and for each check the number of studies in which it does."""
     number, by_name = 0, {}
@@ -137,6 +160,12 @@ def test_numbers_of_rankings_are_those_of_loops(monkeypatch):
 
 def test_data_of_the_law_raise_few_alarms():
     assert failed(study, range(STUDIES))[0] <= 3  # binomial of 12 at .05: more has the probability .002
+
+
+def test_rankings_among_what_was_shown_raise_few_alarms_and_many_where_it_is_not_told():
+    assert failed(study_of_sets, range(STUDIES))[0] <= 3
+    number, by_name = failed(partial(study_of_sets, told=False), range(4))
+    assert number == by_name["mean agreement of two raters of an item"] == 4
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ TABLE = {
 }
 CONTAINERS = {
     "rankings": models.published_ddx_cases(),
+    "sets": models.simulators.rankings(items=4, raters=3, categories=5, shown=3, random_seed=1).data,
     "labels": models.Labels.from_table(TABLE | {"label": list("uvuvuw")}, rater_attributes=("kind",)),
     "scores": models.Scores.from_table(TABLE | {"score": [1, 2, 3, 4, 5, 6]}, bounds=(0, 9)),
 }

@@ -13,6 +13,7 @@ DATA = {
     "labels": simulators.labels(items=6, raters=3, gold=0.5, random_seed=1).data,
     "counts": models.Labels.from_counts({"item": ["a", "b"], "x": [1, 2], "y": [0, 3]}),
     "rankings": simulators.rankings(items=4, raters=2, categories=5, random_seed=1).data,
+    "sets": simulators.rankings(items=4, raters=2, categories=5, shown=3, random_seed=1).data,
     "scores": simulators.scores(items=5, raters=3, random_seed=1).data,
     "comparisons": models.Comparisons.from_table(VOTES),
 }
@@ -41,6 +42,8 @@ def spoiled(array, where, value):
         ("rankings", "annotation_start"),
         ("rankings", "block_start"),
         ("rankings", "category_code"),
+        ("sets", "shown_start"),
+        ("sets", "shown_code"),
         ("scores", "annotation_rater"),
         ("comparisons", "left"),
         ("comparisons", "right"),
