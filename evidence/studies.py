@@ -268,14 +268,14 @@ def _rankings(name: str, items: int = 2) -> Study:
     )
 
 
-def _shown_rankings(model: str, items: int = 2) -> Study:
+def _shown_rankings(items: int = 2) -> Study:
     return replace(
-        _rankings(model),
-        name=f"{model}_with_shown_sets",
+        _rankings("plackett_luce"),
+        name="plackett_luce_with_shown_sets",
         design=f"{items} items, 4 raters, each shown 3 of 4 categories, of which 1 or 2 are ranked",
         data=lambda: designs.shown_rankings(items),
-        model=model,
-        methods=("gibbs", "nuts"),
+        model="plackett_luce",
+        methods=("gibbs",),
     )
 
 
@@ -444,8 +444,7 @@ STUDIES: Mapping[str, Study] = {
             of_places("quality"),
         ),
         _predicted_rankings(4, "predictions of 3 items"),
-        replace(_shown_rankings("hierarchical_plackett_luce"), schedule=(300, 30), methods=("gibbs",)),
-        _shown_rankings("plackett_luce"),
+        _shown_rankings(),
         _in_time("dawid_skene", 3, prevalence_concentration=2.0),
         _in_time("one_coin", 2, prevalence_concentration=2.0),
         _by_nuts(
@@ -500,8 +499,7 @@ FEW_DATA: Mapping[str, Study] = {
         _guesses(5, confusion_concentration=WEAK_ROWS, guess_concentration=WEAK_ROWS, shared_concentration=(1.2, 0.8), **WEAK),
         _predicted_counts("3 items, 1 label each, 3 categories, predictions of 2 items", lambda: designs.few_labels(3)),
         _predicted_rankings(2, "predictions of 1 item"),
-        replace(_shown_rankings("hierarchical_plackett_luce", 1), schedule=(300, 30), methods=("gibbs",)),
-        _shown_rankings("plackett_luce", 1),
+        _shown_rankings(1),
     )
 }  # fmt: skip
 """Designs with few data and weak priors, on which a wrong prior has the largest effect: one for each Gibbs sampler."""

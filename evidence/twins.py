@@ -328,9 +328,6 @@ OF_RATERS_OF_RANKINGS = (
     _ratings("the log spread without its Jacobian", "joint",
              ("_spread_density", ("return x - 0.5", "return -0.5")),
              ("_spread_of_all_density", ("value = x - 0.5", "value = -0.5"))),
-    Twin("told that other sets were shown", "hierarchical_plackett_luce_with_shown_sets", "gibbs", "calibration",
-         told=lambda: models.hierarchical_plackett_luce(
-             designs.shown_rankings(seed=2), concentration=0.5, candidates="all")),
     Twin("one ranking is read twice, another never", "hierarchical_plackett_luce", "gibbs", "calibration",
          spoil=_first_like_second),
     Twin("told a larger spread", "hierarchical_plackett_luce", "nuts", "calibration",
@@ -434,6 +431,8 @@ GRADED = (
     _graded("shape", "plackett_luce", concentration=0.6, candidates="all"),
     Twin("told that the shape is 0.1 larger", "plackett_luce_with_predictions", "gibbs", "few data",
          told=lambda: studies.predicted_rankings(designs.rankings(2), 0.6)),
+    Twin("told that the shape is 0.1 larger", "plackett_luce_with_shown_sets", "gibbs", "few data",
+         told=lambda: models.plackett_luce(designs.shown_rankings(1), concentration=0.6, candidates="all")),
     Twin("told that concentrations are 0.1 larger", "dirichlet_with_predictions", "gibbs", "few data",
          told=lambda: studies.predicted_labels(designs.few_labels(3), 0.8)),
     Twin("told that the shape is 0.1 larger", "hierarchical_plackett_luce", "gibbs", "few data",

@@ -24,7 +24,11 @@ def test_every_model_and_method_has_all_its_kinds():
         (name, method, kind) for name in STUDIES for method in methods_of(name) for kind in kinds_of(method)
     }
     variants = set(STUDIES) - set(models.catalog)
-    assert variants & set(FEW_DATA) == {*CHAINS, "hierarchical_scores_with_features"}
+    assert variants & set(FEW_DATA) == {
+        *CHAINS,
+        "hierarchical_scores_with_features",
+        "plackett_luce_with_shown_sets",
+    }
     assert all(STUDIES[name].name == name for name in variants)
     assert set(found) == expected and set(found.values()) == {1}
 
