@@ -88,11 +88,14 @@ def no_answer(why: str, seed: int, draws: int) -> dict[str, Row]:
 # --- 2. Choices and rankings among what was shown ---
 
 
+SHAPE_OF_WORTHS = 3.0
+
+
 def study_of_shown(
     rng: np.random.Generator, how: str, items: int = 20, raters: int = 40
 ) -> tuple[np.ndarray, list[Any], list[Any]]:
     """Return log worths (item, category), and blocks and sets (item, rater) of six categories, some shown four times as often."""
-    log_worth = np.log(rng.gamma(1.0, size=(items, 6)))
+    log_worth = np.log(rng.gamma(SHAPE_OF_WORTHS, size=(items, 6)))
     often = np.array([1.0, 1.0, 1.0, 4.0, 4.0, 4.0])
     size = {"ranked": 3, "best": 4, "best-worst": 4}[how]
     nested, sets = [], []
@@ -129,8 +132,11 @@ def pairs_with_losers(nested: list[Any], sets: list[Any]) -> tuple[np.ndarray, n
         pairs = [
             (own[0][0], k) for own, shown in zip(blocks, seen, strict=True) for k in shown if k != own[0][0]
         ]
-        fit = inference.bradley_terry_mle(models.Comparisons.from_pairs(pairs, items=range(6)))
-        found.append((fit["quality"].to_numpy(), fit["standard_error"].to_numpy()))
+        try:
+            fit = inference.bradley_terry_mle(models.Comparisons.from_pairs(pairs, items=range(6)))
+            found.append((fit["quality"].to_numpy(), fit["standard_error"].to_numpy()))
+        except models.DataError:  # a category that never won has no finite estimate
+            found.append((np.full(6, np.nan), np.full(6, np.nan)))
     quality, error = (np.array(own) for own in zip(*found, strict=True))
     return centred(quality), error
 
@@ -142,14 +148,14 @@ def shown(how: str, seed: int, draws: int) -> dict[str, Row]:
     for way, own in {"shown": sets, "flat": None}.items():
         begun = time.process_time()
         data = models.PartialRankings.from_blocks(nested, shown=own, categories=range(6))
-        model = models.plackett_luce(data, concentration=1.0, candidates="all")
+        model = models.plackett_luce(data, concentration=SHAPE_OF_WORTHS, candidates="all")
         tree = inference.sample(model, draws=draws, random_seed=seed, cores=1, progressbar=False)
         drawn = centred(np.log(tree["posterior"]["worth"].to_numpy().astype(float))).reshape(-1, *truth.shape)
         figures = judged_worths(*np.quantile(drawn, [0.05, 0.5, 0.95], axis=0), truth)
         found[way] = figures | {"CPU s": time.process_time() - begun}
     if how == "best":
         quality, error = pairs_with_losers(nested, sets)
-        known = np.isfinite(quality).all(axis=1)  # a category that never won has no finite estimate
+        known = np.isfinite(quality).all(axis=1)
         own = [quality + side * 1.645 * error for side in (-1, 0, 1)]
         found["pairs"] = judged_worths(*(array[known] for array in own), truth[known])
     return found

@@ -165,8 +165,8 @@ def draw_rankings(
     categories = range(log_worth.shape[1])
     if shown is None:
         return PartialRankings.from_table(table, categories=categories)
-    table["shown"] = [np.flatnonzero(shown[a]) for a in annotation.tolist()]
-    return PartialRankings.from_table(table, categories=categories, shown="shown")
+    sets = [np.flatnonzero(shown[a]) for a in annotation.tolist()]
+    return PartialRankings.from_table({**table, "shown": sets}, categories=categories, shown="shown")
 
 
 # Number of cases with 1, 2, ..., 10 readers.
