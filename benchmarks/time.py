@@ -10,6 +10,7 @@ import arviz as az
 import numpy as np
 import xarray as xr
 from raterzoo import evaluation, inference, models
+from raterzoo.evaluation.checks.labels import LATE, TIME
 
 QUIET = {"random_seed": 1, "progressbar": False}
 
@@ -273,13 +274,13 @@ def raters(studies: int) -> None:
 WORLDS = ("moves", "stays", "late")
 
 
-def changing_study(seed: int, world: str) -> tuple[models.Labels, np.ndarray, np.ndarray]:
-    """Return 4 answers to each of 3,000 items by nine raters, the truth, and p(truth) of known skills.
+def changing_study(seed: int, world: str, n: int = 3000) -> tuple[models.Labels, np.ndarray, np.ndarray]:
+    """Return 4 answers to each item by nine raters, the truth, and p(truth) of known skills.
 
     "moves": the accuracy of each rater moves between about .6 and .9; "stays": it has its mean; "late": three raters moreover
     give label 0, whatever the truth, to six of ten items in the second half.
     """
-    rng, n, raters = np.random.default_rng(seed), 3000, 9
+    rng, raters = np.random.default_rng(seed), 9
     truth, when = (rng.random(n) < 0.5).astype(int), np.arange(n) / n
     low, high = rng.uniform(0.5, 0.75, raters), rng.uniform(0.8, 0.95, raters)
     low, high = np.where(rng.random(raters) < 0.5, (low, high), (high, low))
@@ -327,12 +328,30 @@ def skill(studies: int) -> None:
             print(f"{world}, {name:26}", *np.mean(values, axis=0).round(4), flush=True)
 
 
+def changes(studies: int) -> None:
+    """How often the checks find raters who change, or a late label, in studies of 600 items; and the claims."""
+    print("world    right  claimed  log loss  fails: skill in time  late label  any check  CPU s")
+    for world in WORLDS:
+        found = []
+        for seed in range(studies):
+            labels, truth, _ = changing_study(1000 + seed, world, 600)
+            begun = time.process_time()
+            tree = inference.sample(models.dawid_skene(labels), draws=100, chains=2, thin=2, **QUIET)
+            checks = evaluation.model_checks(tree, replicates=99, random_seed=seed)
+            cost = time.process_time() - begun
+            failed = {*checks["check"].to_numpy()[checks["fails"].to_numpy()].tolist()}
+            p = tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
+            found.append((*scores_of(p, truth), TIME in failed, LATE in failed, bool(failed), cost))
+        print(f"{world:6}", *np.mean(found, axis=0).round(4), flush=True)
+
+
 CELLS: dict[str, Callable[[int], None]] = {
     "judge": judge,
     "update": update,
     "retire": retire,
     "raters": raters,
     "skill": skill,
+    "changes": changes,
 }
 
 

@@ -512,4 +512,4 @@ def model_of(name: str) -> str:
 
 def methods_of(name: str) -> tuple[str, ...]:
     """Return the methods that draw the model of a study."""
-    return STUDIES[name].methods or models.catalog[name].methods
+    return STUDIES[name].methods or models.catalog[model_of(name)].methods

@@ -12,7 +12,7 @@ from ..models import Labels
 from ..models._prior_arguments import effective_power
 from ..models.data.errors import DataError, refused_argument
 from ..posterior.plausibility import generator_of
-from ..posterior.schema import CORRELATION, INDEPENDENT, SAMPLE, SeenAnswers, answers_of
+from ..posterior.schema import CORRELATION, INDEPENDENT, SAMPLE, SKILL, SeenAnswers, answers_of
 from ..posterior.summaries import expected_plausibility, mean_plausibility
 from .diagnostics import ConvergenceWarning
 
@@ -160,6 +160,11 @@ def _checked(tree: xr.DataTree, new: Labels) -> SeenAnswers:
         raise ValueError(
             "the posterior has learnt from who gave no answer, which update does not weigh; fit again with all answers, or fit "
             'with no_answer="ignored" before'
+        )
+    if SKILL in posterior:
+        raise ValueError(
+            "the raters of the posterior change in time, and update weighs answers by their mean skill; fit again with all "
+            "answers"
         )
     if new.anonymous or new.has_gold:
         problem = "its raters are anonymous" if new.anonymous else "it has gold labels"

@@ -194,6 +194,9 @@ def test_confusion_is_the_mean_over_the_answers():
     mean = (tree["posterior"]["skill"] * share).sum("window")
     diagonal = tree["posterior"]["confusion"].to_numpy()[..., 0, 0]
     assert diagonal == pytest.approx(mean.to_numpy(), abs=1e-5)
+    new = Labels.from_table({"item": ["more"], "rater": [0], "label": [1]}, categories=[0, 1, 2])
+    with pytest.raises(ValueError, match="change in time"):  # update goes by mean skills
+        inference.update(tree, new)
 
 
 def test_models_with_other_walks_go_to_nuts():
