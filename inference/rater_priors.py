@@ -85,7 +85,7 @@ def rater_prior(tree: xr.DataTree, *, anonymize: bool = False) -> xr.Dataset:
     means = np.concatenate([mean, one[None]])
     spread = np.concatenate([variance, (one * (1 - one) / (strength + 1))[None]])
     population = pseudo_counts(means.mean(axis=0), means.var(axis=0) + spread.mean(axis=0))
-    counts = {POPULATION_COUNTS: (DIMS[1:], population)}
+    counts: dict[str, tuple[tuple[str, ...], np.ndarray]] = {POPULATION_COUNTS: (DIMS[1:], population)}
     if not anonymize:
         counts[COUNTS] = (DIMS, pseudo_counts(mean, variance))
     attributes = {"kind": PRIOR_KIND, "raters": len(mean), "model": str(tree.attrs.get("model", ""))}

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import pymc as pm
@@ -223,13 +224,14 @@ def _history(model: pm.Model, structure: LabelStructure) -> tuple[TensorVariable
     if not isinstance(structure.skills[0].owner.op, DirichletMixtureRV):
         return None
     given, concentration = structure.concentrations[1:]
-    weight = next((rv for rv in ancestors([given]) if rv in model.free_RVs), None)
+    above = set(ancestors([given]))
+    weight = next((rv for rv in model.free_RVs if rv in above), None)
     if weight is None or not isinstance(weight.owner.op, DirichletRV):
         raise NotConjugate("the weights of the mixture are not a free Dirichlet variable")
     trial = np.arange(1.0, shape_of(weight)[0] + 1)
     if not is_equal(np.squeeze(evaluator([weight], given)(trial)), trial):
         raise NotConjugate(f"the weights of the mixture are not {weight.name!r}")
-    return weight, concentration[:, -1], concentration
+    return weight, cast(Any, concentration)[:, -1], concentration
 
 
 def _components(

@@ -41,10 +41,10 @@ class DirichletMixtureRV(RandomVariable):
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     """Return the log density of each matrix."""
     *_, weight, concentration = inputs
-    (value,) = values
-    powers = cast(Any, (concentration - 1) * pt.log(value)[..., None, :, :]).sum(axis=(-2, -1))
-    constant = (pt.gammaln(concentration.sum(axis=-1)) - pt.gammaln(concentration).sum(axis=-1)).sum(axis=-1)
-    return cast(TensorVariable, pt.logsumexp(pt.log(weight) + powers + constant, axis=-1))
+    log_value, gammaln = cast(Any, pt.log(values[0])), cast(Any, pt.gammaln)
+    powers = ((concentration - 1) * log_value[..., None, :, :]).sum(axis=(-2, -1))
+    constant = (gammaln(concentration.sum(axis=-1)) - gammaln(concentration).sum(axis=-1)).sum(axis=-1)
+    return cast(TensorVariable, cast(Any, pt).logsumexp(pt.log(weight) + powers + constant, axis=-1))
 
 
 class SimplexRows(SimplexTransform):
@@ -54,7 +54,7 @@ class SimplexRows(SimplexTransform):
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         """Return the sum of the log determinants of the rows."""
-        return super().log_jac_det(value, *inputs).sum(axis=-1)
+        return cast(Any, super().log_jac_det(value, *inputs)).sum(axis=-1)
 
 
 @cast(Any, _default_transform).register(DirichletMixtureRV)

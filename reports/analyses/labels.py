@@ -194,7 +194,7 @@ class LabelAnalysis(TruthAnalysis):
             return {"known": None, "history": {}}
         mean = weight.mean(SAMPLE)
         of = dict(zip(mean["history"].to_numpy().astype(str).tolist(), mean.to_numpy().tolist(), strict=True))
-        return {"known": int(self.tree["constant_data"]["history_known"].sum()), "history": of}
+        return {"known": int(self.tree["constant_data"]["history_known"].to_numpy().sum()), "history": of}
 
     @cached_property
     def facts(self) -> LabelFacts:

@@ -353,7 +353,9 @@ def test_a_tree_without_matrices_and_a_step_are_refused():
 
 def test_anonymous_counts_and_requests_are_refused():
     with pytest.raises(ValueError, match="anonymous"):
-        models.dawid_skene(models.Labels.from_counts({"x": [2, 0], "y": [1, 3]}), raters=prior_of())
+        models.dawid_skene(
+            models.Labels.from_counts({"item": ["a", "b"], "x": [2, 0], "y": [1, 3]}), raters=prior_of()
+        )
     table = {"item": [0, 0, 1, 1], "rater": ["r", "s", "r", "s"], "label": ["x", "y", "unsure", "x"]}
     labels = models.Labels.from_table(table, categories=["x", "y"], no_answer=("unsure",))
     with pytest.raises(models.DataError) as caught:
