@@ -357,7 +357,8 @@ def test_anonymous_counts_and_requests_are_refused():
             models.Labels.from_counts({"item": ["a", "b"], "x": [2, 0], "y": [1, 3]}), raters=prior_of()
         )
     table = {"item": [0, 0, 1, 1], "rater": ["r", "s", "r", "s"], "label": ["x", "y", "unsure", "x"]}
-    labels = models.Labels.from_table(table, categories=["x", "y"], no_answer=("unsure",))
+    with pytest.warns(models.DataWarning, match="no answer"):
+        labels = models.Labels.from_table(table, categories=["x", "y"], no_answer=("unsure",))
     with pytest.raises(models.DataError) as caught:
         models.dawid_skene(labels, raters=prior_of())
     assert "ignored" in caught.value.remedy
