@@ -11,7 +11,7 @@ from ..models._catalog import RECIPES, Spec, catalog
 from ..models.distributions.marginal_labels import RaterLabelsRV
 from ..models.distributions.shared_guesses import SharedGuessRV
 from .comparisons import hmc
-from .labels import correlated_votes, dirichlet, ebcc, item_states, shared_guess, skill_in_time
+from .labels import correlated_votes, dirichlet, ebcc, item_response, item_states, shared_guess, skill_in_time
 from .labels import gibbs as labels_gibbs
 from .labels import predicted as predicted_counts
 from .rankings import gibbs as rankings_gibbs
@@ -26,6 +26,7 @@ SAMPLERS: tuple[Sampler, ...] = (
     rankings_gibbs.INDEPENDENT,
     correlated_votes.SAMPLER,
     ebcc.SAMPLER,
+    item_response.SAMPLER,
     skill_in_time.SAMPLER,
     labels_gibbs.SAMPLER,
     shared_guess.SAMPLER,

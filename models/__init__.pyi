@@ -23,6 +23,7 @@ from .labels.ebcc import ebcc as ebcc
 from .labels.glad import glad as glad
 from .labels.hierarchical_dawid_skene import hierarchical_dawid_skene as hierarchical_dawid_skene
 from .labels.item_difficulty import item_difficulty as item_difficulty
+from .labels.item_response import item_response as item_response
 from .labels.item_states import item_states as item_states
 from .labels.logistic_random_effects import logistic_random_effects as logistic_random_effects
 from .labels.mace import mace as mace

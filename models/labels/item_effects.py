@@ -149,7 +149,7 @@ FEWEST_NODES = 5  # that are of use
 def observe_states(
     labels: Labels,
     prevalence: TensorVariable,
-    weight: np.ndarray,
+    weight: np.ndarray | TensorVariable,
     confusion: TensorVariable,
     rater: np.ndarray | None = None,
     *,
@@ -164,7 +164,7 @@ def observe_states(
     Shapes: prevalence (category,); weight (node,); confusion (rater, category, node, label); rater
     (annotation of the container,); effect (category, node, contrast); result (item, category, node).
     """
-    n, nodes = len(labels.categories), len(weight)
+    n, nodes = len(labels.categories), cast(int, pt.as_tensor_variable(weight).type.shape[0])
     check_size(labels, confusion.type.shape[0] or 1, n * nodes)
     probability = cast(TensorVariable, prevalence[:, None] * weight).reshape((n * nodes,))
     by_state = confusion.reshape((confusion.shape[0], n * nodes, n))

@@ -76,6 +76,20 @@ def _glad(rng: np.random.Generator, design: Design) -> Law:
     return truth | {"ability": ability, "easiness": easiness}, law
 
 
+def _item_response(rng: np.random.Generator, design: Design) -> Law:
+    """Item response: models with abilities, items with a difficulty, and a published key of them all with errors."""
+    n = len(design.prevalence)
+    ability, spread = rng.normal(0, 2, design.raters), np.abs(rng.normal(0, 2))
+    difficulty, reliability = rng.normal(0, spread, design.items), rng.beta(19.0, 1.0)
+    known, truth = _true_categories(rng, design)
+    right = _logistic(ability[design.rater] - difficulty[design.item])[:, None]
+    law = np.where(known[:, None] == np.arange(n), right, (1 - right) / (n - 1))
+    other = (truth["true_category"] + rng.integers(1, n, design.items)) % n
+    key = np.where(rng.random(design.items) < reliability, truth["true_category"], other)
+    truth |= {"ability": ability, "difficulty": difficulty, "difficulty_spread": np.array(spread), "key": key}
+    return truth | {"key_reliability": np.array(reliability)}, law
+
+
 def _item_difficulty(rng: np.random.Generator, design: Design) -> Law:
     """Item difficulty: log odds of an item vary about those of its category, the same for all raters."""
     mean = _mean_log_odds(rng, len(design.prevalence))
@@ -180,13 +194,14 @@ EFFECTS: dict[str, Callable[[np.random.Generator, Design], Law]] = {
     "ebcc": _ebcc,
     "glad": _glad,
     "item_difficulty": _item_difficulty,
+    "item_response": _item_response,
     "logistic_random_effects": _logistic_random_effects,
     "ordinal": _ordinal,
 }
 
 LabelModel = Literal[
     "dawid_skene", "multinomial", "one_coin", "class_conditional", "hierarchical_dawid_skene", "dirichlet",
-    "mace", "shared_guess", "ebcc", "glad", "item_difficulty", "logistic_random_effects", "ordinal",
+    "mace", "shared_guess", "ebcc", "glad", "item_difficulty", "item_response", "logistic_random_effects", "ordinal",
 ]  # fmt: skip
 
 RIGHT, WRONG = 4.0, 2.0
@@ -237,6 +252,9 @@ def labels(
         glad                      right with probability logistic(alpha_k beta_i),
                                   alpha_k and log beta_i ~ Normal(1, 1)
         item_difficulty           log odds of item i ~ Normal(eta, Chi) of its category, for all raters
+        item_response             right with probability logistic(theta_k - d_i), theta_k ~ Normal(0, 2),
+                                  d_i ~ Normal(0, s), s ~ HalfNormal(2); beside the answers a key, right with
+                                  probability ~ Beta(19, 1)
         logistic_random_effects   log odds of rater k ~ Normal(zeta, Omega), minus the effect of item i,
                                   ~ Normal(0, Chi)
         ordinal                   thresholds and scale of rater k, location of item i ~ Normal(0, 1)
@@ -278,6 +296,8 @@ def labels(
         - glad: ``prevalence``, ``ability`` (rater), ``easiness`` (item);
         - item_difficulty: ``prevalence``, ``effect_mean`` and ``effect_spread`` (category, contrast),
           ``effect`` (item, contrast);
+        - item_response: ``prevalence``, ``ability`` (rater), ``difficulty`` and ``key`` (item), ``difficulty_spread``,
+          ``key_reliability``;
         - logistic_random_effects: ``prevalence``, ``population_mean``, ``population_spread`` and
           ``effect_spread`` (category, contrast), ``log_odds`` (rater, category, contrast), ``effect`` (item,
           contrast);

@@ -1,0 +1,488 @@
+"""Gibbs chains of the item-response model: abilities, spread, key-makers, and the true category of every item.
+
+Node q of an item has a difficulty d_q and a discrimination a_q. With S_ij the sum of the abilities of the models that gave item i
+answer j, n_ij their number and g the set of all models that answered,
+
+    p(y_i | T_i = j, q) = exp(a_q S_ij - n_ij a_q d_q - C_gq) (K - 1)^-(n_i - n_ij)
+    C_gq = sum_{m in g} log(1 + exp(a_q (theta_m - d_q)))
+
+so that the difficulty is summed out by a table of a few rows, one for each n_ij, not item by item. A sweep:
+
+    c, s | T            theta + c, then s, by slices, nodes summed out: they move slowly given the nodes
+    t | T               theta e^t, s e^t, the same where discriminations differ
+    q_i | T, theta, s   from the row of the table
+    theta_m | q, T      log-concave, by rejection: answers enter as counts by node
+    kappa_k | T         Beta(a + right, b + wrong)
+    p | T               Dirichlet, unless it is fixed
+    T_i | all but q_i   from S, n and the table
+
+Every stored draw has p(T | parameters, answers) and E(d | ...), E(a | ...), from the pass with which its sweep ends.
+
+References
+----------
+van Dyk and Park (2008), Partially collapsed Gibbs samplers, JASA 103, doi:10.1198/016214508000000409 (nodes are drawn after
+the moves that sum them out). Liu and Sabatti (2000), Generalised Gibbs sampler, Biometrika 87, doi:10.1093/biomet/87.2.353
+(moves c and t).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ....models.distributions.compiling import cached_njit, inner_njit
+from ...kernels.log_concave import log_concave_sampler
+from ...kernels.random_streams import category_at, exp_normalise, log_standard_gamma, uniform
+from ...kernels.slice_sampling import adapted_width, slice_sampler
+
+SHIFT, SPREAD, STRETCH = 0, 1, 2  # moves
+NARROWEST, WIDEST = 1e-4, 4.0  # slices
+
+
+class Responses(NamedTuple):
+    """Answers of models and of key-makers, sorted by item; sets of models who answered the same items."""
+
+    start: np.ndarray  # (item + 1,)
+    who: np.ndarray  # (answer,), model
+    label: np.ndarray  # (answer,)
+    number: np.ndarray  # (item, category), answers of models
+    key_start: np.ndarray  # (item + 1,)
+    key_who: np.ndarray  # (key answer,), key-maker
+    key_label: np.ndarray  # (key answer,)
+    gold: np.ndarray  # (item,), -1 where unknown
+    set_start: np.ndarray  # (set + 1,)
+    set_who: np.ndarray  # models of each set
+    first: np.ndarray  # (set + 1,): items of a set are order[first[g]:first[g + 1]]
+    order: np.ndarray  # (item,)
+
+
+class ResponsePrior(NamedTuple):
+    """Priors, and nodes as a grid of difficulties times discriminations."""
+
+    mean: np.ndarray  # (model,), of the abilities
+    sd: np.ndarray  # (model,)
+    scale: float  # of the spread
+    right: np.ndarray  # (key maker,), Beta
+    wrong: np.ndarray  # (key maker,)
+    prevalence: np.ndarray  # (category,), concentrations, or where fixed the prevalence itself
+    fixed: bool
+    difficulty: np.ndarray  # (d,)
+    sharpness: np.ndarray  # (a,)
+    log_weight: np.ndarray  # (a,), of the discriminations
+    floor: float  # of log weights of difficulties less their largest
+
+
+class ResponseState(NamedTuple):
+    """State of a chain, overwritten."""
+
+    category: np.ndarray  # int64 (item,)
+    ability: np.ndarray  # (model,)
+    spread: np.ndarray  # (1,)
+    widths: np.ndarray  # (move,), of the slices
+
+
+class ResponseDraws(NamedTuple):
+    """Output arrays of a chain; those of items may have none."""
+
+    ability: np.ndarray  # (draw, model)
+    spread: np.ndarray  # (draw,)
+    reliability: np.ndarray  # (draw, key maker)
+    prevalence: np.ndarray  # (draw, category)
+    right: np.ndarray  # (draw, model), probability of a right answer, average over items
+    plausibility: np.ndarray  # (draw, item, category)
+    difficulty: np.ndarray  # (draw, item), expected
+    sharpness: np.ndarray  # (draw, item), expected
+    log_p: np.ndarray  # (draw, item)
+
+
+class Table(NamedTuple):
+    """Workspace: for the set of models in hand, rows of the sums over difficulties by number of right answers."""
+
+    soft: np.ndarray  # (model, d, a), log(1 + exp(a (theta - d)))
+    weight: np.ndarray  # (d,), log prior of the difficulties
+    level: np.ndarray  # (d, a), log weight of the nodes less C
+    filled: np.ndarray  # (count + 1,), whether the row is computed
+    total: np.ndarray  # (count + 1, a), log sum over d
+    cumulative: np.ndarray  # (count + 1, a, d)
+    mean: np.ndarray  # (count + 1, a), E(d)
+
+
+@inner_njit(error_model="numpy")
+def _softplus(x):
+    """Return log(1 + e^x)."""
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+# --- Sums over the nodes ---
+
+
+@inner_njit(error_model="numpy")
+def _begin_table(table, prior, ability, spread, shift, stretch):
+    """Overwrite what all sets share, for abilities (ability + shift) stretch and spread."""
+    largest = -np.inf
+    for d in range(len(prior.difficulty)):
+        table.weight[d] = -0.5 * (prior.difficulty[d] / spread) ** 2
+        largest = max(largest, table.weight[d])
+    total = 0.0
+    for d in range(len(prior.difficulty)):
+        table.weight[d] = max(table.weight[d] - largest, prior.floor)
+        total += math.exp(table.weight[d])
+    for d in range(len(prior.difficulty)):
+        table.weight[d] -= math.log(total)
+    for m in range(len(ability)):
+        theta = (ability[m] + shift) * stretch
+        for d in range(len(prior.difficulty)):
+            for a in range(len(prior.sharpness)):
+                table.soft[m, d, a] = _softplus(prior.sharpness[a] * (theta - prior.difficulty[d]))
+
+
+@inner_njit(error_model="numpy")
+def _begin_set(table, prior, data, g):
+    """Overwrite the level of the nodes for a set of models, and mark its rows as not computed."""
+    for d in range(len(prior.difficulty)):
+        for a in range(len(prior.sharpness)):
+            table.level[d, a] = table.weight[d] + prior.log_weight[a]
+    for at in range(data.set_start[g], data.set_start[g + 1]):
+        m = data.set_who[at]
+        for d in range(len(prior.difficulty)):
+            for a in range(len(prior.sharpness)):
+                table.level[d, a] -= table.soft[m, d, a]
+    for n in range(data.set_start[g + 1] - data.set_start[g] + 1):
+        table.filled[n] = False
+
+
+@inner_njit(error_model="numpy")
+def _fill_row(table, prior, n):
+    """Compute the row of n right answers, unless it is there."""
+    if table.filled[n]:
+        return
+    table.filled[n] = True
+    n_d = len(prior.difficulty)
+    for a in range(len(prior.sharpness)):
+        slope, largest = n * prior.sharpness[a], -np.inf
+        for d in range(n_d):
+            largest = max(largest, table.level[d, a] - slope * prior.difficulty[d])
+        total, mean = 0.0, 0.0
+        for d in range(n_d):
+            p = math.exp(table.level[d, a] - slope * prior.difficulty[d] - largest)
+            total += p
+            mean += p * prior.difficulty[d]
+            table.cumulative[n, a, d] = total
+        table.total[n, a] = largest + math.log(total)
+        table.mean[n, a] = mean / total
+
+
+@inner_njit(error_model="numpy")
+def _over_nodes(table, prior, n, ability_sum):
+    """Return log sum over the nodes of exp(a S) times the row of n right answers."""
+    _fill_row(table, prior, n)
+    if len(prior.sharpness) == 1:
+        return table.total[n, 0] + prior.sharpness[0] * ability_sum
+    largest = -np.inf
+    for a in range(len(prior.sharpness)):
+        largest = max(largest, table.total[n, a] + prior.sharpness[a] * ability_sum)
+    total = 0.0
+    for a in range(len(prior.sharpness)):
+        total += math.exp(table.total[n, a] + prior.sharpness[a] * ability_sum - largest)
+    return largest + math.log(total)
+
+
+# --- Moves of the scale, nodes summed out ---
+
+
+@inner_njit(error_model="numpy")
+def _moved_density(x, parameters):
+    """Log density of a move of size x given the true categories; of SPREAD, x is the log spread."""
+    move, prior, data, state, sums, table = parameters
+    shift, stretch, spread = 0.0, 1.0, state.spread[0]
+    n_models = len(state.ability)
+    if move == SHIFT:
+        shift = x
+    elif move == SPREAD:
+        spread = math.exp(x)
+    else:
+        stretch = math.exp(x)
+        spread *= stretch
+    if not 0.0 < spread < 1e6 or not stretch < 1e6:
+        return -np.inf
+    log_p = -0.5 * (spread / prior.scale) ** 2
+    log_p += x if move == SPREAD else (n_models + 1) * x if move == STRETCH else 0.0
+    for m in range(n_models):
+        log_p -= 0.5 * (((state.ability[m] + shift) * stretch - prior.mean[m]) / prior.sd[m]) ** 2
+    _begin_table(table, prior, state.ability, spread, shift, stretch)
+    for g in range(len(data.first) - 1):
+        _begin_set(table, prior, data, g)
+        for at in range(data.first[g], data.first[g + 1]):
+            i = data.order[at]
+            n = data.number[i, state.category[i]]
+            log_p += _over_nodes(table, prior, n, (sums[i] + n * shift) * stretch)
+    return log_p
+
+
+_move_slice = slice_sampler(_moved_density)
+
+
+@inner_njit(error_model="numpy")
+def _move_scales(rng, data, prior, state, sums, table, warm):
+    """Make the moves; `sums` (item,) follow the abilities."""
+    for move in range(3 if len(prior.sharpness) > 1 else 2):
+        begin = math.log(state.spread[0]) if move == SPREAD else 0.0
+        parameters = (move, prior, data, state, sums, table)
+        x = _move_slice(rng, parameters, begin, state.widths[move])
+        if warm:
+            state.widths[move] = adapted_width(state.widths[move], x - begin, NARROWEST, WIDEST)
+        if move == SPREAD:
+            state.spread[0] = math.exp(x)
+            continue
+        shift, stretch = (x, 1.0) if move == SHIFT else (0.0, math.exp(x))
+        for m in range(len(state.ability)):
+            state.ability[m] = (state.ability[m] + shift) * stretch
+        for i in range(len(sums)):
+            sums[i] = (sums[i] + data.number[i, state.category[i]] * shift) * stretch
+        if move == STRETCH:
+            state.spread[0] *= stretch
+
+
+# --- Nodes, and abilities given them ---
+
+
+@inner_njit(error_model="numpy")
+def _draw_nodes(rng, data, prior, state, sums, table, node):
+    """Draw the node of every item (item, 2): difficulty and discrimination."""
+    _begin_table(table, prior, state.ability, state.spread[0], 0.0, 1.0)
+    n_d, n_a = len(prior.difficulty), len(prior.sharpness)
+    p = np.empty(n_a)
+    for g in range(len(data.first) - 1):
+        _begin_set(table, prior, data, g)
+        for at in range(data.first[g], data.first[g + 1]):
+            i = data.order[at]
+            n = data.number[i, state.category[i]]
+            _fill_row(table, prior, n)
+            a = 0
+            if n_a > 1:
+                for k in range(n_a):
+                    p[k] = table.total[n, k] + prior.sharpness[k] * sums[i]
+                exp_normalise(p)
+                a = category_at(p, uniform(rng))
+            row = table.cumulative[n, a]
+            d = np.searchsorted(row, uniform(rng) * row[n_d - 1])
+            node[i, 0], node[i, 1] = min(d, n_d - 1), a
+
+
+@inner_njit(error_model="numpy")
+def _count_nodes(data, prior, state, node, counts, pull):
+    """Overwrite counts of a model's answers by node (model, d, a), and its right answers times their discriminations (model,)."""
+    counts[:] = 0
+    pull[:] = 0.0
+    for i in range(len(node)):
+        d, a = node[i, 0], node[i, 1]
+        truth, sharp = state.category[i], prior.sharpness[a]
+        for at in range(data.start[i], data.start[i + 1]):
+            m = data.who[at]
+            counts[m, d, a] += 1
+            pull[m] += sharp * (data.label[at] == truth)
+
+
+@inner_njit(error_model="numpy")
+def _count_by_set(data, prior, state, node, counts, pull):
+    """Do as `_count_nodes`, for sets of more items than nodes."""
+    counts[:] = 0
+    pull[:] = 0.0
+    one = np.empty(counts.shape[1:], np.int64)
+    for g in range(len(data.first) - 1):
+        one[:] = 0
+        for at in range(data.first[g], data.first[g + 1]):
+            i = data.order[at]
+            one[node[i, 0], node[i, 1]] += 1
+        for at in range(data.set_start[g], data.set_start[g + 1]):
+            counts[data.set_who[at]] += one
+    for i in range(len(node)):
+        truth, sharp = state.category[i], prior.sharpness[node[i, 1]]
+        for at in range(data.start[i], data.start[i + 1]):
+            pull[data.who[at]] += sharp * (data.label[at] == truth)
+
+
+@inner_njit(error_model="numpy")
+def _ability_density(x, parameters):
+    """Log density of an ability given the nodes, slope and curvature."""
+    pull, counts, difficulty, sharpness, mean, sd = parameters
+    away = (x - mean) / sd
+    value, slope, curvature = pull * x - 0.5 * away * away, pull - away / sd, -1.0 / (sd * sd)
+    for d in range(len(difficulty)):
+        for a in range(len(sharpness)):
+            n = counts[d, a]
+            if n:
+                odds = sharpness[a] * (x - difficulty[d])
+                e = math.exp(-abs(odds))
+                p = (1.0 if odds >= 0.0 else e) / (1.0 + e)
+                value -= n * (max(odds, 0.0) + math.log1p(e))
+                slope -= n * sharpness[a] * p
+                curvature -= n * sharpness[a] ** 2 * p * (1.0 - p)
+    return value, slope, curvature
+
+
+_draw_ability = log_concave_sampler(_ability_density)
+
+
+# --- True categories ---
+
+
+@inner_njit(error_model="numpy")
+def _sums_of(data, state, sums):
+    """Overwrite the sums of the abilities of the models that gave the true answer (item,)."""
+    for i in range(len(sums)):
+        sums[i] = 0.0
+        for at in range(data.start[i], data.start[i + 1]):
+            if data.label[at] == state.category[i]:
+                sums[i] += state.ability[data.who[at]]
+
+
+@inner_njit(error_model="numpy")
+def _draw_key_makers(rng, data, prior, state, reliability, prevalence):
+    """Draw the reliability of the key-makers, and the prevalence unless it is fixed, given the true categories."""
+    right, wrong = prior.right.copy(), prior.wrong.copy()
+    counts = prior.prevalence.copy()
+    for i in range(len(state.category)):
+        counts[state.category[i]] += 1.0
+        for at in range(data.key_start[i], data.key_start[i + 1]):
+            if data.key_label[at] == state.category[i]:
+                right[data.key_who[at]] += 1.0
+            else:
+                wrong[data.key_who[at]] += 1.0
+    for k in range(len(right)):
+        for_it, against = log_standard_gamma(rng, right[k]), log_standard_gamma(rng, wrong[k])
+        reliability[k] = 1.0 / (1.0 + math.exp(against - for_it))
+    if prior.fixed:
+        prevalence[:] = prior.prevalence
+        return
+    for j in range(len(prevalence)):
+        prevalence[j] = log_standard_gamma(rng, counts[j])
+    exp_normalise(prevalence)
+
+
+@inner_njit(error_model="numpy")
+def _draw_truth(rng, data, prior, state, parameters, sums, table, stored):
+    """Draw the true category of every item given the parameters; overwrite `sums` and the quantities of a stored draw."""
+    reliability, prevalence = parameters
+    plausibility, difficulty, sharpness, log_p_of = stored
+    n, n_a = len(prevalence), len(prior.sharpness)
+    by_label, p, of_a = np.empty(n), np.empty(n), np.empty(n_a)
+    of_wrong = math.log(n - 1.0)
+    _begin_table(table, prior, state.ability, state.spread[0], 0.0, 1.0)
+    for g in range(len(data.first) - 1):
+        _begin_set(table, prior, data, g)
+        answers = data.set_start[g + 1] - data.set_start[g]
+        for at in range(data.first[g], data.first[g + 1]):
+            i = data.order[at]
+            by_label[:] = 0.0
+            for k in range(data.start[i], data.start[i + 1]):
+                by_label[data.label[k]] += state.ability[data.who[k]]
+            largest = -np.inf
+            for j in range(n):
+                right = data.number[i, j]
+                p[j] = math.log(prevalence[j]) + _over_nodes(table, prior, right, by_label[j])
+                p[j] -= (answers - right) * of_wrong
+                for k in range(data.key_start[i], data.key_start[i + 1]):
+                    kappa = reliability[data.key_who[k]]
+                    same = data.key_label[k] == j
+                    p[j] += math.log(kappa) if same else math.log1p(-kappa) - of_wrong
+                if data.gold[i] >= 0 and data.gold[i] != j:
+                    p[j] = -np.inf
+                largest = max(largest, p[j])
+            total = 0.0
+            for j in range(n):
+                p[j] = math.exp(p[j] - largest)
+                total += p[j]
+            for j in range(n):
+                p[j] /= total
+            state.category[i] = category_at(p, uniform(rng))
+            sums[i] = by_label[state.category[i]]
+            if not len(log_p_of):
+                continue
+            log_p_of[i] = largest + math.log(total)
+            difficulty[i], sharp = 0.0, 0.0
+            for j in range(n):
+                plausibility[i, j] = p[j]
+                if p[j] == 0.0:
+                    continue
+                right = data.number[i, j]
+                for a in range(n_a):
+                    of_a[a] = table.total[right, a] + prior.sharpness[a] * by_label[j]
+                exp_normalise(of_a)
+                for a in range(n_a):
+                    difficulty[i] += p[j] * of_a[a] * table.mean[right, a]
+                    sharp += p[j] * of_a[a] * prior.sharpness[a]
+            if len(sharpness):
+                sharpness[i] = sharp
+
+
+@inner_njit(error_model="numpy")
+def _average_right(prior, table, ability, right):
+    """Overwrite the probability of a right answer by model, average over the nodes; the table is of these parameters."""
+    of_a = np.exp(prior.log_weight)
+    for m in range(len(ability)):
+        right[m] = 0.0
+        for d in range(len(prior.difficulty)):
+            for a in range(len(prior.sharpness)):
+                odds = prior.sharpness[a] * (ability[m] - prior.difficulty[d])
+                right[m] += of_a[a] * math.exp(table.weight[d] + odds - table.soft[m, d, a])
+
+
+# --- The chain ---
+
+
+@cached_njit(nogil=True, error_model="numpy")
+def sample_responses(
+    rng: np.ndarray,
+    data: Responses,
+    prior: ResponsePrior,
+    schedule: tuple[int, int],
+    state_and_draws: tuple[ResponseState, ResponseDraws],
+) -> None:
+    """Run one chain on from its state, in place; schedule: (warm-up, sweeps per draw)."""
+    (warm_up, thin), (state, draws) = schedule, state_and_draws
+    n_items, n_models = len(state.category), len(state.ability)
+    n_d, n_a = len(prior.difficulty), len(prior.sharpness)
+    most = 0
+    for g in range(len(data.first) - 1):
+        most = max(most, data.set_start[g + 1] - data.set_start[g])
+    table = Table(
+        np.empty((n_models, n_d, n_a)),
+        np.empty(n_d),
+        np.empty((n_d, n_a)),
+        np.zeros(most + 1, np.bool_),
+        np.empty((most + 1, n_a)),
+        np.empty((most + 1, n_a, n_d)),
+        np.empty((most + 1, n_a)),
+    )
+    sums, node = np.empty(n_items), np.zeros((n_items, 2), np.int64)
+    counts, pull = np.zeros((n_models, n_d, n_a), np.int64), np.zeros(n_models)
+    reliability, prevalence = np.empty(len(prior.right)), np.empty(len(prior.prevalence))
+    of_items = draws.log_p.shape[1] > 0
+    none = (np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0))
+    by_set = len(data.first) - 1 < n_items // (n_d * n_a)
+    _sums_of(data, state, sums)
+    for d in range(len(draws.spread)):
+        sweeps = thin + (warm_up if d == 0 else 0)
+        for sweep in range(sweeps):
+            warm = d == 0 and sweep < warm_up
+            _move_scales(rng, data, prior, state, sums, table, warm)
+            _draw_nodes(rng, data, prior, state, sums, table, node)
+            if by_set:
+                _count_by_set(data, prior, state, node, counts, pull)
+            else:
+                _count_nodes(data, prior, state, node, counts, pull)
+            for m in range(n_models):
+                own = (pull[m], counts[m], prior.difficulty, prior.sharpness, prior.mean[m], prior.sd[m])
+                state.ability[m] = _draw_ability(rng, own, state.ability[m])
+            _draw_key_makers(rng, data, prior, state, reliability, prevalence)
+            stored = none
+            if of_items and sweep == sweeps - 1:
+                sharpness = draws.sharpness[d] if draws.sharpness.shape[1] else none[1]
+                stored = (draws.plausibility[d], draws.difficulty[d], sharpness, draws.log_p[d])
+            _draw_truth(rng, data, prior, state, (reliability, prevalence), sums, table, stored)
+        draws.ability[d] = state.ability
+        draws.spread[d] = state.spread[0]
+        draws.reliability[d] = reliability
+        draws.prevalence[d] = prevalence
+        _average_right(prior, table, state.ability, draws.right[d])
