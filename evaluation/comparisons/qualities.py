@@ -11,20 +11,27 @@ from ...posterior.plausibility import refuse_without_draws
 
 Qualities = xr.DataTree | xr.Dataset | xr.DataArray
 BLOCK_SIZE = 5_000_000  # ranks in one block
-RANKED = ("quality", "location")  # variables of items, in models of comparisons and of scores
+RANKED = ("quality", "location", "ability")  # variables in models of comparisons, of scores and of labels
+OF_RATERS = ("classifier", "model", "rater")  # dims of what is ranked that is no item
 
 
 def ranked_of(source: Qualities) -> xr.DataArray:
-    """Return what is ranked: qualities or locations (..., item), or a metric (..., classifier); raise if there is neither."""
+    """Return what is ranked: qualities or locations (..., item), or a metric or abilities (..., dim of `OF_RATERS`), or raise."""
     array = _quality(source, "quality", RANKED)
-    if "classifier" not in array.dims:
+    dim = next((own for own in OF_RATERS if own in array.dims), None)
+    if dim is None:
         return qualities_of(array)
     if "item" in array.dims:
         raise EvaluationError(
             f"{array.name or 'metric'}: dims {array.dims} hold the metric of every item: take its mean over items first, "
             "reduce='item' of uncertainty_adjusted"
         )
-    return qualities_of(array.rename(classifier="item")).rename(item="classifier")
+    if "category" in array.dims:
+        raise EvaluationError(
+            f"{array.name or 'ability'}: dims {array.dims} hold an ability of each category: rank those of one, "
+            ".sel(category=...), or their mean('category')"
+        )
+    return qualities_of(array.rename({dim: "item"})).rename(item=dim)
 
 
 def qualities_of(source: Qualities, what: str = "quality") -> xr.DataArray:
@@ -88,7 +95,7 @@ def _quality(source: Qualities, what: str, names: tuple[str, ...] = ("quality",)
         )
     if found := [name for name in names if name in source]:
         return source[found[0]]
-    scores = ", and models of scores a 'location'" if len(names) > 1 else ""
+    scores = ", models of scores a 'location', item_response and one_coin an 'ability'" if len(names) > 1 else ""
     raise EvaluationError(
         f"{what}: there is no variable 'quality', but {', '.join(map(str, source.data_vars)) or 'nothing'}. "
         f"Models and estimators of comparisons, such as bradley_terry, have one{scores}"
@@ -114,11 +121,11 @@ class RankDraws:
     quality: np.ndarray  # (sample, item)
     best: np.ndarray  # (item, sample), int32
     worst: np.ndarray  # (item, sample), int32; the same array as best unless there are exact ties
-    item: xr.DataArray  # coordinate, item or classifier
+    item: xr.DataArray  # coordinate: item, classifier, model or rater
 
     @property
     def dim(self) -> str:
-        """Dim of what is ranked: item or classifier."""
+        """Dim of what is ranked: item, classifier, model or rater."""
         return str(self.item.dims[0])
 
     @property
@@ -135,7 +142,7 @@ class RankDraws:
 
 
 def drawn_ranks(tree: Qualities) -> RankDraws:
-    """Rank items or classifiers in every draw; raise if there is no quality, location or metric, or one is not finite."""
+    """Rank items, classifiers or raters in every draw; raise if there is nothing to rank, or a value is not finite."""
     array = ranked_of(tree)
     quality = sample_matrix(array)
     samples, n = quality.shape

@@ -1,6 +1,6 @@
 """Posterior of ranks: rank distributions, rank intervals, pairwise preference and tied groups (tiers).
 
-Ranked are items by quality or location, or classifiers by a metric. Rank 1 is the highest; ranks are computed
+Ranked are items by quality or location, models and raters by ability, or classifiers by a metric. Rank 1 is the highest; ranks are computed
 within each draw and so include the dependence between qualities. Items of exactly equal quality in a draw share
 their ranks: each has an equal share of the probability of every rank that the tied items occupy, rank intervals
 cover them all, and ties count as half above.
@@ -29,8 +29,8 @@ def rank_distribution(tree: Qualities) -> xr.DataArray:
     Parameters
     ----------
     tree : DataTree, Dataset or DataArray
-        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item); or a metric (chain, draw,
-        classifier), of which more is better: pass minus a loss.
+        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item), or ``ability`` (chain, draw, model or
+        rater); or a metric (chain, draw, classifier), of which more is better: pass minus a loss.
 
     Returns
     -------
@@ -77,8 +77,8 @@ def rank_intervals(tree: Qualities, prob: float = 0.9, *, simultaneous: bool = F
     Parameters
     ----------
     tree : DataTree, Dataset or DataArray
-        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item); or a metric (chain, draw,
-        classifier), of which more is better: pass minus a loss.
+        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item), or ``ability`` (chain, draw, model or
+        rater); or a metric (chain, draw, classifier), of which more is better: pass minus a loss.
     prob : float, default .9
         Minimum posterior probability of an interval.
     simultaneous : bool, default False
@@ -145,8 +145,8 @@ def preference_probability(tree: Qualities) -> xr.DataArray:
     Parameters
     ----------
     tree : DataTree, Dataset or DataArray
-        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item); or a metric (chain, draw,
-        classifier), of which more is better: pass minus a loss.
+        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item), or ``ability`` (chain, draw, model or
+        rater); or a metric (chain, draw, classifier), of which more is better: pass minus a loss.
 
     Returns
     -------
@@ -194,8 +194,8 @@ def tied_groups(tree: Qualities, prob: float = 0.95) -> xr.DataArray:
     Parameters
     ----------
     tree : DataTree, Dataset or DataArray
-        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item); or a metric (chain, draw,
-        classifier), of which more is better: pass minus a loss.
+        Posterior with ``quality`` or, of scores, ``location`` (chain, draw, item), or ``ability`` (chain, draw, model or
+        rater); or a metric (chain, draw, classifier), of which more is better: pass minus a loss.
     prob : float, default .95
         Smallest probability of being below the leader that opens a new group.
 

@@ -15,7 +15,7 @@ LONGEST = 40  # letters, of a label
 
 
 def leaderboard(intervals: xr.Dataset, groups: xr.DataArray | None = None, *, most: int = 100) -> Figure:
-    """Draw the rank of every item with its interval, the best on top.
+    """Draw the rank of every item, model or classifier with its interval, the best on top.
 
     Parameters
     ----------
@@ -43,12 +43,13 @@ def leaderboard(intervals: xr.Dataset, groups: xr.DataArray | None = None, *, mo
     ['c', 'b', 'a']
     """
     needs(intervals, ("median_rank", "mean_rank", "best"), "rank_intervals")
+    dim = intervals["mean_rank"].dims[0]
     order = np.lexsort((intervals["mean_rank"], intervals["median_rank"]))[:most]
-    own = intervals.isel(item=order)
-    figure, ax = _rows(own["item"].to_numpy())
+    own = intervals.isel({dim: order})
+    figure, ax = _rows(own[dim].to_numpy())
     rows = np.arange(len(order))
     if groups is not None:
-        _bands(ax, groups.sel(item=own["item"]).to_numpy())
+        _bands(ax, groups.sel({dim: own[dim]}).to_numpy())
     ax.hlines(rows, own["lower"], own["upper"], color=COLOURS[0], linewidth=4, alpha=0.55)
     ax.scatter(own["median_rank"], rows, color=COLOURS[0], s=20, zorder=3)
     last = float(own["upper"].max())

@@ -32,7 +32,7 @@ from .kernels.em import jittered_vote
 from .kernels.item_response import ResponseDraws, ResponsePrior, Responses, ResponseState, sample_responses
 from .recognition import answers_of_variable
 
-SWEEPS_BEFORE = 200  # default warm-up
+SWEEPS_BEFORE = 100  # default warm-up
 SAMPLE = ("chain", "draw")
 ABILITY, SPREAD, RELIABILITY = "ability", "difficulty_spread", "key_reliability"
 
@@ -151,7 +151,8 @@ def responses_of(answers: Answers, makes_key: np.ndarray, n: int) -> Responses:
 
     def part(mask: np.ndarray, code: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         start = np.append(0, np.cumsum(np.bincount(item[mask], minlength=n_items))).astype(np.int64)
-        return start, code[rater[mask]].astype(np.int32), label[mask].astype(np.int32)
+        order = np.lexsort((code[rater[mask]], item[mask]))
+        return start, code[rater[mask]][order].astype(np.int32), label[mask][order].astype(np.int32)
 
     start, who, said = part(of_model, own)
     number = np.zeros((n_items, n), np.int64)
@@ -160,7 +161,7 @@ def responses_of(answers: Answers, makes_key: np.ndarray, n: int) -> Responses:
     sets: list[np.ndarray] = []
     of_item = np.empty(n_items, np.int64)
     for i in range(n_items):
-        members = np.sort(who[start[i] : start[i + 1]])
+        members = who[start[i] : start[i + 1]]
         of_item[i] = seen.setdefault(members.tobytes(), len(seen))
         if of_item[i] == len(sets):
             sets.append(members)

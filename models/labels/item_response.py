@@ -106,7 +106,7 @@ def item_response(
     Raises
     ------
     ValueError
-        If the raters are anonymous, there are fewer than two models or categories, a key-maker is no rater, an item or
+        If the raters are anonymous, there are fewer than two models, a key-maker is no rater, an item or
         category of the key is none of the labels, or a prior is out of range.
 
     Warns
@@ -131,8 +131,6 @@ def item_response(
     """
     require_identified_raters(labels, "item_response")
     n = len(labels.categories)
-    if n < 2:
-        raise ValueError("item_response needs two categories; pass categories= to from_table")
     if key is not None:
         labels = with_key(labels, key)
         key_makers = (*key_makers, labels.raters[-1].item())

@@ -49,6 +49,7 @@ BUILD = {
     "dawid_skene": lambda: models.dawid_skene(tiny_labels()),
     "one_coin": lambda: models.one_coin(tiny_labels()),
     "ebcc": lambda: models.ebcc(tiny_labels(), subtypes=2),
+    "item_response": lambda: models.item_response(tiny_labels(), key={"a": "x", "b": "y"}),
     "mace": lambda: models.mace(tiny_labels()),
     "shared_guess": lambda: models.shared_guess(tiny_labels(), ["x", "x", "y"], "y"),
     "item_states": lambda: models.item_states(models.Labels.from_counts(COUNTS), states=3),

@@ -37,10 +37,11 @@ from ...kernels.slice_sampling import adapted_width, slice_sampler
 
 SHIFT, SPREAD, STRETCH = 0, 1, 2  # moves
 NARROWEST, WIDEST = 1e-4, 4.0  # slices
+LARGE = 1e100
 
 
 class Responses(NamedTuple):
-    """Answers of models and of key-makers, sorted by item; sets of models who answered the same items."""
+    """Answers of models and of key-makers, sorted by item and model; sets of models who answered the same items."""
 
     start: np.ndarray  # (item + 1,)
     who: np.ndarray  # (answer,), model
@@ -98,7 +99,8 @@ class ResponseDraws(NamedTuple):
 class Table(NamedTuple):
     """Workspace: for the set of models in hand, rows of the sums over difficulties by number of right answers."""
 
-    soft: np.ndarray  # (model, d, a), log(1 + exp(a (theta - d)))
+    growth: np.ndarray  # (model, a), exp(a theta)
+    decay: np.ndarray  # (d, a), exp(-a d)
     weight: np.ndarray  # (d,), log prior of the difficulties
     level: np.ndarray  # (d, a), log weight of the nodes less C
     filled: np.ndarray  # (count + 1,), whether the row is computed
@@ -130,32 +132,31 @@ def _begin_table(table, prior, ability, spread, shift, stretch):
     for d in range(len(prior.difficulty)):
         table.weight[d] -= math.log(total)
     for m in range(len(ability)):
-        theta = (ability[m] + shift) * stretch
-        for d in range(len(prior.difficulty)):
-            for a in range(len(prior.sharpness)):
-                table.soft[m, d, a] = _softplus(prior.sharpness[a] * (theta - prior.difficulty[d]))
+        for a in range(len(prior.sharpness)):
+            table.growth[m, a] = math.exp(prior.sharpness[a] * (ability[m] + shift) * stretch)
 
 
 @inner_njit(error_model="numpy")
 def _begin_set(table, prior, data, g):
     """Overwrite the level of the nodes for a set of models, and mark its rows as not computed."""
-    for d in range(len(prior.difficulty)):
-        for a in range(len(prior.sharpness)):
-            table.level[d, a] = table.weight[d] + prior.log_weight[a]
-    for at in range(data.set_start[g], data.set_start[g + 1]):
-        m = data.set_who[at]
+    growth, decay, who = table.growth, table.decay, data.set_who
+    for a in range(len(prior.sharpness)):
         for d in range(len(prior.difficulty)):
-            for a in range(len(prior.sharpness)):
-                table.level[d, a] -= table.soft[m, d, a]
+            # C is the log of a product, which is taken where it would leave the doubles
+            level, product, factor = table.weight[d] + prior.log_weight[a], 1.0, decay[d, a]
+            for at in range(data.set_start[g], data.set_start[g + 1]):
+                product *= 1.0 + growth[who[at], a] * factor
+                if product > LARGE:
+                    level -= math.log(product)
+                    product = 1.0
+            table.level[d, a] = level - math.log(product)
     for n in range(data.set_start[g + 1] - data.set_start[g] + 1):
         table.filled[n] = False
 
 
 @inner_njit(error_model="numpy")
 def _fill_row(table, prior, n):
-    """Compute the row of n right answers, unless it is there."""
-    if table.filled[n]:
-        return
+    """Compute the row of n right answers."""
     table.filled[n] = True
     n_d = len(prior.difficulty)
     for a in range(len(prior.sharpness)):
@@ -172,18 +173,16 @@ def _fill_row(table, prior, n):
         table.mean[n, a] = mean / total
 
 
-@inner_njit(error_model="numpy")
-def _over_nodes(table, prior, n, ability_sum):
-    """Return log sum over the nodes of exp(a S) times the row of n right answers."""
-    _fill_row(table, prior, n)
-    if len(prior.sharpness) == 1:
-        return table.total[n, 0] + prior.sharpness[0] * ability_sum
-    largest = -np.inf
-    for a in range(len(prior.sharpness)):
-        largest = max(largest, table.total[n, a] + prior.sharpness[a] * ability_sum)
-    total = 0.0
-    for a in range(len(prior.sharpness)):
-        total += math.exp(table.total[n, a] + prior.sharpness[a] * ability_sum - largest)
+@inner_njit(error_model="numpy", inline="always")
+def _over_nodes(row, sharpness, ability_sum):
+    """Return log sum over the nodes of exp(a S) times a row of the table, its sums over difficulties (a,)."""
+    if len(sharpness) == 1:
+        return row[0] + sharpness[0] * ability_sum
+    largest, total = -np.inf, 0.0
+    for a in range(len(sharpness)):
+        largest = max(largest, row[a] + sharpness[a] * ability_sum)
+    for a in range(len(sharpness)):
+        total += math.exp(row[a] + sharpness[a] * ability_sum - largest)
     return largest + math.log(total)
 
 
@@ -193,7 +192,7 @@ def _over_nodes(table, prior, n, ability_sum):
 @inner_njit(error_model="numpy")
 def _moved_density(x, parameters):
     """Log density of a move of size x given the true categories; of SPREAD, x is the log spread."""
-    move, prior, data, state, sums, table = parameters
+    move, prior, data, state, sums, table, tally = parameters
     shift, stretch, spread = 0.0, 1.0, state.spread[0]
     n_models = len(state.ability)
     if move == SHIFT:
@@ -210,13 +209,63 @@ def _moved_density(x, parameters):
     for m in range(n_models):
         log_p -= 0.5 * (((state.ability[m] + shift) * stretch - prior.mean[m]) / prior.sd[m]) ** 2
     _begin_table(table, prior, state.ability, spread, shift, stretch)
-    for g in range(len(data.first) - 1):
+    first, count, items, total = tally
+    if len(prior.sharpness) == 1:  # the abilities enter through their sum
+        log_p += prior.sharpness[0] * (total[0] + total[1] * shift) * stretch
+    for g in range(len(first) - 1):
         _begin_set(table, prior, data, g)
+        for at in range(first[g], first[g + 1]):
+            if not table.filled[count[at]]:
+                _fill_row(table, prior, count[at])
+            if len(prior.sharpness) == 1:
+                log_p += items[at] * table.total[count[at], 0]
+    if len(prior.sharpness) == 1:
+        return log_p
+    for g in range(len(first) - 1):
+        if len(first) > 2:  # else the table is that of the only set
+            _begin_set(table, prior, data, g)
+        log_p += _of_items(table, prior, data, g, state.category, sums, (shift, stretch))
+    return log_p
+
+
+@inner_njit(error_model="numpy")
+def _of_items(table, prior, data, g, category, sums, move):
+    """Return the log likelihood of the items of a set given their true categories, nodes summed out."""
+    shift, stretch = move
+    order, number, sharpness, total = data.order, data.number, prior.sharpness, table.total
+    log_p = 0.0
+    for at in range(data.first[g], data.first[g + 1]):
+        i = order[at]
+        n = number[i, category[i]]
+        if not table.filled[n]:
+            _fill_row(table, prior, n)
+        log_p += _over_nodes(total[n], sharpness, (sums[i] + n * shift) * stretch)
+    return log_p
+
+
+@inner_njit(error_model="numpy")
+def _tally(data, category, sums):
+    """Return the numbers of right answers that occur in each set, and how many items have them; and two totals.
+
+    Shapes: first row of each set (set + 1,), number of right answers (row,), items (row,), sums of abilities and answers (2,).
+    """
+    n_sets = len(data.first) - 1
+    first = np.zeros(n_sets + 1, np.int64)
+    count, items = np.empty(len(category), np.int64), np.empty(len(category), np.int64)
+    total, rows = np.zeros(2), 0
+    for g in range(n_sets):
+        own = np.zeros(data.set_start[g + 1] - data.set_start[g] + 1, np.int64)
         for at in range(data.first[g], data.first[g + 1]):
             i = data.order[at]
-            n = data.number[i, state.category[i]]
-            log_p += _over_nodes(table, prior, n, (sums[i] + n * shift) * stretch)
-    return log_p
+            own[data.number[i, category[i]]] += 1
+            total[0] += sums[i]
+            total[1] += data.number[i, category[i]]
+        for n in range(len(own)):
+            if own[n]:
+                count[rows], items[rows] = n, own[n]
+                rows += 1
+        first[g + 1] = rows
+    return first, count[:rows], items[:rows], total
 
 
 _move_slice = slice_sampler(_moved_density)
@@ -226,8 +275,9 @@ _move_slice = slice_sampler(_moved_density)
 def _move_scales(rng, data, prior, state, sums, table, warm):
     """Make the moves; `sums` (item,) follow the abilities."""
     for move in range(3 if len(prior.sharpness) > 1 else 2):
+        tally = _tally(data, state.category, sums)
         begin = math.log(state.spread[0]) if move == SPREAD else 0.0
-        parameters = (move, prior, data, state, sums, table)
+        parameters = (move, prior, data, state, sums, table, tally)
         x = _move_slice(rng, parameters, begin, state.widths[move])
         if warm:
             state.widths[move] = adapted_width(state.widths[move], x - begin, NARROWEST, WIDEST)
@@ -251,43 +301,45 @@ def _draw_nodes(rng, data, prior, state, sums, table, node):
     """Draw the node of every item (item, 2): difficulty and discrimination."""
     _begin_table(table, prior, state.ability, state.spread[0], 0.0, 1.0)
     n_d, n_a = len(prior.difficulty), len(prior.sharpness)
+    order, number, category, cumulative = data.order, data.number, state.category, table.cumulative
     p = np.empty(n_a)
     for g in range(len(data.first) - 1):
         _begin_set(table, prior, data, g)
         for at in range(data.first[g], data.first[g + 1]):
-            i = data.order[at]
-            n = data.number[i, state.category[i]]
-            _fill_row(table, prior, n)
+            i = order[at]
+            n = number[i, category[i]]
+            if not table.filled[n]:
+                _fill_row(table, prior, n)
             a = 0
             if n_a > 1:
                 for k in range(n_a):
                     p[k] = table.total[n, k] + prior.sharpness[k] * sums[i]
                 exp_normalise(p)
                 a = category_at(p, uniform(rng))
-            row = table.cumulative[n, a]
-            d = np.searchsorted(row, uniform(rng) * row[n_d - 1])
-            node[i, 0], node[i, 1] = min(d, n_d - 1), a
+            level = uniform(rng) * cumulative[n, a, n_d - 1]
+            low, high = 0, n_d - 1  # the first node up to which the weights sum to more than the level
+            while low < high:
+                middle = (low + high) // 2
+                if cumulative[n, a, middle] > level:
+                    high = middle
+                else:
+                    low = middle + 1
+            node[i, 0], node[i, 1] = low, a
 
 
 @inner_njit(error_model="numpy")
-def _count_nodes(data, prior, state, node, counts, pull):
-    """Overwrite counts of a model's answers by node (model, d, a), and its right answers times their discriminations (model,)."""
+def _count_nodes(data, node, counts):
+    """Overwrite counts of a model's answers by node (model, d, a)."""
     counts[:] = 0
-    pull[:] = 0.0
     for i in range(len(node)):
-        d, a = node[i, 0], node[i, 1]
-        truth, sharp = state.category[i], prior.sharpness[a]
         for at in range(data.start[i], data.start[i + 1]):
-            m = data.who[at]
-            counts[m, d, a] += 1
-            pull[m] += sharp * (data.label[at] == truth)
+            counts[data.who[at], node[i, 0], node[i, 1]] += 1
 
 
 @inner_njit(error_model="numpy")
-def _count_by_set(data, prior, state, node, counts, pull):
+def _count_by_set(data, node, counts):
     """Do as `_count_nodes`, for sets of more items than nodes."""
     counts[:] = 0
-    pull[:] = 0.0
     one = np.empty(counts.shape[1:], np.int64)
     for g in range(len(data.first) - 1):
         one[:] = 0
@@ -296,28 +348,37 @@ def _count_by_set(data, prior, state, node, counts, pull):
             one[node[i, 0], node[i, 1]] += 1
         for at in range(data.set_start[g], data.set_start[g + 1]):
             counts[data.set_who[at]] += one
+
+
+@inner_njit(error_model="numpy")
+def _count_right(data, prior, category, node, pull):
+    """Overwrite the sums of the discriminations of the items that a model answers right (model,)."""
+    start, who, label = data.start, data.who, data.label
+    pull[:] = 0.0
     for i in range(len(node)):
-        truth, sharp = state.category[i], prior.sharpness[node[i, 1]]
-        for at in range(data.start[i], data.start[i + 1]):
-            pull[data.who[at]] += sharp * (data.label[at] == truth)
+        truth, sharp = category[i], prior.sharpness[node[i, 1]]
+        for at in range(start[i], start[i + 1]):
+            if label[at] == truth:
+                pull[who[at]] += sharp
 
 
 @inner_njit(error_model="numpy")
 def _ability_density(x, parameters):
     """Log density of an ability given the nodes, slope and curvature."""
-    pull, counts, difficulty, sharpness, mean, sd = parameters
+    pull, counts, decay, sharpness, mean, sd = parameters
     away = (x - mean) / sd
     value, slope, curvature = pull * x - 0.5 * away * away, pull - away / sd, -1.0 / (sd * sd)
-    for d in range(len(difficulty)):
-        for a in range(len(sharpness)):
+    for a in range(len(sharpness)):
+        sharp = sharpness[a]
+        growth = math.exp(sharp * x)
+        for d in range(len(decay)):
             n = counts[d, a]
             if n:
-                odds = sharpness[a] * (x - difficulty[d])
-                e = math.exp(-abs(odds))
-                p = (1.0 if odds >= 0.0 else e) / (1.0 + e)
-                value -= n * (max(odds, 0.0) + math.log1p(e))
-                slope -= n * sharpness[a] * p
-                curvature -= n * sharpness[a] ** 2 * p * (1.0 - p)
+                odds = growth * decay[d, a]
+                p = odds / (1.0 + odds)
+                value -= n * math.log(1.0 + odds)
+                slope -= n * sharp * p
+                curvature -= n * sharp * sharp * p / (1.0 + odds)
     return value, slope, curvature
 
 
@@ -338,8 +399,8 @@ def _sums_of(data, state, sums):
 
 
 @inner_njit(error_model="numpy")
-def _draw_key_makers(rng, data, prior, state, reliability, prevalence):
-    """Draw the reliability of the key-makers, and the prevalence unless it is fixed, given the true categories."""
+def _draw_key_makers(rng, data, prior, state, log_key, prevalence):
+    """Draw the key-makers' log p(right) and log p of each wrong answer, and the prevalence unless it is fixed, given the true categories."""
     right, wrong = prior.right.copy(), prior.wrong.copy()
     counts = prior.prevalence.copy()
     for i in range(len(state.category)):
@@ -351,7 +412,8 @@ def _draw_key_makers(rng, data, prior, state, reliability, prevalence):
                 wrong[data.key_who[at]] += 1.0
     for k in range(len(right)):
         for_it, against = log_standard_gamma(rng, right[k]), log_standard_gamma(rng, wrong[k])
-        reliability[k] = 1.0 / (1.0 + math.exp(against - for_it))
+        log_key[k, 0] = -_softplus(against - for_it)
+        log_key[k, 1] = -_softplus(for_it - against) - math.log(len(prevalence) - 1.0)
     if prior.fixed:
         prevalence[:] = prior.prevalence
         return
@@ -361,71 +423,113 @@ def _draw_key_makers(rng, data, prior, state, reliability, prevalence):
 
 
 @inner_njit(error_model="numpy")
-def _draw_truth(rng, data, prior, state, parameters, sums, table, stored):
-    """Draw the true category of every item given the parameters; overwrite `sums` and the quantities of a stored draw."""
-    reliability, prevalence = parameters
-    plausibility, difficulty, sharpness, log_p_of = stored
-    n, n_a = len(prevalence), len(prior.sharpness)
-    by_label, p, of_a = np.empty(n), np.empty(n), np.empty(n_a)
-    of_wrong = math.log(n - 1.0)
-    _begin_table(table, prior, state.ability, state.spread[0], 0.0, 1.0)
-    for g in range(len(data.first) - 1):
-        _begin_set(table, prior, data, g)
-        answers = data.set_start[g + 1] - data.set_start[g]
-        for at in range(data.first[g], data.first[g + 1]):
-            i = data.order[at]
-            by_label[:] = 0.0
-            for k in range(data.start[i], data.start[i + 1]):
-                by_label[data.label[k]] += state.ability[data.who[k]]
-            largest = -np.inf
-            for j in range(n):
-                right = data.number[i, j]
-                p[j] = math.log(prevalence[j]) + _over_nodes(table, prior, right, by_label[j])
-                p[j] -= (answers - right) * of_wrong
-                for k in range(data.key_start[i], data.key_start[i + 1]):
-                    kappa = reliability[data.key_who[k]]
-                    same = data.key_label[k] == j
-                    p[j] += math.log(kappa) if same else math.log1p(-kappa) - of_wrong
-                if data.gold[i] >= 0 and data.gold[i] != j:
-                    p[j] = -np.inf
-                largest = max(largest, p[j])
-            total = 0.0
-            for j in range(n):
-                p[j] = math.exp(p[j] - largest)
-                total += p[j]
-            for j in range(n):
-                p[j] /= total
-            state.category[i] = category_at(p, uniform(rng))
-            sums[i] = by_label[state.category[i]]
-            if not len(log_p_of):
-                continue
-            log_p_of[i] = largest + math.log(total)
-            difficulty[i], sharp = 0.0, 0.0
-            for j in range(n):
-                plausibility[i, j] = p[j]
-                if p[j] == 0.0:
-                    continue
-                right = data.number[i, j]
-                for a in range(n_a):
-                    of_a[a] = table.total[right, a] + prior.sharpness[a] * by_label[j]
-                exp_normalise(of_a)
-                for a in range(n_a):
-                    difficulty[i] += p[j] * of_a[a] * table.mean[right, a]
-                    sharp += p[j] * of_a[a] * prior.sharpness[a]
-            if len(sharpness):
-                sharpness[i] = sharp
+def _sum_by_label(label, ability, by_label):
+    """Overwrite the sums of the abilities of the models that gave each label (category,); label, ability (answer of the item,)."""
+    by_label[:] = 0.0
+    for k in range(len(label)):
+        by_label[label[k]] += ability[k]
 
 
 @inner_njit(error_model="numpy")
-def _average_right(prior, table, ability, right):
+def _draw_truth(rng, data, prior, state, parameters, sums, table, stored, pull):
+    """Draw the true category of every item given the parameters; overwrite `sums` and the quantities of a stored draw.
+
+    Without discriminations `pull`, the number of right answers of each model, follows the categories.
+    """
+    log_key, log_prior = parameters
+    n, n_a = len(log_prior), len(prior.sharpness)
+    by_label, p, of_set = np.empty(n), np.empty(n), np.empty(len(state.ability))
+    start, who, label, ability, order = data.start, data.who, data.label, state.ability, data.order
+    number, gold, category = data.number, data.gold, state.category
+    key_start, key_who, key_label = data.key_start, data.key_who, data.key_label
+    sharpness, total, filled, log_p = prior.sharpness, table.total, table.filled, stored[3]
+    plausibility, difficulty, mean = stored[0], stored[1], table.mean
+    of_wrong = math.log(n - 1.0)
+    _begin_table(table, prior, ability, state.spread[0], 0.0, 1.0)
+    for g in range(len(data.first) - 1):
+        _begin_set(table, prior, data, g)
+        answers = data.set_start[g + 1] - data.set_start[g]
+        for k in range(answers):
+            of_set[k] = ability[data.set_who[data.set_start[g] + k]]
+        for at in range(data.first[g], data.first[g + 1]):
+            i = order[at]
+            _sum_by_label(label[start[i] : start[i + 1]], of_set, by_label)
+            largest = -np.inf
+            for j in range(n):
+                right = number[i, j]
+                if not filled[right]:
+                    _fill_row(table, prior, right)
+                own = log_prior[j] - (answers - right) * of_wrong
+                own += _over_nodes(total[right], sharpness, by_label[j])
+                for k in range(key_start[i], key_start[i + 1]):
+                    own += log_key[key_who[k], 0 if key_label[k] == j else 1]
+                p[j] = own if gold[i] < 0 or gold[i] == j else -np.inf
+                largest = max(largest, p[j])
+            whole = 0.0
+            for j in range(n):
+                p[j] = math.exp(p[j] - largest)
+                whole += p[j]
+            left, before = whole * uniform(rng), category[i]
+            now = n - 1
+            for j in range(n - 1):
+                left -= p[j]
+                if left < 0.0:
+                    now = j
+                    break
+            category[i] = now
+            sums[i] = by_label[now]
+            if n_a == 1 and now != before:
+                for k in range(start[i], start[i + 1]):
+                    if label[k] == now:
+                        pull[who[k]] += sharpness[0]
+                    elif label[k] == before:
+                        pull[who[k]] -= sharpness[0]
+            if not len(log_p):
+                continue
+            log_p[i] = largest + math.log(whole)
+            if n_a == 1:
+                far = 0.0
+                for j in range(n):
+                    plausibility[i, j] = p[j] / whole
+                    far += plausibility[i, j] * mean[number[i, j], 0]
+                difficulty[i] = far
+            else:
+                _store_item(i, data, prior, table, (by_label, p, whole), stored)
+
+
+@inner_njit(error_model="numpy")
+def _store_item(i, data, prior, table, weights, stored):
+    """Store the plausibility of an item, and the expected difficulty and discrimination given its answers."""
+    by_label, p, whole = weights
+    plausibility, difficulty, sharpness, _ = stored
+    n_a = len(prior.sharpness)
+    of_a, far, sharp = np.empty(n_a), 0.0, 0.0
+    for j in range(len(p)):
+        plausibility[i, j] = p[j] / whole
+        if p[j] == 0.0:
+            continue
+        right = data.number[i, j]
+        for a in range(n_a):
+            of_a[a] = table.total[right, a] + prior.sharpness[a] * by_label[j]
+        exp_normalise(of_a)
+        for a in range(n_a):
+            far += plausibility[i, j] * of_a[a] * table.mean[right, a]
+            sharp += plausibility[i, j] * of_a[a] * prior.sharpness[a]
+    difficulty[i] = far
+    if len(sharpness):
+        sharpness[i] = sharp
+
+
+@inner_njit(error_model="numpy")
+def _average_right(prior, table, right):
     """Overwrite the probability of a right answer by model, average over the nodes; the table is of these parameters."""
     of_a = np.exp(prior.log_weight)
-    for m in range(len(ability)):
+    for m in range(len(right)):
         right[m] = 0.0
         for d in range(len(prior.difficulty)):
             for a in range(len(prior.sharpness)):
-                odds = prior.sharpness[a] * (ability[m] - prior.difficulty[d])
-                right[m] += of_a[a] * math.exp(table.weight[d] + odds - table.soft[m, d, a])
+                odds = table.growth[m, a] * table.decay[d, a]
+                right[m] += of_a[a] * math.exp(table.weight[d]) * odds / (1.0 + odds)
 
 
 # --- The chain ---
@@ -447,7 +551,8 @@ def sample_responses(
     for g in range(len(data.first) - 1):
         most = max(most, data.set_start[g + 1] - data.set_start[g])
     table = Table(
-        np.empty((n_models, n_d, n_a)),
+        np.empty((n_models, n_a)),
+        np.exp(-prior.difficulty.reshape(-1, 1) * prior.sharpness),
         np.empty(n_d),
         np.empty((n_d, n_a)),
         np.zeros(most + 1, np.bool_),
@@ -457,11 +562,12 @@ def sample_responses(
     )
     sums, node = np.empty(n_items), np.zeros((n_items, 2), np.int64)
     counts, pull = np.zeros((n_models, n_d, n_a), np.int64), np.zeros(n_models)
-    reliability, prevalence = np.empty(len(prior.right)), np.empty(len(prior.prevalence))
+    log_key, prevalence = np.empty((len(prior.right), 2)), np.empty(len(prior.prevalence))
     of_items = draws.log_p.shape[1] > 0
     none = (np.empty((0, 0)), np.empty(0), np.empty(0), np.empty(0))
     by_set = len(data.first) - 1 < n_items // (n_d * n_a)
     _sums_of(data, state, sums)
+    _count_right(data, prior, state.category, node, pull)
     for d in range(len(draws.spread)):
         sweeps = thin + (warm_up if d == 0 else 0)
         for sweep in range(sweeps):
@@ -469,20 +575,22 @@ def sample_responses(
             _move_scales(rng, data, prior, state, sums, table, warm)
             _draw_nodes(rng, data, prior, state, sums, table, node)
             if by_set:
-                _count_by_set(data, prior, state, node, counts, pull)
+                _count_by_set(data, node, counts)
             else:
-                _count_nodes(data, prior, state, node, counts, pull)
+                _count_nodes(data, node, counts)
+            if n_a > 1:
+                _count_right(data, prior, state.category, node, pull)
             for m in range(n_models):
-                own = (pull[m], counts[m], prior.difficulty, prior.sharpness, prior.mean[m], prior.sd[m])
+                own = (pull[m], counts[m], table.decay, prior.sharpness, prior.mean[m], prior.sd[m])
                 state.ability[m] = _draw_ability(rng, own, state.ability[m])
-            _draw_key_makers(rng, data, prior, state, reliability, prevalence)
+            _draw_key_makers(rng, data, prior, state, log_key, prevalence)
             stored = none
             if of_items and sweep == sweeps - 1:
                 sharpness = draws.sharpness[d] if draws.sharpness.shape[1] else none[1]
                 stored = (draws.plausibility[d], draws.difficulty[d], sharpness, draws.log_p[d])
-            _draw_truth(rng, data, prior, state, (reliability, prevalence), sums, table, stored)
+            _draw_truth(rng, data, prior, state, (log_key, np.log(prevalence)), sums, table, stored, pull)
         draws.ability[d] = state.ability
         draws.spread[d] = state.spread[0]
-        draws.reliability[d] = reliability
+        draws.reliability[d] = np.exp(log_key[:, 0])
         draws.prevalence[d] = prevalence
-        _average_right(prior, table, state.ability, draws.right[d])
+        _average_right(prior, table, draws.right[d])
