@@ -95,7 +95,9 @@ def _quality(source: Qualities, what: str, names: tuple[str, ...] = ("quality",)
         )
     if found := [name for name in names if name in source]:
         return source[found[0]]
-    scores = ", models of scores a 'location', item_response and one_coin an 'ability'" if len(names) > 1 else ""
+    scores = (
+        ", models of scores a 'location', item_response and one_coin an 'ability'" if len(names) > 1 else ""
+    )
     raise EvaluationError(
         f"{what}: there is no variable 'quality', but {', '.join(map(str, source.data_vars)) or 'nothing'}. "
         f"Models and estimators of comparisons, such as bradley_terry, have one{scores}"

@@ -137,7 +137,9 @@ def item_response(
     makes_key = _key_makers(labels, key_makers)
     if (~makes_key).sum() < 2:
         found = ", ".join(short_repr(name) for name in labels.raters[~makes_key].tolist()) or "none"
-        raise ValueError(f"item_response compares models: it needs two, besides key-makers, and found {found}")
+        raise ValueError(
+            f"item_response compares models: it needs two, besides key-makers, and found {found}"
+        )
     shape = (int((~makes_key).sum()),), (int(makes_key.sum()),)
     mean, sd = prior_pair("ability", ability, shape[0], normal_prior)
     scale = prior_array("difficulty_scale", difficulty_scale, ())
@@ -201,7 +203,7 @@ def node_weight(difficulty: np.ndarray, log_weight: np.ndarray, spread: Any) -> 
 
 
 def node_confusion(log_odds: Any, n: int) -> TensorVariable:
-    """Return p(label | rater, true category, node) by the log odds of the right one (rater, node): (rater, category, node, label)."""
+    """Return p(label | rater, true category, node), of these shapes, by the log odds of the right label (rater, node)."""
     log_odds = log_odds[:, None, :, None]
     wrong, right = (-cast(Any, pt.softplus(x)) for x in (log_odds, -log_odds))
     log_p = pt.where(np.eye(n, dtype=bool)[:, None, :], right, wrong - math.log(n - 1))

@@ -400,7 +400,7 @@ def _sums_of(data, state, sums):
 
 @inner_njit(error_model="numpy")
 def _draw_key_makers(rng, data, prior, state, log_key, prevalence):
-    """Draw the key-makers' log p(right) and log p of each wrong answer, and the prevalence unless it is fixed, given the true categories."""
+    """Draw log p of right and of each wrong answer of the key-makers, and the prevalence unless it is fixed, given the truth."""
     right, wrong = prior.right.copy(), prior.wrong.copy()
     counts = prior.prevalence.copy()
     for i in range(len(state.category)):
@@ -424,7 +424,7 @@ def _draw_key_makers(rng, data, prior, state, log_key, prevalence):
 
 @inner_njit(error_model="numpy")
 def _sum_by_label(label, ability, by_label):
-    """Overwrite the sums of the abilities of the models that gave each label (category,); label, ability (answer of the item,)."""
+    """Overwrite the sums of the abilities of the models that gave each label (category,) to an item; the others (answer,)."""
     by_label[:] = 0.0
     for k in range(len(label)):
         by_label[label[k]] += ability[k]

@@ -257,15 +257,18 @@ def test_array_dataset_and_tree_are_the_same():
         xr.testing.assert_equal(evaluation.rank_intervals(source), evaluation.rank_intervals(whole))
 
 
-@pytest.mark.parametrize(("name", "dim"), [("location", "item"), ("accuracy", "classifier")])
-def test_locations_of_scores_and_metrics_of_classifiers_are_ranked_alike(name, dim):
+@pytest.mark.parametrize(
+    ("name", "dim"),
+    [("location", "item"), ("accuracy", "classifier"), ("ability", "model"), ("ability", "rater")],
+)
+def test_locations_metrics_and_abilities_are_ranked_alike(name, dim):
     draws = distinct()
     ours = tree(draws)
     other = ours["posterior"]["quality"].rename(name)
-    if dim == "item":
-        other = xr.DataTree.from_dict({"posterior": other.to_dataset()})
-    else:
+    if dim != "item":
         other = other.rename(item=dim)
+    if name != "accuracy":
+        other = xr.DataTree.from_dict({"posterior": other.to_dataset()})
 
     def check(other):
         for ranked in (evaluation.rank_intervals, evaluation.rank_distribution, evaluation.tied_groups):
@@ -274,8 +277,16 @@ def test_locations_of_scores_and_metrics_of_classifiers_are_ranked_alike(name, d
             xr.testing.assert_allclose(found.rename({dim: "item"} if dim != "item" else {}), expected)
 
     check(other)
-    minus = -other if dim != "item" else other.map_over_datasets(lambda own: -own)
+    minus = -other if name == "accuracy" else other.map_over_datasets(lambda own: -own)
     assert_rejects_twin(check, minus)
+
+
+def test_abilities_of_categories_are_no_ranking(golden):
+    ability = xr.DataArray(
+        np.zeros((1, 2, 2, 3)), {"rater": list("abc")}, ("chain", "draw", "category", "rater")
+    )
+    with golden.raises(evaluation.EvaluationError):
+        evaluation.rank_intervals(ability)
 
 
 def test_error_of_tiers_is_the_share_of_draws_with_leaders_in_another_order():
