@@ -2,8 +2,8 @@
 
 `python -m benchmarks.item_response [study|speed]`. Study: models answer items of 4 options, and 5 % of the published keys are
 wrong. Printed are the area under the curve of P(key wrong) against the truth, beside that of the share of models that miss the
-key; and how often 90 % rank intervals hold the rank by true ability, of the model and of its wrong twin, a key taken for the truth. With
-`--popular` every third item has a wrong answer that most wrong models share, which the model believes of none.
+key; and how often 90 % rank intervals hold the rank by true ability, of the model and of its wrong twin, a key taken for the
+truth. With `--popular` every third item has a wrong answer that most wrong models share, which the model believes of none.
 
 Speed: CPU seconds from the table to the tree, 100 models and 10,000 items, with the defaults of `inference.sample`.
 """

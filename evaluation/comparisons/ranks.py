@@ -2,8 +2,8 @@
 
 Ranked are items by quality or location, models and raters by ability, or classifiers by a metric. Rank 1 is the
 highest; ranks are computed within each draw and so include the dependence between qualities. Items of exactly
-equal quality in a draw share their ranks: each has an equal share of the probability of every rank that the tied items occupy, rank intervals
-cover them all, and ties count as half above.
+equal quality in a draw share their ranks: each has an equal share of the probability of every rank that the tied
+items occupy, rank intervals cover them all, and ties count as half above.
 
     pointwise interval      smallest and largest rank of an item without (1 - prob) / 2 of the draws at either end
     simultaneous interval   the same with one smaller tail for all items, the largest with which at least `prob`
