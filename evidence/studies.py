@@ -406,10 +406,6 @@ STUDIES: Mapping[str, Study] = {
         replace(_rankings("hierarchical_plackett_luce"), schedule=(300, 30)),
         _scores("7 items, 5 raters of 2 groups, 3 scores an item", designs.scores),
         _effects("item_difficulty"),
-        replace(
-            _labels("item_response", 3, 12, of_effects, key_makers=(0,), prevalence_concentration=2.0, ability=(0.5, 1.0)),
-            design="12 items, 3 models and a key-maker, 3 answers an item, 3 categories",
-        ),
         _states(20, 2.0, 1.0),
         _effects("logistic_random_effects"),
         _labels("mace", prevalence_concentration=2.0),

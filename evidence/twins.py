@@ -216,14 +216,6 @@ OF_LABELS = (
     Twin("rows with half the concentration", "ebcc", "gibbs", "calibration",
          told=lambda: models.ebcc(
              designs.labels(), subtypes=2, prevalence_concentration=2.0, confusion_concentration=[[2.4, 1.6], [1.6, 2.4]])),
-    _labels("the moved abilities leave their prior out", "item_response", "invariance",
-            ("_moved_density", ("log_p -= 0.5 * (((state.ability[m]", "log_p -= 0.0 * (((state.ability[m]"))),
-    _labels("the difficulties keep their first spread", "item_response", "joint",
-            ("_begin_table", ("(prior.difficulty[d] / spread)", "(prior.difficulty[d] / 1.0)"))),
-    Twin("a key told less reliable", "item_response", "gibbs", "calibration",
-         told=lambda: models.item_response(
-             designs.labels(3, 12), key_makers=(0,), prevalence_concentration=2.0, ability=(0.5, 1.0),
-             key_reliability=(8.0, 4.0))),
     Twin("the same random numbers in every chain", "dirichlet", "exact", "closed form",
          (("streams_of_items", ("spawn_key=(c,)", "spawn_key=(0,)")),)),
     Twin("items go on from the stream of the first", "dirichlet", "exact", "closed form",
