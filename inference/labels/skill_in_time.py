@@ -1,6 +1,7 @@
 """Sampler of label models whose raters change in time: the compiled Gibbs loop of truth and walks."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -58,8 +59,8 @@ def read_walks(model: pm.Model) -> WalkStructure:
     prevalence, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
     if isinstance(observed.owner.op, RaterLabelsByItemRV):
         raise NotConjugate(PRIOR_BY_ITEM)
-    begin = next((rv for rv in model.free_RVs if rv.name in (INITIAL_ABILITY, INITIAL_CONFUSION)), None)
-    free = (prevalence, begin, model[SKILL_STEP], model[SKILL_CHANGE])
+    begin: Any = next((rv for rv in model.free_RVs if rv.name in (INITIAL_ABILITY, INITIAL_CONFUSION)), None)
+    free: tuple[Any, ...] = (prevalence, begin, model[SKILL_STEP], model[SKILL_CHANGE])
     laws = [type(rv.owner.op) if rv in model.free_RVs else None for rv in free if rv is not None]
     if laws not in ([DirichletRV, own, HalfNormalRV, NormalRV] for own in (BetaRV, DirichletRV)):
         raise NotConjugate("the steps in time are not those of a random walk of the log odds of the raters")
@@ -73,15 +74,15 @@ def read_walks(model: pm.Model) -> WalkStructure:
     raters = shape_of(free[1])[0]
     if isinstance(free[1].owner.op, BetaRV):
         own = (positive_constant(p, "a concentration") for p in free[1].owner.op.dist_params(free[1].owner))
-        prior = np.stack([np.broadcast_to(p, raters) for p in own], axis=-1), np.empty((0, n))
+        first, wrong = np.stack([np.broadcast_to(p, raters) for p in own], axis=-1), np.empty((0, n))
     else:
         beta = np.broadcast_to(dirichlet_concentration(free[1]), (raters, n, n)).reshape(-1, n)
         right = np.tile(np.eye(n), (raters, 1))
-        prior = np.stack([(beta * right).sum(axis=1), (beta * (1 - right)).sum(axis=1)], axis=-1), beta
+        first = np.stack([(beta * right).sum(axis=1), (beta * (1 - right)).sum(axis=1)], axis=-1)
+        wrong = np.array(beta, np.float64)
+    step = float(positive_constant(scale, "the scale of a step"))
     walks = WalkPrior(
-        dirichlet_concentration(prevalence),
-        *(np.ascontiguousarray(own, np.float64) for own in prior),
-        float(positive_constant(scale, "the scale of a step")),
+        dirichlet_concentration(prevalence), np.ascontiguousarray(first, np.float64), wrong, step
     )
     answers = answers_of_variable(model, (observed, start, rater, known), n)
     return WalkStructure(answers, walks, windows, free)
