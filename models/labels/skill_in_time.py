@@ -106,12 +106,12 @@ def changing_confusion(
 
 def parts_of_ability(ability: Any, n: int) -> tuple[Any, np.ndarray]:
     """Return the log odds of abilities (rater,), as (rater, 1), and equal shares of wrong labels (1, category, answer)."""
-    log_odds = pt.specify_shape((pt.log(ability) - pt.log1p(-ability))[:, None], (None, 1))
-    return log_odds, ((1 - np.eye(n)) / (n - 1))[None]
+    odds: Any = cast(Any, pt.log(ability)) - pt.log1p(-ability)
+    return odds[:, None], ((1 - np.eye(n)) / (n - 1))[None]
 
 
 def parts_of_rows(rows: Any, n: int) -> tuple[Any, Any]:
     """Return log odds of the right label (rater, category), and shares of the wrong ones, of rows (rater, category, answer)."""
     wrong = rows * (1 - np.eye(n))
     missed = wrong.sum(axis=2)
-    return pt.log((rows * np.eye(n)).sum(axis=2)) - pt.log(missed), wrong / missed[:, :, None]
+    return cast(Any, pt.log((rows * np.eye(n)).sum(axis=2))) - pt.log(missed), wrong / missed[:, :, None]
