@@ -66,7 +66,7 @@ def read_responses_of_models(model: pm.Model) -> ResponseLaw:
     sharpness = np.unique(nodes[1])
     difficulty = nodes[0][:: len(sharpness)]
     _, n_states, n = (int(k) for k in np.asarray(evaluator([], list(confusion.shape))()))
-    makes_key = np.isin(model.coords["rater"], model.coords["key_maker"])
+    makes_key = np.isin(*(np.asarray(model.coords[name]) for name in ("rater", "key_maker")))
     sizes = [shape_of(ability)[0], 0 if reliability is None else shape_of(reliability)[0]]
     if sizes != [(~makes_key).sum(), makes_key.sum()] or n_states != n * len(nodes[0]):
         raise NotConjugate("the confusion matrices are not those of the models and key-makers")
@@ -134,7 +134,7 @@ def _check_law(variables: tuple, found: tuple, law: tuple) -> None:
     odds[~makes_key] = nodes[1] * (ability[:, None] - nodes[0])
     if reliability is not None:
         odds[makes_key] = np.log(reliability / (1 - reliability))[:, None]
-    rows = node_confusion(odds, n).eval()
+    rows = np.asarray(node_confusion(odds, n).eval())
     expected = [(p[:, None] * weight.eval()).ravel(), rows.reshape(len(rows), -1, n)]
     values = evaluator(free, list(found))(*trials.values())
     if not all(is_equal(x, y, 1e-9, 1e-12) for x, y in zip(values, expected, strict=True)):

@@ -157,9 +157,9 @@ def item_response(
         rows = [node_confusion(sharpness * (theta[:, None] - difficulty), n)]
         if makes_key.any():
             kappa = pm.Beta("key_reliability", right, wrong, dims="key_maker")
-            odds = cast(Any, pt.log(kappa) - pt.log1p(-kappa))
+            odds = cast(Any, cast(Any, pt.log(kappa)) - cast(Any, pt.log1p(-kappa)))
             rows.append(node_confusion(odds[:, None] + np.zeros(len(difficulty)), n))
-        by_node = pt.concatenate(rows)[np.argsort(np.argsort(makes_key, kind="stable"))]
+        by_node = cast(Any, pt.concatenate(rows))[np.argsort(np.argsort(makes_key, kind="stable"))]
         average = (by_node * weight[:, None]).sum(axis=2)
         pm.Deterministic("confusion", average, dims=("rater", "category", "answer"))
         node = observe_states(labels, prevalence, weight, by_node).sum(axis=1)
