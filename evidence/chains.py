@@ -49,6 +49,7 @@ from raterzoo.inference.labels.recognition import (
     constant_prior,
     read_item_states,
     read_labels,
+    read_relations,
     read_subtypes,
 )
 from raterzoo.inference.labels.shared_guess import begin_shared_guess, constant_guess_prior, read_shared_guess
@@ -148,6 +149,14 @@ class LabelChains(Chains):
         state = LabelState(category, table.copy(), hyper, weight)
         label_chain.sample_labels(stream(rng), told, self.prior, schedule, (state, draws))
         return {name: x[0] for name, x in self.named(draws.prevalence, draws.table).items()}
+
+
+class TreeChains(LabelChains):
+    """Gibbs of labels of a tree."""
+
+    def read(self, model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
+        """Read the law of the answers and its priors."""
+        return read_relations(model)
 
 
 class VoteChains(LabelChains):
@@ -477,6 +486,7 @@ def chains_of(name: str) -> type[Chains]:
         "one_coin_with_time": WalkChains,
         "plackett_luce": WorthChains,
         "shared_guess": GuessChains,
+        "taxonomic": TreeChains,
         "thurstone": PairChains,
     }
     return others.get(name, LabelChains)

@@ -1,5 +1,6 @@
 """Small annotation designs; each simulation replaces the annotations themselves."""
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -44,6 +45,14 @@ def timed_labels(categories: int = 2, items: int = 12) -> models.Labels:
         "time": np.random.default_rng(1).permutation(3 * items),
     }
     return models.Labels.from_table(table, time="time")
+
+
+@cache
+def tree_labels(items: int = 20) -> models.Labels:
+    """Labels of four categories, of which two are siblings."""
+    data = labels(4, items)
+    edges = {"node": np.array([0, 1, 2, 3, 10]), "parent": np.array([10, 10, 12, 12, 12])}
+    return replace(data, taxonomy=edges)
 
 
 @cache

@@ -165,6 +165,17 @@ def _labels(
     )
 
 
+def _tree(items: int = 20, **options: Any) -> Study:
+    design = f"{items} items, 4 raters, 3 answers an item, a tree of 4 leaves and 2 inner nodes, all answers leaves"
+    return Study(
+        "taxonomic",
+        design,
+        lambda: designs.tree_labels(items),
+        lambda data: models.taxonomic(data, **options),
+        of_labels,
+    )
+
+
 def _featured(study: Study) -> Study:
     """Return the study of the same model with two features, which are correlated."""
     return replace(
@@ -428,6 +439,7 @@ STUDIES: Mapping[str, Study] = {
             of_items,
         ),
         _guesses(12, prevalence_concentration=2.0, shared_concentration=(2.0, 1.5)),
+        _tree(prevalence_concentration=2.0),
         _rankings("tempered_plackett_luce"),
         _comparisons("thurstone", "with a side that may have an advantage", left_bias=True),
         _featured(_labels("dawid_skene", 3)),
@@ -494,6 +506,7 @@ FEW_DATA: Mapping[str, Study] = {
         _labels("mace", 2, 5, competence_concentration=(1.2, 0.6), spam_concentration=0.8, **WEAK),
         _labels("multinomial", 3, 5, confusion_concentration=0.6, **WEAK),
         _labels("one_coin", 3, 5, **ABILITIES),
+        _tree(5, nearness_concentration=(1.2, 0.7), **ABILITIES),
         replace(_rankings("hierarchical_plackett_luce", 1), schedule=(300, 30)),
         _rankings("plackett_luce", 1),
         _guesses(5, confusion_concentration=WEAK_ROWS, guess_concentration=WEAK_ROWS, shared_concentration=(1.2, 0.8), **WEAK),

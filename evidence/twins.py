@@ -418,6 +418,8 @@ GRADED = (
              vote_correlation=(1.3, 0.8))),
     _graded("weights of subtypes", "ebcc", subtypes=2, subtype_concentration=0.8, confusion_concentration=WEAK_ROWS, **WEAK),
     _graded("right answers", "one_coin", ability_concentration=(1.3, 0.6), **WEAK),
+    Twin("told that siblings have concentration + 0.1", "taxonomic", "gibbs", "few data",
+         told=lambda: models.taxonomic(designs.tree_labels(5), nearness_concentration=(1.3, 0.7), **studies.ABILITIES)),
     _graded("wrong answers", "class_conditional", ability_concentration=(1.2, 0.7), **WEAK),
     _graded("competence", "mace", competence_concentration=(1.2, 0.7), spam_concentration=0.8, **WEAK),
     _graded("copies", "shared_guess", shared_concentration=(1.3, 0.8), guess_concentration=WEAK_ROWS, **COPIERS),

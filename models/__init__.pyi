@@ -31,6 +31,7 @@ from .labels.multinomial import multinomial as multinomial
 from .labels.one_coin import one_coin as one_coin
 from .labels.ordinal import ordinal as ordinal
 from .labels.shared_guess import shared_guess as shared_guess
+from .labels.taxonomic import taxonomic as taxonomic
 from .rankings.hierarchical_plackett_luce import hierarchical_plackett_luce as hierarchical_plackett_luce
 from .rankings.plackett_luce import plackett_luce as plackett_luce
 from .rankings.prirn import prirn as prirn

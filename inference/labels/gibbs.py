@@ -18,6 +18,9 @@ from ...models.labels.mace import SPEC as MACE
 from ...models.labels.multinomial import SPEC as MULTINOMIAL
 from ...models.labels.one_coin import SPEC as ONE_COIN
 from ...models.labels.population import SKILL, SKILL_BEGIN, STRENGTH, STRENGTH_BEGIN, concentrations_by
+from ...models.labels.responses import RATE
+from ...models.labels.taxonomic import DECISIONS, RELATION_OF_ANSWER
+from ...models.labels.taxonomic import SPEC as TAXONOMIC
 from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Sampler, Tuning, in_threads, parts_of, pilot, stream
 from ..runs.trees import as_dataset
 from .kernels.em import jittered_vote
@@ -26,6 +29,7 @@ from .kernels.gibbs import (
     COMPETENCE,
     FREE_ROWS,
     ONE_ABILITY,
+    RELATIONS,
     ConfusionPrior,
     LabelDraws,
     LabelSchedule,
@@ -34,7 +38,14 @@ from .kernels.gibbs import (
     sample_labels,
     weigh_items,
 )
-from .recognition import LabelStructure, constant_prior, holds_truth, read_labels, read_responses
+from .recognition import (
+    LabelStructure,
+    constant_prior,
+    holds_truth,
+    read_labels,
+    read_relations,
+    read_responses,
+)
 
 BLOCK = 2**20  # plausibilities of the draws that a chain makes at once
 
@@ -257,7 +268,7 @@ def _by_observed(
         prevalence, table = (np.ascontiguousarray(values[chain], np.float64) for values in parameters)
         n = prevalence.shape[1]
         rows = table.reshape(len(table), structure.shapes[0][0], -1, n).swapaxes(-1, -2)
-        rate = structure.skills_of(rows)[1].swapaxes(-1, -2).reshape(len(table), -1, n)
+        rate = structure.given_and_rate(rows)[1].swapaxes(-1, -2).reshape(len(table), -1, n)
         place = responses[chain], np.empty((*log_p.shape[1:], n))
         weigh_items(own, (prevalence, np.ascontiguousarray(rate)), place, 1)
     return dict(zip(names, (responses, log_p - responses), strict=True))
@@ -295,7 +306,11 @@ def _of_parameters(
         arrays |= dict(zip((SKILL, STRENGTH), np.moveaxis(drawn.population, -1, 0), strict=True))
     if len(prior.history.weight):
         arrays[WEIGHT] = drawn.history
-    if prior.kind != FREE_ROWS and "confusion" in model.named_vars:
+    if prior.kind == RELATIONS:
+        arrays["confusion"], arrays[RATE] = structure.given_and_rate(confusion)
+        if structure.requests is None:
+            del arrays[RATE]
+    elif prior.kind != FREE_ROWS and "confusion" in model.named_vars:
         arrays["confusion"] = confusion
     stored = {name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()}
     groups = {"posterior": as_dataset(model, stored, SAMPLE)}
@@ -318,7 +333,11 @@ def _log_prior(
     population = prior.population
     n = len(prior.prevalence)
     concentration = prior.confusion.reshape(-1, prior.n_labels or n, n)
-    if structure.requests is not None:
+    if prior.kind == RELATIONS:
+        named = (DECISIONS.index(str(rv.name)) for rv in structure.skills)
+        pairs = (np.moveaxis(prior.relations.concentration[:, place], -1, 0) for place in named)
+        own = [beta_log_density(skill, *pair) for skill, pair in zip(skills, pairs, strict=True)]
+    elif structure.requests is not None:
         beta, none = (own.swapaxes(1, 2) for own in (concentration[:, :n], concentration[:, n:]))
         alpha = np.concatenate([beta.sum(axis=-1, keepdims=True), none], axis=-1)
         own = [dirichlet_log_density(skills[0], beta), dirichlet_log_density(skills[1], alpha)]
@@ -388,6 +407,8 @@ def dirichlet_log_density(p: np.ndarray, alpha: np.ndarray) -> np.ndarray:
 
 def _read(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     """Read a label model with conjugate confusion and its priors; raise NotConjugate for others."""
+    if model.name_for(RELATION_OF_ANSWER) in model.named_vars:
+        return read_relations(model)
     if len(model.observed_RVs) > 1:
         return read_responses(model)
     structure = read_labels(model)
@@ -401,7 +422,8 @@ def _name(_: pm.Model, law: tuple[LabelStructure, ConfusionPrior] | None) -> str
     structure = law[0]
     if structure.kind == FREE_ROWS:
         return (DAWID_SKENE if structure.skills[0].type.ndim == 3 else MULTINOMIAL).name
-    return {COMPETENCE: MACE, ONE_ABILITY: ONE_COIN, ABILITIES: CLASS_CONDITIONAL}[structure.kind].name
+    of_kind = {COMPETENCE: MACE, ONE_ABILITY: ONE_COIN, ABILITIES: CLASS_CONDITIONAL, RELATIONS: TAXONOMIC}
+    return of_kind[structure.kind].name
 
 
 SAMPLER = Sampler(

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.random.basic import BetaRV, DirichletRV, LogNormalRV
@@ -17,6 +18,7 @@ from ...models.distributions.marginal_labels import LabelLogP, RaterLabelsByItem
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.distributions.mixed_counts import MixedCountsRV
 from ...models.labels.population import SKILL, STRENGTH, concentrations_by
+from ...models.labels.taxonomic import DECISIONS, RELATION_OF_ANSWER, decisions, offered, probabilities
 from ..runs.model_graph import (
     NotConjugate,
     constant_value,
@@ -29,10 +31,19 @@ from ..runs.model_graph import (
     shape_of,
 )
 from .kernels.ebcc import SubtypePrior
-from .kernels.gibbs import ABILITIES, COMPETENCE, FREE_ROWS, ONE_ABILITY, ConfusionPrior, competence_of
+from .kernels.gibbs import (
+    ABILITIES,
+    COMPETENCE,
+    FREE_ROWS,
+    ONE_ABILITY,
+    RELATIONS,
+    ConfusionPrior,
+    competence_of,
+)
 from .kernels.history import History
 from .kernels.item_states import StatePrior
 from .kernels.population import Population
+from .kernels.relations import NO_RELATIONS, Relations, decisions_of
 
 ROWS = (DirichletRV, DirichletMixtureRV)
 PRIOR_BY_ITEM = (
@@ -51,8 +62,9 @@ class LabelStructure:
     skills: tuple[TensorVariable, ...]
     confusion: Variable  # the confusion matrices, a function of `skills`
     shapes: tuple[tuple[int, ...], ...]  # of `skills`
-    kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES or COMPETENCE
+    kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES, COMPETENCE or RELATIONS
     requests: Answers | None = None  # responses of all who were asked, where these are observed, too
+    relations: Relations = NO_RELATIONS  # of RELATIONS
 
     @property
     def free(self) -> tuple[TensorVariable, ...]:
@@ -79,14 +91,22 @@ class LabelStructure:
             table[:, 0], table[:, 1] = (p.reshape(n_raters, -1) for p in own)
         return ConfusionPrior(alpha, table.reshape(-1, n), self.kind)
 
+    @staticmethod
+    def given_and_rate(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return matrices of labels given that there is one, and the rates of a label and of each other answer."""
+        n = confusion.shape[-2]
+        answered = confusion[..., :n].sum(axis=-1, keepdims=True)
+        return confusion[..., :n] / answered, np.concatenate([answered, confusion[..., n:]], axis=-1)
+
     def skills_of(self, confusion: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the values of `skills` given draws of confusion matrices (..., rater, category, answer)."""
         if self.kind == COMPETENCE:
             return competence_of(confusion)
+        if self.kind == RELATIONS:
+            found = decisions_of(confusion, self.relations)
+            return tuple(own for own in found if not np.isnan(own).all())
         if self.requests is not None:
-            n = confusion.shape[-2]
-            answered = confusion[..., :n].sum(axis=-1, keepdims=True)
-            return confusion[..., :n] / answered, np.concatenate([answered, confusion[..., n:]], axis=-1)
+            return self.given_and_rate(confusion)
         if self.kind == FREE_ROWS:
             return (confusion if len(self.shapes[0]) == 3 else confusion[..., 0, :, :],)
         ability = np.diagonal(confusion, axis1=-2, axis2=-1)
@@ -126,19 +146,7 @@ def read_responses(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     The prior of the true categories of the `RaterLabels` is p(true category | responses) of another one, and responses and labels
     have Dirichlet rows of which the first is so concentrated as the second in all. Raises NotConjugate for others.
     """
-    if len(model.observed_RVs) != 2 or model.potentials:
-        raise NotConjugate("the sampler needs one observed RaterLabels, or responses and labels")
-    asked, observed = model.observed_RVs
-    laws = asked.owner.op, observed.owner.op
-    if type(laws[0]) is not RaterLabelsRV or not isinstance(laws[1], RaterLabelsByItemRV):
-        raise NotConjugate("the sampler needs one observed RaterLabels, or responses and labels")
-    given, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
-    while given.owner is not None and not isinstance(given.owner.op, LabelLogP):
-        given = given.owner.inputs[0]
-    chained = given.owner is not None and given.owner.outputs.index(given) == 1
-    if not chained:
-        raise NotConjugate("the prior of the truth is not p(true category | responses)")
-    prevalence, rate, asked_start, asked_rater, asked_known = asked.owner.op.dist_params(asked.owner)
+    (prevalence, rate, *asked), (confusion, *given) = _chained(model)
     rows = (prevalence, confusion, rate)
     if any(rv not in model.free_RVs or not isinstance(rv.owner.op, DirichletRV) for rv in rows):
         raise NotConjugate("prevalence, confusion and response rates are not free Dirichlet variables")
@@ -147,8 +155,36 @@ def read_responses(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     n, n_responses = len(alpha), gamma.shape[-1]
     if not is_equal(gamma[..., 0], beta.sum(axis=-1)):
         raise NotConjugate("labels and responses together have no Dirichlet rows")
-    requests = answers_of_variable(model, (asked, asked_start, asked_rater, asked_known), n_responses)
-    labels = answers_of_variable(model, (observed, start, rater, known), n)
+    answers, requests = _joined(model, (asked, given), n, n_responses)
+    shapes = beta.shape, gamma.shape
+    law = LabelStructure(answers, prevalence, (confusion, rate), confusion, shapes, FREE_ROWS, requests)
+    table = as_table(np.concatenate([beta, gamma[..., 1:]], axis=-1))
+    return law, ConfusionPrior(alpha, table, FREE_ROWS, n_labels=n + n_responses - 1)
+
+
+def _chained(model: pm.Model) -> tuple[list[Variable], list[Variable]]:
+    """Return the law of the responses, and that of the labels given them; raise NotConjugate for others."""
+    if len(model.observed_RVs) != 2 or model.potentials:
+        raise NotConjugate("the sampler needs one observed RaterLabels, or responses and labels")
+    asked, observed = model.observed_RVs
+    laws = asked.owner.op, observed.owner.op
+    if type(laws[0]) is not RaterLabelsRV or not isinstance(laws[1], RaterLabelsByItemRV):
+        raise NotConjugate("the sampler needs one observed RaterLabels, or responses and labels")
+    given, *law = observed.owner.op.dist_params(observed.owner)
+    while given.owner is not None and not isinstance(given.owner.op, LabelLogP):
+        given = given.owner.inputs[0]
+    if given.owner is None or given.owner.outputs.index(given) != 1:
+        raise NotConjugate("the prior of the truth is not p(true category | responses)")
+    return list(asked.owner.op.dist_params(asked.owner)), law
+
+
+def _joined(
+    model: pm.Model, parts: tuple[list[Variable], list[Variable]], n: int, n_responses: int
+) -> tuple[Answers, Answers]:
+    """Return all answers, labels and the n_responses - 1 others, and the responses; `parts`: start, rater, known of each."""
+    asked, observed = model.observed_RVs
+    requests = answers_of_variable(model, (asked, *parts[0]), n_responses)
+    labels = answers_of_variable(model, (observed, *parts[1]), n)
     wide = n + n_responses - 1
     code = requests.code // n_responses * wide + requests.code % n_responses + n - 1
     answered = requests.code % n_responses == 0
@@ -157,11 +193,48 @@ def read_responses(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     if not same or not is_equal(_answered_by_item(requests, answered), labels.start):
         raise NotConjugate("the labels are not those of the raters who gave one")
     code[answered] = label
-    answers = Answers(requests.start, code.astype(np.int32), labels.gold_category)
-    shapes = beta.shape, gamma.shape
-    law = LabelStructure(answers, prevalence, (confusion, rate), confusion, shapes, FREE_ROWS, requests)
-    table = as_table(np.concatenate([beta, gamma[..., 1:]], axis=-1))
-    return law, ConfusionPrior(alpha, table, FREE_ROWS, n_labels=wide)
+    return Answers(requests.start, code.astype(np.int32), labels.gold_category), requests
+
+
+def read_relations(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
+    """Read a model of answers along a tree, and its priors; raise NotConjugate for others.
+
+    Its data ``relation_of_answer`` say which answer is which to a true category, and the probabilities must be those of it.
+    """
+    code = constant_value(model[model.name_for(RELATION_OF_ANSWER)], "the relations")
+    n, wide = code.shape
+    names = [model.name_for(name) for name in offered(code)]
+    skills = tuple(rv for name in names for rv in model.free_RVs if rv.name == name)
+    if len(skills) < len(names) or any(not isinstance(rv.owner.op, BetaRV) for rv in skills):
+        raise NotConjugate("the decisions of the raters are not free Beta variables")
+    rate: Variable | None = None
+    if wide > n:
+        (prevalence, rate, *asked), (confusion, *given) = _chained(model)
+        answers, requests = _joined(model, (asked, given), n, wide - n + 1)
+    else:
+        observed = only_observed(model, RaterLabelsRV)
+        prevalence, confusion, *given = observed.owner.op.dist_params(observed.owner)
+        answers, requests = answers_of_variable(model, (observed, *given), n), None
+    if prevalence not in model.free_RVs or not isinstance(prevalence.owner.op, DirichletRV):
+        raise NotConjugate("the prevalence is not a free Dirichlet variable")
+    refuse_further(model, (prevalence, *skills))
+    law = dict(zip(offered(code), skills, strict=True))
+    whole = probabilities(law, code)
+    found = confusion if rate is None else pt.concatenate([confusion * rate[..., :1], rate[..., 1:]], axis=2)
+    rng = np.random.default_rng(0)
+    trials = [rng.uniform(size=shape_of(rv)) for rv in skills]
+    if not is_equal(*map(np.asarray, evaluator(skills, [found, whole])(*trials))):
+        raise NotConjugate("the confusion matrices are not those of the decisions")
+    beta = np.ones((len(trials[0]), len(DECISIONS), 2))
+    for name, rv in law.items():
+        pair = [positive_constant(p, "a concentration") for p in rv.owner.op.dist_params(rv.owner)]
+        beta[:, DECISIONS.index(name)] = np.stack(np.broadcast_arrays(*pair, trials[0])[:2], axis=-1)
+    relations = Relations(np.ascontiguousarray(code.T, np.int8), decisions(code).size, beta)
+    shapes = tuple(trial.shape for trial in trials)
+    structure = LabelStructure(answers, prevalence, skills, confusion, shapes, RELATIONS, requests, relations)
+    table = np.ones((len(beta) * wide, n))
+    alpha = dirichlet_concentration(prevalence)
+    return structure, ConfusionPrior(alpha, table, RELATIONS, n_labels=wide, relations=relations)
 
 
 def _answered_by_item(requests: Answers, answered: np.ndarray) -> np.ndarray:

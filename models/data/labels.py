@@ -1,5 +1,6 @@
 """Labels: one category for each answer, with repeats and gaps."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
@@ -10,10 +11,10 @@ from ..._messages import short_repr
 from ...posterior.schema import CLASSIFIER
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, Recoding, range_of, tell_keys
-from .errors import DataError, refused_argument
+from .errors import BUILDERS, DataError, DataWarning, refused_argument
 from .no_answers import NoAnswer, categories_of, folded_answer, listed_answers, tell_suspects
 from .raters import attributes_with_classifiers, read_attributes
-from .reading.columns import Missing, code_categories, code_ids
+from .reading.columns import Missing, cells_that, code_categories, code_ids
 from .reading.frames import Columns
 from .reading.label_cells import plain_labels
 from .reading.long_tables import Keep, annotation_columns, left_out, read_times, set_apart, times_as_cells
@@ -35,6 +36,7 @@ from .reading.wide_tables import (
     read_gold,
     wide_columns,
 )
+from .taxonomies import read_taxonomy, require_nodes
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category
 MAX_ANSWERS = 200_000_000
@@ -69,7 +71,10 @@ class Labels(Container):
     rater_attributes : mapping of str to ndarray, shape (rater,)
         Attributes of the raters, such as their kind.
     unanswered : mapping of str to ndarray, shape (request,)
-        What `no_answer=` set apart: ids of ``item`` and ``rater``, the ``answer`` as text, and ``count``; empty without any.
+        What `no_answer=` set apart, and inner nodes of the taxonomy: ids of ``item`` and ``rater``, the ``answer`` as text,
+        and ``count``; empty without any.
+    taxonomy : mapping of str to ndarray, shape (edge,)
+        ``node`` and ``parent`` of each edge of the tree whose leaves are the categories; empty without any.
 
     Examples
     --------
@@ -102,6 +107,7 @@ class Labels(Container):
     order: np.ndarray = field(default_factory=lambda: np.array([], np.int32))
     unanswered: Mapping[str, np.ndarray] = field(default_factory=dict)
     times: np.ndarray = field(default_factory=lambda: np.array([]))
+    taxonomy: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def from_table(
@@ -120,6 +126,7 @@ class Labels(Container):
         no_answer: NoAnswer = (),
         keep: Keep = "all",
         time: str | None = None,
+        taxonomy: Mapping[Any, Any] | None = None,
     ) -> Self:
         """Read a long table with one row for each answer.
 
@@ -155,6 +162,10 @@ class Labels(Container):
             Models with ``time=`` let the skill of a rater change with them; checks ask whether it does, and whether raters
             repeat the first answer to an item or give one label late in their queue. `keep` goes by it; by default by a
             column called so, such as "created_at", else by the order of the rows. With `order` it serves `keep` alone.
+        taxonomy : mapping, optional
+            Parent of each category, such as ``{"melanoma": "melanocytic", "nevus": "melanocytic"}``. The leaves are the
+            categories. An answer that is an inner node is true of all leaves below it: `raterzoo.models.taxonomic` learns from
+            it, and other models leave it out; a warning says how many. Gold labels are leaves.
 
         Returns
         -------
@@ -181,7 +192,16 @@ class Labels(Container):
         answered, out = columns, np.zeros(0, bool)
         if listed_answers(no_answer):
             columns, out = set_apart(columns, "label", no_answer, kept=True)
-            answered = left_out(columns, out, "have no answer") if out.any() else columns
+        edges: dict[str, np.ndarray] = {}
+        if taxonomy is not None:
+            tree = read_taxonomy(taxonomy)
+            edges, categories = tree.columns(), tree.leaves if categories is None else categories
+            require_nodes(tree, (left_out(columns, out, "have no answer") if out.any() else columns)["label"])
+            coarse = cells_that(columns["label"].values, tree.inner.__contains__)
+            _tell_coarse(int(coarse.sum()), len(coarse))
+            out = coarse | out if len(out) else coarse
+        if out.any():
+            answered = left_out(columns, out, "have no answer")
         given = ~out if out.any() else slice(None)
         items, item_code = code_ids(columns["item"])
         raters, rater_code = code_ids(columns["rater"])
@@ -198,12 +218,14 @@ class Labels(Container):
         found = cls._of_answers(
             items, raters, labels, *rows, gold=truth, rater_attributes=attributes, **of_time
         )
+        found = replace(found, taxonomy=edges) if edges else found
         if not out.any():
             return found
         words = {folded_answer(word): str(word) for word in listed_answers(no_answer)}
         cells = columns["label"].values
         none = {"item": items[item_code[out]], "rater": raters[rater_code[out]], "count": times[out]}
-        none["answer"] = np.array([words[folded_answer(cells[row])] for row in np.flatnonzero(out).tolist()])
+        answers = [cells[row] for row in np.flatnonzero(out).tolist()]
+        none["answer"] = np.array([words.get(folded_answer(answer), str(answer)) for answer in answers])
         return replace(found, unanswered=none)
 
     @classmethod
@@ -389,6 +411,7 @@ class Labels(Container):
         unknown = np.full(len(items) - len(self.items), UNKNOWN, np.int32)
         gold, order = np.append(self.gold, unknown), {"items": items, "categories": self.categories}
         of_raters = {"rater_attributes": attributes, "unanswered": self.unanswered, "times": self.times}
+        of_raters["taxonomy"] = self.taxonomy
         return self._of_rows(rows, **order, raters=raters, gold=gold, **of_raters)
 
     def _items_with(self, found: PredictedLabels, new_items: str) -> tuple[np.ndarray, np.ndarray]:
@@ -466,7 +489,8 @@ class Labels(Container):
         return _with_order(rows, self.order) if len(self.order) else rows
 
     def _others(self, item: np.ndarray) -> dict[str, Any]:
-        return {"categories": self.categories, "gold": self.gold[item], "times": self.times}
+        kept = {"categories": self.categories, "times": self.times, "taxonomy": self.taxonomy}
+        return kept | {"gold": self.gold[item]}
 
     def _unanswered_by(self, items: Recoding, raters: Recoding) -> dict[str, Any]:
         if not self.unanswered:
@@ -541,7 +565,7 @@ class Labels(Container):
             "answers": f"{len(self):,}, {range_of(per_item)} an item",
             "categories": f"{n_categories:,} declared, {(given > 0).sum():,} given",
             "answers by category": ", ".join(f"{short_repr(k)} {n:,}" for k, n in first),
-            **_said_no_answer(self.unanswered),
+            **_said_no_answer(self.unanswered, set(map(str, self.taxonomy.get("parent", ())))),
             "items without an answer": f"{(per_item == 0).sum():,}",
             "items with one answer": f"{(per_item == 1).sum():,}",
         }
@@ -557,15 +581,22 @@ class Labels(Container):
         return lines
 
 
-def _said_no_answer(unanswered: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Return the line of `report` on those who gave no answer; nothing without any."""
-    if not unanswered:
-        return {}
-    words, code = np.unique(unanswered["answer"], return_inverse=True)
-    given = np.bincount(code, unanswered["count"]).astype(int)
-    return {
-        "no answer": ", ".join(f"{short_repr(k)} {n:,}" for k, n in zip(words.tolist(), given, strict=True))
-    }
+def _said_no_answer(unanswered: Mapping[str, np.ndarray], inner: set[str]) -> dict[str, str]:
+    """Return the lines of `report` on those who answered an inner node, and on those who gave no answer."""
+    lines: dict[str, list[str]] = {"inner nodes": [], "no answer": []}
+    if unanswered:
+        words, code = np.unique(unanswered["answer"], return_inverse=True)
+        given = np.bincount(code, unanswered["count"]).astype(int)
+        for word, n in zip(words.tolist(), given, strict=True):
+            lines["inner nodes" if word in inner else "no answer"].append(f"{short_repr(word)} {n:,}")
+    return {name: ", ".join(said) for name, said in lines.items() if said}
+
+
+def _tell_coarse(n: int, total: int) -> None:
+    """Warn of answers that are inner nodes."""
+    if n:
+        said = f"{n:,} of {total:,} answers are inner nodes of the taxonomy: only models.taxonomic learns from them"
+        warnings.warn(said, DataWarning, skip_file_prefixes=BUILDERS)
 
 
 def code_of(ids: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -49,6 +49,10 @@ DIGITS_LOST = 1e-290  # smaller products have lost digits, which matter if the o
 CHECKED_EVERY = 8  # answers between two checks for underflow
 
 
+# relation of an answer to the truth in a tree of categories: the leaf, its lowest and other ancestors, a sibling, another node
+EXACT, LOWEST, HIGHER, SIBLING, ELSEWHERE = range(5)
+
+
 class Answers(NamedTuple):
     """Answers grouped by item, as compiled code reads them."""
 

@@ -24,10 +24,10 @@ def reads_responses(labels: Labels, no_answer: str) -> bool:
     return no_answer == INFORMATIVE and bool(labels.unanswered)
 
 
-def coords_of_responses(labels: Labels) -> dict[str, np.ndarray]:
-    """Return the coordinates of the responses, the first of which is an answer, and of the requests."""
-    item = requests_of(labels)[0]
-    names = [ANSWERED, *words_of(labels)]
+def coords_of_responses(labels: Labels, words: list[str] | None = None) -> dict[str, np.ndarray]:
+    """Return the coordinates of the responses, the first of which is an answer, and of the requests; as `requests_of`."""
+    item = requests_of(labels, words)[0]
+    names = [ANSWERED, *(words_of(labels) if words is None else words)]
     return {"response": np.array(names), "request": np.arange(len(item))}
 
 
@@ -36,17 +36,19 @@ def words_of(labels: Labels) -> list[str]:
     return np.unique(labels.unanswered["answer"]).tolist()
 
 
-def requests_of(labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return codes of item, rater and response of all who were asked, sorted by item; those of raters without a label are out."""
+def requests_of(labels: Labels, words: list[str] | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return codes of item, rater and response of all who were asked, sorted by item; those of raters without a label are out.
+
+    `words` are the answers that are no category; by default all of them.
+    """
     own, count = labels.unanswered, labels.unanswered["count"]
-    words = np.array(words_of(labels))
     columns = (
         code_of(own["item"], labels.items),
         code_of(own["rater"], labels.raters),
-        code_of(own["answer"], words),
+        code_of(own["answer"], np.array(words_of(labels) if words is None else words)),
     )
     none = [np.repeat(code, count) for code in columns]
-    known = (none[0] >= 0) & (none[1] >= 0)
+    known = np.min(none, axis=0) >= 0
     item, rater, _ = expand_answers(labels)
     response = [np.zeros(len(item), np.int64), none[2][known] + 1]
     item, rater = np.append(item, none[0][known]), np.append(rater, none[1][known])
@@ -68,11 +70,19 @@ def prior_given_responses(
 
     Shapes: prior (category,) or (item, category); concentration (rater, category, answer).
     """
-    item, rater, response = requests_of(labels)
+    _, rater, response = requests_of(labels)
     share = np.full((len(labels.raters), len(words_of(labels)) + 1), ASKED_MORE)
     np.add.at(share, (rater, response), 1)
     alpha = confusion_concentration.sum(axis=-1)[..., None] * (share / share[:, :1])[:, None]
     rate = pm.Dirichlet(RATE, alpha, dims=("rater", "category", "response"))
+    return prior_by_rate(labels, prior, rate)
+
+
+def prior_by_rate(
+    labels: Labels, prior: TensorVariable, rate: Any, words: list[str] | None = None
+) -> TensorVariable:
+    """Register ``observed_response`` with the rate (rater, category, response); return p(true category | responses)."""
+    item, rater, response = requests_of(labels, words)
     pm.Data("request_item", item.astype(np.int32), dims="request")
     pm.Data("request_rater", rater.astype(np.int32), dims="request")
     law: dict[str, Any] = {"confusion": rate, "answers": (item, rater, response), "gold": labels.gold}

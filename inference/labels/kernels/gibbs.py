@@ -37,6 +37,7 @@ from ...kernels.random_streams import category_at, draw_binomial, exp_normalise,
 from ...kernels.slice_sampling import slice_sampler
 from .history import NO_HISTORY, History, move_history
 from .population import NO_POPULATION, Population, concentrate, move_populations, sweeps_per_move
+from .relations import NO_RELATIONS, Relations, draw_relations
 
 
 @inner_njit(error_model="numpy", inline="always")
@@ -179,8 +180,8 @@ def competence_of(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 # --- Conditionals of prevalence and confusion given the true categories ---
 
-# parameters of a confusion matrix: its rows; one ability; an ability for each true category; competence and spam
-FREE_ROWS, ONE_ABILITY, ABILITIES, COMPETENCE = 0, 1, 2, 3
+# parameters of a confusion matrix: its rows; one ability; an ability for each true category; competence and spam; decisions
+FREE_ROWS, ONE_ABILITY, ABILITIES, COMPETENCE, RELATIONS = 0, 1, 2, 3, 4
 
 
 class ConfusionPrior(NamedTuple):
@@ -194,12 +195,13 @@ class ConfusionPrior(NamedTuple):
 
     prevalence: np.ndarray  # (category,), Dirichlet concentration
     confusion: np.ndarray  # (rater * label, category)
-    kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES or COMPETENCE
+    kind: int  # FREE_ROWS, ONE_ABILITY, ABILITIES, COMPETENCE or RELATIONS
     population: Population = NO_POPULATION  # of FREE_ROWS: it overwrites `confusion`
     history: History = (
         NO_HISTORY  # of FREE_ROWS: so does it, and the population then that of raters without one
     )
-    n_labels: int = 0  # of FREE_ROWS: number of labels, 0 for that of the categories
+    n_labels: int = 0  # of FREE_ROWS and RELATIONS: number of labels, 0 for that of the categories
+    relations: Relations = NO_RELATIONS  # of RELATIONS, which read nothing else
 
 
 @inner_njit(error_model="numpy", inline="always")
@@ -230,6 +232,8 @@ def draw_confusion(rng: np.ndarray, prior: ConfusionPrior, counts: np.ndarray, t
         draw_rows(rng, prior, counts, table)
     elif prior.kind == COMPETENCE:
         draw_competences(rng, prior, counts, table)
+    elif prior.kind == RELATIONS:
+        draw_relations(rng, prior.relations, counts, table)
     else:
         draw_abilities(rng, prior, counts, table)
 
@@ -706,6 +710,8 @@ def sample_labels(
         sample_rows(rng, answers, prior, schedule, state_and_draws)
     elif prior.kind == COMPETENCE:
         sample_competences(rng, answers, prior, schedule, state_and_draws)
+    elif prior.kind == RELATIONS:
+        sample_relations(rng, answers, prior, schedule, state_and_draws)
     else:
         sample_abilities(rng, answers, prior, schedule, state_and_draws)
 
@@ -777,6 +783,8 @@ def _chain_of(kind: int) -> Callable:
                     draw_rows(rng, prior, labels, table)
                 elif kind == COMPETENCE:
                     draw_competences(rng, prior, labels, table)
+                elif kind == RELATIONS:
+                    draw_relations(rng, prior.relations, labels, table)
                 else:
                     draw_abilities(rng, prior, labels, table)
                 own = pointwise if sweep == last else passing
@@ -792,6 +800,7 @@ def _chain_of(kind: int) -> Callable:
 sample_rows = _chain_of(FREE_ROWS)
 sample_abilities = _chain_of(ABILITIES)  # and of ONE_ABILITY
 sample_competences = _chain_of(COMPETENCE)
+sample_relations = _chain_of(RELATIONS)
 
 
 @cached_njit(error_model="numpy")
