@@ -161,8 +161,74 @@ def shown(how: str, seed: int, draws: int) -> dict[str, Row]:
     return found
 
 
+# --- 3. Answers along a tree ---
+
+SPECIES = {f"{genus}{k}": genus for genus in "ABC" for k in (1, 2, 3)}
+
+
+def study_of_trees(rng: np.random.Generator, why: str, items: int = 600) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return truth and table of nine species by 12 raters, four an item: careful, more so when wrong, or always exact."""
+    names = list(SPECIES)
+    truth = rng.choice(names, items, p=rng.dirichlet(np.full(9, 4.0)))
+    ability, caution = rng.beta(12, 4, 12), rng.beta(2, 4, 12)
+    rows = []
+    for i, own in enumerate(truth.tolist()):
+        for k in rng.choice(12, 4, replace=False):
+            siblings = [name for name in names if SPECIES[name] == SPECIES[own] and name != own]
+            others = [name for name in names if SPECIES[name] != SPECIES[own]]
+            meant = (
+                own if rng.random() < ability[k] else rng.choice(siblings if rng.random() < 0.7 else others)
+            )
+            doubts = {
+                "careful": caution[k],
+                "careful when wrong": caution[k] + 0.4 * (meant != own),
+                "exact": 0.0,
+            }[why]
+            rows.append((i, int(k), SPECIES[str(meant)] if rng.random() < doubts else str(meant)))
+    return truth, dict(zip(("item", "rater", "label"), zip(*rows, strict=True), strict=True))
+
+
+def judged_species(tree: Any, truth: np.ndarray) -> Row:
+    """Return the figures of a posterior against the true species of its items; a genus is no truth."""
+    mean = tree["posterior"]["plausibility"].mean(("chain", "draw"))
+    names, p = mean["category"].to_numpy().astype(str), mean.to_numpy()
+    own = truth[mean["item"].to_numpy()]
+    best = names[p.argmax(axis=1)]
+    genus = np.array([SPECIES.get(name, name) for name in names])
+    of_genus = np.stack([p[:, genus == g].sum(axis=1) for g in "ABC"], axis=1)
+    true_p = p[np.arange(len(own)), [names.tolist().index(name) for name in own]]
+    return {
+        "right": (best == own).mean(),
+        "genus right": (
+            np.array(list("ABC"))[of_genus.argmax(axis=1)] == [SPECIES[name] for name in own]
+        ).mean(),
+        "log loss": -np.log(np.maximum(true_p, 1e-6)).mean(),
+        "claim - right": p.max(axis=1).mean() - (best == own).mean(),
+        "no truths": float(np.isin(best, list("ABC")).sum()),
+    }
+
+
+def taxonomy(why: str, seed: int, draws: int) -> dict[str, Row]:
+    """Return the figures of one study in each treatment."""
+    truth, table = study_of_trees(np.random.default_rng([45, seed]), why)
+    apart = models.Labels.from_table(table, taxonomy=SPECIES)
+    ways = {
+        "category": models.dawid_skene(models.Labels.from_table(table, categories=[*SPECIES, *"ABC"])),
+        "dropped": models.dawid_skene(apart, no_answer="ignored"),
+        "one coin": models.one_coin(apart),
+        "tree": models.taxonomic(apart),
+    }
+    found = {}
+    for way, model in ways.items():
+        begun = time.process_time()
+        tree = inference.sample(model, draws=draws, random_seed=seed, cores=1, progressbar=False)
+        found[way] = judged_species(tree, truth) | {"CPU s": time.process_time() - begun}
+    return found
+
+
 WORLDS: dict[str, tuple[tuple[str, ...], Callable[[str, int, int], dict[str, Row]], str]] = {
     "no_answer": (("truth", "difficulty", "chance"), no_answer, "dropped"),
+    "taxonomy": (("careful", "careful when wrong", "exact"), taxonomy, "dropped"),
     "shown": (("ranked", "best", "best-worst"), shown, "flat"),
 }
 
