@@ -18,6 +18,7 @@ from raterzoo.inference.comparisons.kernels.likelihood import pair_cells
 from raterzoo.inference.comparisons.recognition import coordinates_of, read_comparisons, values_of
 from raterzoo.inference.labels import ebcc as subtype_chains
 from raterzoo.inference.labels import gibbs as label_chains
+from raterzoo.inference.labels import item_response as response_chains
 from raterzoo.inference.labels import item_states as state_chains
 from raterzoo.inference.labels import shared_guess as guess_chains
 from raterzoo.inference.labels import skill_in_time as walk_chains
@@ -29,9 +30,11 @@ from raterzoo.inference.labels.correlated_votes import (
 )
 from raterzoo.inference.labels.ebcc import begin_subtypes_gibbs
 from raterzoo.inference.labels.gibbs import begin_labels_gibbs
+from raterzoo.inference.labels.item_response import begin_item_response_gibbs, read_responses_of_models
 from raterzoo.inference.labels.item_states import begin_item_states_gibbs
 from raterzoo.inference.labels.kernels import ebcc as subtype_chain
 from raterzoo.inference.labels.kernels import gibbs as label_chain
+from raterzoo.inference.labels.kernels import item_response as response_chain
 from raterzoo.inference.labels.kernels import item_states
 from raterzoo.inference.labels.kernels import shared_guess as guess_chain
 from raterzoo.inference.labels.kernels import skill_in_time as walk_chain
@@ -311,6 +314,59 @@ class SubtypeChains(Chains):
         return {name: x[0] for name, x in self.named(draws).items()}
 
 
+class ResponseChains(Chains):
+    """Gibbs of item responses."""
+
+    begun_by = begin_item_response_gibbs
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.law = read_responses_of_models(model)
+        self.n = len(self.law.prior.prevalence)
+        self.rater = self.law.answers.code // self.n
+        self.names = ("ability", "difficulty_spread", "key_reliability", "prevalence")
+        (observed,) = model.observed_RVs
+        node: Any = observed.owner
+        self._of_state = function([model[name] for name in self.names], node.op.dist_params(node)[:2])
+
+    def told(self, answers: np.ndarray) -> response_chains.ResponseLaw:
+        """Return the law with other answers."""
+        own = self.law.answers._replace(code=answer_codes(self.rater, answers, self.n))
+        data = response_chains.responses_of(own, self.law.makes_key, self.n)
+        return replace(self.law, answers=own, data=data)
+
+    def named(self, drawn: response_chain.ResponseDraws) -> Values:
+        """Return draws by the names of the free variables."""
+        return dict(
+            zip(self.names, (drawn.ability, drawn.spread, drawn.reliability, drawn.prevalence), strict=True)
+        )
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain."""
+        plan = ChainPlan(1, KEPT, self.tune, seed, 1, "float64", self.thin)
+        law = self.told(answers)
+        drawn = response_chains.continue_responses(
+            law, plan, response_chains.begin_responses(law, plan), of_items=False
+        )
+        return {name: x[0] for name, x in self.named(drawn).items()}
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Draw the true categories given the parameters, then sweep."""
+        law = self.told(answers)
+        probability, confusion = self._of_state(*(values[name] for name in self.names))
+        state = drawn_states(law.answers, probability, as_table(confusion), rng)
+        category = state // (len(probability) // self.n)
+        begin = response_chain.ResponseState(
+            category, np.array(values["ability"]), np.full(1, values["difficulty_spread"]), np.full(3, 0.5)
+        )
+        empty = [
+            np.empty((1, *np.shape(values[name]))) for name in self.names
+        ] + [np.empty((1, len(begin.ability))), np.empty((1, 0, self.n)), *(np.empty((1, 0)) for _ in range(3))]  # fmt: skip
+        draws = response_chain.ResponseDraws(*empty)
+        response_chain.sample_responses(stream(rng), law.data, law.prior, (0, moves), (begin, draws))
+        return {name: x[0] for name, x in self.named(draws).items()}
+
+
 class StateChains(Chains):
     """Gibbs of item states."""
 
@@ -482,6 +538,7 @@ def chains_of(name: str) -> type[Chains]:
         "ebcc": SubtypeChains,
         "hierarchical_scores": ScoreChains,
         "hierarchical_scores_with_features": ScoreChains,
+        "item_response": ResponseChains,
         "item_states": StateChains,
         "one_coin_with_time": WalkChains,
         "plackett_luce": WorthChains,

@@ -393,6 +393,12 @@ def _in_time(name: str, categories: int, items: int = 12, **priors: Any) -> Stud
     )
 
 
+def _responses(items: int, **options: Any) -> Study:
+    """Return the study of models whose answers a key-maker judges."""
+    study = _labels("item_response", 3, items, of_effects, key_makers=(0,), **options)
+    return replace(study, design=f"{items} items, 3 models and a key-maker, 3 answers an item, 3 categories")
+
+
 STUDIES: Mapping[str, Study] = {
     study.name: study
     for study in (
@@ -417,6 +423,7 @@ STUDIES: Mapping[str, Study] = {
         replace(_rankings("hierarchical_plackett_luce"), schedule=(300, 30)),
         _scores("7 items, 5 raters of 2 groups, 3 scores an item", designs.scores),
         _effects("item_difficulty"),
+        _responses(12, ability=(0.5, 1.0), prevalence_concentration=2.0),
         _states(20, 2.0, 1.0),
         _effects("logistic_random_effects"),
         _labels("mace", prevalence_concentration=2.0),
@@ -503,6 +510,7 @@ FEW_DATA: Mapping[str, Study] = {
         _states(5, 0.8, 0.6),
         _in_time("dawid_skene", 2, 3, confusion_concentration=WEAK_ROWS, **WEAK),
         _in_time("one_coin", 2, 3, **ABILITIES),
+        _responses(5, ability=(0.3, 1.0), key_reliability=(1.2, 0.6), **WEAK),
         _labels("mace", 2, 5, competence_concentration=(1.2, 0.6), spam_concentration=0.8, **WEAK),
         _labels("multinomial", 3, 5, confusion_concentration=0.6, **WEAK),
         _labels("one_coin", 3, 5, **ABILITIES),

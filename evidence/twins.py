@@ -170,7 +170,7 @@ def _graded(what: str, study: str, **priors: Any) -> Twin:
         study,
         "gibbs",
         "few data",
-        told=lambda: getattr(models, study)(few.data(), **priors),
+        told=lambda: getattr(models, few.model or study)(few.data(), **priors),
     )
 
 
@@ -216,6 +216,14 @@ OF_LABELS = (
     Twin("rows with half the concentration", "ebcc", "gibbs", "calibration",
          told=lambda: models.ebcc(
              designs.labels(), subtypes=2, prevalence_concentration=2.0, confusion_concentration=[[2.4, 1.6], [1.6, 2.4]])),
+    _labels("the moved abilities leave their prior out", "item_response", "invariance",
+            ("_moved_density", ("log_p -= 0.5 * (((state.ability[m]", "log_p -= 0.0 * (((state.ability[m]"))),
+    _labels("the difficulties keep their first spread", "item_response", "joint",
+            ("_begin_table", ("(prior.difficulty[d] / spread)", "(prior.difficulty[d] / 1.0)"))),
+    Twin("a key told less reliable", "item_response", "gibbs", "calibration",
+         told=lambda: models.item_response(
+             designs.labels(3, 12), key_makers=(0,), prevalence_concentration=2.0, ability=(0.5, 1.0),
+             key_reliability=(8.0, 4.0))),
     Twin("the same random numbers in every chain", "dirichlet", "exact", "closed form",
          (("streams_of_items", ("spawn_key=(c,)", "spawn_key=(0,)")),)),
     Twin("items go on from the stream of the first", "dirichlet", "exact", "closed form",
@@ -418,6 +426,9 @@ GRADED = (
              vote_correlation=(1.3, 0.8))),
     _graded("weights of subtypes", "ebcc", subtypes=2, subtype_concentration=0.8, confusion_concentration=WEAK_ROWS, **WEAK),
     _graded("right answers", "one_coin", ability_concentration=(1.3, 0.6), **WEAK),
+    _graded("rows", "dawid_skene_with_time", time=3, confusion_concentration=ROWS, **WEAK),
+    _graded("right answers", "one_coin_with_time", time=3, ability_concentration=(1.3, 0.6), **WEAK),
+    _graded("right keys", "item_response", key_makers=(0,), ability=(0.3, 1.0), key_reliability=(1.3, 0.6), **WEAK),
     Twin("told that siblings have concentration + 0.1", "taxonomic", "gibbs", "few data",
          told=lambda: models.taxonomic(designs.tree_labels(5), nearness_concentration=(1.3, 0.7), **studies.ABILITIES)),
     _graded("wrong answers", "class_conditional", ability_concentration=(1.2, 0.7), **WEAK),

@@ -26,7 +26,9 @@ def test_every_model_and_method_has_all_its_kinds():
     variants = set(STUDIES) - set(models.catalog)
     assert variants & set(FEW_DATA) == {
         *CHAINS,
+        "dawid_skene_with_time",
         "hierarchical_scores_with_features",
+        "one_coin_with_time",
         "plackett_luce_with_shown_sets",
     }
     assert all(STUDIES[name].name == name for name in variants)

@@ -69,7 +69,11 @@ def _compiled_anew(path, *changes):
     module = ModuleType(f"{_module_name(path)}_twin")
     module.__package__ = _module_name(path if path.stem == "__init__" else path.parent)
     source = source.replace("@cached_njit(", "@__import__('numba').njit(")
-    exec(compile(source, f"twin of {_module_name(path)}", "exec"), vars(module))
+    sys.modules[module.__name__] = module  # where dataclasses look up annotations that are text
+    try:
+        exec(compile(source, f"twin of {_module_name(path)}", "exec"), vars(module))
+    finally:
+        del sys.modules[module.__name__]
     return module
 
 
