@@ -56,6 +56,7 @@ def read(
     missing: Missing = "error",
     no_answer: NoAnswer = (),
     keep: Keep = "all",
+    taxonomy: Mapping[Any, Any] | None = None,
 ) -> Container:
     """Read annotations of any kind from a file, an export of an annotation tool, or a frame.
 
@@ -87,6 +88,8 @@ def read(
     keep : {"all", "first", "last"}
         Of several answers of a rater to an item, or pair of items, those that count, by a column of times, which
         ``columns={"time": ...}`` names, else by the order of the rows.
+    taxonomy : mapping, optional
+        Of labels: parent of each category, see `Labels.from_table`.
 
     Returns
     -------
@@ -166,8 +169,11 @@ def read(
         )
     if categories is not None and frame is not source:  # cells of a file are text
         categories = [str(own) if isinstance(own, int | np.integer) else own for own in categories]
+    if taxonomy is not None and frame is not source:
+        taxonomy = {str(node): above if above is None else str(above) for node, above in taxonomy.items()}
     options = {
         "categories": categories,
+        "taxonomy": taxonomy,
         "bounds": bounds,
         "rater_attributes": tuple(rater_attributes) or None,
         "missing": missing,

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pymc as pm
 import pytest
+import raterzoo
 from raterzoo import evaluation, inference, models
 from scipy.special import betaln, gammaln
 
@@ -164,6 +165,14 @@ def test_container_keeps_the_tree(labels):
         == models.Labels.from_table(TABLE, taxonomy=PARENT)
         != models.Labels.from_table({**TABLE, "label": ["a"] * 12}, taxonomy=PARENT)
     )
+
+
+def test_files_are_read_with_the_tree(labels, tmp_path):
+    rows = [",".join(map(str, row)) for row in ROWS]
+    (tmp_path / "answers.csv").write_text("\n".join(["item,rater,label", *rows]))
+    found = raterzoo.read(tmp_path / "answers.csv", kind="labels", taxonomy=PARENT)
+    np.testing.assert_array_equal(found.unanswered["answer"], labels.unanswered["answer"])
+    assert found.taxonomy["parent"].tolist() == labels.taxonomy["parent"].tolist()
 
 
 def test_levels_are_sums(labels):
