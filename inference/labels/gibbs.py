@@ -21,7 +21,19 @@ from ...models.labels.population import SKILL, SKILL_BEGIN, STRENGTH, STRENGTH_B
 from ...models.labels.responses import RATE
 from ...models.labels.taxonomic import DECISIONS, RELATION_OF_ANSWER
 from ...models.labels.taxonomic import SPEC as TAXONOMIC
-from ..runs.run import ChainPlan, Draws, ItemBlocks, Run, Sampler, Tuning, in_threads, parts_of, pilot, stream
+from ..runs.run import (
+    ChainPlan,
+    Draws,
+    ItemBlocks,
+    Run,
+    Sampler,
+    Tuning,
+    blocks_of_chain,
+    in_threads,
+    parts_of,
+    pilot,
+    stream,
+)
 from ..runs.trees import as_dataset
 from .kernels.em import jittered_vote
 from .kernels.gibbs import (
@@ -123,14 +135,10 @@ def continue_labels(
         if len(hyper) or len(weight):  # the chain overwrites its concentrations
             history = prior.history._replace(concentration=prior.history.concentration.copy())
             law = prior._replace(confusion=prior.confusion.copy(), history=history)
-        # in double precision, rounded block by block to that of storage
-        for first in range(0, plan.draws, block):
-            places = [array[chain, first : first + block] for array in draws]
-            buffer = LabelDraws(*(np.empty(place.shape) for place in places))
-            schedule = LabelSchedule(0 if first else plan.tune, plan.thin, collapsed)
-            sample_labels(state["stream"][chain], answers, law, schedule, (own, buffer))
-            for place, array in zip(places, buffer, strict=True):
-                place[...] = array
+        for buffer, tune in blocks_of_chain(draws, chain, plan, block):
+            sample_labels(
+                state["stream"][chain], answers, law, LabelSchedule(tune, plan.thin, collapsed), (own, buffer)
+            )
 
     in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws

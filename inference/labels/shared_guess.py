@@ -25,7 +25,7 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, pilot, stream
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, pilot, stream
 from ..runs.trees import as_dataset
 from .gibbs import BLOCK, SAMPLE, beta_log_density, dirichlet_log_density
 from .kernels.em import jittered_vote
@@ -208,14 +208,8 @@ def continue_guesses(
 
     def run(chain: int) -> None:
         own = GuessCounts(*(state[name][chain] for name in GuessCounts._fields))
-        # in double precision, rounded block by block to that of storage
-        for first in range(0, plan.draws, block):
-            places = [array[chain, first : first + block] for array in draws]
-            buffer = GuessDraws(*(np.empty(place.shape) for place in places))
-            schedule = (0 if first else plan.tune, plan.thin)
-            sample_guesses(state["stream"][chain], answers, prior, schedule, (own, buffer))
-            for place, array in zip(places, buffer, strict=True):
-                place[...] = array
+        for buffer, tune in blocks_of_chain(draws, chain, plan, block):
+            sample_guesses(state["stream"][chain], answers, prior, (tune, plan.thin), (own, buffer))
 
     in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws

@@ -28,7 +28,7 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, pilot, stream
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, pilot, stream
 from ..runs.trees import as_dataset
 from .gibbs import BLOCK, SAMPLE, beta_log_density, dirichlet_log_density
 from .kernels.em import jittered_vote
@@ -157,13 +157,8 @@ def continue_walks(
 
     def run(chain: int) -> None:
         own = WalkState(*(state[name][chain] for name in WalkState._fields))
-        for first in range(0, plan.draws, block):
-            places = [array[chain, first : first + block] for array in draws]
-            buffer = WalkDraws(*(np.empty(place.shape) for place in places))
-            schedule = (0 if first else plan.tune, plan.thin)
-            sample_walks(state["stream"][chain], law.answers, prior, schedule, (own, buffer))
-            for place, array in zip(places, buffer, strict=True):
-                place[...] = array
+        for buffer, tune in blocks_of_chain(draws, chain, plan, block):
+            sample_walks(state["stream"][chain], law.answers, prior, (tune, plan.thin), (own, buffer))
 
     in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws

@@ -21,7 +21,7 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, pilot, stream
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, pilot, stream
 from ..runs.trees import as_dataset, row_dim
 from .gibbs import SWEEPS_BEFORE, plausibilities, worth_log_prior
 from .kernels.hierarchical import RaterDraws, RaterRankings, RaterState, sample_raters
@@ -177,13 +177,8 @@ def continue_raters(layout: Layout, plan: ChainPlan, state: dict[str, np.ndarray
 
     def run(chain: int) -> None:
         own = RaterState(*(state[name][chain] for name in RaterState._fields))
-        for first in range(0, plan.draws, 64):  # in double precision, rounded to that of storage part by part
-            places = [array[chain, first : first + 64] for array in draws]
-            buffer = RaterDraws(*(np.empty(place.shape) for place in places))
-            schedule = (0 if first else plan.tune, plan.thin)
-            sample_raters(state["stream"][chain], *layout, schedule, (own, buffer))
-            for place, array in zip(places, buffer, strict=True):
-                place[...] = array
+        for buffer, tune in blocks_of_chain(draws, chain, plan, 64):
+            sample_raters(state["stream"][chain], *layout, (tune, plan.thin), (own, buffer))
 
     in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws

@@ -23,6 +23,7 @@ from ..runs.run import (
     Run,
     Sampler,
     Tuning,
+    blocks_of_chain,
     in_threads,
     pilot,
     stream,
@@ -96,13 +97,9 @@ def continue_strengths(
     def run(chain: int) -> None:
         own = StrengthState(*(state[name][chain] for name in StrengthState._fields))
         told = posterior._replace(shape=posterior.shape.copy())
-        for first in range(0, plan.draws, 64):  # in double precision, rounded to that of storage part by part
-            places = [array[chain, first : first + 64] for array in draws]
-            buffer = StrengthDraws(*(np.empty(place.shape) for place in places))
-            schedule = (0 if first else plan.tune, plan.thin, repeats)
+        for buffer, tune in blocks_of_chain(draws, chain, plan, 64):
+            schedule = (tune, plan.thin, repeats)
             sample_strengths(state["stream"][chain], told, law.prior, schedule, (own, buffer))
-            for place, array in zip(places, buffer, strict=True):
-                place[...] = array
 
     in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
     return draws

@@ -75,6 +75,22 @@ def in_threads(run: Callable[..., None], work: Iterable[Iterable[Any]], threads:
         list(pool.map(lambda unit: run(*unit), work))
 
 
+def blocks_of_chain[Arrays: tuple[np.ndarray, ...]](
+    draws: Arrays, chain: int, plan: "ChainPlan", size: int
+) -> Iterator[tuple[Arrays, int]]:
+    """Yield places for the draws of a chain, `size` at a time, and the sweeps before the first of them.
+
+    In double precision; what was written is rounded to the storage `draws`, a NamedTuple of arrays (chain, draw, ...), block by
+    block.
+    """
+    for first in range(0, plan.draws, size):
+        places = [array[chain, first : first + size] for array in draws]
+        buffer: Any = type(draws)(*(np.empty(place.shape) for place in places))
+        yield buffer, 0 if first else plan.tune
+        for place, array in zip(places, buffer, strict=True):
+            place[...] = array
+
+
 # --- Random streams of chains and items ---
 
 
