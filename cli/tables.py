@@ -630,7 +630,7 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
     read = getattr(container, {"long": "from_table"}.get(layout, f"from_{layout}"))
     accepted = signature(read).parameters
     if given.get("keep", "all") != "all" and "keep" not in accepted:
-        raise ValueError("--keep-answers: an option of long tables, and not of rankings; leave it out")
+        raise ValueError("--keep-answers: an option of long tables; leave it out")
     # a wide table may be taken for counts by mistake: then the names of raters stand above the columns
     hidden = layout == "counts" and table.raters is not None
     try:

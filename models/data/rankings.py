@@ -13,7 +13,7 @@ from .errors import DataError
 from .no_answers import NoAnswer, categories_of, tell_suspects
 from .reading.columns import Missing, code_categories, code_ids, distinct_ids
 from .reading.frames import Column, nested_columns
-from .reading.long_tables import annotation_columns
+from .reading.long_tables import Keep, annotation_columns
 from .reading.numbers import read_ranks
 from .reading.predicted_labels import (
     joined_ids,
@@ -124,6 +124,8 @@ class PartialRankings(Container):
         categories: Sequence[Any] | np.ndarray | None = None,
         missing: Missing = "error",
         no_answer: NoAnswer = (),
+        keep: Keep = "all",
+        time: str | None = None,
     ) -> Self:
         """Read a long table with one row for each category that a rater ranked for an item.
 
@@ -149,6 +151,11 @@ class PartialRankings(Container):
             Treatment of rows with an empty cell; a warning says how many were dropped.
         no_answer : sequence, optional
             Categories that are no truth, such as "unsure", in any case: their rows are left out; a warning says how many.
+        keep : {"all", "first", "last"}
+            Of several rankings of an item by a rater, the one that counts; a warning says how many rows do not.
+        time : str, optional
+            Column of the time of a ranking, the same in all its rows, by which `keep` goes; by default one called so, such as
+            "created_at".
 
         Returns
         -------
@@ -180,7 +187,7 @@ class PartialRankings(Container):
             roles["shown"] = shown
         may_be_empty = () if shown is None else ("rank",)
         columns = annotation_columns(
-            frame, "rankings", roles, (), missing, no_answer, may_be_empty=may_be_empty
+            frame, "rankings", roles, (), missing, no_answer, keep, time, may_be_empty
         )
         declared, ranked = categories_of(categories, no_answer), None
         if shown is not None:

@@ -96,6 +96,36 @@ class TestAnswersGivenAgain:
             table = {"rater": [1, 1], "left": ["a", "b"], "right": ["b", "a"], "winner": ["a", "b"]}
             assert Comparisons.from_table(table, keep="first").outcome.tolist() == [0]
 
+    @pytest.mark.filterwarnings("always")
+    def test_a_whole_ranking_is_kept(self, tmp_path):
+        """Rater r ranked item 1 twice; the rows of a ranking have one time."""
+        table = {
+            "item": [1, 1, 1, 1, 1, 2],
+            "rater": [*"rrrrsr"],
+            "category": [*"xyyzxx"],
+            "rank": [1, 2, 1, 2, 1, 1],
+            "created_at": [
+                "2026-01-01",
+                "2026-01-01",
+                "2026-01-02",
+                "2026-01-02",
+                "2026-01-03",
+                "2026-01-01",
+            ],
+        }
+        with pytest.warns(DataWarning):
+            last = PartialRankings.from_table(table, keep="last")
+        rest = {name: cells[2:] for name, cells in table.items() if name != "created_at"}
+        assert last == PartialRankings.from_table(rest)
+        with pytest.warns(DataWarning):
+            first = raterzoo.read(table, "rankings", keep="first", columns={"time": "created_at"})
+        assert len(first) == 3 and first.category_code.tolist() == [0, 1, 0, 0]
+        path = write(tmp_path / "t.csv", table)
+        found = run(
+            "check", path, "--kind", "rankings", "--keep-answers", "last", "--column", "time=created_at"
+        )
+        assert found.exit_code == 0, found.output
+
     @pytest.mark.parametrize(
         "read",
         [

@@ -216,12 +216,23 @@ def _without_repeats(columns: Columns, kind: str, keep: Keep, time: str | None) 
         keys = [code, sides.min(axis=0), sides.max(axis=0)]
     else:
         keys = [code, code_values(columns["item"].values)[0]]
+    if kind == "rankings" and time is None:
+        raise refused_argument(
+            "keep",
+            f"keep={keep!r} chooses among rankings, and no column of times tells of which one a row is",
+            value=keep,
+            allowed="a column with one time for all rows of a ranking",
+            remedy="name it: time=...",
+        )
     at = np.arange(len(code), dtype=float) if time is None else _moments(columns.take(time))
     order = np.lexsort([np.arange(len(code)), at, *keys])  # by rater and item, then by time and row
     differs = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
     kept = order[np.append(differs, True) if keep == "last" else np.append(True, differs)]
     out = np.ones(len(code), bool)
-    out[kept] = False
+    if kind == "rankings":  # all rows of that time
+        out[order] = at[order] != at[kept][np.append(0, np.cumsum(differs))]
+    else:
+        out[kept] = False
     if not out.any():
         return columns
     by = "the order of the rows" if time is None else f"column {short_repr(time)}"
