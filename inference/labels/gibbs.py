@@ -387,7 +387,7 @@ def _log_prior_of_rows(
             return without
         parts = [dirichlet_log_density(rows[:, draws], known).sum(axis=-1) for known in history]
         parts = np.stack([*parts, without.sum(axis=-1)], axis=-1)
-        return logsumexp(np.log(weight[:, draws, None]) + parts, axis=-1)
+        return np.asarray(logsumexp(np.log(weight[:, draws, None]) + parts, axis=-1))
 
     return in_portions(density, rows)
 

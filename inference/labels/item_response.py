@@ -66,7 +66,7 @@ def read_responses_of_models(model: pm.Model) -> ResponseLaw:
     sharpness = np.unique(nodes[1])
     difficulty = nodes[0][:: len(sharpness)]
     _, n_states, n = (int(k) for k in np.asarray(evaluator([], list(confusion.shape))()))
-    makes_key = np.isin(*(np.asarray(model.coords[name]) for name in ("rater", "key_maker")))
+    makes_key = np.isin(np.asarray(model.coords["rater"]), np.asarray(model.coords["key_maker"]))
     sizes = [shape_of(ability)[0], 0 if reliability is None else shape_of(reliability)[0]]
     if sizes != [(~makes_key).sum(), makes_key.sum()] or n_states != n * len(nodes[0]):
         raise NotConjugate("the confusion matrices are not those of the models and key-makers")

@@ -162,7 +162,7 @@ def read_responses(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     return law, ConfusionPrior(alpha, table, FREE_ROWS, n_labels=n + n_responses - 1)
 
 
-def _chained(model: pm.Model) -> tuple[list[Variable], list[Variable]]:
+def _chained(model: pm.Model) -> tuple[list[Any], list[Any]]:
     """Return the law of the responses, and that of the labels given them; raise NotConjugate for others."""
     if len(model.observed_RVs) != 2 or model.potentials:
         raise NotConjugate("the sampler needs one observed RaterLabels, or responses and labels")
@@ -179,7 +179,7 @@ def _chained(model: pm.Model) -> tuple[list[Variable], list[Variable]]:
 
 
 def _joined(
-    model: pm.Model, parts: tuple[list[Variable], list[Variable]], n: int, n_responses: int
+    model: pm.Model, parts: tuple[list[Any], list[Any]], n: int, n_responses: int
 ) -> tuple[Answers, Answers]:
     """Return all answers, labels and the n_responses - 1 others, and the responses; `parts`: start, rater, known of each."""
     asked, observed = model.observed_RVs
@@ -207,7 +207,7 @@ def read_relations(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     skills = tuple(rv for name in names for rv in model.free_RVs if rv.name == name)
     if len(skills) < len(names) or any(not isinstance(rv.owner.op, BetaRV) for rv in skills):
         raise NotConjugate("the decisions of the raters are not free Beta variables")
-    rate: Variable | None = None
+    rate: Any = None
     if wide > n:
         (prevalence, rate, *asked), (confusion, *given) = _chained(model)
         answers, requests = _joined(model, (asked, given), n, wide - n + 1)
@@ -223,7 +223,8 @@ def read_relations(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     found = confusion if rate is None else pt.concatenate([confusion * rate[..., :1], rate[..., 1:]], axis=2)
     rng = np.random.default_rng(0)
     trials = [rng.uniform(size=shape_of(rv)) for rv in skills]
-    if not is_equal(*map(np.asarray, evaluator(skills, [found, whole])(*trials))):
+    matrices = evaluator(skills, [found, whole])(*trials)
+    if not is_equal(np.asarray(matrices[0]), np.asarray(matrices[1])):
         raise NotConjugate("the confusion matrices are not those of the decisions")
     beta = np.ones((len(trials[0]), len(DECISIONS), 2))
     for name, rv in law.items():

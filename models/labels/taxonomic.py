@@ -113,12 +113,11 @@ def taxonomic(
             pair = prior_pair(f"{name}_concentration", own[f"{name}_concentration"], shape, positive_pair)
             skill[name] = pm.Beta(name, *pair, dims="rater")
         pm.Data(RELATION_OF_ANSWER, code, dims=("category", "node"))
-        answer = probabilities(skill, code)
+        answer: Any = probabilities(skill, code)
         n = len(labels.categories)
         given = answer[:, :, :n].sum(axis=2, keepdims=True)
-        confusion = pm.Deterministic(
-            "confusion", answer[:, :, :n] / given, dims=("rater", "category", "answer")
-        )
+        of_leaves = answer[:, :, :n] / given
+        confusion: Any = pm.Deterministic("confusion", of_leaves, dims=("rater", "category", "answer"))
         prior = prior_of_truth(labels, prevalence, None, prior_logits)
         if words:
             rate = pt.concatenate([given, answer[:, :, n:]], axis=2)
@@ -193,7 +192,7 @@ def probabilities(skill: dict[str, Any], code: np.ndarray) -> TensorVariable:
     c, h = of(CAUTION, 0.0), of(HEIGHT, 0.0)
     s = of(NEARNESS, (size[:, SIBLING] > 0).astype(float))
     parts = [q * (1 - c), q * c * (1 - h), q * c * h, (1 - q) * s, (1 - q) * (1 - s)]
-    relation = pt.stack([part / np.maximum(size[:, r], 1) for r, part in enumerate(parts)], axis=2)
+    relation: Any = pt.stack([part / np.maximum(size[:, r], 1) for r, part in enumerate(parts)], axis=2)
     return cast(TensorVariable, relation[:, np.arange(len(code))[:, None], code.astype(np.int64)])
 
 

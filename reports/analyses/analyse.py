@@ -37,7 +37,7 @@ def analyse(
     predictions: Any = None,
     model: str | None = None,
     tree: xr.DataTree | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     layout: str = "long",
     categories: Sequence[Any] | None = None,
     bounds: Sequence[float] | None = None,

@@ -155,6 +155,12 @@ class TestAnswersGivenAgain:
         golden.says(wide.output, "--keep-answers")
 
 
+def test_the_one_door_reads_a_column_for_each_category():
+    table = {"item": [1, 1, 2], "rater": [*"rsr"], "cat": ["true", "false", "true"], "dog": [0, 1, ""]}
+    found = raterzoo.read(table, "labels", columns={"label": ["cat", "dog"]})
+    assert found.categories[found.label_code].tolist() == ["cat", "dog", "cat"]
+
+
 class TestRejectedRows:
     """Rows that Mechanical Turk, Figure Eight or Label Studio mark as rejected are left out, which is said."""
 

@@ -304,7 +304,7 @@ def smallest_shown(log_worth: np.ndarray, item: int, posterior: WorthPosterior, 
                 largest = max(largest, log_worth[posterior.member[q]])
         if largest > -np.inf:
             smallest = min(smallest, largest)
-    return smallest
+    return float(smallest)
 
 
 @inner_njit(error_model="numpy", forceinline=True)

@@ -24,7 +24,7 @@ from .files import frame_of, read_table
 from .folders import read_folder
 from .frames import KINDS, column_names, unread_in_words
 from .long_tables import Keep, tells_time
-from .vote_shapes import vote_roles
+from .vote_shapes import AND, vote_roles
 
 Container = PartialRankings | Labels | Comparisons | Scores
 CONTAINERS: dict[str, type[Container]] = {
@@ -47,7 +47,7 @@ def read(
     source: Any,
     kind: str | None = None,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
     layout: str = "long",
     tool: str | None = None,
     categories: Sequence[Any] | np.ndarray | None = None,
@@ -70,7 +70,8 @@ def read(
         Kind of annotation; by default the columns tell.
     columns : mapping of str to str, optional
         Role -> name of its column, such as ``{"item": "case", "label": "verdict"}``; by default the name of the role or another
-        of the trade. Times of labels, ``{"time": "answered_at"}``, are kept; by default those of a column called time.
+        of the trade. Several names of labels are columns of categories: ``{"label": ["is_cat", "is_dog"]}``. Times of labels,
+        ``{"time": "answered_at"}``, are kept; by default those of a column called time.
     layout : {"long", "wide", "counts"}, default "long"
         A row for each answer; for labels and scores also a column for each rater, or for each category.
     tool : str, optional
@@ -108,7 +109,9 @@ def read(
     >>> type(labels).__name__, len(labels)
     ('Labels', 3)
     """
-    given = dict(columns or {})
+    given = {
+        role: name if isinstance(name, str) else AND.join(name) for role, name in (columns or {}).items()
+    }
     frame, joined = source, None
     if files := _several(source):
         joined = read_folder(files, raters=layout == "long" and "rater" not in given, taken=given.values())
