@@ -343,7 +343,7 @@ def test_a_killed_driver_goes_on_to_the_same_bits(files, tmp_path, executor):
     xr.testing.assert_identical(whole, em(shards, restarts=3, out=out))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_of_dask_by_the_same_call(files, tmp_path):
     from distributed import Client, LocalCluster
 

@@ -191,13 +191,13 @@ def check_joint(chains, slopes=None):
     assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_joint_law_is_left_alone():
     check_joint(successive(None))
     assert_rejects_twin(check_joint, successive("shape + 1", 4000))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_joint_law_with_slopes_is_left_alone():
     check_joint(successive(None, slopes="rater"), "rater")
     assert_rejects_twin(check_joint, successive("slopes about zero", 4000, "rater"), "rater")

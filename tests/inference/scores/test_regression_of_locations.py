@@ -75,7 +75,7 @@ def exact_items():
     return weight @ np.array(found) / weight.sum()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_locations_and_effects_given_raters():
     exact = exact_items()
     check(run(score_gibbs.draw_items, "regression"), exact)

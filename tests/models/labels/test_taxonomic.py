@@ -116,7 +116,7 @@ def test_gibbs_and_nuts_are_the_enumeration(labels):
     check(inference.sample(model, method="nuts", draws=1_000, tune=1_000, **options), expected)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ranks_of_the_truth_are_uniform(labels):
     """90 studies from the prior: the rank of every decision among independent draws; those of another prior are not uniform."""
 
