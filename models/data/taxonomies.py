@@ -44,7 +44,9 @@ class Taxonomy:
 
     @classmethod
     def of(cls, columns: Mapping[str, np.ndarray]) -> "Taxonomy":
-        """Return the taxonomy of `columns`."""
+        """Return the taxonomy of `columns`; of none, one without edges."""
+        if not columns:
+            return cls({})
         return cls(dict(zip(*(columns[name].tolist() for name in ("node", "parent")), strict=True)))
 
 

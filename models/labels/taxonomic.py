@@ -12,7 +12,6 @@ from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair
 from .._item_features import prior_of_truth
 from .._prior_arguments import positive_pair
-from ..data.errors import refused_argument
 from ..data.labels import Labels
 from ..data.taxonomies import Taxonomy
 from ..distributions.marginal_labels_kernels import ELSEWHERE, EXACT, HIGHER, LOWEST, SIBLING
@@ -63,7 +62,8 @@ def taxonomic(
     Parameters
     ----------
     labels : Labels
-        Labels of identified raters, read with ``taxonomy=``; the categories are its leaves.
+        Labels of identified raters, read with ``taxonomy=``; the categories are its leaves. Without one the law is that of
+        `one_coin`.
     prevalence_concentration : float or array_like, shape (category,), default 1
         Dirichlet concentration of the prevalence.
     ability_concentration, caution_concentration, height_concentration, nearness_concentration : pair of float
@@ -95,10 +95,6 @@ def taxonomic(
     doi:10.1007/978-3-319-10590-1_4 (an answer is true of all that it subsumes).
     """
     require_identified_raters(labels, "taxonomic")
-    if not labels.taxonomy:
-        problem, allowed = "the labels have no taxonomy", "labels read with taxonomy="
-        remedy = "pass taxonomy={category: parent, ...} to Labels.from_table, or fit models.one_coin"
-        raise refused_argument("labels", problem, value=labels, allowed=allowed, remedy=remedy)
     words = coarse_words(labels)
     code = relations_of(labels, words)
     own = locals()
@@ -129,8 +125,10 @@ def taxonomic(
 
 def coarse_words(labels: Labels) -> list[str]:
     """Return the inner nodes that raters answer, as text, sorted."""
+    if not labels.unanswered:
+        return []
     inner = set(map(str, Taxonomy.of(labels.taxonomy).inner))
-    return [word for word in words_of(labels) if word in inner] if labels.unanswered else []
+    return [word for word in words_of(labels) if word in inner]
 
 
 def relations_of(labels: Labels, words: list[str]) -> np.ndarray:

@@ -56,6 +56,7 @@ PRIORS = {  # argument -> expression of one number; of other models all priors t
     "prirn": {"reliability": lambda a: 10 * a},
     "shared_guess": PREVALENCE
     | {"groups": lambda a: list("xxyy"), "shared_concentration": lambda a: (a, 2.0)},
+    "taxonomic": ABILITY,
     "tempered_plackett_luce": {
         "concentration": lambda a: a,
         "reliability": lambda a: dict.fromkeys(DATA["rankings"].raters.tolist(), a),

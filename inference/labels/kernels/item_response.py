@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit, inner_njit
+from ....models.distributions.vector_math import copy_into
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import category_at, exp_normalise, log_standard_gamma, uniform
 from ...kernels.slice_sampling import adapted_width, slice_sampler
@@ -415,7 +416,7 @@ def _draw_key_makers(rng, data, prior, state, log_key, prevalence):
         log_key[k, 0] = -_softplus(against - for_it)
         log_key[k, 1] = -_softplus(for_it - against) - math.log(len(prevalence) - 1.0)
     if prior.fixed:
-        prevalence[:] = prior.prevalence
+        copy_into(prevalence, prior.prevalence)
         return
     for j in range(len(prevalence)):
         prevalence[j] = log_standard_gamma(rng, counts[j])

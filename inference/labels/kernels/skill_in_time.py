@@ -23,6 +23,7 @@ import numpy as np
 
 from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.marginal_labels_kernels import Answers
+from ....models.distributions.vector_math import copy_into
 from ...kernels.random_streams import (
     exp_normalise,
     log_standard_gamma,
@@ -139,13 +140,15 @@ def draw_walk(rng: np.ndarray, counts: np.ndarray, step: float, x: np.ndarray, w
     for w in range(len(x)):
         right += counts[w, 0]
         wrong += counts[w, 1]
-    mean[:] = math.log(right / wrong)
+    typical = math.log(right / wrong)
+    for w in range(len(mean)):
+        mean[w] = typical
     variance = step * step
     for _ in range(ROUNDS):  # of a start that does not depend on x
         for w in range(len(x)):
             seen[w, 0], seen[w, 1] = _observe(mean[w], counts, w)
         filter_walk(seen, variance, filtered)
-        trial[:] = mean
+        copy_into(trial, mean)
         sample_back(rng, filtered, variance, mean, drawn, False)
         moved = 0.0
         for w in range(len(x)):
@@ -170,7 +173,7 @@ def draw_walk(rng: np.ndarray, counts: np.ndarray, step: float, x: np.ndarray, w
         else:
             high = angle
         angle = low + (high - low) * uniform(rng)
-    x[:] = trial
+    copy_into(x, trial)
 
 
 # --- The step of all walks ---
@@ -233,7 +236,9 @@ def count_walks(labels: np.ndarray, begin: np.ndarray, counts: np.ndarray) -> No
     raters = len(labels) // (windows * n)
     rows = len(counts) // raters  # walks of a rater
     counts[:] = 0.0
-    counts[:, 0] = begin
+    for k in range(len(counts)):
+        for side in range(counts.shape[2]):
+            counts[k, 0, side] = begin[k, side]
     for place in range(raters * windows):
         for j in range(n):
             k = place // windows * rows + (j if rows > 1 else 0)

@@ -224,7 +224,7 @@ def test_the_likelihood_ratio_is_the_mean_over_groups_and_sets():
     pairs, within = rng.normal(size=(tables, 6)), rng.normal(size=(tables, 2))
     pairs[0, 3], within[0, 1] = 3.0, 2.5  # of raters 1 and 2, and of the second group
     nothing = np.zeros(tables)
-    found = label_numbers.Numbers(nothing, within, nothing, pairs, pairs, *[nothing] * 11)
+    found = label_numbers.Numbers(nothing, within, nothing, pairs, pairs, *[nothing] * 12)
     ((check,), sharing) = label_checks._sharing(answers, found)
     index = {pair: k for k, pair in enumerate(combinations(range(raters), 2))}
     sums = [

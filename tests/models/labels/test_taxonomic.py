@@ -199,6 +199,9 @@ def test_wrong_trees_are_refused(taxonomy, golden):
         models.Labels.from_table(TABLE, taxonomy=taxonomy)
 
 
-def test_labels_without_a_tree_are_refused(golden):
-    with golden.raises(models.DataError):
-        models.taxonomic(models.Labels.from_table({**TABLE, "label": list("abcabcabcabc")}))
+def test_without_a_tree_the_law_is_that_of_one_coin():
+    flat = models.Labels.from_table({**TABLE, "label": list("abcabcabcabc")})
+    own, coin = models.taxonomic(flat), models.one_coin(flat)
+    assert {str(rv) for rv in own.free_RVs} == {"prevalence", "ability"}
+    point = coin.initial_point()
+    np.testing.assert_allclose(own.compile_logp()(point), coin.compile_logp()(point), rtol=1e-12)
