@@ -85,7 +85,8 @@ def taxonomic(
     >>> parent = {"nevus": "melanocytic", "melanoma": "melanocytic", "wart": "viral"}
     >>> with warnings.catch_warnings(action="ignore"):
     ...     labels = models.Labels.from_table(table, taxonomy=parent)
-    >>> sorted(variable.name for variable in models.taxonomic(labels).free_RVs)
+    >>> model = models.taxonomic(labels)
+    >>> sorted(variable.name for variable in model.free_RVs)
     ['ability', 'caution', 'nearness', 'prevalence']
 
     References
