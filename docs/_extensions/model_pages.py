@@ -137,6 +137,9 @@ class ModelEvidence(SphinxDirective):
             cells = [re.sub(r"\[(.*?)\]\(.*?\)", r"\1", cell) for cell in row[1:]]
             text += [f"   {'*' if k == 0 else ' '} - {cell}" for k, cell in enumerate(cells)]
         for row in rows:
+            if row[2] == "missing":
+                text += ["", f"The calibration of ``{row[1]}`` has not been run yet."]
+                continue
             text += [
                 "",
                 f".. figure:: /../evidence/figures/{name}.{row[1]}.png",
