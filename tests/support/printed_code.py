@@ -26,6 +26,7 @@ QUESTIONS = ("model_checks", "planning", "rectified", "which_question")
 PAGES = sorted(
     [
         README,
+        ROOT / "docs/outreach/description.md",
         *(ROOT / f"docs/{name}.md" for name in ("index", *QUESTIONS)),
         *(page for folder in FOLDERS for page in ROOT.glob(f"docs/{folder}/*.md")),
     ]
@@ -33,7 +34,11 @@ PAGES = sorted(
 BLOCK = re.compile(
     r"^```(console|python)\n(.*?)^```\n(?:\n?^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE
 )
-NOT_RUN = ("uv run pytest", "# downloads")  # the tests themselves, and what needs a network
+NOT_RUN = (
+    "uv run pytest",
+    "# downloads",
+    "pip install raterzoo",
+)  # the tests themselves, and what needs a network
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
 LEFT_OUT = "..."
 
