@@ -13,7 +13,7 @@ from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 from scipy.linalg import helmert
 
-from ._hierarchy import prior_array
+from ._hierarchy import prior_array, rows_times
 from ._prior_arguments import finite_array
 from .data.features import ItemFeatures, item_features, warn_of_labels
 from .data.labels import Labels
@@ -126,11 +126,11 @@ class FeatureDirections(Transform):
 
     def forward(self, value: Any, *inputs: Any) -> Any:
         """Return the coordinates Z (axis, category - 1)."""
-        return cast(Any, pt.dot(pt.dot(self._axes.T, value), self._basis.T)) / self._spread(inputs)
+        return rows_times(rows_times(value.T, self._axes).T, self._basis.T) / self._spread(inputs)
 
     def backward(self, value: Any, *inputs: Any) -> Any:
         """Return the effects W (feature, category)."""
-        return cast(Any, pt.dot(pt.dot(self._axes, self._spread(inputs) * value), self._basis))
+        return rows_times(rows_times((self._spread(inputs) * value).T, self._axes.T).T, self._basis)
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         """Return the log of the determinant of W, in orthonormal coordinates, by Z."""

@@ -180,7 +180,7 @@ class LabelLogP(Op):
         _, log_table, start, code, _ = inputs
         expected, one = _weighted(outputs[1], weight, of_truth)
         counts = _counts(expected, one, start, code, log_table)
-        return [pt.dot(one, expected), counts, *(disconnected_type() for _ in range(3))]
+        return [(one[:, None] * expected).sum(0), counts, *(disconnected_type() for _ in range(3))]
 
 
 class LabelLogPByItem(LabelLogP):

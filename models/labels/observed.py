@@ -11,7 +11,7 @@ from pymc.logprob.transforms import Transform
 from pytensor.tensor.variable import TensorVariable
 from scipy.linalg import helmert
 
-from .._hierarchy import prior_array
+from .._hierarchy import prior_array, rows_times
 from .._prior_arguments import HasCategories, confusion_concentrations, default_confusion
 from ..data.container import require_container
 from ..data.errors import BUILDERS, DataWarning
@@ -182,11 +182,11 @@ class HelmertRotation(Transform):
 
     def forward(self, value: Any, *inputs: Any) -> Any:
         """Return the coordinates; the first is that of the constants."""
-        return cast(Any, pt.dot(value, self._rows.T))
+        return rows_times(value, self._rows.T)
 
     def backward(self, value: Any, *inputs: Any) -> Any:
         """Return the variable."""
-        return cast(Any, pt.dot(value, self._rows))
+        return rows_times(value, self._rows)
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         """Return 0 for each row: a rotation preserves volume."""

@@ -11,7 +11,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from .._arguments import FEATURES_OF_SCORES, documented
 from .._catalog import Spec, recorded
-from .._hierarchy import Number, annotation_model
+from .._hierarchy import Number, annotation_model, rows_times
 from .._item_features import feature_coords, register_features
 from ..data.features import ItemFeatures, item_features, warn_of_numbers
 from ..data.raters import (
@@ -91,11 +91,11 @@ class EffectDirections(Transform):
 
     def forward(self, value: Any, *inputs: Any) -> Any:
         """Return the coordinates z (axis,)."""
-        return cast(Any, pt.dot(self._axes.T, value)) / self._unit(inputs)
+        return rows_times(value, self._axes) / self._unit(inputs)
 
     def backward(self, value: Any, *inputs: Any) -> Any:
         """Return the effects w (feature,)."""
-        return pt.dot(self._axes, self._unit(inputs) * value)
+        return rows_times(self._unit(inputs) * value, self._axes.T)
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Any:
         """Return the log of the unit of each axis; rotations have the determinant one."""
