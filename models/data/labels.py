@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 
@@ -26,6 +26,15 @@ from .reading.predicted_labels import (
     read_predicted_labels,
     refused_predictions,
     unknown_items,
+)
+from .reading.stated import (
+    CERTAIN,
+    PROBABILITY,
+    categories_of_probabilities,
+    label_beside,
+    labelled,
+    read_probabilities,
+    refuse_unlikely,
 )
 from .reading.vote_shapes import AND
 from .reading.wide_tables import (
@@ -75,6 +84,8 @@ class Labels(Container):
         and ``count``; empty without any.
     taxonomy : mapping of str to ndarray, shape (edge,)
         ``node`` and ``parent`` of each edge of the tree whose leaves are the categories; empty without any.
+    probabilities : ndarray of float64, shape (annotation,) or (0,)
+        Probability that the rater states for the label given, 1 without one; empty unless `probability=` named their column.
 
     Examples
     --------
@@ -108,6 +119,7 @@ class Labels(Container):
     unanswered: Mapping[str, np.ndarray] = field(default_factory=dict)
     times: np.ndarray = field(default_factory=lambda: np.array([]))
     taxonomy: Mapping[str, np.ndarray] = field(default_factory=dict)
+    probabilities: np.ndarray = field(default_factory=lambda: np.array([]))
 
     @classmethod
     def from_table(
@@ -116,7 +128,7 @@ class Labels(Container):
         *,
         item: str = "item",
         rater: str = "rater",
-        label: str | Sequence[str] = "label",
+        label: str | Sequence[str] | None = "label",
         count: str | None = None,
         gold: str | None = None,
         order: str | None = None,
@@ -127,6 +139,7 @@ class Labels(Container):
         keep: Keep = "all",
         time: str | None = None,
         taxonomy: Mapping[Any, Any] | None = None,
+        probability: str | None = None,
     ) -> Self:
         """Read a long table with one row for each answer.
 
@@ -166,6 +179,11 @@ class Labels(Container):
             Parent of each category, such as ``{"melanoma": "melanocytic", "nevus": "melanocytic"}``. The leaves are the
             categories. An answer that is an inner node is true of all leaves below it: `raterzoo.models.taxonomic` learns from
             it, and other models leave it out; a warning says how many. Gold labels are leaves.
+        probability : str, optional
+            Column of the probabilities that raters state, from 0 to 1. Beside labels it is that of the label given; an empty cell
+            is a label without one. With ``label=None``, or where no column of labels is there, it is that of the last of two
+            categories, which are by default those of gold, or 0 and 1; the label is then the likelier one, at .5 the last.
+            `dawid_skene` learns from them how a rater's probabilities are to be read; other models read the labels.
 
         Returns
         -------
@@ -185,10 +203,19 @@ class Labels(Container):
         >>> labels.categories[labels.gold].tolist()
         ['cat', 'dog']
         """
-        label = label if isinstance(label, str) else AND.join(label)
+        label = label_beside(frame, label, probability)
+        label = label if label is None or isinstance(label, str) else AND.join(label)
         roles = {"item": item, "rater": rater, "label": label, "count": count, "gold": gold}
-        roles |= {"order": order, "time": time if order is None else None}
-        columns = annotation_columns(frame, "labels", roles, rater_attributes, missing, (), keep, time)
+        roles |= {"order": order, "time": time if order is None else None, PROBABILITY: probability}
+        empty = ("gold", "order", "time", *([PROBABILITY] if label is not None else []))
+        columns = annotation_columns(frame, "labels", roles, rater_attributes, missing, (), keep, time, empty)
+        stated = None
+        if probability is not None:
+            stated = read_probabilities(columns[PROBABILITY], alone=label is None)
+        if label is None:
+            _refuse_alone(probability, no_answer, taxonomy)
+            categories = categories_of_probabilities(columns, categories)
+            columns = labelled(columns, cast(np.ndarray, stated), categories)
         answered, out = columns, np.zeros(0, bool)
         if listed_answers(no_answer):
             columns, out = set_apart(columns, "label", no_answer, kept=True)
@@ -208,15 +235,20 @@ class Labels(Container):
         labels, code = code_categories(answered["label"], categories_of(categories, no_answer))
         times = read_counts(columns["count"]) if count is not None else np.ones(len(item_code), np.int64)
         truth = None if gold is None else read_gold(columns["gold"], items, item_code, labels)
+        if stated is not None:
+            if label is None:
+                stated = np.maximum(stated, 1 - stated)
+            stated = stated[given]
+            refuse_unlikely(answered[PROBABILITY], stated, len(labels))
         if categories is None:
             tell_suspects(labels, code, times[given], true=truth)
             tell_keys(columns.names, len(code), {"label": labels, "rater": raters})
         attributes = read_attributes(columns, raters, rater_code)
         rows = (item_code[given], rater_code[given], code, times[given])
         place, moments = _places(columns, given)
-        of_time = {"order": place, "times": moments}
+        beside = {"order": place, "times": moments, "probabilities": stated}
         found = cls._of_answers(
-            items, raters, labels, *rows, gold=truth, rater_attributes=attributes, **of_time
+            items, raters, labels, *rows, gold=truth, rater_attributes=attributes, **beside
         )
         found = replace(found, taxonomy=edges) if edges else found
         if not out.any():
@@ -407,7 +439,9 @@ class Labels(Container):
         )
         who, which = np.nonzero(found.label >= 0)
         answers = {"annotation_item": place[which], "annotation_rater": len(self.raters) + who}
-        rows = self._rows().extended(len(who), **answers, label_code=found.label[who, which], count=1)
+        rows = self._rows().extended(
+            len(who), **answers, label_code=found.label[who, which], probabilities=CERTAIN, count=1
+        )
         unknown = np.full(len(items) - len(self.items), UNKNOWN, np.int32)
         gold, order = np.append(self.gold, unknown), {"items": items, "categories": self.categories}
         of_raters = {"rater_attributes": attributes, "unanswered": self.unanswered, "times": self.times}
@@ -457,11 +491,12 @@ class Labels(Container):
         rater_attributes: Mapping[str, np.ndarray] | None = None,
         order: np.ndarray | None = None,
         times: np.ndarray | None = None,
+        probabilities: np.ndarray | None = None,
     ) -> Self:
         """Build from the columns item, rater, label and count of coded answers; `raters` empty if anonymous."""
         rows = CodedRows(zip(cls._columns, columns, strict=True))
         return cls._of_rows(
-            rows if order is None else _with_order(rows, order),
+            _with_columns(rows, probabilities=probabilities, order=order),
             items=items,
             raters=raters,
             rater_attributes=rater_attributes,
@@ -481,12 +516,12 @@ class Labels(Container):
     def without_duplicates(self) -> Self:  # noqa: D102 (that of the base class)
         rows = self._rows()
         if "order" in rows:  # the first of equal answers stays
-            rows = rows.where(rows.changes(*self._columns[:-1]))
+            rows = rows.where(rows.changes(*[name for name in rows if name not in ("order", "count")]))
         return super(Labels, replace(self, **rows)).without_duplicates()
 
     def _rows(self) -> CodedRows:
-        rows = super()._rows()
-        return _with_order(rows, self.order) if len(self.order) else rows
+        further = {"probabilities": self.probabilities, "order": self.order}
+        return _with_columns(super()._rows(), **{name: own for name, own in further.items() if len(own)})
 
     def _others(self, item: np.ndarray) -> dict[str, Any]:
         kept = {"categories": self.categories, "times": self.times, "taxonomy": self.taxonomy}
@@ -505,12 +540,14 @@ class Labels(Container):
         if self.anonymous:
             counts = {str(k): self.counts[:, c] for c, k in enumerate(self.categories.tolist())}
             return {"item": self.items, **counts}
-        rows = self._rows_of_all_items()
+        rows = self._rows_of_all_items(probabilities=CERTAIN)
         item, rater = rows["annotation_item"], rows["annotation_rater"]
         table = {"item": self.items[item], "rater": self.raters[rater]}
         table |= {"label": self.categories[rows["label_code"]], "count": rows["count"]}
         if self.has_gold:
             table["gold"] = np.array([*self.categories.tolist(), ""], object)[self.gold[item]]
+        if "probabilities" in rows:
+            table[PROBABILITY] = rows["probabilities"]
         if len(self.times):
             table["time"] = times_as_cells(self.times, rows["order"])
         elif "order" in rows:
@@ -614,9 +651,28 @@ def _places(columns: Columns, given: Any) -> tuple[np.ndarray | None, np.ndarray
     return None, None
 
 
-def _with_order(rows: CodedRows, order: np.ndarray) -> CodedRows:
-    """Return rows with the place of each in time before their counts: answers at several times are several rows."""
-    return CodedRows(rows | {"order": order, "count": rows.pop("count")})
+def _with_columns(rows: CodedRows, **further: np.ndarray | None) -> CodedRows:
+    """Return rows with further columns before their counts: answers at several times, say, are several rows."""
+    own = {name: column for name, column in further.items() if column is not None}
+    count = {"count": rows.pop("count")}
+    return CodedRows(rows | own | count)
+
+
+def _refuse_alone(probability: str | None, no_answer: NoAnswer, taxonomy: Any) -> None:
+    """Raise where there is no column of labels, and no probabilities instead of it, or options that read labels."""
+    if probability is None:
+        problem, remedy = (
+            "labels need a column of labels",
+            "name it, or a column of probabilities: probability=...",
+        )
+        raise refused_argument("label", problem, allowed="the name of a column", remedy=remedy)
+    for name, value in {"no_answer": listed_answers(no_answer), "taxonomy": taxonomy}.items():
+        if value:
+            problem, remedy = (
+                f"{name} is about labels, and the probabilities stand alone",
+                "name the labels, or leave it out",
+            )
+            raise refused_argument(name, problem, value=value, remedy=remedy)
 
 
 def require_answers(labels: Labels) -> None:

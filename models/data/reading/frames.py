@@ -38,7 +38,8 @@ OF_IDS = ("item", "rater", "left", "right", "classifier")  # roles whose columns
 _KEY = re.compile(r"(?i:[_ -]id|^id)$|[a-z]I[dD]$")  # names of keys
 
 
-_UNREAD = TRADE["time"] | {"confidence", "certainty", "probability", "leadtime", "duration", "prompt"}
+_STATED = {"confidence", "certainty", "probability"}
+_UNREAD = TRADE["time"] | _STATED | {"leadtime", "duration", "prompt"}
 
 
 def unread_in_words(names: Sequence[str], taken: Collection[str], kind: str) -> str:
@@ -48,6 +49,12 @@ def unread_in_words(names: Sequence[str], taken: Collection[str], kind: str) -> 
     return (
         f"not read: column{'s' * (len(found) > 1)} {', '.join(map(short_repr, found[:5]))}" if found else ""
     )
+
+
+def stated_in(names: Sequence[str], taken: Collection[str], kind: str) -> str | None:
+    """Return the first column of labels that may hold the probabilities that raters state, and is not read."""
+    alike = (name for name in names if name not in taken and folded(name) in _STATED)
+    return next(alike, None) if kind == "labels" else None
 
 
 class Wording(NamedTuple):

@@ -22,8 +22,9 @@ from ..scores import Scores
 from .columns import ANONYMOUS_KINDS, Missing
 from .files import frame_of, read_table
 from .folders import read_folder
-from .frames import KINDS, column_names, unread_in_words
+from .frames import KINDS, column_names, stated_in, unread_in_words
 from .long_tables import Keep, tells_time
+from .stated import PROBABILITY
 from .vote_shapes import AND, vote_roles
 
 Container = PartialRankings | Labels | Comparisons | Scores
@@ -71,7 +72,8 @@ def read(
     columns : mapping of str to str, optional
         Role -> name of its column, such as ``{"item": "case", "label": "verdict"}``; by default the name of the role or another
         of the trade. Several names of labels are columns of categories: ``{"label": ["is_cat", "is_dog"]}``. Times of labels,
-        ``{"time": "answered_at"}``, are kept; by default those of a column called time.
+        ``{"time": "answered_at"}``, are kept; by default those of a column called time. Probabilities that raters state are
+        read as ``{"probability": "p_yes"}``, as by `Labels.from_table`.
     layout : {"long", "wide", "counts"}, default "long"
         A row for each answer; for labels and scores also a column for each rater, or for each category.
     tool : str, optional
@@ -134,7 +136,7 @@ def read(
         else:
             frame = read_table(path)
     names = column_names(frame)
-    kind = kind or _kind_of(names, given)
+    kind = kind or ("labels" if PROBABILITY in given else _kind_of(names, given))
     if kind not in CONTAINERS:
         raise DataError(
             f"kind={short_repr(kind)} is no kind of annotation",
@@ -195,6 +197,10 @@ def read(
         own for role in KINDS[kind].roles if role not in given for own in columns_alike(role, names, taken)
     }
     if layout == "long" and keep == "all" and (unread := unread_in_words(names, taken, kind)):
+        if stated := stated_in(names, taken, kind):
+            unread += (
+                f"; columns={{'probability': {short_repr(stated)}}} reads the probability of the label given"
+            )
         warnings.warn(unread, DataWarning, skip_file_prefixes=BUILDERS)
     own = {name: value for name, value in options.items() if value is not None and name in accepted}
     try:
