@@ -226,9 +226,59 @@ def taxonomy(why: str, seed: int, draws: int) -> dict[str, Row]:
     return found
 
 
+# --- 4. Probabilities as answers ---
+
+
+def study_of_judges(
+    rng: np.random.Generator, how: str, items: int = 1000
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return truth and table of three judges, over- and underconfident, who state p(1): of hard and easy items.
+
+    "log odds" are normal given the truth, as the law has it; "decimals" are rounded to two of them, "only 0 and 1" to none, and
+    in "mixed" two people give labels beside them.
+    """
+    truth, hard = rng.random(items) < 0.4, rng.normal(0, 0.8, items)
+    rows = []
+    for j, (skill, bias, scale) in enumerate([(1.2, 0.5, 3.0), (1.5, -0.3, 1.0), (1.0, 0.0, 2.0)]):
+        own = skill * (0.77 if how == "log odds" else np.exp(-0.4 * np.abs(hard)))
+        log_odds = scale * ((2 * truth - 1) * own + bias + rng.normal(0, 1.2, items))
+        stated = 1 / (1 + np.exp(-log_odds))
+        stated = np.round(stated, {"only 0 and 1": 0, "decimals": 2, "mixed": 2}.get(how, 15))
+        rows += zip(range(items), [f"judge {j}"] * items, stated.tolist(), strict=True)
+    for j in range(2 if how == "mixed" else 0):
+        said = np.where(rng.random(items) < 0.8, truth, ~truth).astype(float)
+        rows += zip(range(items), [f"person {j}"] * items, said.tolist(), strict=True)
+    return truth.astype(int), dict(
+        zip(("item", "rater", "p"), map(list, zip(*rows, strict=True)), strict=True)
+    )
+
+
+def judged_binary(p: np.ndarray, truth: np.ndarray) -> Row:
+    """Return the figures of probabilities of the second category."""
+    right = ((p > 0.5) == truth).mean()
+    loss = -np.log(np.maximum(np.where(truth == 1, p, 1 - p), 1e-6)).mean()
+    return {"right": right, "log loss": loss, "claim - right": np.maximum(p, 1 - p).mean() - right}
+
+
+def probabilities(how: str, seed: int, draws: int) -> dict[str, Row]:
+    """Return the figures of one study in each treatment."""
+    truth, table = study_of_judges(np.random.default_rng([46, seed]), how)
+    labels = models.Labels.from_table(table, probability="p")
+    mean = np.bincount(table["item"], table["p"]) / np.bincount(table["item"])
+    found = {"mean": judged_binary(mean, truth)}
+    for way, use in {"votes": "ignored", "stated": "informative"}.items():
+        begun = time.process_time()
+        model = models.dawid_skene(labels, probability=use)
+        tree = inference.sample(model, draws=draws, random_seed=seed, cores=1, progressbar=False)
+        p = tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()[:, 1]
+        found[way] = judged_binary(p, truth) | {"CPU s": time.process_time() - begun}
+    return found
+
+
 WORLDS: dict[str, tuple[tuple[str, ...], Callable[[str, int, int], dict[str, Row]], str]] = {
     "no_answer": (("truth", "difficulty", "chance"), no_answer, "dropped"),
     "taxonomy": (("careful", "careful when wrong", "exact"), taxonomy, "dropped"),
+    "probabilities": (("stated", "log odds", "decimals", "mixed", "only 0 and 1"), probabilities, "votes"),
     "shown": (("ranked", "best", "best-worst"), shown, "flat"),
 }
 
@@ -245,12 +295,13 @@ def main() -> None:
     parser.add_argument("section", choices=WORLDS)
     parser.add_argument("--studies", type=int, default=20)
     parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--worlds", nargs="+", help="by default all of the section")
     parser.add_argument("--json", help="file for the figures of every study")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     worlds, run, flat = WORLDS[options.section]
     every = {}
-    for world in worlds:
+    for world in options.worlds or worlds:
         every[world] = studies = [run(world, seed, options.draws) for seed in range(options.studies)]
         for way in studies[0]:
             for name in studies[0][way]:

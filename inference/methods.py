@@ -11,7 +11,16 @@ from ..models._catalog import RECIPES, Spec, catalog
 from ..models.distributions.marginal_labels import RaterLabelsRV
 from ..models.distributions.shared_guesses import SharedGuessRV
 from .comparisons import hmc
-from .labels import correlated_votes, dirichlet, ebcc, item_response, item_states, shared_guess, skill_in_time
+from .labels import (
+    correlated_votes,
+    dirichlet,
+    ebcc,
+    item_response,
+    item_states,
+    shared_guess,
+    skill_in_time,
+    stated_probabilities,
+)
 from .labels import gibbs as labels_gibbs
 from .labels import predicted as predicted_counts
 from .rankings import gibbs as rankings_gibbs
@@ -28,6 +37,7 @@ SAMPLERS: tuple[Sampler, ...] = (
     ebcc.SAMPLER,
     item_response.SAMPLER,
     skill_in_time.SAMPLER,
+    stated_probabilities.SAMPLER,
     labels_gibbs.SAMPLER,
     shared_guess.SAMPLER,
     predicted_counts.SAMPLER,

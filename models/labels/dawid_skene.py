@@ -21,6 +21,13 @@ from .skill_in_time import (
     parts_of_rows,
     windows_in_time,
 )
+from .stated_probabilities import (
+    PRIOR,
+    coords_of_statements,
+    observe_statements,
+    read_statements,
+    refuse_beside,
+)
 
 __all__ = ["dawid_skene"]
 
@@ -37,6 +44,9 @@ def dawid_skene(
     prior_logits: Any = None,
     no_answer: Literal["informative", "ignored"] = "informative",
     time: int | None = None,
+    probability: Literal["informative", "ignored"] = "informative",
+    statement_prior: tuple[float, float, float, float] = PRIOR,
+    statement_unit: Any = None,
 ) -> pm.Model:
     """Build the Dawid-Skene model: one confusion matrix per rater, with true categories summed out.
 
@@ -54,6 +64,15 @@ def dawid_skene(
 
     which is a confusion matrix of more answers than categories, with rows (rho_kj0 pi_kj, rho_kj1, ...).
 
+    Where labels of two categories were read with `probability`, a rater gives a label outright, which is what 0 and 1 are too, or
+    states a probability, with log odds z_a of the second category:
+
+        s_a      ~ Categorical(omega_k,T_i)      one label, the other, or a probability; omega_kj ~ Dirichlet
+        v_kj     ~ InverseGamma(a, b u_k^2),     mu_kj ~ Normal(+-m u_k, v_kj / c)
+        z_a      ~ Normal(mu_k,T_i, v_k,T_i)     then y_a is the side of 0 on which z_a lies
+
+    and pi_kj is p(y_a | T_i = j). The unit u_k is the root mean square of the log odds of rater k.
+
     ====================  ====================  =================================
     symbol                variable              dims
     ====================  ====================  =================================
@@ -63,6 +82,10 @@ def dawid_skene(
     y                     observed_label        annotation
     rho                   response_rate         rater, category, response
     o                     observed_response     request
+    omega                 answer_share          rater, category, kind_of_answer
+    mu, v                 statement_mean,       judge, category
+                          statement_variance
+    z                     observed_statement    annotation
     alpha, beta           ..._concentration=    arguments
     ====================  ====================  =================================
 
@@ -86,6 +109,16 @@ def dawid_skene(
         Of labels read with ``no_answer=``: whether who gave no answer tells about the truth. Where raters are unsure of hard
         items alone, whatever their truth, both give much the same.
 
+    {time} The matrix of the first window is ``initial_confusion``.
+    probability : {{"informative", "ignored"}}
+        Of labels read with ``probability=``: whether the stated probabilities tell more than the labels do. They need no
+        calibration, and may be those of over- or underconfident judges. Options that this law does not have are `raters`,
+        `time`, informative ``no_answer`` and learnt populations.
+    statement_prior : four floats, default (.5, 1, 2, .5)
+        Numbers m, c, a and b of the prior of the log odds: raters are right on average, by m units, a prior of c statements.
+    statement_unit : float or array_like, shape (judge,), optional
+        Unit u of each rater who states probabilities, in log odds.
+
     {returns}
 
     Examples
@@ -107,6 +140,11 @@ def dawid_skene(
     coords = coords_of(require_identified_raters(labels, "dawid_skene"))
     own, windows = read_features(labels, features), windows_in_time(labels, time)
     asked = reads_responses(labels, no_answer)
+    said = read_statements(labels, probability, statement_unit)
+    if said is not None:
+        population = isinstance(confusion_concentration, str)
+        others = {"raters": raters is not None, "time": windows is not None, "no_answer": asked}
+        refuse_beside(others | {"confusion_concentration": population})
     if asked and raters is not None:
         raise refused_argument(
             "raters",
@@ -115,10 +153,14 @@ def dawid_skene(
         )
     coords |= coords_of_responses(labels) if asked else {}
     coords |= feature_coords(own) | coords_of_population(labels, confusion_concentration)
-    coords |= coords_of_history(raters) | coords_in_time(windows)
+    coords |= coords_of_history(raters) | coords_in_time(windows) | coords_of_statements(labels, said)
     name, matrix = ("confusion" if windows is None else INITIAL_CONFUSION), None
     with annotation_model(coords) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
+        if said is not None:
+            prior = prior_of_truth(labels, prevalence, own, prior_logits)
+            observe_statements(labels, said, prior, confusion_concentration, statement_prior)
+            return model
         confusion, beta = confusion_of_raters(labels, confusion_concentration, raters, name)
         if windows is not None:
             parts = parts_of_rows(confusion, len(labels.categories))
