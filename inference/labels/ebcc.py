@@ -1,7 +1,5 @@
 """Sampler of EBCC: the compiled Gibbs loop; and the order of the subtypes, for draws of any sampler."""
 
-from dataclasses import replace
-
 import numpy as np
 import pymc as pm
 import xarray as xr
@@ -9,11 +7,11 @@ import xarray as xr
 from ...models.distributions.marginal_labels import RaterLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.ebcc import SPEC as EBCC
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, pilot, stream
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, in_threads, thinned
 from ..runs.trees import as_dataset
 from .gibbs import BLOCK, dirichlet_log_density, in_portions
 from .kernels.ebcc import SubtypeDraws, SubtypePrior, sample_subtypes
-from .kernels.em import jittered_vote
+from .kernels.em import drawn_near_vote
 from .recognition import SubtypeLaw, read_subtypes
 
 SWEEPS_BEFORE = 300  # default warm-up
@@ -28,18 +26,12 @@ def draw_subtypes(answers: Answers, prior: SubtypePrior, plan: ChainPlan) -> Sub
 def begin_subtypes(answers: Answers, prior: SubtypePrior, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Start near the majority vote, in subtypes at random: stream (chain, word), state of every item (chain, item)."""
     n, n_subtypes = prior.weight.shape
-    n_items = len(answers.gold_category)
-    state = {
-        "stream": np.empty((plan.chains, 4), np.uint64),
-        "state": np.empty((plan.chains, n_items), np.int64),
-    }
-    for chain in range(plan.chains):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
-        vote = jittered_vote(answers, n, rng)
-        category = (vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))).sum(axis=1)
-        state["state"][chain] = category * n_subtypes + rng.integers(0, n_subtypes, n_items)
-        state["stream"][chain] = stream(rng)
-    return state
+
+    def begin(rng: np.random.Generator) -> dict[str, np.ndarray]:
+        category = drawn_near_vote(answers, n, rng)
+        return {"state": category * n_subtypes + rng.integers(0, n_subtypes, len(category))}
+
+    return begun(plan, begin)
 
 
 def continue_subtypes(
@@ -109,22 +101,18 @@ def _permuted(variable: xr.DataArray, order: xr.DataArray) -> xr.DataArray:
 
 def begin_subtypes_gibbs(law: SubtypeLaw, model: pm.Model, plan: Draws, found: Tuning | None = None) -> Run:
     """Set up the compiled Gibbs loop of a law of `read_subtypes`; `found` restores the thinning."""
-    answers, prior, chains = law.answers, law.prior, plan.chain(SWEEPS_BEFORE)
+    answers, prior = law.answers, law.prior
 
     def parameters(trial: ChainPlan) -> np.ndarray:
         draws = draw_subtypes(answers, prior, trial)
         return np.concatenate([x.reshape(trial.chains, trial.draws, -1) for x in draws[:3]], axis=2)
 
-    if found is None:
-        thin = pilot(parameters, chains)[0] if plan.thin == "pilot" else plan.thin
-        found = {"thinning": np.array(int(thin))}
-    chains = replace(chains, thin=int(found["thinning"]))
+    found, chains, stats = thinned(found, plan, plan.chain(SWEEPS_BEFORE), parameters)
     state = begin_subtypes(answers, prior, chains)
-    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         draws = continue_subtypes(answers, prior, chains.part(drawn, n), state)
-        return _groups(model, law, draws, plan) | {"sample_stats": stats}
+        return _groups(model, law, draws, plan) | stats
 
     return Run(found, state, draw)
 

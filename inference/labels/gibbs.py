@@ -28,14 +28,15 @@ from ..runs.run import (
     Run,
     Sampler,
     Tuning,
+    begun,
     blocks_of_chain,
     in_threads,
     parts_of,
-    pilot,
     stream,
+    thinned,
 )
 from ..runs.trees import as_dataset
-from .kernels.em import jittered_vote
+from .kernels.em import drawn_near_vote
 from .kernels.gibbs import (
     ABILITIES,
     COMPETENCE,
@@ -72,25 +73,20 @@ def draw_labels_model(
 def begin_labels(answers: Answers, prior: ConfusionPrior, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Initialise every chain near the majority vote: stream (chain, word), and `LabelState` with a leading dim chain."""
     n_rows, n = prior.confusion.shape
-    n_items = len(answers.gold_category)
-    state = {
-        "stream": np.empty((plan.chains, 4), np.uint64),
-        "category": np.empty((plan.chains, n_items), np.int64),
-        "table": np.empty((plan.chains, n_rows, n)),
-    }
-    if n_populations := len(prior.population.skill):
-        state["population"] = np.tile([SKILL_BEGIN, STRENGTH_BEGIN], (plan.chains, n_populations, 1))
-    if n_components := len(prior.history.weight):
-        state["history"] = np.full((plan.chains, n_components), 1 / n_components)
-    for chain in range(plan.chains):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
-        vote = jittered_vote(_labels_of(answers, prior), n, rng)
-        state["category"][chain] = (vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))).sum(axis=1)
-        state["stream"][chain] = stream(rng)
-        state["table"][chain] = 1.0  # only COMPETENCE reads it
-        if prior.kind == COMPETENCE:
-            begin_table(state["stream"][chain], prior, state["table"][chain])
-    return state
+    votes = _labels_of(answers, prior)
+
+    def begin(rng: np.random.Generator) -> dict[str, np.ndarray]:
+        state = {"category": drawn_near_vote(votes, n, rng), "table": np.ones((n_rows, n))}
+        if prior.kind == COMPETENCE:  # which alone reads the table
+            state["stream"] = stream(rng)
+            begin_table(state["stream"], prior, state["table"])
+        if n_populations := len(prior.population.skill):
+            state["population"] = np.tile([SKILL_BEGIN, STRENGTH_BEGIN], (n_populations, 1))
+        if n_components := len(prior.history.weight):
+            state["history"] = np.full(n_components, 1 / n_components)
+        return state
+
+    return begun(plan, begin)
 
 
 def _labels_of(answers: Answers, prior: ConfusionPrior) -> Answers:
@@ -168,7 +164,7 @@ def begin_labels_gibbs(
     """
     structure, prior = law
     truth = holds_truth(model) if truth is None else truth
-    answers, chains = structure.answers, plan.chain(SWEEPS_BEFORE)
+    answers = structure.answers
 
     def parameters(trial: ChainPlan) -> np.ndarray:
         draws = continue_labels(answers, prior, trial, begin_labels(answers, prior, trial), of_items=False)
@@ -176,23 +172,19 @@ def begin_labels_gibbs(
         hyper = draws.population.reshape(trial.chains, trial.draws, -1)
         return np.concatenate([draws.prevalence, table, hyper, draws.history], axis=2)
 
-    if found is None:
-        thin = pilot(parameters, chains)[0] if plan.thin == "pilot" else plan.thin
-        found = {"thinning": np.array(int(thin))}
-    chains = replace(chains, thin=int(found["thinning"]))
+    found, chains, stats = thinned(found, plan, plan.chain(SWEEPS_BEFORE), parameters)
     state = begin_labels(answers, prior, chains)
-    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         draws = continue_labels(answers, prior, chains.part(drawn, n), state)
-        return _groups(model, law, draws, plan, truth) | {"sample_stats": stats}
+        return _groups(model, law, draws, plan, truth) | stats
 
     def by_items(n: int, advance: Callable[[int], None]) -> ItemBlocks:
         draws = _parameters_by_parts(answers, prior, replace(chains, draws=n), state, advance)
         stored = LabelDraws(
             draws.prevalence.astype(plan.dtype), draws.table.astype(_of_table(prior, plan)), *draws[2:]
         )
-        shared = _of_parameters(model, law, stored, plan) | {"sample_stats": stats}
+        shared = _of_parameters(model, law, stored, plan) | stats
         starts = {"item": np.arange(len(answers.gold_category) + 1)}
         return ItemBlocks(
             shared, starts, lambda items, kept: _of_items(model, structure, draws, plan, (items, kept), truth)

@@ -1,6 +1,6 @@
 """Sampler of the item-response model: its law read from the PyMC graph, and the compiled Gibbs loop."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,10 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, pilot, stream
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
 from ..runs.trees import as_dataset
 from .gibbs import BLOCK, beta_log_density, dirichlet_log_density
-from .kernels.em import jittered_vote
+from .kernels.em import drawn_near_vote
 from .kernels.item_response import ResponseDraws, ResponsePrior, Responses, ResponseState, sample_responses
 from .recognition import answers_of_variable
 
@@ -178,25 +178,16 @@ def responses_of(answers: Answers, makes_key: np.ndarray, n: int) -> Responses:
 
 def begin_responses(law: ResponseLaw, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Start at the key, elsewhere near the majority vote: stream (chain, word), and `ResponseState` with a leading dim chain."""
-    n, n_items = len(law.prior.prevalence), len(law.answers.gold_category)
-    state = {
-        "stream": np.empty((plan.chains, 4), np.uint64),
-        "category": np.empty((plan.chains, n_items), np.int64),
-        "ability": np.empty((plan.chains, len(law.prior.mean))),
-        "spread": np.ones((plan.chains, 1)),
-        "widths": np.full((plan.chains, 3), 0.3),
-    }
-    data = law.data
+    data, prior = law.data, law.prior
     has_key = (np.diff(data.key_start) > 0) & (data.gold < 0)
-    for chain in range(plan.chains):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
-        vote = jittered_vote(law.answers, n, rng)
-        category = (vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))).sum(axis=1)
+
+    def begin(rng: np.random.Generator) -> dict[str, np.ndarray]:
+        category = drawn_near_vote(law.answers, len(prior.prevalence), rng)
         category[has_key] = data.key_label[data.key_start[:-1][has_key]]
-        state["category"][chain] = category
-        state["ability"][chain] = law.prior.mean + 0.3 * rng.standard_normal(len(law.prior.mean))
-        state["stream"][chain] = stream(rng)
-    return state
+        ability = prior.mean + 0.3 * rng.standard_normal(len(prior.mean))
+        return {"category": category, "ability": ability, "spread": np.ones(1), "widths": np.full(3, 0.3)}
+
+    return begun(plan, begin)
 
 
 def continue_responses(
@@ -236,22 +227,17 @@ def begin_item_response_gibbs(
     law: ResponseLaw, model: pm.Model, plan: Draws, found: Tuning | None = None
 ) -> Run:
     """Set up the compiled Gibbs loop of a law of `read_responses_of_models`; `found` restores the thinning."""
-    chains = plan.chain(SWEEPS_BEFORE)
 
     def parameters(trial: ChainPlan) -> np.ndarray:
         draws = continue_responses(law, trial, begin_responses(law, trial), of_items=False)
         return np.concatenate([draws.ability, draws.spread[..., None], draws.reliability], axis=2)
 
-    if found is None:
-        thin = pilot(parameters, chains)[0] if plan.thin == "pilot" else plan.thin
-        found = {"thinning": np.array(int(thin))}
-    chains = replace(chains, thin=int(found["thinning"]))
+    found, chains, stats = thinned(found, plan, plan.chain(SWEEPS_BEFORE), parameters)
     state = begin_responses(law, chains)
-    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         draws = continue_responses(law, chains.part(drawn, n), state)
-        return _groups(model, law, draws, plan) | {"sample_stats": stats}
+        return _groups(model, law, draws, plan) | stats
 
     return Run(found, state, draw)
 

@@ -1,7 +1,5 @@
 """Sampler of item-state mixtures: the compiled Gibbs loop, then draws of the items given their states."""
 
-from dataclasses import replace
-
 import numpy as np
 import pymc as pm
 import xarray as xr
@@ -10,7 +8,7 @@ from scipy.special import gammaln, logsumexp, xlogy
 from ...models.distributions.mixed_counts import MixedCountsRV
 from ...models.labels.item_states import SPEC as ITEM_STATES
 from ..runs.model_graph import constant_value
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, item_keys, pilot, stream
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, item_keys, stream, thinned
 from ..runs.trees import as_dataset
 from .kernels.item_states import (
     CountPatterns,
@@ -154,26 +152,20 @@ def begin_item_states_gibbs(
     patterns = CountPatterns(distinct.astype(np.float64), items.astype(np.int64))
     # kernels are compiled for each memory layout
     compiled_prior = StatePrior(*map(np.ascontiguousarray, prior))
-    chains = plan.chain(SWEEPS_BEFORE)
 
     def parameters(trial: ChainPlan) -> np.ndarray:
         draws = draw_states(patterns, compiled_prior, trial)
         return np.concatenate([array.reshape(trial.chains, trial.draws, -1) for array in draws], axis=2)
 
-    if found is None:
-        thin = plan.thin
-        if thin == "pilot":
-            thin = int(pilot(parameters, chains, PILOT_DRAWS, most=LARGEST_THINNING)[0])
-        found = {"thinning": np.array(int(thin))}
-    chains = replace(chains, thin=int(found["thinning"]))
+    options = {"draws": PILOT_DRAWS, "most": LARGEST_THINNING}
+    found, chains, stats = thinned(found, plan, plan.chain(SWEEPS_BEFORE), parameters, **options)
     state, streams = begin_states(compiled_prior, chains), streams_of_drawn_items(model, plan)
-    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         draws = continue_states(patterns, compiled_prior, chains.part(drawn, n), state)
         groups = _groups(model, (patterns, pattern, prior), draws, plan)
         groups["posterior"] = with_items_drawn(model, groups["posterior"], plan, streams)
-        return groups | {"sample_stats": stats}
+        return groups | stats
 
     return Run(found, state if streams is None else state | {"item_stream": streams}, draw)
 

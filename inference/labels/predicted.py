@@ -1,6 +1,6 @@
 """Sampler of label counts with the probabilities of a classifier in the prior: chains of their strength, draws given it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -23,11 +23,11 @@ from ..runs.run import (
     Run,
     Sampler,
     Tuning,
+    begun,
     in_threads,
     item_keys,
-    pilot,
-    stream,
     streams_of_items,
+    thinned,
 )
 from ..runs.trees import as_dataset
 from .dirichlet import BLOCK, SAMPLE
@@ -72,11 +72,8 @@ def read_predicted_counts(model: pm.Model) -> PredictedCounts:
 
 def begin_strength(law: PredictedCounts, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Begin every chain below the scale of the prior: stream (chain, word), strength and width of the slice (chain, 2)."""
-    rngs = [
-        np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(c,))) for c in range(plan.chains)
-    ]
-    strength = np.array([[law.scale * rng.uniform(0.1, 1.0), law.scale] for rng in rngs])
-    return {"strength_stream": np.stack([stream(rng) for rng in rngs]), "strength": strength}
+    state = begun(plan, lambda rng: {"strength": np.array([law.scale * rng.uniform(0.1, 1.0), law.scale])})
+    return {"strength_stream": state["stream"], "strength": state["strength"]}
 
 
 def continue_strength(law: PredictedCounts, plan: ChainPlan, state: dict[str, np.ndarray]) -> np.ndarray:
@@ -116,21 +113,21 @@ def begin_predicted_counts(
     law: PredictedCounts, model: pm.Model, plan: Draws, found: Tuning | None = None
 ) -> Run:
     """Set up chains of the strength, and of each item draws given it; `found` restores the thinning."""
-    chains = plan.chain(MOVES_BEFORE)
-    if found is None:
-        thin = _pilot_thinning(law, chains) if plan.thin == "pilot" else plan.thin
-        found = {"thinning": np.array(thin, np.int64)}
-    chains = replace(chains, thin=int(found["thinning"]))
+
+    def strengths(trial: ChainPlan) -> np.ndarray:
+        return continue_strength(law, trial, begin_strength(law, trial))[..., None]
+
+    found, chains, stats = thinned(found, plan, plan.chain(MOVES_BEFORE), strengths)
     items = np.asarray(model.coords.get("item", range(len(law.items.counts))))
     state = begin_strength(law, chains)
     state["stream"] = streams_of_items(item_keys(items), chains.chains, chains.seed)
-    observed, stats = str(model.observed_RVs[0].name), xr.Dataset({"thinning": np.int64(chains.thin)})
+    observed = str(model.observed_RVs[0].name)
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         strength = continue_strength(law, chains.part(drawn, n), state)
         draws = draw_items(law, state["stream"], strength, chains)
         arrays = {law.name: draws.plausibility, STRENGTH: strength}
-        groups = {"posterior": as_dataset(model, arrays, SAMPLE), "sample_stats": stats}
+        groups = {"posterior": as_dataset(model, arrays, SAMPLE), **stats}
         if plan.densities:
             by_item = (*SAMPLE, "item")
             groups["log_likelihood"] = xr.Dataset({observed: (by_item, draws.log_p)})
@@ -141,15 +138,6 @@ def begin_predicted_counts(
         return groups
 
     return Run(found, state, draw)
-
-
-def _pilot_thinning(law: PredictedCounts, chains: ChainPlan) -> int:
-    """Return moves per kept draw, by the ESS of the strength in a pilot run."""
-
-    def draw(trial: ChainPlan) -> np.ndarray:
-        return continue_strength(law, trial, begin_strength(law, trial))[..., None]
-
-    return int(pilot(draw, chains)[0])
 
 
 SAMPLER = Sampler(

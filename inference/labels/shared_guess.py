@@ -1,6 +1,6 @@
 """Sampler of the shared-guess model: the compiled Gibbs loop of truth, guesses, copies and parameters."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pymc as pm
@@ -25,10 +25,10 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, pilot, stream
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
 from ..runs.trees import as_dataset
 from .gibbs import BLOCK, SAMPLE, beta_log_density, dirichlet_log_density
-from .kernels.em import jittered_vote
+from .kernels.em import drawn_near_vote
 from .kernels.gibbs import FREE_ROWS, ConfusionPrior
 from .kernels.shared_guess import GuessCounts, GuessDraws, GuessParameters, GuessPrior, sample_guesses
 from .recognition import PRIOR_BY_ITEM, as_table
@@ -151,28 +151,25 @@ def begin_guesses(structure: GuessStructure, prior: GuessPrior, plan: ChainPlan)
     weight = vote_weights(answers, votes)
     item = np.repeat(np.arange(len(answers.gold_category)), np.diff(answers.start))
     group, row = answers.group[answers.rater], structure.answers.code
-    shapes = {"items": (n,), "guesses": prior.guess.shape}
-    shapes |= dict.fromkeys(("labels", "copied", "agreeing"), prior.rows.confusion.shape)
-    state = {"stream": np.empty((plan.chains, 4), np.uint64)}
-    state |= {name: np.empty((plan.chains, *shape), np.int64) for name, shape in shapes.items()}
-    for chain in range(plan.chains):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
-        vote = jittered_vote(structure.answers, n, rng, weight)
-        truth = (vote.cumsum(axis=1)[:, :-1] < rng.random((len(vote), 1))).sum(axis=1)
-        total = votes.sum(axis=2)
+    total = votes.sum(axis=2)
+    who, where = np.nonzero(total)
+
+    def begin(rng: np.random.Generator) -> dict[str, np.ndarray]:
+        truth = drawn_near_vote(structure.answers, n, rng, weight)
         place = (rng.random(total.shape) * total).astype(np.int64)
         guessed = (votes.cumsum(axis=2)[:, :, :-1] <= place[:, :, None]).sum(axis=2)
         agrees = (group >= 0) & (guessed[item, np.maximum(group, 0)] == answers.label)
         copied = agrees & (rng.random(len(group)) < 0.5)
         cells = row.astype(np.int64) * n + truth[item]
-        for name, which in {"labels": ~copied, "copied": copied, "agreeing": agrees}.items():
-            state[name][chain] = _counted(cells[which], shapes[name])
-        who, where = np.nonzero(total)
-        state["items"][chain] = np.bincount(truth, minlength=n)
-        cells = (where * n + truth[who]) * n + guessed[who, where]
-        state["guesses"][chain] = _counted(cells, shapes["guesses"])
-        state["stream"][chain] = stream(rng)
-    return state
+        of_answers = {"labels": ~copied, "copied": copied, "agreeing": agrees}
+        guesses = (where * n + truth[who]) * n + guessed[who, where]
+        return {
+            "items": np.bincount(truth, minlength=n),
+            "guesses": _counted(guesses, prior.guess.shape),
+            **{name: _counted(cells[own], prior.rows.confusion.shape) for name, own in of_answers.items()},
+        }
+
+    return begun(plan, begin)
 
 
 def vote_weights(answers: GroupedAnswers, votes: np.ndarray) -> np.ndarray:
@@ -227,27 +224,19 @@ def begin_shared_guess(
 ) -> Run:
     """Set up the compiled Gibbs loop; `found` restores the thinning."""
     structure, prior = law
-    chains = plan.chain(SWEEPS_BEFORE)
 
     def parameters(trial: ChainPlan) -> np.ndarray:
         draws = draw_guess_model(structure, prior, trial)
         kept = (draws.prevalence, draws.table, draws.guess, draws.shared[..., structure.copiers])
         return np.concatenate([x.reshape(trial.chains, trial.draws, -1) for x in kept], axis=2)
 
-    if found is None:
-        thin = (
-            pilot(parameters, chains, PILOT_DRAWS, wanted=WANTED_ESS)[0]
-            if plan.thin == "pilot"
-            else plan.thin
-        )
-        found = {"thinning": np.array(int(thin))}
-    chains = replace(chains, thin=int(found["thinning"]))
+    chains = plan.chain(SWEEPS_BEFORE)
+    found, chains, stats = thinned(found, plan, chains, parameters, draws=PILOT_DRAWS, wanted=WANTED_ESS)
     state = begin_guesses(structure, prior, chains)
-    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         draws = continue_guesses(structure, prior, chains.part(drawn, n), state)
-        return _groups(model, law, draws, plan) | {"sample_stats": stats}
+        return _groups(model, law, draws, plan) | stats
 
     return Run(found, state, draw)
 

@@ -1,6 +1,6 @@
 """Sampler of label models whose raters change in time: the compiled Gibbs loop of truth and walks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,10 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, pilot, stream
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
 from ..runs.trees import as_dataset
 from .gibbs import BLOCK, SAMPLE, beta_log_density, dirichlet_log_density
-from .kernels.em import jittered_vote
+from .kernels.em import drawn_near_vote
 from .kernels.skill_in_time import WalkDraws, WalkPrior, WalkState, sample_walks
 from .recognition import PRIOR_BY_ITEM, answers_of_variable
 
@@ -122,26 +122,18 @@ def matrices_of(walk: np.ndarray, wrong: np.ndarray, n: int) -> np.ndarray:
 def begin_walks(law: WalkStructure, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Initialise every chain near the vote: stream (chain, word), and `WalkState` with a leading dim chain."""
     prior, answers, (n_walks, n) = law.prior, law.answers, (len(law.prior.begin), len(law.prior.prevalence))
-    n_items = len(answers.gold_category)
-    state = {
-        "stream": np.empty((plan.chains, 4), np.uint64),
-        "category": np.empty((plan.chains, n_items), np.int64),
-        "walk": np.empty((plan.chains, n_walks, law.windows)),
-        "step": np.empty((plan.chains, 1)),
-    }
-    item = np.repeat(np.arange(n_items), np.diff(answers.start))
+    item = np.repeat(np.arange(len(answers.gold_category)), np.diff(answers.start))
     rater, label = answers.code // (n * law.windows), answers.code % n
-    for chain in range(plan.chains):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
-        vote = jittered_vote(answers, n, rng)
-        truth = (vote.cumsum(axis=1)[:, :-1] < rng.random((n_items, 1))).sum(axis=1)
+
+    def begin(rng: np.random.Generator) -> dict[str, np.ndarray]:
+        truth = drawn_near_vote(answers, n, rng)
         own = rater * n + truth[item] if law.of_rows else rater
         right = np.bincount(own, label == truth[item], n_walks) + prior.begin[:, 0]
         wrong = np.bincount(own, label != truth[item], n_walks) + prior.begin[:, 1]
-        state["category"][chain], state["walk"][chain] = truth, np.log(right / wrong)[:, None]
-        state["step"][chain] = prior.step * rng.uniform(0.2, 1.0)
-        state["stream"][chain] = stream(rng)
-    return state
+        walk = np.tile(np.log(right / wrong)[:, None], law.windows)
+        return {"category": truth, "walk": walk, "step": prior.step * rng.uniform(0.2, 1.0, 1)}
+
+    return begun(plan, begin)
 
 
 def continue_walks(
@@ -172,24 +164,17 @@ WANTED_ESS = 1200
 
 def begin_skill_in_time(law: WalkStructure, model: pm.Model, plan: Draws, found: Tuning | None = None) -> Run:
     """Set up the compiled Gibbs loop; `found` restores the thinning."""
-    chains = plan.chain(SWEEPS_BEFORE)
 
     def parameters(trial: ChainPlan) -> np.ndarray:
         draws = continue_walks(law, trial, begin_walks(law, trial), of_items=False)
         kept = (draws.prevalence, draws.walk, draws.step)
         return np.concatenate([x.reshape(trial.chains, trial.draws, -1) for x in kept], axis=2)
 
-    if found is None:
-        thin = pilot(parameters, chains, wanted=WANTED_ESS)[0] if plan.thin == "pilot" else plan.thin
-        found = {"thinning": np.array(int(thin))}
-    chains = replace(chains, thin=int(found["thinning"]))
+    found, chains, stats = thinned(found, plan, plan.chain(SWEEPS_BEFORE), parameters, wanted=WANTED_ESS)
     state = begin_walks(law, chains)
-    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
-        return _groups(model, law, continue_walks(law, chains.part(drawn, n), state), plan) | {
-            "sample_stats": stats
-        }
+        return _groups(model, law, continue_walks(law, chains.part(drawn, n), state), plan) | stats
 
     return Run(found, state, draw)
 

@@ -1,6 +1,6 @@
 """Multi-threaded Gibbs chains of hierarchical Plackett-Luce: worths of all items and reliabilities of all raters."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pymc as pm
@@ -21,7 +21,7 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, pilot, stream
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
 from ..runs.trees import as_dataset, row_dim
 from .gibbs import SWEEPS_BEFORE, plausibilities, worth_log_prior
 from .kernels.hierarchical import RaterDraws, RaterRankings, RaterState, sample_raters
@@ -151,19 +151,18 @@ def draw_raters(layout: Layout, plan: ChainPlan) -> RaterDraws:
 def begin_raters(layout: Layout, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Initialise every chain at random: stream (chain, word), `RaterState` with a leading dim chain."""
     rankings, _ = layout
-    n_raters, chains = len(rankings.rater_start) - 1, []
-    for chain in range(plan.chains):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
-        shape = rankings.shape  # log Gamma(a) = log Gamma(a + 1) + log(U) / a does not underflow
+    n_raters, shape = len(rankings.rater_start) - 1, rankings.shape
+
+    def begin(rng: np.random.Generator) -> dict[str, np.ndarray]:
+        # log Gamma(a) = log Gamma(a + 1) + log(U) / a does not underflow
         log_worth = np.log(rng.gamma(shape + 1.0)) + np.log1p(-rng.random(len(shape))) / shape
         spread = rankings.scale * rng.uniform(0.1, 1.0)
         deviation = rng.standard_normal(n_raters)
         log_reliability = spread * (deviation - deviation.mean())
-        state = RaterState(
-            log_worth, log_reliability, spread, np.ones(1 + n_raters), np.full(len(shape), 4.0)
-        )
-        chains.append(state._asdict() | {"stream": stream(rng)})
-    return {name: np.stack([own[name] for own in chains]) for name in ("stream", *RaterState._fields)}
+        widths = np.ones(1 + n_raters), np.full(len(shape), 4.0)
+        return RaterState(log_worth, log_reliability, spread, *widths)._asdict()
+
+    return begun(plan, begin)
 
 
 def continue_raters(layout: Layout, plan: ChainPlan, state: dict[str, np.ndarray]) -> RaterDraws:
@@ -197,30 +196,21 @@ def begin_rater_reliabilities(
     law: RaterLaw, model: pm.Model, plan: Draws, found: Tuning | None = None
 ) -> Run:
     """Set up the compiled Gibbs loop of worths and reliabilities; `found` restores the thinning."""
-    layout, chains = rater_rankings(law), plan.chain(SWEEPS_BEFORE)
-    if found is None:
-        thin = _pilot_thinning(layout, chains) if plan.thin == "pilot" else plan.thin
-        found = {"thinning": np.array(thin, np.int64)}
-    chains = replace(chains, thin=int(found["thinning"]))
+    layout = rater_rankings(law)
+
+    def parameters(trial: ChainPlan) -> np.ndarray:
+        draws = draw_raters(layout, trial)
+        return np.concatenate([draws.log_reliability, draws.spread[..., None]], axis=-1)
+
+    found, chains, stats = thinned(found, plan, plan.chain(SWEEPS_BEFORE), parameters, most=MOST_THINNING)
     state = begin_raters(layout, chains)
-    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         draws = continue_raters(layout, chains.part(drawn, n), state)
         groups = _densities(model, law, draws, plan) if plan.densities else {}
-        return {"posterior": _posterior(model, law, draws, layout), "sample_stats": stats} | groups
+        return {"posterior": _posterior(model, law, draws, layout)} | stats | groups
 
     return Run(found, state, draw)
-
-
-def _pilot_thinning(layout: Layout, chains: ChainPlan) -> int:
-    """Return sweeps per kept draw, by the smallest ESS of reliabilities and population in a pilot run."""
-
-    def draw(trial: ChainPlan) -> np.ndarray:
-        draws = draw_raters(layout, trial)
-        return np.concatenate([draws.log_reliability, draws.spread[..., None]], axis=-1)
-
-    return int(pilot(draw, chains, most=MOST_THINNING)[0])
 
 
 def _posterior(model: pm.Model, law: RaterLaw, draws: RaterDraws, layout: Layout) -> xr.Dataset:

@@ -23,10 +23,10 @@ from ..runs.run import (
     Run,
     Sampler,
     Tuning,
+    begun,
     blocks_of_chain,
     in_threads,
     pilot,
-    stream,
     sweeps_for_each_draw,
 )
 from ..runs.trees import as_dataset, row_dim
@@ -72,16 +72,15 @@ def posterior_of(law: PredictedWorths) -> WorthPosterior:
 
 def begin_strengths(law: PredictedWorths, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Begin every chain at a prior draw, of a strength below its scale: stream (chain, word), state with a leading chain."""
-    chains = []
-    for chain in range(plan.chains):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
+
+    def begin(rng: np.random.Generator) -> dict[str, np.ndarray]:
         strength = law.prior.scale * rng.uniform(0.1, 1.0, 1)
         shape = law.prior.base + strength * law.prior.slope
         # log Gamma(a) = log Gamma(a + 1) + log(U) / a does not underflow
         log_worth = np.log(rng.gamma(shape + 1.0)) + np.log1p(-rng.random(len(shape))) / shape
-        state = StrengthState(log_worth, strength, np.full(2, law.prior.scale))
-        chains.append(state._asdict() | {"stream": stream(rng)})
-    return {name: np.stack([own[name] for own in chains]) for name in ("stream", *StrengthState._fields)}
+        return StrengthState(log_worth, strength, np.full(2, law.prior.scale))._asdict()
+
+    return begun(plan, begin)
 
 
 def continue_strengths(

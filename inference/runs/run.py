@@ -115,6 +115,19 @@ def streams_of_items(keys: np.ndarray, chains: int, seed: int) -> np.ndarray:
 
 # --- Chains that can stop after any draw and continue from their state ---
 
+
+def begun(
+    plan: ChainPlan, begin: Callable[[np.random.Generator], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """Return the state of all chains at their start, with a leading dim chain: `begin` of a generator, and its stream."""
+    states = []
+    for chain in range(plan.chains):
+        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
+        own = begin(rng)
+        states.append({"stream": stream(rng)} | own)
+    return {name: np.stack([own[name] for own in states]) for name in states[0]}
+
+
 # choices of a sampler before its first draw, such as the thinning, by name; stored, and not repeated at resume
 Tuning = Mapping[str, np.ndarray]
 
@@ -243,6 +256,24 @@ def pilot(
     chains = replace(plan, chains=PILOT_CHAINS, draws=draws, seed=plan.seed + 1, dtype="float64", thin=1)
     kept = plan.chains * plan.draws
     return sweeps_for_each_draw(draw(chains), kept, plan.threads, first, most, wanted, few)
+
+
+def thinned(
+    found: Tuning | None,
+    plan: Draws,
+    chains: ChainPlan,
+    draw: Callable[[ChainPlan], np.ndarray],
+    **options: Any,
+) -> tuple[Tuning, ChainPlan, dict[str, xr.Dataset]]:
+    """Return the thinning as it is stored, the plan of the chains with it, and the group that tells it.
+
+    It is `found` if that is known, else the one that the plan asks for or that a `pilot` with these options finds.
+    """
+    if found is None:
+        thin = pilot(draw, chains, **options)[0] if plan.thin == "pilot" else plan.thin
+        found = {"thinning": np.array(int(thin))}
+    thin = int(found["thinning"])
+    return found, replace(chains, thin=thin), {"sample_stats": xr.Dataset({"thinning": np.int64(thin)})}
 
 
 def sweeps_for_each_draw(

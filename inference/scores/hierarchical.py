@@ -17,11 +17,11 @@ from ..runs.run import (
     Sampler,
     SinglePrecisionError,
     Tuning,
+    begun,
     in_threads,
     item_keys,
     parts_of,
     pilot,
-    stream,
     streams_of_items,
 )
 from ..runs.trees import as_dataset
@@ -68,11 +68,7 @@ def draw_hierarchy(
 
 def begin_hierarchy(scores: RaterScores, hyper: ScoreHyper, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Initialise every chain at random, soon forgotten: stream (chain, word), `ScoreState` with a leading dim chain."""
-    chains = []
-    for chain in range(plan.chains):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
-        chains.append(_start(scores, hyper, rng)._asdict() | {"stream": stream(rng)})
-    return {name: np.stack([own[name] for own in chains]) for name in ("stream", *ScoreState._fields)}
+    return begun(plan, lambda rng: _start(scores, hyper, rng)._asdict())
 
 
 def continue_hierarchy(

@@ -69,6 +69,12 @@ def log_add(a: float, b: float) -> float:
     return high
 
 
+@inner_njit(error_model="numpy", forceinline=True)
+def softplus(x):
+    """Return log(1 + e^x)."""
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
 @inner_njit(**EXACT)
 def exp(x):
     """Return e^x as 2**n * e**r with |r| <= log(2) / 2 and the Taylor series of e**r."""

@@ -116,6 +116,14 @@ def jittered_vote(
     return np.where(answers.gold_category[:, None] < 0, jitter, share)
 
 
+def drawn_near_vote(
+    answers: Answers, n_categories: int, rng: np.random.Generator, weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Draw the true category of every item (item,) by `jittered_vote`."""
+    vote = jittered_vote(answers, n_categories, rng, weight)
+    return (vote.cumsum(axis=1)[:, :-1] < rng.random((len(vote), 1))).sum(axis=1)
+
+
 def vote_share(answers: Answers, n_categories: int, weight: np.ndarray | None = None) -> np.ndarray:
     """Share of each label (item, category) among the answers of an item, or its gold label; uniform without answers.
 

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit, inner_njit
-from ....models.distributions.vector_math import copy_into
+from ....models.distributions.vector_math import copy_into, softplus
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import category_at, exp_normalise, log_standard_gamma, uniform
 from ...kernels.slice_sampling import adapted_width, slice_sampler
@@ -108,12 +108,6 @@ class Table(NamedTuple):
     total: np.ndarray  # (count + 1, a), log sum over d
     cumulative: np.ndarray  # (count + 1, a, d)
     mean: np.ndarray  # (count + 1, a), E(d)
-
-
-@inner_njit(error_model="numpy")
-def _softplus(x):
-    """Return log(1 + e^x)."""
-    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
 # --- Sums over the nodes ---
@@ -413,8 +407,8 @@ def _draw_key_makers(rng, data, prior, state, log_key, prevalence):
                 wrong[data.key_who[at]] += 1.0
     for k in range(len(right)):
         for_it, against = log_standard_gamma(rng, right[k]), log_standard_gamma(rng, wrong[k])
-        log_key[k, 0] = -_softplus(against - for_it)
-        log_key[k, 1] = -_softplus(for_it - against) - math.log(len(prevalence) - 1.0)
+        log_key[k, 0] = -softplus(against - for_it)
+        log_key[k, 1] = -softplus(for_it - against) - math.log(len(prevalence) - 1.0)
     if prior.fixed:
         copy_into(prevalence, prior.prevalence)
         return

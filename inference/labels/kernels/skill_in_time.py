@@ -23,7 +23,7 @@ import numpy as np
 
 from ....models.distributions.compiling import cached_njit, inner_njit
 from ....models.distributions.marginal_labels_kernels import Answers
-from ....models.distributions.vector_math import copy_into
+from ....models.distributions.vector_math import copy_into, softplus
 from ...kernels.random_streams import (
     exp_normalise,
     log_standard_gamma,
@@ -109,15 +109,9 @@ def sample_back(
 
 
 @inner_njit(error_model="numpy", inline="always")
-def _softplus(x):
-    """Return log(1 + e^x)."""
-    return x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x))
-
-
-@inner_njit(error_model="numpy", inline="always")
 def _log_right(x, counts, w):
     """Return the log probability of the right and wrong answers of a window at log odds x."""
-    return counts[w, 0] * x - (counts[w, 0] + counts[w, 1]) * _softplus(x)
+    return counts[w, 0] * x - (counts[w, 0] + counts[w, 1]) * softplus(x)
 
 
 @inner_njit(error_model="numpy")
