@@ -18,7 +18,14 @@ from ...models.distributions.marginal_labels import LabelLogP, RaterLabelsByItem
 from ...models.distributions.marginal_labels_kernels import Answers, answer_codes
 from ...models.distributions.mixed_counts import MixedCountsRV
 from ...models.labels.population import SKILL, STRENGTH, concentrations_by
-from ...models.labels.taxonomic import DECISIONS, RELATION_OF_ANSWER, decisions, offered, probabilities
+from ...models.labels.taxonomic import (
+    DECISIONS,
+    RELATION_OF_ANSWER,
+    offered,
+    offers_of,
+    probabilities,
+    sizes_of,
+)
 from ..runs.model_graph import (
     NotConjugate,
     constant_value,
@@ -103,8 +110,7 @@ class LabelStructure:
         if self.kind == COMPETENCE:
             return competence_of(confusion)
         if self.kind == RELATIONS:
-            found = decisions_of(confusion, self.relations)
-            return tuple(own for own in found if not np.isnan(own).all())
+            return decisions_of(confusion, self.relations)
         if self.requests is not None:
             return self.given_and_rate(confusion)
         if self.kind == FREE_ROWS:
@@ -230,7 +236,8 @@ def read_relations(model: pm.Model) -> tuple[LabelStructure, ConfusionPrior]:
     for name, rv in law.items():
         pair = [positive_constant(p, "a concentration") for p in rv.owner.op.dist_params(rv.owner)]
         beta[:, DECISIONS.index(name)] = np.stack(np.broadcast_arrays(*pair, trials[0])[:2], axis=-1)
-    relations = Relations(np.ascontiguousarray(code.T, np.int8), decisions(code).size, beta)
+    size = sizes_of(code)
+    relations = Relations(np.ascontiguousarray(code.T, np.int8), size, offers_of(size), beta)
     shapes = tuple(trial.shape for trial in trials)
     structure = LabelStructure(answers, prevalence, skills, confusion, shapes, RELATIONS, requests, relations)
     table = np.ones((len(beta) * wide, n))

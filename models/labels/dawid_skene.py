@@ -13,7 +13,7 @@ from ..data.labels import Labels
 from .known_raters import confusion_of_raters, coords_of_history
 from .observed import coords_of, observe_labels, prevalence_prior, require_identified_raters
 from .population import coords_of_population
-from .responses import coords_of_responses, prior_given_responses, reads_responses
+from .responses import prior_given_responses, reads_responses, requests_of, words_of
 from .skill_in_time import (
     INITIAL_CONFUSION,
     changing_confusion,
@@ -139,19 +139,19 @@ def dawid_skene(
     """
     coords = coords_of(require_identified_raters(labels, "dawid_skene"))
     own, windows = read_features(labels, features), windows_in_time(labels, time)
-    asked = reads_responses(labels, no_answer)
+    asked = requests_of(labels, words_of(labels)) if reads_responses(labels, no_answer) else None
     said = read_statements(labels, probability, statement_unit)
     if said is not None:
         population = isinstance(confusion_concentration, str)
-        others = {"raters": raters is not None, "time": windows is not None, "no_answer": asked}
+        others = {"raters": raters is not None, "time": windows is not None, "no_answer": asked is not None}
         refuse_beside(others | {"confusion_concentration": population})
-    if asked and raters is not None:
+    if asked is not None and raters is not None:
         raise refused_argument(
             "raters",
             "a history does not know who gives no answer",
             remedy='build the model with no_answer="ignored"',
         )
-    coords |= coords_of_responses(labels) if asked else {}
+    coords |= {} if asked is None else asked.coords
     coords |= feature_coords(own) | coords_of_population(labels, confusion_concentration)
     coords |= coords_of_history(raters) | coords_in_time(windows) | coords_of_statements(labels, said)
     name, matrix = ("confusion" if windows is None else INITIAL_CONFUSION), None
@@ -166,8 +166,8 @@ def dawid_skene(
             parts = parts_of_rows(confusion, len(labels.categories))
             confusion, matrix = changing_confusion(labels, windows, *parts)
         prior = prior_of_truth(labels, prevalence, own, prior_logits)
-        if asked:
-            prior = prior_given_responses(labels, prior, beta)
+        if asked is not None:
+            prior = prior_given_responses(labels, asked, prior, beta)
         observe_labels(labels, prior, confusion, matrix)
     return model
 

@@ -1,6 +1,6 @@
 """Responses of raters who were asked: an answer, or one that is no truth, such as "unsure", by the true category."""
 
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pymc as pm
@@ -24,11 +24,18 @@ def reads_responses(labels: Labels, no_answer: str) -> bool:
     return no_answer == INFORMATIVE and bool(labels.unanswered)
 
 
-def coords_of_responses(labels: Labels, words: list[str] | None = None) -> dict[str, np.ndarray]:
-    """Return the coordinates of the responses, the first of which is an answer, and of the requests; as `requests_of`."""
-    item = requests_of(labels, words)[0]
-    names = [ANSWERED, *(words_of(labels) if words is None else words)]
-    return {"response": np.array(names), "request": np.arange(len(item))}
+class Requests(NamedTuple):
+    """Responses of all who were asked, sorted by item: codes (request,); response 0 is an answer, the others are `words`."""
+
+    words: list[str]
+    item: np.ndarray
+    rater: np.ndarray
+    response: np.ndarray
+
+    @property
+    def coords(self) -> dict[str, np.ndarray]:
+        """Return the coordinates of the responses and of the requests."""
+        return {"response": np.array([ANSWERED, *self.words]), "request": np.arange(len(self.item))}
 
 
 def words_of(labels: Labels) -> list[str]:
@@ -36,16 +43,13 @@ def words_of(labels: Labels) -> list[str]:
     return np.unique(labels.unanswered["answer"]).tolist()
 
 
-def requests_of(labels: Labels, words: list[str] | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return codes of item, rater and response of all who were asked, sorted by item; those of raters without a label are out.
-
-    `words` are the answers that are no category; by default all of them.
-    """
+def requests_of(labels: Labels, words: list[str]) -> Requests:
+    """Return the requests, of which `words` are the answers that are no category; those of raters without a label are out."""
     own, count = labels.unanswered, labels.unanswered["count"]
     columns = (
         code_of(own["item"], labels.items),
         code_of(own["rater"], labels.raters),
-        code_of(own["answer"], np.array(words_of(labels) if words is None else words)),
+        code_of(own["answer"], np.array(words)),
     )
     none = [np.repeat(code, count) for code in columns]
     known = np.min(none, axis=0) >= 0
@@ -53,11 +57,11 @@ def requests_of(labels: Labels, words: list[str] | None = None) -> tuple[np.ndar
     response = [np.zeros(len(item), np.int64), none[2][known] + 1]
     item, rater = np.append(item, none[0][known]), np.append(rater, none[1][known])
     order = np.lexsort((rater, item))
-    return item[order], rater[order], np.concatenate(response)[order]
+    return Requests(words, item[order], rater[order], np.concatenate(response)[order])
 
 
 def prior_given_responses(
-    labels: Labels, prior: TensorVariable, confusion_concentration: Any
+    labels: Labels, asked: Requests, prior: TensorVariable, confusion_concentration: Any
 ) -> TensorVariable:
     """Register ``response_rate`` and ``observed_response``; return p(true category | responses) (item, category).
 
@@ -70,19 +74,16 @@ def prior_given_responses(
 
     Shapes: prior (category,) or (item, category); concentration (rater, category, answer).
     """
-    _, rater, response = requests_of(labels)
-    share = np.full((len(labels.raters), len(words_of(labels)) + 1), ASKED_MORE)
-    np.add.at(share, (rater, response), 1)
+    share = np.full((len(labels.raters), len(asked.words) + 1), ASKED_MORE)
+    np.add.at(share, (asked.rater, asked.response), 1)
     alpha = confusion_concentration.sum(axis=-1)[..., None] * (share / share[:, :1])[:, None]
     rate = pm.Dirichlet(RATE, alpha, dims=("rater", "category", "response"))
-    return prior_by_rate(labels, prior, rate)
+    return prior_by_rate(labels, asked, prior, rate)
 
 
-def prior_by_rate(
-    labels: Labels, prior: TensorVariable, rate: Any, words: list[str] | None = None
-) -> TensorVariable:
+def prior_by_rate(labels: Labels, asked: Requests, prior: TensorVariable, rate: Any) -> TensorVariable:
     """Register ``observed_response`` with the rate (rater, category, response); return p(true category | responses)."""
-    item, rater, response = requests_of(labels, words)
+    _, item, rater, response = asked
     pm.Data("request_item", item.astype(np.int32), dims="request")
     pm.Data("request_rater", rater.astype(np.int32), dims="request")
     law: dict[str, Any] = {"confusion": rate, "answers": (item, rater, response), "gold": labels.gold}

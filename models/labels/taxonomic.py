@@ -1,6 +1,6 @@
 """Model of answers along a taxonomy: raters may answer an ancestor of the truth, and err near it rather than far away."""
 
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import pymc as pm
@@ -16,10 +16,10 @@ from ..data.labels import Labels
 from ..data.taxonomies import Taxonomy
 from ..distributions.marginal_labels_kernels import ELSEWHERE, EXACT, HIGHER, LOWEST, SIBLING
 from .observed import coords_of, observe_labels, prevalence_prior, require_identified_raters
-from .responses import coords_of_responses, prior_by_rate, words_of
+from .responses import prior_by_rate, requests_of, words_of
 
 RELATION_OF_ANSWER = "relation_of_answer"
-ABILITY, CAUTION, HEIGHT, NEARNESS = DECISIONS = ("ability", "caution", "height", "nearness")
+DECISIONS = ("ability", "caution", "height", "nearness")
 
 
 @recorded
@@ -98,16 +98,18 @@ def taxonomic(
     require_identified_raters(labels, "taxonomic")
     words = coarse_words(labels)
     code = relations_of(labels, words)
-    own = locals()
+    asked = requests_of(labels, words) if words else None
+    pairs = (ability_concentration, caution_concentration, height_concentration, nearness_concentration)
+    concentration = dict(zip(DECISIONS, pairs, strict=True))
     shape = (len(labels.raters),)
-    coords = coords_of(labels) | (coords_of_responses(labels, words) if words else {})
+    coords = coords_of(labels) | ({} if asked is None else asked.coords)
     with annotation_model(
         coords | {"node": np.array([*map(str, labels.categories.tolist()), *words])}
     ) as model:
         prevalence = prevalence_prior(labels, prevalence_concentration)
         skill: dict[str, Any] = {}
         for name in offered(code):
-            pair = prior_pair(f"{name}_concentration", own[f"{name}_concentration"], shape, positive_pair)
+            pair = prior_pair(f"{name}_concentration", concentration[name], shape, positive_pair)
             skill[name] = pm.Beta(name, *pair, dims="rater")
         pm.Data(RELATION_OF_ANSWER, code, dims=("category", "node"))
         answer: Any = probabilities(skill, code)
@@ -116,10 +118,10 @@ def taxonomic(
         of_leaves = answer[:, :, :n] / given
         confusion: Any = pm.Deterministic("confusion", of_leaves, dims=("rater", "category", "answer"))
         prior = prior_of_truth(labels, prevalence, None, prior_logits)
-        if words:
+        if asked is not None:
             rate = pt.concatenate([given, answer[:, :, n:]], axis=2)
             rate = pm.Deterministic("response_rate", rate, dims=("rater", "category", "response"))
-            prior = prior_by_rate(labels, prior, rate, words)
+            prior = prior_by_rate(labels, asked, prior, rate)
         observe_labels(labels, prior, confusion)
     return model
 
@@ -146,29 +148,20 @@ def relations_of(labels: Labels, words: list[str]) -> np.ndarray:
     return code
 
 
-class Decisions(NamedTuple):
-    """Relations of the answers, and how many answers to a truth are of each."""
-
-    code: np.ndarray  # int8 (category, node)
-    size: np.ndarray  # (category, relation)
+def sizes_of(code: np.ndarray) -> np.ndarray:
+    """Return the number of answers to each true leaf that are of each relation (category, relation)."""
+    return (code[:, :, None] == np.arange(ELSEWHERE + 1)).sum(axis=1)
 
 
-def decisions(code: np.ndarray) -> Decisions:
-    """Count the answers of each relation."""
-    return Decisions(code, (code[:, :, None] == np.arange(ELSEWHERE + 1)).sum(axis=1))
-
-
-def offers(size: np.ndarray) -> dict[str, np.ndarray]:
-    """Return of each decision whether a true leaf offers it (category,), given the sizes (category, relation)."""
-    some = size > 0
-    wrong = some[:, SIBLING] | some[:, ELSEWHERE]
-    both = some[:, SIBLING] & some[:, ELSEWHERE]
-    return {ABILITY: wrong, CAUTION: some[:, LOWEST], HEIGHT: some[:, HIGHER], NEARNESS: both}
+def offers_of(size: np.ndarray) -> np.ndarray:
+    """Return whether a true leaf offers a decision, bool (category, decision), given the sizes (category, relation)."""
+    _, lowest, higher, sibling, elsewhere = (size > 0).T
+    return np.ascontiguousarray(np.array([sibling | elsewhere, lowest, higher, sibling & elsewhere]).T)
 
 
 def offered(code: np.ndarray) -> list[str]:
     """Return the decisions that some true leaf offers."""
-    return [name for name, of_leaf in offers(decisions(code).size).items() if of_leaf.any()]
+    return [name for name, own in zip(DECISIONS, offers_of(sizes_of(code)).T, strict=True) if own.any()]
 
 
 def probabilities(skill: dict[str, Any], code: np.ndarray) -> TensorVariable:
@@ -178,18 +171,15 @@ def probabilities(skill: dict[str, Any], code: np.ndarray) -> TensorVariable:
 
     each shared by the answers of that relation; decisions that a leaf does not offer are certain.
     """
-    _, size = decisions(code)
-    offer = offers(size)
+    size = sizes_of(code)
 
-    def of(name: str, otherwise: Any) -> Any:
+    def of(name: str, offer: np.ndarray, otherwise: Any) -> Any:
         """Probability of a decision by true leaf (rater, category); `otherwise` where it is not offered."""
         if name not in skill:
             return np.broadcast_to(np.asarray(otherwise, float), (1, len(size)))
-        return pt.where(offer[name], skill[name][:, None], otherwise)
+        return pt.where(offer, skill[name][:, None], otherwise)
 
-    q = of(ABILITY, 1.0)
-    c, h = of(CAUTION, 0.0), of(HEIGHT, 0.0)
-    s = of(NEARNESS, (size[:, SIBLING] > 0).astype(float))
+    q, c, h, s = map(of, DECISIONS, offers_of(size).T, (1.0, 0.0, 0.0, (size[:, SIBLING] > 0).astype(float)))
     parts = [q * (1 - c), q * c * (1 - h), q * c * h, (1 - q) * s, (1 - q) * (1 - s)]
     relation: Any = pt.stack([part / np.maximum(size[:, r], 1) for r, part in enumerate(parts)], axis=2)
     return cast(TensorVariable, relation[:, np.arange(len(code))[:, None], code.astype(np.int64)])

@@ -26,10 +26,11 @@ class Relations(NamedTuple):
 
     code: np.ndarray  # int8 (label, category)
     size: np.ndarray  # int64 (category, relation), answers of each relation
+    offers: np.ndarray  # bool (category, decision), whether there is a decision
     concentration: np.ndarray  # (rater, decision, 2)
 
 
-NO_RELATIONS = Relations(np.empty((0, 0), np.int8), np.empty((0, 0), np.int64), np.empty((0, 0, 2)))
+NO_RELATIONS = Relations(*(np.empty((0, 0), kind) for kind in (np.int8, np.int64, bool)), np.empty((0, 0, 2)))
 
 
 @inner_njit(error_model="numpy")
@@ -56,7 +57,7 @@ def draw_relations(rng: np.ndarray, relations: Relations, counts: np.ndarray, ta
 @inner_njit(error_model="numpy")
 def _count_decisions(relations, counts, first, taken):
     """Add the answers of one rater that took either alternative of each decision (decision, 2)."""
-    code, size, _ = relations
+    code, offers = relations.code, relations.offers
     for label in range(code.shape[0]):
         for j in range(code.shape[1]):
             n, relation = counts[first + label, j], code[label, j]
@@ -64,31 +65,31 @@ def _count_decisions(relations, counts, first, taken):
                 continue
             if relation >= SIBLING:
                 taken[ABILITY, 1] += n
-                if size[j, SIBLING] > 0 and size[j, ELSEWHERE] > 0:
+                if offers[j, NEARNESS]:
                     taken[NEARNESS, 0 if relation == SIBLING else 1] += n
             else:
                 taken[ABILITY, 0] += n
-                if size[j, LOWEST] > 0:
+                if offers[j, CAUTION]:
                     taken[CAUTION, 1 if relation == EXACT else 0] += n
-                if relation != EXACT and size[j, HIGHER] > 0:
+                if relation != EXACT and offers[j, HEIGHT]:
                     taken[HEIGHT, 0 if relation == HIGHER else 1] += n
 
 
 @inner_njit(error_model="numpy")
 def _write_matrix(relations, p, table, first):
     """Overwrite the matrix of one rater, given the probabilities of both alternatives of the decisions (decision, 2)."""
-    code, size, _ = relations
+    code, size, offers, _ = relations
     share = np.empty(5)
     for j in range(code.shape[1]):
         share[EXACT], share[LOWEST], share[HIGHER] = p[ABILITY, 0], 0.0, 0.0
-        if size[j, LOWEST] > 0:
+        if offers[j, CAUTION]:
             share[EXACT] *= p[CAUTION, 1]
             share[LOWEST] = p[ABILITY, 0] * p[CAUTION, 0]
-        if size[j, HIGHER] > 0:
+        if offers[j, HEIGHT]:
             share[HIGHER] = share[LOWEST] * p[HEIGHT, 0]
             share[LOWEST] *= p[HEIGHT, 1]
         share[SIBLING], share[ELSEWHERE] = p[ABILITY, 1], p[ABILITY, 1]
-        if size[j, SIBLING] > 0 and size[j, ELSEWHERE] > 0:
+        if offers[j, NEARNESS]:
             share[SIBLING] *= p[NEARNESS, 0]
             share[ELSEWHERE] *= p[NEARNESS, 1]
         for label in range(code.shape[0]):
@@ -96,22 +97,21 @@ def _write_matrix(relations, p, table, first):
             table[first + label, j] = share[relation] / size[j, relation]
 
 
-def decisions_of(confusion: np.ndarray, relations: Relations) -> list[np.ndarray]:
-    """Return the decisions behind matrices (..., rater, category, answer), (..., rater) each; nan if no category offers it."""
-    code, size, _ = relations
+def decisions_of(confusion: np.ndarray, relations: Relations) -> tuple[np.ndarray, ...]:
+    """Return the decisions behind matrices (..., rater, category, answer), (..., rater) each, of those that are offered."""
+    ancestors, wrong = (LOWEST, HIGHER), (SIBLING, ELSEWHERE)
+    sides = (
+        ((EXACT, *ancestors), wrong),
+        (ancestors, (EXACT,)),
+        ((HIGHER,), (LOWEST,)),
+        ((SIBLING,), (ELSEWHERE,)),
+    )
 
-    def ratio(offered: np.ndarray, first: tuple[int, ...], other: tuple[int, ...]) -> np.ndarray:
-        if not offered.any():
-            return np.full(confusion.shape[:-2], np.nan)
-        j = int(offered.argmax())
-        rows = confusion[..., j, :]
-        one, two = (rows[..., np.isin(code[:, j], which)].sum(axis=-1) for which in (first, other))
+    def share(j: int, first: tuple[int, ...], other: tuple[int, ...]) -> np.ndarray:
+        """Return how much of row j is of the first of two alternatives."""
+        rows, relation = confusion[..., j, :], relations.code[:, j]
+        one, two = (rows[..., np.isin(relation, which)].sum(axis=-1) for which in (first, other))
         return one / (one + two)
 
-    ancestors, wrong = (LOWEST, HIGHER), (SIBLING, ELSEWHERE)
-    return [
-        ratio(np.ones(len(size), bool), (EXACT, *ancestors), wrong),
-        ratio(size[:, LOWEST] > 0, ancestors, (EXACT,)),
-        ratio(size[:, HIGHER] > 0, (HIGHER,), (LOWEST,)),
-        ratio((size[:, wrong] > 0).all(axis=1), (SIBLING,), (ELSEWHERE,)),
-    ]
+    offers = zip(relations.offers.T, sides, strict=True)
+    return tuple(share(int(own.argmax()), *both) for own, both in offers if own.any())
