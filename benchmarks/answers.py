@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pymc as pm
 from raterzoo import inference, models
 
 UNSURE = "unsure"
@@ -40,6 +41,16 @@ def study_of_unsure(
                 said = str(truth[i] if rng.random() < q + (1 - q) / 3 else rng.integers(3))
             rows.append((i, int(k), said))
     return truth, dict(zip(("item", "rater", "label"), zip(*rows, strict=True), strict=True))
+
+
+def fitted(ways: dict[str, pm.Model], judge: Callable[[Any], Row], seed: int, draws: int) -> dict[str, Row]:
+    """Return the figures of the posterior of each model, and what it cost."""
+    found = {}
+    for way, model in ways.items():
+        begun = time.process_time()
+        tree = inference.sample(model, draws=draws, random_seed=seed, cores=1, progressbar=False)
+        found[way] = judge(tree) | {"CPU s": time.process_time() - begun}
+    return found
 
 
 def judged(tree: Any, truth: np.ndarray) -> Row:
@@ -77,12 +88,7 @@ def no_answer(why: str, seed: int, draws: int) -> dict[str, Row]:
         "dropped": models.dawid_skene(apart, no_answer="ignored"),
         "rectangular": models.dawid_skene(apart),
     }
-    found = {}
-    for way, model in ways.items():
-        begun = time.process_time()
-        tree = inference.sample(model, draws=draws, random_seed=seed, cores=1, progressbar=False)
-        found[way] = judged(tree, truth) | {"CPU s": time.process_time() - begun}
-    return found
+    return fitted(ways, lambda tree: judged(tree, truth), seed, draws)
 
 
 # --- 2. Choices and rankings among what was shown ---
@@ -144,15 +150,16 @@ def pairs_with_losers(nested: list[Any], sets: list[Any]) -> tuple[np.ndarray, n
 def shown(how: str, seed: int, draws: int) -> dict[str, Row]:
     """Return the figures of one study in each treatment."""
     log_worth, nested, sets = study_of_shown(np.random.default_rng([61, seed]), how)
-    truth, found = centred(log_worth), {}
+    truth, ways = centred(log_worth), {}
     for way, own in {"shown": sets, "flat": None}.items():
-        begun = time.process_time()
         data = models.PartialRankings.from_blocks(nested, shown=own, categories=range(6))
-        model = models.plackett_luce(data, concentration=SHAPE_OF_WORTHS, candidates="all")
-        tree = inference.sample(model, draws=draws, random_seed=seed, cores=1, progressbar=False)
+        ways[way] = models.plackett_luce(data, concentration=SHAPE_OF_WORTHS, candidates="all")
+
+    def judge(tree: Any) -> Row:
         drawn = centred(np.log(tree["posterior"]["worth"].to_numpy().astype(float))).reshape(-1, *truth.shape)
-        figures = judged_worths(*np.quantile(drawn, [0.05, 0.5, 0.95], axis=0), truth)
-        found[way] = figures | {"CPU s": time.process_time() - begun}
+        return judged_worths(*np.quantile(drawn, [0.05, 0.5, 0.95], axis=0), truth)
+
+    found = fitted(ways, judge, seed, draws)
     if how == "best":
         quality, error = pairs_with_losers(nested, sets)
         known = np.isfinite(quality).all(axis=1)
@@ -218,12 +225,7 @@ def taxonomy(why: str, seed: int, draws: int) -> dict[str, Row]:
         "one coin": models.one_coin(apart),
         "tree": models.taxonomic(apart),
     }
-    found = {}
-    for way, model in ways.items():
-        begun = time.process_time()
-        tree = inference.sample(model, draws=draws, random_seed=seed, cores=1, progressbar=False)
-        found[way] = judged_species(tree, truth) | {"CPU s": time.process_time() - begun}
-    return found
+    return fitted(ways, lambda tree: judged_species(tree, truth), seed, draws)
 
 
 # --- 4. Probabilities as answers ---

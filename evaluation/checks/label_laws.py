@@ -639,9 +639,7 @@ def _skill_law(
         true = truth[answers.item]
         right = own[answers.rater, window]
         right = right if right.ndim == 1 else right[np.arange(len(true)), true]
-        wrong = confusion.isel(points[draw]).isel(rater=raters).to_numpy() * (1 - np.eye(n)) + TINY * (
-            1 - np.eye(n)
-        )
+        wrong = (confusion.isel(points[draw]).isel(rater=raters).to_numpy() + TINY) * (1 - np.eye(n))
         other = _drawn_by(wrong.reshape(-1, n), answers.rater * n + true, rng)
         return np.where(rng.random(len(true)) < right, true, other)
 

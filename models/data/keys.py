@@ -1,6 +1,5 @@
 """Published keys of items, as answers of one more rater."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ def with_key(labels: Labels, key: Any) -> Labels:
         problem, remedy = f"a rater is named {short_repr(KEY)} already", 'pass key_makers=("key",) instead'
         raise refused_argument("key", problem, value=KEY, remedy=remedy)
     if hasattr(key, "items"):
-        pairs = list(Mapping.items(key) if isinstance(key, Mapping) else key.items())
+        pairs = list(key.items())
     else:
         pairs = [(item, key) for item in labels.items.tolist()]
     if not pairs:

@@ -67,13 +67,13 @@ def known_counts(labels: Labels, raters: Any) -> tuple[np.ndarray, np.ndarray, n
     if (place < 0).any():
         raise _refused(
             "it lacks a category of the labels",
-            value=labels.categories[place < 0][0],
+            value=labels.categories[place < 0][0].item(),
             allowed=short_repr(raters["category"].to_numpy().tolist()),
             remedy="give a prior that was made from labels with all categories of these",
         )
     population = raters[POPULATION_COUNTS].transpose("category", "answer").to_numpy()[np.ix_(place, place)]
     if (population.argmax(axis=1) != np.arange(len(place))).any():
-        wrong = labels.categories[population.argmax(axis=1) != np.arange(len(place))][0]
+        wrong = labels.categories[population.argmax(axis=1) != np.arange(len(place))][0].item()
         _warn(
             f"most raters of the earlier study gave another label to {short_repr(wrong)}: are the names of the "
             "categories the same?"
@@ -96,7 +96,7 @@ def require_prior(raters: Any) -> None:
     """Raise unless the argument is a prior as of `inference.rater_prior`."""
     made = "make it by inference.rater_prior(tree), or read it by xarray.load_dataset"
     if POPULATION_COUNTS not in getattr(raters, "data_vars", ()):
-        raise _refused("it is no prior of raters", value=short_repr(type(raters).__name__), remedy=made)
+        raise _refused("it is no prior of raters", value=type(raters).__name__, remedy=made)
     dims = {POPULATION_COUNTS: {"category", "answer"}, COUNTS: {"rater", "category", "answer"}}
     for name, own in dims.items():
         if name not in raters:
@@ -108,11 +108,11 @@ def require_prior(raters: Any) -> None:
             )
         values = counts.to_numpy()
         if not (np.isfinite(values) & (values > 0)).all():
-            bad = values[~(np.isfinite(values) & (values > 0))][0]
+            bad = values[~(np.isfinite(values) & (values > 0))][0].item()
             raise _refused(f"{name!r} holds a number", value=bad, allowed="positive and finite", remedy=made)
         for dim in own - {"answer"}:
             if not raters.indexes[dim].is_unique:
-                twice = raters[dim].to_numpy()[raters.indexes[dim].duplicated()][0]
+                twice = ids_of(raters[dim].to_numpy())[raters.indexes[dim].duplicated()][0].item()
                 raise _refused(
                     f"a {dim} occurs twice",
                     value=twice,
@@ -130,8 +130,8 @@ def _places(ids: np.ndarray, known: np.ndarray, what: str) -> np.ndarray:
         names = ["integers" if kind else "text" for kind in kinds]
         raise _refused(
             f"its {what} ids are {names[1]}, and those of the labels {names[0]}",
-            value=known[0],
-            allowed=f"such as {short_repr(ids[0])}",
+            value=known[0].item(),
+            allowed=f"such as {short_repr(ids[0].item())}",
             remedy=f"convert those of one: prior.assign_coords({what}=...)",
         )
     place = {own: k for k, own in enumerate(known.tolist())}

@@ -100,7 +100,7 @@ def taxonomic(
     code = relations_of(labels, words)
     asked = requests_of(labels, words) if words else None
     pairs = (ability_concentration, caution_concentration, height_concentration, nearness_concentration)
-    concentration = dict(zip(DECISIONS, pairs, strict=True))
+    concentration: dict[str, Any] = dict(zip(DECISIONS, pairs, strict=True))
     shape = (len(labels.raters),)
     coords = coords_of(labels) | ({} if asked is None else asked.coords)
     with annotation_model(

@@ -30,7 +30,9 @@ class Relations(NamedTuple):
     concentration: np.ndarray  # (rater, decision, 2)
 
 
-NO_RELATIONS = Relations(*(np.empty((0, 0), kind) for kind in (np.int8, np.int64, bool)), np.empty((0, 0, 2)))
+NO_RELATIONS = Relations(
+    np.empty((0, 0), np.int8), np.empty((0, 0), np.int64), np.empty((0, 0), bool), np.empty((0, 0, 2))
+)
 
 
 @inner_njit(error_model="numpy")

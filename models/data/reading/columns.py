@@ -338,6 +338,13 @@ def chosen_items(items: Sequence[Any] | np.ndarray, index: np.ndarray) -> tuple[
     return code, place
 
 
+def rows_of(column: Column, rows: np.ndarray) -> Column:
+    """Column of some rows, places from 0 (row,)."""
+    values = column.values
+    cells = values.kept(rows) if isinstance(values, CodedCells) else [values[row] for row in rows.tolist()]
+    return replace(column, values=cells, kept=rows if column.kept is None else column.kept[rows])
+
+
 def nearest(label: Any, index: np.ndarray) -> str:
     """Phrase with the id most similar to a label that was not found, or with the first three ids."""
     if isinstance(label, str) and (near := get_close_matches(label, index.tolist(), n=1)):

@@ -12,7 +12,6 @@ from ...._messages import short_repr
 from ....posterior.table_text import TIMES, columns_alike, decimal_number, folded, renamed_in_words
 from ..errors import BUILDERS, DataError, DataWarning, refused_argument
 from ..no_answers import NoAnswer, listed_answers, matcher, tell_left_out
-from .coded_cells import CodedCells
 from .columns import (
     ANONYMOUS_KINDS,
     ATTRIBUTE,
@@ -23,6 +22,7 @@ from .columns import (
     is_blank,
     is_integer,
     refused_cell,
+    rows_of,
     whole_cells,
 )
 from .frames import KINDS, PYTHON, Column, Columns, column_names, named_columns, resolved_names
@@ -371,11 +371,4 @@ def left_out(columns: Columns, out: np.ndarray, why: str) -> Columns:
     if out.all():
         raise DataError(f"all {len(out):,} rows {why}", remedy="check the columns")
     kept = np.flatnonzero(~out)
-
-    def take(name: str) -> Column:
-        column = whole_cells(columns.take(name))
-        values = column.values
-        left = values.kept(kept) if isinstance(values, CodedCells) else [values[row] for row in kept.tolist()]
-        return replace(column, values=left, kept=kept if column.kept is None else column.kept[kept])
-
-    return Columns(columns.names, take)
+    return Columns(columns.names, lambda name: rows_of(whole_cells(columns.take(name)), kept))

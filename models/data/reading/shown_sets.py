@@ -9,7 +9,7 @@ import numpy as np
 from ...._messages import short_repr
 from ..errors import DataError
 from ..no_answers import NoAnswer, matcher
-from .columns import cells_that, code_values, is_blank, refused_cell
+from .columns import cells_that, code_values, is_blank, refused_cell, rows_of
 from .frames import Column, is_listed, listed
 from .label_cells import parsed_cell
 
@@ -45,17 +45,11 @@ def shown_rows(
             place = int(hidden.argmax())
             problem = f"ranked {_named(keys, place)}, which was not shown"
             raise _refused(keys, place, shown, problem, "mark it as shown, or leave its rank empty")
-        keys = {role: _of_rows(column, marked) for role, column in keys.items()}
-        rank, ranked = _of_rows(rank, marked), ranked[marked]
+        rows = np.flatnonzero(marked)
+        keys = {role: rows_of(column, rows) for role, column in keys.items()}
+        rank, ranked = rows_of(rank, rows), ranked[marked]
     _refuse_unranked(keys, ranked)
-    return ShownRows({**keys, "rank": _of_rows(rank, ranked)}, ranked)
-
-
-def _of_rows(column: Column, kept: np.ndarray) -> Column:
-    """Column of some rows, a mask (row,)."""
-    rows = np.flatnonzero(kept)
-    values = [column.values[row] for row in rows.tolist()]
-    return replace(column, values=values, kept=rows if column.kept is None else column.kept[rows])
+    return ShownRows({**keys, "rank": rows_of(rank, np.flatnonzero(ranked))}, ranked)
 
 
 def _mark(shown: Column, place: int) -> bool:

@@ -32,9 +32,9 @@ def labels_of(path, **options):
     return sorted(zip(table["item"], table["rater"], table["label"], strict=True))
 
 
-def test_a_scorer_with_a_fraction_has_scores_and_no_labels(tmp_path):
+def test_a_scorer_with_a_fraction_has_scores_and_no_labels(tmp_path, golden):
     path = write_json(tmp_path / "log.json", inspect_log(f1=VALUES, judge=GRADES, match=[1.0, 0.0, 1.0, 1.0]))
-    with pytest.warns(DataWarning, match="'f1'"):
+    with golden.warns(DataWarning):
         found = labels_of(path)
     assert {label for _, rater, label in found if rater == "judge"} == {"C", "I"}
     assert [label for _, rater, label in found if rater == "match"] == ["1", "0", "1", "1"]
@@ -74,21 +74,21 @@ def test_fractions_of_one_rater_make_scores_of_a_question_of_numbers(tmp_path):
         "API call error: 429",
     ],
 )
-def test_failures_of_graders_of_promptfoo_are_no_answers(tmp_path, reason):
+def test_failures_of_graders_of_promptfoo_are_no_answers(tmp_path, reason, golden):
     log = copy.deepcopy(PROMPTFOO)
     component = log["results"]["results"][0]["gradingResult"]["componentResults"][0]
     path = write_json(tmp_path / "log.json", log)
     asked = component["assertion"].get("metric", "answer")
     before = labels_of(path, question=asked)
     component |= {"pass": False, "score": 0, "reason": reason}
-    with pytest.warns(DataWarning, match="failures of a grader 2"):
+    with golden.warns(DataWarning):
         assert len(labels_of(write_json(path, log), question=asked)) == len(before) - 1
 
 
-def test_a_grade_that_inspect_has_not_found_is_no_answer(tmp_path):
+def test_a_grade_that_inspect_has_not_found_is_no_answer(tmp_path, golden):
     log = inspect_log(judge=GRADES)
     log["samples"][1]["scores"]["judge"]["explanation"] = "Grade not found in model output: hm"
-    with pytest.warns(DataWarning, match="failures of a grader 1"):
+    with golden.warns(DataWarning):
         assert [item for item, _, _ in labels_of(write_json(tmp_path / "log.json", log))] == ["0", "2", "3"]
 
 
@@ -135,7 +135,7 @@ def choice(number, label, **more):
     return {"id": number, "completed_by": 1, "result": [result], **more}
 
 
-def test_the_newest_version_of_an_annotation_counts(tmp_path):
+def test_the_newest_version_of_an_annotation_counts(tmp_path, golden):
     tasks = [
         {"id": 1, "data": {}, "annotations": [choice(7, "b", updated_at="2026-02-01"), choice(8, "a")]},
         {"id": 2, "data": {}, "annotations": [choice(7, "a")]},
@@ -144,41 +144,41 @@ def test_the_newest_version_of_an_annotation_counts(tmp_path):
         {"id": 1, "data": {}, "annotations": [], "predictions": [choice(3, "b", model_version="m")]},
     ]  # fmt: skip
     path = write_json(tmp_path / "export.json", tasks)
-    with pytest.warns(DataWarning, match="earlier copies and versions of an answer 3"):
+    with golden.warns(DataWarning):
         assert labels_of(path) == [("1", "1", "b"), ("1", "1", "c"), ("2", "1", "a")]
         assert read_export(path, "predictions")["category"] == ["b"]
     assert "earlier copies" in run("check", path, "--kind", "labels").output
 
 
-def test_of_two_annotations_of_a_rater_the_newest_can_be_kept(tmp_path):
+def test_of_two_annotations_of_a_rater_the_newest_can_be_kept(tmp_path, golden):
     """Whatever their order in the file; both are answers otherwise."""
     own = [choice(8, "b", updated_at="2026-02-01"), choice(7, "a", updated_at="2026-01-01")]
     for annotations in (own, own[::-1]):
         path = write_json(tmp_path / "export.json", [{"id": 1, "data": {}, "annotations": annotations}])
         assert labels_of(path) == [("1", "1", "a"), ("1", "1", "b")]
-        with pytest.warns(DataWarning, match="of several answers of a rater the last"):
+        with golden.warns(DataWarning):
             kept = raterzoo.read(path, "labels", keep="last", categories=["a", "b"])
         assert kept.to_table()["label"].tolist() == ["b"]
         assert raterzoo.read(path, "labels").report().count("repeated answers         1, 1 of them") == 1
 
 
-def test_later_copies_of_records_of_argilla_and_copies_of_prodigy_count_once(tmp_path):
+def test_later_copies_of_records_of_argilla_and_copies_of_prodigy_count_once(tmp_path, golden):
     path = write_json(tmp_path / "argilla.json", ARGILLA)
     question = next(iter(ARGILLA[0]["responses"]))
     once = labels_of(path, question=question)
-    with pytest.warns(DataWarning, match="earlier copies"):
+    with golden.warns(DataWarning):
         assert labels_of(write_json(path, [*ARGILLA, *ARGILLA]), question=question) == once
     timed = [{**task, "_timestamp": row} for row, task in enumerate(PRODIGY)]
     kept = [task for task in timed if task["answer"] == "accept" and "options" in task]
     path = write_lines(tmp_path / "prodigy.jsonl", kept)
     once = labels_of(path)
-    with pytest.warns(DataWarning, match="earlier copies"):
+    with golden.warns(DataWarning):
         assert labels_of(write_lines(path, [*kept, *kept])) == once
 
 
-def test_alpaca_eval(tmp_path):
+def test_alpaca_eval(tmp_path, golden):
     path = write_json(tmp_path / "annotations.json", ALPACA_EVAL)
-    with pytest.warns(DataWarning, match="without a preference 1"):
+    with golden.warns(DataWarning):
         votes = raterzoo.read(path, "comparisons")
     assert votes.items.tolist() == ["base", "new"] and votes.raters.tolist() == ["judge"]
     assert votes.count.tolist() == [1, 2, 2] and votes.outcome.tolist() == [0, 1, 2]
@@ -222,10 +222,10 @@ def test_files_of_preflib(tmp_path):
         raterzoo.read(path)
 
 
-def test_what_is_said_on_the_command_line_is_warned_of_in_python(tmp_path):
+def test_what_is_said_on_the_command_line_is_warned_of_in_python(tmp_path, golden):
     log = inspect_log(judge=GRADES)
     del log["samples"][0]["scores"]
     path = tmp_path / "log.json"
     path.write_text(json.dumps(log))
-    with pytest.warns(DataWarning, match="samples without scores 1"):
+    with golden.warns(DataWarning):
         assert len(raterzoo.read(path, "labels")) == 3
