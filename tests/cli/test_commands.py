@@ -13,21 +13,11 @@ import pytest
 from raterzoo import __version__, models
 from raterzoo.cli import demo
 from raterzoo.cli.data_conversions import DIGIT_RATERS
-from typer.testing import CliRunner
 
-from tests.support.cli_parts import app
+from tests.support.command_line import run, write
 from tests.support.pages import foreign_scripts
 
 ROOT = Path(__file__).parents[2]
-RUNNER = CliRunner()
-
-
-def write(path, table):
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(table)
-        writer.writerows(zip(*(list(column) for column in table.values()), strict=True))
-    return path
 
 
 @pytest.fixture
@@ -39,10 +29,6 @@ def annotations(tmp_path):
 @pytest.fixture
 def predictions(tmp_path):
     return write(tmp_path / "predictions.csv", models.published_ddx_predictions())
-
-
-def run(*arguments):
-    return RUNNER.invoke(app, [str(a) for a in arguments])
 
 
 def test_the_version_is_that_of_the_package():

@@ -41,8 +41,7 @@ def posteriors(tmp_path_factory):
     folder, found = tmp_path_factory.mktemp("kinds"), {}
     for kind, build in MODELS.items():
         found[kind] = folder / f"{kind}.nc"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
             tree = inference.sample(build(), draws=50, chains=2, random_seed=1, progressbar=False)
         write_posterior(tree, found[kind])
     return found
@@ -81,8 +80,7 @@ class TestIntegerItems:
             "rankings": lambda: models.plackett_luce(models.PartialRankings.from_table(table)),
             "comparisons": lambda: models.bradley_terry(models.Comparisons.from_table(table)),
         }[kind]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
             tree = inference.sample(build(), draws=50, chains=2, random_seed=1, progressbar=False)
         write_posterior(tree, folder / "p.nc")
         return folder / "p.nc"

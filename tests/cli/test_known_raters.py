@@ -30,8 +30,7 @@ def studies():
 @pytest.fixture(scope="module")
 def prior(studies):
     labels = models.Labels.from_table(studies[0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(models.dawid_skene(labels), random_seed=1, draws=200, progressbar=False)
     return inference.rater_prior(tree)
 

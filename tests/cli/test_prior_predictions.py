@@ -130,8 +130,7 @@ def test_the_strength_is_said_and_judging_the_classifier_is_warned_of(tmp_path, 
     draws = tree["posterior"]["prediction_strength"].to_numpy()
     assert found["classifier"] == "predictions" and found["mean"] == draws.mean() > 2
     assert [found["lower"], found["upper"]] == np.quantile(draws, [0.05, 0.95]).tolist()
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
+    with warnings.catch_warnings(action="always"):
         judged = run("evaluate", posterior, paths[1])
     assert judged.exit_code == 0, judged.output
     golden.says(judged.output, "whose prior")

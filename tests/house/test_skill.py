@@ -26,8 +26,11 @@ NAMES = {
 def found_in(study, folder):
     """Run the call of a study in a folder with the example tables; return what it gives."""
     names = dict(NAMES)
-    with contextlib.chdir(folder), warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
-        warnings.simplefilter("ignore", models.DataWarning)
+    with (
+        contextlib.chdir(folder),
+        warnings.catch_warnings(action="ignore", category=models.DataWarning),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
         exec("\n".join(study["do"]), names)
         return {what: eval(what, names) for what in study["must_give"]}
 

@@ -52,8 +52,7 @@ def test_memory_is_within_a_factor_of_two(name):
     """The peak of all arrays that `sample` makes, by Python's own count."""
     model = builders()[name]()
     estimate = kept_draws.Costs(model, plan()).of_run(route_of(model).method).memory
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         inference.sample(model, **SIZE | {"draws": 4}, thin=1)  # compiles and imports
         tracemalloc.start()
         inference.sample(model, **SIZE, thin=1)
@@ -84,8 +83,7 @@ def test_three_hundred_categories_are_said_before_the_first_draw(monkeypatch, go
     monkeypatch.setenv(kept_draws.ALLOWED, "1000")
     with golden.warns(inference.CostWarning):
         own.check_run("gibbs")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         own.check_run("gibbs")  # once
 
 

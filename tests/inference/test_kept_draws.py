@@ -44,8 +44,7 @@ def small_blocks(monkeypatch):
 
 @cache
 def tree_of(name, keep):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         return inference.sample(BUILDERS[name](), keep=keep, **QUIET)
 
 
@@ -101,8 +100,7 @@ def test_deterministics_that_items_share_are_kept_and_diagnosed(keep):
 def test_raters_are_judged_by_all_draws(keep, monkeypatch):
     monkeypatch.setattr(kept_draws, "MOST", 100)
     monkeypatch.setattr(kept_draws, "LEAST", 100)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(BUILDERS["dawid_skene"](), keep=keep, **QUIET)
     whole = tree_of("dawid_skene", "all")
     for ask in (evaluation.rater_quality, evaluation.confusion_intervals, evaluation.rater_worth):
@@ -114,8 +112,7 @@ def test_kept_draws_are_every_so_many_of_all(name, monkeypatch):
     monkeypatch.setattr(kept_draws, "MOST", 100)
     monkeypatch.setattr(kept_draws, "LEAST", 100)
     whole = tree_of(name, "all")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(BUILDERS[name](), keep="thinned", **QUIET)
     step = tree.attrs["kept_every"]
     assert (tree.attrs["keep"], step) == ("thinned", 16)
@@ -201,8 +198,7 @@ def test_thinning_counts_the_densities_of_items(monkeypatch):
 def test_all_is_kept_of_a_model_without_items():
     with pm.Model() as model:
         pm.Normal("mu")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(
             model, draws=20, tune=20, chains=2, random_seed=1, progressbar=False, keep="thinned"
         )
@@ -234,8 +230,7 @@ def test_wrong_twin_blocks_that_are_not_those_of_evaluation_are_noticed(monkeypa
     monkeypatch.setattr(
         kept_draws, "item_blocks", lambda *known: [(n + 1, a, b) for n, a, b in blocks(*known)]
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(BUILDERS["plackett_luce"](), keep="summary", **QUIET)
     assert (evaluation.annotation_certainty(tree, 3) != whole).any()
 

@@ -76,8 +76,7 @@ def test_one_class_is_refused():
 @pytest.mark.slow
 def test_estimator_checks_pass():
     aggregator = inference.LabelAggregator("dawid_skene", draws=60, chains=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         results = check_estimator(aggregator, on_skip=None)
     status = [own["status"] for own in results]
     assert len(status) > 30 and set(status) <= {"passed", "skipped"} and status.count("skipped") <= 3

@@ -6,17 +6,13 @@ All but one wait for the long run.
 import pytest
 from raterzoo import models
 
-from tests.support.monte_carlo import seed_of, within_sbc_band
-from tests.support.nuts_calibration import KEPT, nuts_ranks
+from tests.support.monte_carlo import seed_of
+from tests.support.nuts_calibration import calibrated, nuts_ranks
 
 DESIGN = models.simulators.labels(items=40, raters=4, categories=2, answers=3, random_seed=1).data
 SIMULATIONS = 60
 # NUTS is also compared with enumeration: tests/models/labels/test_builders.py
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")]
-
-
-def calibrated(ranks):
-    return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,7 @@ def lines(monkeypatch):
 @pytest.mark.parametrize("name", BUILD)
 def test_draws_in_portions_are_those_at_once(name, lines):
     options = {"draws": 30, "tune": 10, "chains": 2, "cores": 1, "thin": 1, "random_seed": 1}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         shown = inference.sample(BUILD[name](), **options)
         silent = inference.sample(BUILD[name](), progressbar=False, **options)
     for group in shown.children:

@@ -282,8 +282,7 @@ class TestKeys:
         for role in ("label", "rater"):
             with golden.warns(DataWarning):
                 Labels.from_table(LABEL_STUDIO, **{**own, role: "annotation_id"})
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with warnings.catch_warnings(action="error"):
             few = {name: cells[:3] for name, cells in LABEL_STUDIO.items()}
             Labels.from_table(few, **{**own, "label": "annotation_id"})
 

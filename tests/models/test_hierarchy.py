@@ -219,8 +219,7 @@ def test_two_models_inside_an_outer_one(golden):
 
 
 def drawn(model, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):
         return inference.sample(
             model, draws=1000, tune=500, random_seed=1, progressbar=False, nuts_sampler="pymc", **options
         )

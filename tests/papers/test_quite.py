@@ -28,16 +28,14 @@ def drawn(items, alpha, link, seed):
 
 
 def quietly(estimator, data, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         return estimator(data, **options)
 
 
 @cache
 def against_the_bound(link, alpha):
     """Return what the errors of both readings are made of, in runs of forty items."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         return [quite.against_bound(quite.Cell("bound", link, 40, alpha), seed) for seed in range(RUNS)]
 
 

@@ -56,8 +56,7 @@ def section_six(seed):
 
 
 def quietly(estimator, data, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         return estimator(data, **options)["quality"].to_numpy()
 
 

@@ -79,8 +79,7 @@ def bounded():
 
 def judged(door, given):
     """Pass something through a door; return "valid" or the message of the error, or raise `Finding`."""
-    with bounded(), warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with bounded(), warnings.catch_warnings(action="error"):
         warnings.filterwarnings("ignore", ".*may mean no answer")  # the table is read as it is
         try:
             door(given)

@@ -34,7 +34,7 @@ def exact_means(labels, alpha, beta):
         own_beta = beta.copy()
         at = (labels.annotation_rater, category[labels.annotation_item], labels.label_code)
         np.add.at(own_beta, at, labels.count)
-        log_weight.append(_log_beta(own_alpha) + _log_beta(own_beta).sum())
+        log_weight.append(log_beta(own_alpha) + log_beta(own_beta).sum())
         prevalence.append(own_alpha / own_alpha.sum())
         confusion.append(own_beta / own_beta.sum(axis=-1, keepdims=True))
         truth.append(np.eye(n_categories)[category])
@@ -47,7 +47,8 @@ def exact_means(labels, alpha, beta):
     }
 
 
-def _log_beta(concentration):
+def log_beta(concentration):
+    """Return the log of the Beta function of concentrations (..., category)."""
     return gammaln(concentration).sum(axis=-1) - gammaln(concentration.sum(axis=-1))
 
 

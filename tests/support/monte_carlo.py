@@ -12,7 +12,7 @@ Säilynoja, Bürkner and Vehtari (2022), Graphical test for discrete uniformity,
 Computing 32, doi:10.1007/s11222-022-10090-6.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from hashlib import blake2b
 
@@ -23,6 +23,7 @@ from scipy.stats import binom, norm, poisson
 __all__ = [
     "assert_rejects_twin",
     "bonferroni_threshold",
+    "check_means",
     "ecdf_band",
     "geweke_z",
     "mc_z",
@@ -61,6 +62,20 @@ def mc_z(draws: np.ndarray, exact: np.ndarray | float) -> np.ndarray:
     draws = np.asarray(draws, float)
     difference = draws.mean(axis=(0, 1)) - exact
     return _ratio(difference, _mcse(draws))
+
+
+def check_means(draws, exact):
+    """Assert that draws have these means, at one false alarm: arrays as of `mc_z`, or mappings of them by name.
+
+    Means of 0 or 1 by name are of what has no choice, such as gold items, and are left out.
+    """
+    if isinstance(exact, Mapping):
+        z = np.concatenate([np.ravel(mc_z(draws[name], mean)) for name, mean in exact.items()])
+        means = np.concatenate([np.ravel(mean) for mean in exact.values()])
+        z = z[(np.abs(means) > 1e-9) & (np.abs(means - 1) > 1e-9)]
+    else:
+        z = mc_z(draws, exact)
+    assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
 def geweke_z(marginal: np.ndarray, successive: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ import nutpie
 import pymc as pm
 import pytensor
 
-from tests.support.monte_carlo import sbc_ranks
+from tests.support.monte_carlo import sbc_ranks, within_sbc_band
 
 KEPT = 100  # of the draws of each simulation
 
@@ -46,3 +46,8 @@ def nuts_ranks(model, simulations, seed, twin=None):
         flat = np.concatenate([d.reshape(KEPT, -1) for d in drawn], axis=1)
         ranks.append(sbc_ranks(np.concatenate([np.ravel(o) for o in own])[None], flat[None], rng))
     return np.concatenate(ranks)
+
+
+def calibrated(ranks):
+    """Tell whether all quantities stay inside a simultaneous 99 % band."""
+    return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()

@@ -71,8 +71,7 @@ def test_intervals_cover_the_simulated_shares():
     of_one_truth = altered("answers_right", ("labels.draw(block, 1, rng)[0]", certain)).answers_right
     for seed in range(4):
         drawn = models.simulators.labels(items=60, raters=10, answers=4, categories=4, random_seed=seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
             fitted = inference.sample(
                 models.dawid_skene(drawn.data), draws=300, chains=2, random_seed=seed, progressbar=False
             )

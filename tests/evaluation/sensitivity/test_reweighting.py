@@ -43,8 +43,7 @@ def at_own_power(tree, view, power):
 
 def quiet(how):
     def unwarned(*args, **options):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return how(*args, **options)
 
     return unwarned
@@ -138,8 +137,7 @@ def test_items_are_reliable_up_to_the_published_pareto_k(golden):
     law = xr.DataArray(np.full((1, 1, 2, 2), 0.5), {"item": ["a", "b"], "category": ["x", "y"]},
                        ("chain", "draw", "item", "category"), attrs={"truth": "distribution"})  # fmt: skip
     view = Plausibility.of(law)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         reweighting._warn_unreliable(view, np.array([0.7, 0.1]), 1.0, 2.0)
     with golden.warns(ReweightingWarning):
         reweighting._warn_unreliable(view, np.array([0.7, 0.71]), 1.0, 2.0)
@@ -197,8 +195,7 @@ def refits(cases):
 
     @cache
     def fitted(reliability):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
             model = models.plackett_luce(cases, reliability=reliability)
             return inference.sample(model, random_seed=seed_of(f"refit {reliability}"), progressbar=False)
 
@@ -251,8 +248,7 @@ def test_threads_leave_the_filters_of_warnings_as_they_were(refits, monkeypatch)
 def test_powers_by_rater(cases):
     few = cases.select(items=cases.items[:12])
     powers = {rater: 1 + i % 2 for i, rater in enumerate(few.raters)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(
             models.plackett_luce(few, reliability=powers), random_seed=3, progressbar=False
         )

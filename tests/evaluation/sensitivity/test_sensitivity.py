@@ -266,8 +266,7 @@ def test_another_prior_of_worths_is_taken_as_it_is():
 def test_score_of_a_metric_on_rankings():
     rankings, _ = dermatology()
     few = rankings.select(items=rankings.items[:40])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(models.plackett_luce(few, reliability=3), random_seed=1, progressbar=False)
     scores = xr.DataArray(
         np.random.default_rng(1).random((40, len(few.categories))),

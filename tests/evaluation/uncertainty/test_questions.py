@@ -179,8 +179,7 @@ def test_a_posterior_of_rankings_has_seen_lists_if_a_rater_of_that_name_gave_the
     options = {"draws": 3, "tune": 2, "chains": 1, "log_likelihood": False, **QUIET}
 
     def drawn(of, build=models.hierarchical_plackett_luce):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
             return inference.sample(build(of, candidates=candidates), **options)
 
     alone, joint = drawn(rankings), drawn(rankings.with_predictions(tied))
@@ -304,8 +303,7 @@ def test_the_samplers_of_the_table_of_coverage_draw_what_sample_draws():
         lambda own: models.shared_guess(own, "kind", ("person",)),
     )
     for found, build in zip(samplers_of(design)(seen, 5), builders, strict=True):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
             drawn = inference.sample(build(seen), **FEW, random_seed=5, progressbar=False)
         for group in ("posterior", "observed_data"):
             own, expected = found[group].to_dataset(), drawn[group].to_dataset()

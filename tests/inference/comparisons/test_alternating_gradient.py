@@ -78,8 +78,7 @@ def test_twice_the_votes_are_the_same_steps():
         (1, "a", "c", "left", 3),
         (1, "a", "c", "right", 3),
     ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=EstimateWarning):
         one = alternating_gradient(table_of(rows), random_seed=1)
         twice = alternating_gradient(table_of([(*row[:4], 2 * row[4]) for row in rows]), random_seed=1)
     np.testing.assert_allclose(one["quality"], twice["quality"], rtol=1e-10)

@@ -20,58 +20,34 @@ def twin_ranks(structure, sampler=None, spoil=None, simulations=SIMULATIONS):
     return hmc_ranks(built(structure), simulations, seed_of(f"twin {structure}"), spoil=spoil, **own)
 
 
-@pytest.mark.long
-def test_a_sampler_that_forgets_the_momentum_when_it_accepts_is_not():
-    twin = altered(
-        "_transition",
-        ("start = log_p - 0.5 * kinetic", "start = log_p"),
-        ("change = log_p_new - 0.5 * kinetic - start", "change = log_p_new - start"),
-    )
-    assert not calibrated(twin_ranks("ties", twin))
+TWINS = {  # structure, function, changes of its source, and what `sample_pairs` takes from there if it is not that function
+    "momentum is forgotten when it accepts": ("ties", "_transition", {
+        "start = log_p - 0.5 * kinetic": "start = log_p",
+        "change = log_p_new - 0.5 * kinetic - start": "change = log_p_new - start"}, ""),
+    "a move of scales forgets how much it stretches": ("ties", "draw_scales", {
+        "change = tried - log_p + (n - 1) * log_c": "change = tried - log_p"}, "draw_scales"),
+    "it accepts whatever it tries": ("ties", "_transition", {
+        "if uniform(rng) < accept:": "if uniform(rng) < 2.0:",
+        "h = QUARTER * (0.8 + 0.4 * uniform(rng)) / steps": "h = QUARTER"}, ""),
+    "a prior has a wrong degree of freedom": ("ties", "_zero_sum_prior", {
+        "gradient[place] += squares * precision - (n - 1)": "gradient[place] += squares * precision - n",
+        "- (n - 1) * log_scale": "- n * log_scale"}, "anchored_log_p"),
+    "a box lacks the Jacobian of its coordinates": ("box", "_log_logistic_density", {
+        "return -abs(x) - 2.0 * math.log1p(math.exp(-abs(x)))": "return 0.0"}, "anchored_log_p"),
+    "the scale of a box is drawn from another power": ("box", "draw_units", {
+        "(low, high), k - n)": "(low, high), k - n + 3)"}, "draw_units"),
+}  # fmt: skip
 
 
 @pytest.mark.long
-def test_a_move_of_scales_that_forgets_how_much_it_stretches_is_not():
-    scales = altered("draw_scales", ("change = tried - log_p + (n - 1) * log_c", "change = tried - log_p"))
-    twin = altered("sample_pairs", draw_scales=scales.draw_scales)
-    assert not calibrated(twin_ranks("ties", twin))
-
-
-@pytest.mark.long
-def test_a_sampler_that_accepts_whatever_it_tries_is_not():
-    twin = altered(
-        "_transition",
-        ("if uniform(rng) < accept:", "if uniform(rng) < 2.0:"),
-        ("h = QUARTER * (0.8 + 0.4 * uniform(rng)) / steps", "h = QUARTER"),
-    )
-    assert not calibrated(twin_ranks("ties", twin))
-
-
-@pytest.mark.long
-def test_a_prior_with_a_wrong_degree_of_freedom_is_not():
-    prior = altered(
-        "_zero_sum_prior",
-        ("gradient[place] += squares * precision - (n - 1)", "gradient[place] += squares * precision - n"),
-        ("- (n - 1) * log_scale", "- n * log_scale"),
-    )
-    twin = altered("sample_pairs", anchored_log_p=prior.anchored_log_p)
-    assert not calibrated(twin_ranks("ties", twin, simulations=600))
-
-
-@pytest.mark.long
-def test_a_box_without_the_jacobian_of_its_coordinates_is_not():
-    prior = altered(
-        "_log_logistic_density", ("return -abs(x) - 2.0 * math.log1p(math.exp(-abs(x)))", "return 0.0")
-    )
-    twin = altered("sample_pairs", anchored_log_p=prior.anchored_log_p)
-    assert not calibrated(twin_ranks("box", twin))
-
-
-@pytest.mark.long
-def test_a_box_whose_scale_is_drawn_from_another_power_is_not():
-    units = altered("draw_units", ("(low, high), k - n)", "(low, high), k - n + 3)"))
-    twin = altered("sample_pairs", draw_units=units.draw_units)
-    assert not calibrated(twin_ranks("box", twin))
+@pytest.mark.parametrize("wrong", TWINS)
+def test_a_sampler_that_is_wrong_in_a_line_is_not(wrong):
+    structure, function, changes, taken = TWINS[wrong]
+    twin = altered(function, *changes.items())
+    if taken:
+        twin = altered("sample_pairs", **{taken: getattr(twin, taken)})
+    simulations = 600 if function == "_zero_sum_prior" else SIMULATIONS
+    assert not calibrated(twin_ranks(structure, twin, simulations=simulations))
 
 
 def test_a_sampler_that_is_told_another_winner_is_not():

@@ -81,8 +81,7 @@ def test_too_few_steps_are_said(golden):
 def test_the_truth_is_thousands_of_nats_likelier_than_where_the_printed_rule_stops():
     # N = 100, alpha = 1/2, on the design of section 6
     drawn = models.simulators.comparisons(items=100, raters=100, random_seed=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         stopped = papers.alternating_gradient(drawn.data, random_seed=1)
     assert stopped.attrs["stopped"] == 1 and stopped.attrs["converged"] == 0
     assert stopped.attrs["gradient"] > 100

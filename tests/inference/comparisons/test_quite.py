@@ -18,8 +18,7 @@ LINKS = ("bradley_terry", "thurstone")
 
 
 def quietly(pairs, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=EstimateWarning):
         return comparisons_quite.quite(pairs, **options)
 
 
@@ -143,8 +142,7 @@ def test_initial_values_keep_every_product(golden):
 def test_initial_values_are_named_by_their_method(golden):
     data = simulated().data
     for name, estimator in (("quite", comparisons_quite.quite), ("joint_mle", joint_mle)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EstimateWarning)
+        with warnings.catch_warnings(action="ignore", category=EstimateWarning):
             named, own = initial_values(data, method=name), initial_values(estimator(data))
         for key, values in own.items():
             np.testing.assert_array_equal(named[key], values)
@@ -242,8 +240,7 @@ def test_counts_over_nine_orders_of_magnitude_have_an_estimate_or_a_readable_err
         table = {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
         pairs = models.Comparisons.from_table(table, count="count")
         for options in ({}, {"link": "thurstone"}, {"variance": "printed", "prior": "printed"}):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 try:
                     quality = comparisons_quite.quite(pairs, **options)["quality"]
                 except ValueError as error:

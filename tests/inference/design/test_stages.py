@@ -150,8 +150,7 @@ def test_two_stages_rank_better_at_equal_budget(rule):
         wrong = []
         for seed in range(8):
             drawn, rng = simulated(items=100, degree=10, seed=seed), np.random.default_rng(seed)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", EstimateWarning)
+            with warnings.catch_warnings(action="ignore", category=EstimateWarning):
                 first = quite(drawn.data)
                 known = (
                     first.assign(quality=("item", rng.permutation(first["quality"]))) if shuffled else first

@@ -119,8 +119,7 @@ def test_shares_and_accuracy_of_a_simulated_study_are_recovered():
     labels = models.Labels.from_table(people).with_predictions(predictions)
 
     def drawn(model):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
             tree = inference.sample(model, draws=400, thin=2, log_likelihood=False, **QUIET)
         at = [tree["posterior"]["plausibility"].to_numpy()[..., np.arange(n), x] for x in said.values()]
         return tree["posterior"], np.stack(

@@ -9,7 +9,7 @@ from raterzoo.models.labels.observed import observe_labels
 from scipy.stats import beta, dirichlet
 
 from tests.support.label_designs import exact_means, favoured, tiny_labels
-from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, check_means, mc_z, seed_of
 from tests.support.runs import NotConjugate
 
 LABELS = tiny_labels()
@@ -25,12 +25,7 @@ def steps(model, draws, seed, skill="confusion", **options):
 
 
 def check(tree, exact):
-    z = []
-    for name, mean in exact.items():
-        free = (mean > 1e-9) & (mean < 1 - 1e-9)  # gold items have no choice
-        z.append(mc_z(tree["posterior"][name].to_numpy(), mean)[free])
-    z = np.concatenate(z)
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
+    check_means(tree["posterior"], exact)
 
 
 @pytest.mark.slow

@@ -26,8 +26,7 @@ def model():
 
 
 def sampled(model, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         return inference.sample(model, **OPTIONS | options)
 
 

@@ -23,8 +23,7 @@ needs_data = pytest.mark.skipif(not folder, reason="RATERZOO_DATA names no folde
 
 
 def quietly(labels, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         return inference.dawid_skene_em(labels, **options)
 
 

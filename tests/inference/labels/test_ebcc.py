@@ -10,20 +10,15 @@ import xarray as xr
 from raterzoo import inference, models, papers
 from raterzoo.inference.labels import ebcc
 from raterzoo.inference.labels.recognition import read_subtypes
-from scipy.special import gammaln
 
-from tests.support.label_designs import favoured, tiny_labels
-from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.label_designs import favoured, log_beta, tiny_labels
+from tests.support.monte_carlo import assert_rejects_twin, check_means, seed_of
 from tests.support.runs import ChainPlan, route_of
 
 LABELS = tiny_labels()
 ALPHA, GAMMA = np.array([1.0, 2.0]), 0.7
 OPTIONS = {"subtypes": 2, "prevalence_concentration": ALPHA, "subtype_concentration": GAMMA}
 MODEL = models.ebcc(LABELS, **OPTIONS)
-
-
-def log_beta(concentration):
-    return gammaln(concentration).sum(axis=-1) - gammaln(concentration.sum(axis=-1))
 
 
 def exact_means():
@@ -68,15 +63,6 @@ def drawn(model, seed):
     squares = (found.weight**2).sum(axis=-1)
     values = (found.prevalence, confusion, found.plausibility, squares)
     return dict(zip(("prevalence", "confusion", "plausibility", "squares"), values, strict=True))
-
-
-def check_means(draws, exact):
-    z = []
-    for name, mean in exact.items():
-        free = (mean > 1e-9) & (mean < 1 - 1e-9)  # gold items have no choice
-        z.append(mc_z(draws[name], mean)[free])
-    z = np.concatenate(z)
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
 @pytest.mark.slow

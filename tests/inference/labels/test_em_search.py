@@ -19,8 +19,7 @@ needs_data = pytest.mark.skipif(not folder, reason="RATERZOO_DATA names no folde
 
 
 def found(labels, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         return inference.dawid_skene_em(labels, **options)
 
 
@@ -36,8 +35,7 @@ def found_by(estimator, labels, **options):
     name = estimator.partition(" ")[0]
     if name == "shared_guess_em":
         options["groups"] = {rater: "ab"[k % 2] for k, rater in enumerate(labels.raters.tolist())}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         return getattr(papers, name)(labels, **GROUPED[estimator], random_seed=1, **options)
 
 

@@ -27,8 +27,7 @@ def drawn(items=150, categories=3, gold=0.0, columns=3, answers=2):
 
 
 def estimated(simulated, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return inference.dawid_skene_em(simulated.data, features=simulated.features, **SOON, **options)
 
 
@@ -83,8 +82,7 @@ def test_the_objective_rises_to_a_stationary_point():
 def test_features_find_more_of_the_truth():
     simulated = drawn(600, answers=1, columns=10)
     with_features = estimated(simulated)["plausibility"].to_numpy().argmax(axis=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         alone = inference.dawid_skene_em(simulated.data, **SOON)["plausibility"].to_numpy().argmax(axis=1)
     truth = simulated.truth["true_category"]
     assert (with_features == truth).mean() > (alone == truth).mean() + 0.05

@@ -7,13 +7,7 @@ from scipy.special import log_expit, logsumexp
 
 from tests.support.data_parts import easiness_nodes
 from tests.support.label_designs import tiny_labels
-from tests.support.monte_carlo import (
-    assert_rejects_twin,
-    bonferroni_threshold,
-    mc_z,
-    seed_of,
-    within_sbc_band,
-)
+from tests.support.monte_carlo import assert_rejects_twin, check_means, seed_of, within_sbc_band
 
 TABLE = {
     "item": np.repeat(np.arange(6), [2, 2, 2, 3, 2, 1]),
@@ -51,11 +45,6 @@ def exact_means(labels, ability=(1.0, 1.0)):
         "square": np.array(squares),
         "plausibility": np.einsum("ab,ijab->ij", density, np.array(truth)),
     }
-
-
-def check_means(draws, exact):
-    z = np.concatenate([mc_z(draws[name], mean).ravel() for name, mean in exact.items()])
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,7 @@ from tests.support.source_twins import altered
 
 
 def quietly(labels, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         return papers.glad_em(labels, **options)
 
 

@@ -12,7 +12,7 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import beta as beta_law
 from scipy.stats import kstest
 
-from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.monte_carlo import assert_rejects_twin, check_means, seed_of
 from tests.support.random_streams import stream
 from tests.support.runs import Draws
 
@@ -41,11 +41,6 @@ def exact_posterior():
 @pytest.fixture(scope="module")
 def tree():
     return inference.sample(MODEL, draws=4000, random_seed=1, dtype="float64", progressbar=False)
-
-
-def check_means(found, exact):
-    z = mc_z(found, exact)
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
 def expected_given_draw(posterior):

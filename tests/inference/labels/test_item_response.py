@@ -11,7 +11,7 @@ from raterzoo.inference.labels.item_response import read_responses_of_models
 from raterzoo.inference.labels.kernels import item_response as kernel
 from scipy.special import betaln, log_expit, logsumexp
 
-from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.monte_carlo import assert_rejects_twin, check_means, seed_of
 from tests.support.runs import route_of
 
 TABLE = {
@@ -64,8 +64,7 @@ def exact_means(model, ability=(0.5, 1.0), difficulty_scale=1.0, key_reliability
 
 
 def drawn(model, seed, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         tree = inference.sample(model, random_seed=seed, dtype="float64", progressbar=False, **options)
     posterior = tree["posterior"].to_dataset().transpose("chain", "draw", ...)
     return {
@@ -75,11 +74,6 @@ def drawn(model, seed, **options):
         "reliability": posterior["key_reliability"].to_numpy()[..., 0],
         "plausibility": posterior["plausibility"].to_numpy()[:, :, :3],
     }
-
-
-def check_means(draws, exact):
-    z = np.concatenate([np.ravel(mc_z(draws[name], mean)) for name, mean in exact.items()])
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
 @pytest.mark.slow
@@ -109,8 +103,7 @@ def test_tree_has_the_densities_of_the_model():
     )
     key = dict(enumerate(simulated.truth["key"].tolist()))
     model = models.item_response(simulated.data, key=key, prevalence_concentration=2.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         tree = inference.sample(model, draws=50, chains=2, random_seed=1, progressbar=False, dtype="float64")
     assert (tree.attrs["model"], tree.attrs["method"]) == ("item_response", "gibbs")
     assert tree["posterior"]["ability"].dims == ("chain", "draw", "model")
@@ -145,8 +138,7 @@ def test_wrong_keys_are_doubtful_and_extreme_models_and_items_finite():
         "label": answer.ravel(),
     }
     model = models.item_response(models.Labels.from_table(table), key=dict(enumerate(key.tolist())))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         tree = inference.sample(model, draws=300, random_seed=1, progressbar=False)
     posterior = tree["posterior"].to_dataset().mean(("chain", "draw"))
     wrong = 1 - posterior["plausibility"].to_numpy()[np.arange(60), key]

@@ -22,6 +22,7 @@ from tests.support.laws import Answers, CountedLabels, answer_codes, answer_swee
 from tests.support.monte_carlo import (
     assert_rejects_twin,
     bonferroni_threshold,
+    check_means,
     mc_z,
     sbc_ranks,
     seed_of,
@@ -33,15 +34,6 @@ from tests.support.runs import ChainPlan
 LABELS = tiny_labels()
 QUIET = {"progressbar": False}
 NAMES = ["class_conditional", "dawid_skene", "multinomial", "one_coin"]
-
-
-def check_means(draws, exact):
-    z = []
-    for name, values in draws.items():
-        free = (exact[name] > 1e-9) & (exact[name] < 1 - 1e-9)  # gold items have no choice
-        z.append(mc_z(values, exact[name])[free])
-    z = np.concatenate(z)
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
 def drawn(labels, alpha, beta, collapsed):
@@ -447,8 +439,7 @@ def test_densities_are_finite_where_storage_rounds_to_zero():
     drawn = models.simulators.labels(items=60, raters=6, answers=3, random_seed=1).data
     model = models.dawid_skene(drawn, confusion_concentration=0.02)
     plan = {"draws": 500, "thin": 1, "random_seed": 1} | QUIET
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(model, **plan)
     assert (tree["posterior"]["confusion"] == 0).any()
     assert np.isfinite(tree["log_prior"]["confusion"]).all()

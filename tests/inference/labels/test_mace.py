@@ -10,12 +10,13 @@ from raterzoo.inference.labels.kernels import gibbs as kernels_gibbs
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import binom
 
-from tests.support.label_designs import tiny_labels
+from tests.support.label_designs import log_beta, tiny_labels
 from tests.support.label_samplers import constant_prior, draw_labels_model, read_labels
 from tests.support.laws import Answers, answer_codes
 from tests.support.monte_carlo import (
     assert_rejects_twin,
     bonferroni_threshold,
+    check_means,
     mc_z,
     sbc_ranks,
     seed_of,
@@ -29,10 +30,6 @@ from tests.support.source_twins import altered
 LABELS = tiny_labels()
 QUIET = {"progressbar": False}
 NAMES = ("prevalence", "competence", "spam", "plausibility")
-
-
-def log_beta(concentration):
-    return gammaln(concentration).sum(axis=-1) - gammaln(concentration.sum(axis=-1))
 
 
 def exact_means(labels, alpha, pair, c):
@@ -57,15 +54,6 @@ def exact_means(labels, alpha, pair, c):
 
 ALPHA, PAIR, SPAM_PRIOR = np.array([1.0, 2.0]), (2.0, 1.0), np.array([[1.0, 0.7]] * 3)
 MODEL = models.mace(LABELS, prevalence_concentration=ALPHA, spam_concentration=SPAM_PRIOR)
-
-
-def check_means(draws, exact):
-    z = []
-    for name, mean in exact.items():
-        free = (mean > 1e-9) & (mean < 1 - 1e-9)  # gold items have no choice
-        z.append(mc_z(draws[name], mean)[free])
-    z = np.concatenate(z)
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
 def gibbs(labels, seed, pair=PAIR, spam=SPAM_PRIOR):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from raterzoo import inference, models, papers
 from raterzoo.models import Labels
-from scipy.special import betaln, digamma, expit, gammaln, logsumexp
+from scipy.special import betaln, digamma, expit, logsumexp
 
-from tests.support.label_designs import tiny_labels
+from tests.support.label_designs import log_beta, tiny_labels
 from tests.support.monte_carlo import assert_rejects_twin
 from tests.support.rater_laws import given_truth, truths
 
@@ -16,8 +16,7 @@ PRIOR = {"competence_concentration": (2.0, 1.0), "spam_concentration": 0.7}
 
 
 def quietly(labels, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         return papers.mace_em(labels, **options)
 
 
@@ -106,14 +105,10 @@ def evidence(labels, alpha, pair, c):
             own = np.array(pair) + np.stack([np.bincount(who, x, 3) for x in (told, 1 - told)], axis=1)
             spam = np.array(c)
             np.add.at(spam, (who, label), 1 - told)
-            after = _log_beta(items) + betaln(*own.T).sum() + _log_beta(spam).sum()
-            before = _log_beta(alpha) + 3 * betaln(*pair) + _log_beta(c).sum()
+            after = log_beta(items) + betaln(*own.T).sum() + log_beta(spam).sum()
+            before = log_beta(alpha) + 3 * betaln(*pair) + log_beta(c).sum()
             total = np.logaddexp(total, after - before)
     return total
-
-
-def _log_beta(c):
-    return gammaln(c).sum(axis=-1) - gammaln(c.sum(axis=-1))
 
 
 def test_variational_objective_is_a_lower_bound_of_the_evidence():
@@ -147,7 +142,7 @@ def by_logs(labels, prior, iterations):
         after = [own + more for own, more in zip(prior, counts, strict=True)]
         logs = [digamma(c) - digamma(c.sum(axis=-1, keepdims=True)) for c in after]
         bound = sum(
-            (_log_beta(c) - _log_beta(own)).sum() - ((c - own) * log).sum()
+            (log_beta(c) - log_beta(own)).sum() - ((c - own) * log).sum()
             for own, c, log in zip(prior, after, logs, strict=True)
         )
         total, truth, *counts = one_iteration(labels, (logs[0], logs[1][:, 0], logs[1][:, 1:] + logs[2]))

@@ -10,7 +10,7 @@ from raterzoo.inference.labels.dirichlet import begin_counted_labels
 from raterzoo.inference.runs.run import item_keys
 
 from tests.support.dirichlet_multinomial import exact_strength
-from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, check_means, mc_z, seed_of
 from tests.support.runs import ChainPlan, Draws, begin_run, route_of, streams_of_items
 
 COUNTS = np.array([[4, 1, 0], [0, 3, 1], [1, 0, 0], [0, 0, 0], [2, 2, 2]])
@@ -40,8 +40,7 @@ def is_exact(model, power=1.0):
     shares = predicted.draw_items(law, streams, strength, plan).plausibility.reshape(4, 10_000, -1)
     slope = np.vstack([PROBABILITY, np.zeros(3)])
     mean, plausibility = exact_strength(BASE, slope, power * COUNTS, SCALE)
-    z = mc_z(np.concatenate([strength[..., None], shares], axis=-1), np.append(mean, plausibility))
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
+    check_means(np.concatenate([strength[..., None], shares], axis=-1), np.append(mean, plausibility))
 
 
 @pytest.mark.parametrize("power", [1.0, 2.5])

@@ -7,7 +7,7 @@ import pytest
 from raterzoo import evaluation, inference, models
 from scipy.special import gammaln
 
-from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z
+from tests.support.monte_carlo import assert_rejects_twin, check_means
 
 ROWS = [
     *(("a", "r", "x"), ("a", "s", "x"), ("a", "t", "?"), ("b", "r", "y"), ("b", "s", "?"), ("b", "t", "?")),
@@ -61,9 +61,7 @@ def exact(labels, beta):
 
 
 def check(tree, expected):
-    z = [mc_z(tree["posterior"][name].to_numpy(), values).ravel() for name, values in expected.items()]
-    z = np.concatenate(z)
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
+    check_means(tree["posterior"], expected)
 
 
 def test_gibbs_is_the_enumeration(labels):

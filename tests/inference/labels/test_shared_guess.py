@@ -103,8 +103,7 @@ def test_draws_have_the_exact_posterior_means():
 @pytest.mark.slow
 def test_tree_has_every_variable_and_its_densities_are_those_of_the_graph():
     model = tiny_model()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(model, draws=20, chains=2, dtype="float64", **QUIET)
     assert tree.attrs["method"] == "gibbs" and tree.attrs["model"] == "shared_guess"
     dims = {name: x.dims[2:] for name, x in tree["posterior"].data_vars.items()}
@@ -257,8 +256,7 @@ def test_the_dependent_case_is_repaired():
 
     truth, labels = simulated(DESIGNS[0], 600, np.random.default_rng(4))
     model = models.shared_guess(labels, "kind", "person")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(model, draws=300, thin=2, log_likelihood=False, **QUIET)
     claimed, right = claimed_and_right(
         truth, tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()

@@ -10,7 +10,7 @@ from raterzoo.inference.rankings.gibbs import plausibilities
 from raterzoo.inference.rankings.recognition import gamma_parameters
 
 from tests.support.dirichlet_multinomial import exact_strength
-from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.monte_carlo import assert_rejects_twin, check_means, seed_of
 from tests.support.runs import ChainPlan, Draws, begin_run, route_of
 
 ITEMS, CATEGORIES = ["a", "b", "c", "d"], ["x", "y", "z"]
@@ -53,8 +53,9 @@ def is_exact(model):
     drawn = predicted.draw_strengths(law, np.array([1, 2, 1, 1]), plan)
     shares = plausibilities(drawn.log_worth, predicted.posterior_of(law).candidate_start)
     strength, plausibility = exact_means()
-    z = mc_z(np.concatenate([drawn.strength[..., None], shares], axis=-1), np.append(strength, plausibility))
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
+    check_means(
+        np.concatenate([drawn.strength[..., None], shares], axis=-1), np.append(strength, plausibility)
+    )
 
 
 def test_posterior_is_that_of_quadrature_in_both_layouts():

@@ -8,7 +8,7 @@ import pytest
 from raterzoo.inference.rankings.kernels import gibbs
 from raterzoo.inference.rankings.kernels import race as kernels_race
 
-from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, check_means, seed_of
 from tests.support.random_streams import stream
 from tests.support.ranking_samplers import distinct_annotations, worth_posterior
 
@@ -53,8 +53,7 @@ def own_stream(name):
 
 
 def check_mean(draws, exact):
-    z = mc_z(draws.reshape(4, -1, draws.shape[-1]), exact)
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
+    check_means(draws.reshape(4, -1, draws.shape[-1]), exact)
 
 
 @pytest.mark.parametrize("name", WORTHS)

@@ -7,7 +7,7 @@ import pytest
 from raterzoo.inference.rankings.kernels import gibbs as kernels_gibbs
 from scipy.special import digamma, logsumexp
 
-from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, check_means, mc_z, seed_of
 from tests.support.random_streams import stream
 from tests.support.ranking_samplers import distinct_annotations, worth_posterior
 
@@ -164,9 +164,9 @@ def race_sampler(name, concentration, full_race):
 
 def check_posteriors(draw, exact, cases):
     """Compare the statistics of all cases at one false alarm."""
-    z = [mc_z(statistics(draw(*case), case[1]), exact[case]) for case in cases]
-    z = np.concatenate(z)
-    assert np.abs(z).max() < bonferroni_threshold(z.size)
+    check_means(
+        {case: statistics(draw(*case), case[1]) for case in cases}, {case: exact[case] for case in cases}
+    )
 
 
 @pytest.mark.slow
@@ -219,8 +219,7 @@ def test_chains_of_rankings_over_hundreds_of_decades(n, shape, reliability, deca
     others = (n - 1 - np.arange(n - 1)) * shape
 
     def check(others):
-        z = mc_z(log_tail, digamma(others) - digamma(others + shape + reliability))
-        assert np.abs(z).max() < bonferroni_threshold(z.size)
+        check_means(log_tail, digamma(others) - digamma(others + shape + reliability))
 
     check(others)
     assert_rejects_twin(check, 1.2 * others)

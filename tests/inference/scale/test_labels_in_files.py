@@ -59,8 +59,7 @@ OPTIONS = {"gold": "gold", "count": "n"}
 
 
 def em(labels, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         return inference.dawid_skene_em(labels, **({"random_seed": 3} | options))
 
 

@@ -58,8 +58,7 @@ CASES = {
 
 
 def quietly(function, *arguments, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         return function(*arguments, **options)
 
 

@@ -31,8 +31,7 @@ def crowd(items=300, each=4, categories=3, raters=10):
 
 
 def em(labels, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         return inference.dawid_skene_em(labels, **options)
 
 
@@ -145,8 +144,7 @@ def test_gibbs_looks_like_sample(tmp_path):
 
     labels = tiny_labels()
     options = {"draws": 60, "chains": 2, "random_seed": 4, "progressbar": False, "tune": 10}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         whole = inference.sample(dawid_skene(labels), thin=1, **options)
     tree = gibbs(labels, tmp_path / "0.zarr", executor=InThisProcess())
     assert set(tree.children) == set(whole.children)

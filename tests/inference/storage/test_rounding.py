@@ -44,8 +44,7 @@ def test_what_never_moves_is_tiny_or_not_finite_stays():
 
 def test_a_file_says_that_its_draws_are_rounded_and_answers_the_same(tmp_path):
     data = models.simulators.labels(items=40, raters=5, random_seed=1).data
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(models.dawid_skene(data), draws=500, random_seed=1, progressbar=False)
     sizes = {}
     for rounded in (False, True):

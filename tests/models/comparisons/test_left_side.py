@@ -14,8 +14,8 @@ from raterzoo.models import Comparisons, bradley_terry, thurstone
 from scipy.stats import kendalltau, norm
 
 from tests.support.few_comparisons import all_pairs, from_rows, three_items
-from tests.support.monte_carlo import seed_of, within_sbc_band
-from tests.support.nuts_calibration import KEPT, nuts_ranks
+from tests.support.monte_carlo import seed_of
+from tests.support.nuts_calibration import calibrated, nuts_ranks
 
 BUILDERS = [bradley_terry, thurstone]
 pytestmark = [
@@ -136,10 +136,6 @@ def test_the_order_is_found_although_six_of_ten_always_say_left():
     assert reliability["rater"][:6].max() < reliability["rater"][6:].max()
     bias = means["left_bias"].to_numpy()
     assert bias[:6].min() > 2 and np.abs(bias[6:]).max() < 2
-
-
-def calibrated(ranks):
-    return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
 
 
 @pytest.mark.long

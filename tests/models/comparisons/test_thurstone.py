@@ -8,17 +8,13 @@ import pytest
 from raterzoo.models import bradley_terry, thurstone
 
 from tests.support.few_comparisons import all_pairs, check_means, draws_of_three_items
-from tests.support.monte_carlo import assert_rejects_twin, seed_of, within_sbc_band
-from tests.support.nuts_calibration import KEPT, nuts_ranks
+from tests.support.monte_carlo import assert_rejects_twin, seed_of
+from tests.support.nuts_calibration import calibrated, nuts_ranks
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
 ]
-
-
-def calibrated(ranks):
-    return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
 
 
 @pytest.mark.long

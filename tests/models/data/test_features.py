@@ -90,8 +90,7 @@ def test_a_column_that_counts_the_rows_is_told(golden):
     table = {"item": np.arange(30)[::-1], "x": np.arange(30.0) ** 2, "Unnamed: 0": np.arange(30) + 1}
     with golden.warns(DataWarning):
         item_features(table, np.arange(30))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         item_features(table | {"Unnamed: 0": np.arange(30)[::-1]}, np.arange(30))
 
 
@@ -161,8 +160,7 @@ def test_dependent_columns_are_named(golden):
     with golden.warns(DataWarning):
         item_features(table, np.arange(5))
     table["twice"] = 5 - 2 * x + [0, 0, 0, 0, 1e-3]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         item_features(table, np.arange(5))
 
 

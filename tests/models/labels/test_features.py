@@ -51,8 +51,7 @@ def labels():
 
 @pytest.fixture(scope="module", params=BUILDERS)
 def model(request, labels):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return getattr(models, request.param)(
             labels, features=few_features(labels), **BUILDERS[request.param]
         )
@@ -106,8 +105,7 @@ def test_plausibility_is_that_of_prior_and_answers(model, labels):
 
 def test_without_effects_the_model_is_that_without_features(model, labels):
     name = RECIPES[model].builder
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         plain = getattr(models, name)(labels, **BUILDERS[name])
     point = some_point(model, np.zeros((2, CATEGORIES)))
     found = values_of(model, [model["plausibility"]], point)[0]

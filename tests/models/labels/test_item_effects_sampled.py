@@ -8,8 +8,8 @@ import xarray as xr
 from raterzoo import inference, models
 
 from tests.support.label_designs import TINY
-from tests.support.monte_carlo import seed_of, within_sbc_band
-from tests.support.nuts_calibration import KEPT, nuts_ranks
+from tests.support.monte_carlo import seed_of
+from tests.support.nuts_calibration import calibrated, nuts_ranks
 from tests.support.runs import Draws, draw_with_nuts, route_of
 
 LABELS = models.Labels.from_table(TINY, count="count", gold="gold", categories=["x", "y", "z"])
@@ -135,9 +135,6 @@ def test_nuts_is_calibrated(name):
     design = models.simulators.labels(model=name, items=30, raters=4, answers=3, random_seed=1)
     build, options = getattr(models, name), {"nodes": 15 if name == "ordinal" else 5}
     model, twin = build(design.data, **options), build(design.data, **options, **TWINS[name])
-
-    def calibrated(ranks):
-        return within_sbc_band(ranks, KEPT, 1 - 0.01 / ranks.shape[1]).all()
 
     assert calibrated(nuts_ranks(model, 300, seed_of(f"nuts {name}")))
     model = build(design.data, **options)  # the first has been opened to data

@@ -64,8 +64,7 @@ def test_the_command_line_says_so(tmp_path):
 
 
 def test_the_best_of_all_are_never_warned_of():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(action="error"):
         for seed in range(50):
             inference.irn(models.PartialRankings.from_table(tastings(shown=False, seed=seed)))
 
