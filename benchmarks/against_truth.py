@@ -127,8 +127,7 @@ def _fitted(model: Any, seed: int) -> Any:
     from raterzoo import inference
 
     options: dict[str, Any] = {"draws": 300, "chains": 2, "log_likelihood": False, "progressbar": False}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         return inference.sample(model, random_seed=seed, **options)
 
 

@@ -76,8 +76,7 @@ def iterations(link: str, sufficient: bool) -> None:
 
         module.vote_modes = sparse_modes
     options = {"link": link, "tolerance": 0.0}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         quite(data, max_iterations=2, **options)  # compiles
         _, one, _ = timed(lambda: quite(data, max_iterations=1, **options))
         estimate, many, _ = timed(lambda: quite(data, max_iterations=1 + ITERATIONS, **options))
@@ -114,8 +113,7 @@ def many_items(items: int = 10_000, raters: int = 1000, votes: int = 1_000_000) 
         ("bradley_terry_mle", lambda: bradley_terry_mle(data, random_seed=1)),
         ("alternating_gradient", lambda: alternating_gradient(data, random_seed=1)),
     ):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             found, cpu, wall = timed(estimate)
         iterations = found.attrs["iterations"]
         near = np.corrcoef(found["quality"], quality[found["item"].to_numpy()])[0, 1]
@@ -191,8 +189,7 @@ def equal_budget(repeats: int = 20, items: int = 30, raters: int = 16) -> None:
     for seed in range(repeats):
         options = {"items": items, "raters": raters, "degree": 6, "random_seed": seed}
         drawn = models.simulators.comparisons(alpha=3 / raters, **options)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             first = quite(drawn.data)
             # what was not asked before on the same pairs
             more = [

@@ -43,8 +43,7 @@ def claims(design: Design, items: int, seed: int) -> np.ndarray:
     )
     truth, found = drawn.truth["true_category"], []
     for features in (None, drawn.features):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             model = models.dawid_skene(drawn.data, features=features)
             options = {"draws": 250, "chains": 2, "cores": 1, "log_likelihood": False, "progressbar": False}
             tree = inference.sample(model, random_seed=seed + 1, **options)
@@ -105,8 +104,7 @@ def of_speed(items: int) -> None:
         "progressbar": False,
     }
     began = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         tree = inference.sample(model, random_seed=1, **options)
     spent = time.process_time() - began
     least = float(az.ess(tree, var_names=["feature_effect"])["feature_effect"].min())

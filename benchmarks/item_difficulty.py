@@ -119,8 +119,7 @@ def _means(
 
 def drawn(labels: Any, first: np.ndarray, draws: int, seed: int) -> dict[str, np.ndarray]:
     """Return draws (chain, draw) of every statistic by NUTS; first (item,), number of first labels."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         model = models.item_difficulty(labels, diagonal=DIAGONAL)
         tree = inference.sample(model, draws=draws, random_seed=seed, progressbar=False, log_likelihood=False)
     posterior = tree["posterior"]

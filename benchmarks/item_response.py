@@ -54,8 +54,7 @@ def fitted(answer: np.ndarray, key: np.ndarray, seed: int, **options: Any) -> An
     """Return the posterior of a model with this key; `options` of the builder, or of `sample`."""
     draws = {name: options.pop(name) for name in ("draws", "chains") if name in options}
     model = models.item_response(labels_of(answer), key=dict(enumerate(key.tolist())), **options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return inference.sample(model, random_seed=seed, progressbar=False, **draws)
 
 

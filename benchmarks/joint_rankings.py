@@ -95,8 +95,7 @@ def simulated(seed: int, ratio: float, readers: int = 3) -> dict[str, tuple[floa
     found = {}
     for name, rankings in {"raters": alone, "joint": alone.with_predictions(lists)}.items():
         model = models.hierarchical_plackett_luce(rankings, candidates="all")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
             tree = inference.sample(model, random_seed=seed, progressbar=False, draws=250, tune=150, chains=2)
         # the accuracy in these items: no bootstrap of them
         share = evaluation.uncertainty_adjusted(

@@ -117,8 +117,7 @@ def samplers(answers: int, raters: int, nuts: bool) -> None:
         print(f"{answers:,} answers: {kind} Gibbs   least ESS per CPU second {rate:10.0f}")
     if nuts:
         options = {"chains": 4, "cores": 1, "random_seed": 1, "progressbar": False}
-        with model, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with model, warnings.catch_warnings(action="ignore"):
             pm.sample(10, tune=10, nuts_sampler="nutpie", **options)  # compiles
             tree, cpu, _ = timed(lambda: pm.sample(1000, tune=1000, nuts_sampler="nutpie", **options))
         posterior = tree["posterior"]

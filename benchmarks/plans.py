@@ -54,8 +54,7 @@ def found_width(design: StudyDesign, seed: int) -> float:
     coords = {"item": labels.items, "classifier": "net"}
     predictions = xr.DataArray(answers(np.array([design.net])), coords, ("item", "position"))
     options: dict[str, Any] = {"random_seed": seed, "progressbar": False}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         model = models.dawid_skene(labels.with_predictions(predictions))
         tree = inference.sample(model, log_likelihood=False, **options)
     metric = evaluation.top_k_accuracy(1)

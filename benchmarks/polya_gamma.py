@@ -183,8 +183,7 @@ def main() -> None:
         drawn = np.stack([gibbs(model, seed, (asked.tune, asked.draws)) for seed in (1, 2)])
     else:
         options = {"draws": asked.draws, "tune": asked.tune, "chains": 2, "cores": 1, "progressbar": False}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             tree = inference.sample(model, random_seed=1, log_likelihood=False, **options)
         drawn = tree["posterior"]["feature_effect"].to_numpy()
     spent = time.process_time() - began

@@ -196,8 +196,7 @@ KINDS = {"bound": against_bound, "ranking": ranking, "degree": degrees, "stages"
 
 def run(task: tuple[Cell, int]) -> dict:
     cell, seed = task
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         return KINDS[cell.kind](cell, seed)
 
 

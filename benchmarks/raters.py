@@ -43,8 +43,7 @@ def iterations(name: str, labels: models.Labels, **options: Any) -> None:
 
 
 def run_of(estimate: Callable, labels: models.Labels, iterations: int, options: dict) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         estimate(labels, restarts=0, max_iterations=iterations, tolerance=-1.0, **options)
 
 

@@ -72,8 +72,7 @@ def claims(design: Design, items: int, seed: int) -> np.ndarray:
     found, tree = [], None
     independent = "person" if design.people else ()
     for model in (models.dawid_skene(labels), models.shared_guess(labels, "kind", independent)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", inference.ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
             options = {"draws": 200, "chains": 2, "thin": 2, "log_likelihood": False, "progressbar": False}
             tree = inference.sample(model, random_seed=seed + 1, **options)
         p = tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
@@ -138,8 +137,7 @@ def of_speed() -> None:
     drawn = models.simulators.labels(model="shared_guess", items=1000, raters=30, answers=5, random_seed=1)
     small = models.shared_guess(drawn.data, "kind", "person")
     options = {"cores": 1, "thin": 3, "log_likelihood": False, "progressbar": False, "random_seed": 1}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         inference.sample(small, draws=10, **options)  # compiles
         began = time.process_time()
         tree = inference.sample(small, **options)

@@ -113,8 +113,7 @@ def gibbs(n: int) -> tuple[float, Any, Any]:
     )  # that not all draws are kept, and how long it takes
     quiet: dict[str, Any] = {"draws": 500, "random_seed": 1, "progressbar": False, "cores": 2}
     few = models.dawid_skene(models.Labels.from_table(frame[:1000]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         for keep in ("thinned", "all"):
             inference.sample(few, keep=keep, **quiet | {"draws": 20})  # compiles
     labels, read = cpu(lambda: models.Labels.from_table(frame))

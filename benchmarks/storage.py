@@ -102,14 +102,12 @@ def rankings(items: int) -> models.PartialRankings:
 
 
 def at_once(data: models.PartialRankings) -> xr.DataTree:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         return inference.sample(BUILD(data), **DRAWS)
 
 
 def scattered(data: models.PartialRankings, executor: object, store: Path) -> xr.DataTree:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         return inference.scatter(BUILD, data, executor, store=store, shard=1, **DRAWS)
 
 

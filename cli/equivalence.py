@@ -244,8 +244,7 @@ def _sampler(draws: int, chains: int, seed: int) -> "Callable[[Any], xr.DataTree
     from ..inference import ConvergenceWarning, sample
 
     def draw(model: Any) -> "xr.DataTree":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
             return sample(model, draws=draws, chains=chains, random_seed=seed, progressbar=False)
 
     return draw

@@ -61,8 +61,7 @@ class NutsRuns:
 
     def run(self, answers: np.ndarray, seed: int) -> Values:
         """Return the kept draws of two chains."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):
             tree: Any = nutpie.sample(
                 self._compiled.with_data(answers=answers),
                 draws=-(-KEPT // CHAINS) * THIN,

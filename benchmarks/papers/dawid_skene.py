@@ -16,8 +16,7 @@ def patients() -> models.Labels:
 
 @cache
 def _em(**options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.EstimateWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.EstimateWarning):
         return inference.dawid_skene_em(patients(), prior=None, **options)
 
 

@@ -15,8 +15,7 @@ runs = {"4 x 50 draws": {"draws": 50, "thin": 1}, "4 x 1,000 draws, by default":
 
 figure, panel = plt.subplots(figsize=(6.5, 3.0), layout="constrained")
 for name, options in runs.items():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree = inference.sample(model, random_seed=1, progressbar=False, **options)
     worst = inference.diagnose(tree)["r_hat"].sel(quantity="plausibility").to_numpy()
     panel.plot(np.sort(worst), label=f"{name}: {np.mean(worst > 1.01):.0%} of the items above")

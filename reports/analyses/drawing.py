@@ -18,8 +18,7 @@ def draw(model: pm.Model, draws: int, **options: Any) -> xr.DataTree:
 
     NUTS draws once more only, if it diverged. No warning is given: the answers say whether the draws have converged.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", inference.ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=inference.ConvergenceWarning):
         tree, asked = inference.sample(model, draws=draws, **options), draws
         for times in (2, MOST):
             found = inference.diagnose(tree)
