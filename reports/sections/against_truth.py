@@ -106,23 +106,6 @@ def _truth_of(tree: xr.DataTree) -> str:
     return "consensus" if of_rankings(tree) else "truth"
 
 
-def truth_in_words(section: Section) -> str:
-    """Return the headline on accuracy against the truth of the best classifier; "" if there is no estimate."""
-    if not section.rows:
-        return ""
-    facts: Mapping[str, Any] = section.facts
-    first = section.rows[0]
-    if order := facts.get("order"):
-        (first,) = (
-            row for row in section.rows if (row["metric"], row["classifier"]) == (facts["headline"], order[0])
-        )
-    whose = f" of {first['classifier']}" if facts.get("order") else ""
-    doubt = ", which a check of that model doubts" if section.alarm else ""
-    if not facts["converged"]:
-        doubt = ", by draws that have not converged"
-    return f"Against the {facts['truth']} the {first['metric']}{whose} is {_figure(first)}{doubt}."
-
-
 def _figure(row: Row) -> str:
     """Return mean and interval of a row of `metric_rows`."""
     return with_interval(*(row[name] for name in FIGURES))
