@@ -4,7 +4,8 @@ import numpy as np
 import xarray as xr
 
 from ...posterior.plausibility import Seed, generator_of
-from ..raters.joint_answers import SAMPLE, joint_information, joint_law, residual_correlation
+from ...posterior.schema import SAMPLE
+from ..raters.joint_answers import joint_information, joint_law, residual_correlation
 from ..raters.quality import of_raters
 from ..raters.worth import GROUPS, groups_of_raters, interpolated_worth, largest_panel, panel_curves
 from .labels import excess_correlation

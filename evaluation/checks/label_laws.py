@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 from ...posterior.errors import EvaluationError
 from ...posterior.prior_of_items import effect_on_categories, features_of, given_features
-from ...posterior.schema import SKILL, classifiers_of, posterior_with_attributes
-from ..raters.joint_answers import SAMPLE, copied_groups, drawn
+from ...posterior.schema import SAMPLE, SKILL, classifiers_of, posterior_with_attributes
+from ..raters.joint_answers import copied_groups, drawn
 from .discrepancies import check_number
 from .order import Ordered
 from .population import Population, population_of

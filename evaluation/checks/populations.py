@@ -15,9 +15,10 @@ import numpy as np
 import xarray as xr
 
 from ...posterior.prior_of_items import features_of
+from ...posterior.schema import SAMPLE
 from .discrepancies import Check
 from .label_laws import curves
-from .replicates import SAMPLE, Annotations
+from .replicates import Annotations
 
 MOST_DRAWS = 200  # of the posterior
 FEWEST_ITEMS = 20  # whose curve by a feature is checked

@@ -16,7 +16,7 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from ...posterior.errors import EvaluationError
-from ...posterior.schema import reliability_is
+from ...posterior.schema import SAMPLE, reliability_is
 from .discrepancies import Check, Family, judged
 from .replicates import Annotations, annotations_of, ratio, tables_of
 from .scores import shared_checks, stacked
@@ -24,7 +24,6 @@ from .scores import shared_checks, stacked
 MOST_CELLS = 400_000  # annotations times categories of an item, of items drawn at random
 MOST_IN_PAIRS = 24  # raters of whom pairs are compared: those with the most rankings
 FEWEST_COMMON = 20  # items that both raters of a pair ranked, and rankings with and without ties
-SAMPLE = ("chain", "draw")
 AGREE = "raters agree more than the model expects"
 DISAGREE = "raters agree less than the model expects"
 

@@ -8,11 +8,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from ...posterior.errors import EvaluationError
-from ...posterior.schema import posterior_with_attributes
+from ...posterior.schema import SAMPLE, posterior_with_attributes
 from .discrepancies import check_number
 from .label_laws import raters_of
-
-SAMPLE = ("chain", "draw")
 
 
 @dataclass(frozen=True)

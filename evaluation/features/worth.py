@@ -28,6 +28,7 @@ from scipy.special import softmax, xlogy
 from ...posterior.errors import EvaluationError
 from ...posterior.plausibility import Seed, generator_of
 from ...posterior.prior_of_items import EFFECT, features_of, given_features
+from ...posterior.schema import SAMPLE
 from ..argument_checks import check_probability
 from ..raters.worth import interpolated_worth, largest_panel, panel_curves
 
@@ -104,7 +105,6 @@ def spread_out(n: int, most: int) -> np.ndarray:
 MOST_DRAWS, MOST_ITEMS = 1_000, 2_000  # that the gain is computed from, evenly spaced
 UNRELIABLE = 0.7  # Pareto k
 FEW_DRAWS = 25  # whose tail is not smoothed
-SAMPLE = ("chain", "draw")
 
 
 def feature_worth(tree: xr.DataTree, *, largest: int | None = None, random_seed: Seed = None) -> xr.Dataset:

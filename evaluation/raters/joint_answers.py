@@ -12,14 +12,13 @@ from scipy.special import xlogy
 
 from ...posterior.errors import EvaluationError
 from ...posterior.plausibility import in_threads
-from ...posterior.schema import posterior_with_attributes
+from ...posterior.schema import SAMPLE, posterior_with_attributes
 from .quality import of_raters
 
 MOST_OUTCOMES = 1_024  # joint answers of a group that are enumerated
 SIMULATED = 400  # joint answers of a group in each draw, where there are more
 BLOCK_SIZE = 1_000_000  # probabilities in one block
 MATRIX = ("category", "answer")
-SAMPLE = ("chain", "draw")
 COPIES_NOBODY = -1
 
 

@@ -13,11 +13,11 @@ from scipy.special import betaln, xlog1py, xlogy
 from ...models.distributions.marginal_labels import RaterLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.correlated_votes import SPEC as CORRELATED_VOTES
-from ...posterior.schema import CORRELATION, INDEPENDENT
+from ...posterior.schema import CORRELATION, INDEPENDENT, SAMPLE
 from ..runs.model_graph import NotConjugate, positive_constant
 from ..runs.run import Draws, ItemBlocks, Run, Sampler, Tuning, in_threads
 from ..runs.trees import as_dataset
-from .gibbs import SAMPLE, begin_labels_gibbs
+from .gibbs import begin_labels_gibbs
 from .kernels.effective_votes import effective_truth
 from .kernels.gibbs import ConfusionPrior
 from .recognition import LabelStructure, as_table, constant_prior, read_labels

@@ -9,12 +9,12 @@ from pytensor.tensor.variable import TensorVariable
 
 from ...models.distributions.counted_labels import CountedLabelsRV
 from ...models.labels.dirichlet import SPEC as DIRICHLET
+from ...posterior.schema import SAMPLE
 from ..runs.run import Draws, Run, Sampler, Tuning, in_threads, item_keys, streams_of_items
 from ..runs.trees import as_dataset
 from .kernels.item_states import DirichletDraws, DirichletItems, draw_dirichlet_items
 from .recognition import read_counted_labels
 
-SAMPLE = ("chain", "draw")
 BLOCK = 256  # items per task
 
 

@@ -8,14 +8,13 @@ from ...models.distributions.marginal_labels import RaterLabelsRV
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.ebcc import SPEC as EBCC
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, in_threads, thinned
-from ..runs.trees import as_dataset
+from ..runs.trees import groups_by_item
 from .gibbs import BLOCK, dirichlet_log_density, in_portions
 from .kernels.ebcc import SubtypeDraws, SubtypePrior, sample_subtypes
 from .kernels.em import drawn_near_vote
 from .recognition import SubtypeLaw, read_subtypes
 
 SWEEPS_BEFORE = 300  # default warm-up
-SAMPLE = ("chain", "draw")
 
 
 def draw_subtypes(answers: Answers, prior: SubtypePrior, plan: ChainPlan) -> SubtypeDraws:
@@ -123,25 +122,18 @@ def _groups(model: pm.Model, law: SubtypeLaw, drawn: SubtypeDraws, plan: Draws) 
     arrays = dict(zip(law.names, (drawn.prevalence, drawn.weight, confusion), strict=True))
     if "confusion" in model.named_vars:
         arrays["confusion"] = np.einsum("...jm,...kjml->...kjl", drawn.weight, confusion)
-    if "plausibility" in model.named_vars:
-        arrays["plausibility"] = drawn.plausibility
-    stored = {name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()}
-    groups = {"posterior": as_dataset(model, stored, SAMPLE)}
-    if plan.densities:
-        name = model.observed_RVs[0].name
-        groups["log_likelihood"] = xr.Dataset({name: ((*SAMPLE, "item"), drawn.log_p)})
-        groups["log_prior"] = _log_prior(model, law, (drawn.prevalence, drawn.weight, confusion))
-    return groups
+    arrays["plausibility"] = drawn.plausibility
+    values = drawn.prevalence, drawn.weight, confusion
+    return groups_by_item(model, arrays, plan, drawn.log_p, lambda: _log_prior(law, values))
 
 
-def _log_prior(model: pm.Model, law: SubtypeLaw, drawn: tuple[np.ndarray, ...]) -> xr.Dataset:
+def _log_prior(law: SubtypeLaw, drawn: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
     """Log prior density of prevalence, weights and confusion matrices (chain, draw, ...), with their batch dims."""
     concentrations = (law.prior.prevalence, law.prior.weight, law.by_subtype(law.prior.confusion))
-    densities = {
+    return {
         name: in_portions(lambda draws, p=values, a=alpha: dirichlet_log_density(p[:, draws], a), values)
         for name, values, alpha in zip(law.names, drawn, concentrations, strict=True)
     }
-    return as_dataset(model, densities, SAMPLE).drop_vars(SAMPLE)
 
 
 SAMPLER = Sampler(

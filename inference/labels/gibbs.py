@@ -21,6 +21,7 @@ from ...models.labels.population import SKILL, SKILL_BEGIN, STRENGTH, STRENGTH_B
 from ...models.labels.responses import RATE
 from ...models.labels.taxonomic import DECISIONS, RELATION_OF_ANSWER
 from ...models.labels.taxonomic import SPEC as TAXONOMIC
+from ...posterior.schema import SAMPLE
 from ..runs.run import (
     ChainPlan,
     Draws,
@@ -148,7 +149,6 @@ def _of_table(prior: ConfusionPrior, plan: ChainPlan | Draws) -> str:
 # --- The sampler as a run ---
 
 SWEEPS_BEFORE = 200  # default warm-up
-SAMPLE = ("chain", "draw")
 
 
 def begin_labels_gibbs(

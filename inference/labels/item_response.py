@@ -26,14 +26,13 @@ from ..runs.model_graph import (
     shape_of,
 )
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
-from ..runs.trees import as_dataset
+from ..runs.trees import groups_by_item
 from .gibbs import BLOCK, beta_log_density, dirichlet_log_density
 from .kernels.em import drawn_near_vote
 from .kernels.item_response import ResponseDraws, ResponsePrior, Responses, ResponseState, sample_responses
 from .recognition import answers_of_variable
 
 SWEEPS_BEFORE = 100  # default warm-up
-SAMPLE = ("chain", "draw")
 ABILITY, SPREAD, RELIABILITY = "ability", "difficulty_spread", "key_reliability"
 
 
@@ -254,16 +253,8 @@ def _groups(model: pm.Model, law: ResponseLaw, drawn: ResponseDraws, plan: Draws
         np.eye(n, dtype=bool), right[..., None, None], (1 - right[..., None, None]) / (n - 1)
     ).astype(plan.dtype)
     arrays |= {"plausibility": drawn.plausibility, "expected_difficulty": drawn.difficulty}
-    if "expected_discrimination" in model.named_vars:
-        arrays["expected_discrimination"] = drawn.sharpness
-    groups = {
-        "posterior": as_dataset(model, {k: v for k, v in arrays.items() if k in model.named_vars}, SAMPLE)
-    }
-    if plan.densities:
-        name = str(model.observed_RVs[0].name)
-        groups["log_likelihood"] = xr.Dataset({name: ((*SAMPLE, "item"), drawn.log_p)})
-        groups["log_prior"] = as_dataset(model, _log_prior(law, drawn), SAMPLE).drop_vars(SAMPLE)
-    return groups
+    arrays["expected_discrimination"] = drawn.sharpness
+    return groups_by_item(model, arrays, plan, drawn.log_p, lambda: _log_prior(law, drawn))
 
 
 def _log_prior(law: ResponseLaw, drawn: ResponseDraws) -> dict[str, np.ndarray]:

@@ -7,6 +7,7 @@ from scipy.special import gammaln, logsumexp, xlogy
 
 from ...models.distributions.mixed_counts import MixedCountsRV
 from ...models.labels.item_states import SPEC as ITEM_STATES
+from ...posterior.schema import SAMPLE
 from ..runs.model_graph import constant_value
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, item_keys, stream, thinned
 from ..runs.trees import as_dataset
@@ -140,7 +141,6 @@ def _states(posterior: xr.Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 # --- The sampler as a run ---
 
 SWEEPS_BEFORE = 1000  # default warm-up: a sweep of a dozen patterns takes microseconds
-SAMPLE = ("chain", "draw")
 
 
 def begin_item_states_gibbs(

@@ -9,6 +9,7 @@ import xarray as xr
 
 from ...models.distributions.counted_labels import CountedLabelsRV
 from ...models.labels.dirichlet import SPEC as DIRICHLET
+from ...posterior.schema import SAMPLE
 from ..runs.model_graph import NotConjugate, constant_value, only_observed, refuse_further, shape_of
 from ..runs.prior_predictions import (
     SHARED_STRENGTH,
@@ -30,7 +31,7 @@ from ..runs.run import (
     thinned,
 )
 from ..runs.trees import as_dataset
-from .dirichlet import BLOCK, SAMPLE
+from .dirichlet import BLOCK
 from .kernels.item_states import DirichletDraws
 from .kernels.predicted import PredictedItems, draw_predicted_items, sample_strength
 

@@ -26,8 +26,8 @@ from ..runs.model_graph import (
     shape_of,
 )
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
-from ..runs.trees import as_dataset
-from .gibbs import BLOCK, SAMPLE, beta_log_density, dirichlet_log_density
+from ..runs.trees import groups_by_item
+from .gibbs import BLOCK, beta_log_density, dirichlet_log_density
 from .kernels.em import drawn_near_vote
 from .kernels.gibbs import FREE_ROWS, ConfusionPrior
 from .kernels.shared_guess import GuessCounts, GuessDraws, GuessParameters, GuessPrior, sample_guesses
@@ -257,15 +257,8 @@ def _groups(
     arrays = {str(rv.name): value for rv, value in zip(structure.free, values, strict=True)}
     if "confusion" in model.named_vars:
         arrays["confusion"] = answers_of_any_origin(structure.group, values[1], values[2], drawn.shared)
-    if "plausibility" in model.named_vars:
-        arrays["plausibility"] = drawn.plausibility
-    stored = {name: array.astype(plan.dtype, copy=False) for name, array in arrays.items()}
-    groups = {"posterior": as_dataset(model, stored, SAMPLE)}
-    if plan.densities:
-        name = model.observed_RVs[0].name
-        groups["log_likelihood"] = xr.Dataset({name: ((*SAMPLE, "item"), drawn.log_p)})
-        groups["log_prior"] = _log_prior(model, structure, prior, values)
-    return groups
+    arrays["plausibility"] = drawn.plausibility
+    return groups_by_item(model, arrays, plan, drawn.log_p, lambda: _log_prior(structure, prior, values))
 
 
 def answers_of_any_origin(
@@ -280,8 +273,8 @@ def answers_of_any_origin(
 
 
 def _log_prior(
-    model: pm.Model, structure: GuessStructure, prior: GuessPrior, drawn: tuple[np.ndarray, ...]
-) -> xr.Dataset:
+    structure: GuessStructure, prior: GuessPrior, drawn: tuple[np.ndarray, ...]
+) -> dict[str, np.ndarray]:
     """Log prior densities of the free variables, with their batch dims; drawn as of `values_of`."""
     prevalence, own, guess, shared = drawn
     n = structure.n_categories
@@ -292,8 +285,7 @@ def _log_prior(
         dirichlet_log_density(guess, prior.guess),
         beta_log_density(shared, *prior.shared[structure.copiers].T),
     )
-    densities = {str(rv.name): density for rv, density in zip(structure.free, log_p, strict=True)}
-    return as_dataset(model, densities, SAMPLE).drop_vars(SAMPLE)
+    return {str(rv.name): density for rv, density in zip(structure.free, log_p, strict=True)}
 
 
 def _read(model: pm.Model) -> tuple[GuessStructure, GuessPrior]:

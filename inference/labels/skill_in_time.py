@@ -29,8 +29,8 @@ from ..runs.model_graph import (
     shape_of,
 )
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
-from ..runs.trees import as_dataset
-from .gibbs import BLOCK, SAMPLE, beta_log_density, dirichlet_log_density
+from ..runs.trees import groups_by_item
+from .gibbs import BLOCK, beta_log_density, dirichlet_log_density
 from .kernels.em import drawn_near_vote
 from .kernels.skill_in_time import WalkDraws, WalkPrior, WalkState, sample_walks
 from .recognition import PRIOR_BY_ITEM, answers_of_variable
@@ -213,15 +213,7 @@ def _groups(model: pm.Model, law: WalkStructure, drawn: WalkDraws, plan: Draws) 
     skill = expit(drawn.walk.reshape(*values[3].shape[:-1], law.windows))
     arrays |= {"plausibility": drawn.plausibility, SKILL: np.moveaxis(skill, -1, 3)}
     arrays["confusion"] = _mean_confusion(law, drawn)
-    stored = {
-        name: a.astype(plan.dtype, copy=False) for name, a in arrays.items() if name in model.named_vars
-    }
-    groups = {"posterior": as_dataset(model, stored, SAMPLE)}
-    if plan.densities:
-        name = model.observed_RVs[0].name
-        groups["log_likelihood"] = xr.Dataset({name: ((*SAMPLE, "item"), drawn.log_p)})
-        groups["log_prior"] = as_dataset(model, _log_prior(law, values), SAMPLE).drop_vars(SAMPLE)
-    return groups
+    return groups_by_item(model, arrays, plan, drawn.log_p, lambda: _log_prior(law, values))
 
 
 def _mean_confusion(law: WalkStructure, drawn: WalkDraws) -> np.ndarray:

@@ -12,6 +12,7 @@ from pytensor.tensor.variable import TensorVariable
 from ...models.distributions.partial_ranking import PartialRankingRV
 from ...models.distributions.partial_ranking_kernels import rankings_log_p
 from ...models.rankings.hierarchical_plackett_luce import SPEC as HIERARCHICAL_PLACKETT_LUCE
+from ...posterior.schema import SAMPLE
 from ..runs.model_graph import (
     NotConjugate,
     constant_value,
@@ -32,7 +33,6 @@ SPREAD, DEVIATION = "population_spread", "rater_deviation"
 LAWS: dict[str, type] = {"worth": GammaRV, SPREAD: HalfNormalRV, DEVIATION: ZeroSumNormalRV}
 """Free variables of `models.hierarchical_plackett_luce`, and their laws."""
 
-SAMPLE = ("chain", "draw")
 LOG_2_PI, LOG_2_OVER_PI = np.log(2 * np.pi), np.log(2 / np.pi)
 MOST_THINNING = 16
 

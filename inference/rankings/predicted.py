@@ -8,6 +8,7 @@ import xarray as xr
 
 from ...models.distributions.partial_ranking import PartialRankingRV
 from ...models.rankings.plackett_luce import SPEC as PLACKETT_LUCE
+from ...posterior.schema import SAMPLE
 from ..runs.model_graph import NotConjugate, refuse_further, shape_of
 from ..runs.prior_predictions import (
     SHARED_STRENGTH,
@@ -34,8 +35,6 @@ from .gibbs import SWEEPS_BEFORE, plausibilities, ranking_log_likelihood, worth_
 from .kernels.predicted import StrengthDraws, StrengthPrior, StrengthState, sample_strengths
 from .kernels.race import WorthPosterior
 from .recognition import RankingLikelihood, distinct_annotations, read_rankings, worth_posterior
-
-SAMPLE = ("chain", "draw")
 
 
 @dataclass(frozen=True, eq=False)

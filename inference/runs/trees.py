@@ -1,7 +1,7 @@
 """Groups of a posterior tree that follow from the model: constants, observations, ids and deterministics."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
@@ -28,6 +28,7 @@ from ...posterior.schema import (
     with_current_dims,
 )
 from .model_graph import graph_lock
+from .run import Draws
 
 REMEDY = "label a tree with the data its model was built from"
 
@@ -287,6 +288,26 @@ def constant_groups(model: pm.Model) -> dict[str, xr.Dataset]:
     values = {name: np.asarray(x) for found in groups.values() for name, x in found.items()}
     known = as_dataset(model, values)
     return {group: known[list(found)] for group, found in groups.items() if found}
+
+
+def groups_by_item(
+    model: pm.Model,
+    arrays: dict[str, np.ndarray],
+    plan: Draws,
+    log_p: np.ndarray,
+    log_prior: Callable[[], dict[str, np.ndarray]],
+) -> dict[str, xr.Dataset]:
+    """Convert draws of the variables that a model has, with log densities if the plan asks for them.
+
+    Shapes: log_p (chain, draw, item), of the one observed variable; `log_prior` returns those of the others by name.
+    """
+    own = {name: x.astype(plan.dtype, copy=False) for name, x in arrays.items() if name in model.named_vars}
+    groups = {"posterior": as_dataset(model, own, SAMPLE)}
+    if plan.densities:
+        name = model.observed_RVs[0].name
+        groups["log_likelihood"] = xr.Dataset({name: ((*SAMPLE, "item"), log_p)})
+        groups["log_prior"] = as_dataset(model, log_prior(), SAMPLE).drop_vars(SAMPLE)
+    return groups
 
 
 def as_dataset(

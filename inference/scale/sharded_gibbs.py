@@ -26,6 +26,7 @@ from ...models.data.label_shards import LabelShards, identity
 from ...models.data.labels import Labels, expand_answers
 from ...models.labels.dawid_skene import SPEC as DAWID_SKENE
 from ...models.labels.observed import concentration_of_confusion, require_identified_raters
+from ...posterior.schema import SAMPLE
 from ..labels.gibbs import SAMPLER
 from ..labels.kernels.gibbs import FREE_ROWS, ConfusionPrior
 from ..labels.kernels.sharded import draw_parameters
@@ -59,7 +60,6 @@ CHUNK = 2_000_000  # numbers per stored chunk
 BUFFER = 64_000_000  # numbers buffered before they are written
 # memory of a confusion entry, in single-precision numbers: double precision, and a copy for its density
 WIDTH = 4
-SAMPLE = ("chain", "draw")
 OF_RATERS = ("rater", "category", "answer")
 
 

@@ -9,6 +9,7 @@ import xarray as xr
 from scipy.special import gammaln
 
 from ...models.scores.hierarchical import SPEC as HIERARCHICAL_SCORES
+from ...posterior.schema import SAMPLE
 from ..runs.run import (
     ChainPlan,
     Draws,
@@ -37,7 +38,7 @@ from .kernels.hierarchical import (
     draw_locations,
     sample_scores,
 )
-from .normal import SAMPLE, SWEEPS_BEFORE
+from .normal import SWEEPS_BEFORE
 from .precision import LARGEST, is_representable
 from .recognition import RaterScoresModel, read_rater_scores
 

@@ -11,6 +11,7 @@ from pytensor.graph.traversal import ancestors
 
 from ...models.distributions.item_scores import ItemScoresRV
 from ...models.scores.normal import SPEC as NORMAL_SCORES
+from ...posterior.schema import SAMPLE
 from ..runs.model_graph import evaluator, is_equal
 from ..runs.run import Draws, ItemBlocks, Run, Sampler, Tuning, in_threads, item_keys, streams_of_items
 from ..runs.trees import as_dataset
@@ -26,7 +27,6 @@ from .precision import Storage, storage_of_items
 from .recognition import ItemScoresModel, read_item_scores
 
 BLOCK = 1024  # items in one unit of work, drawn in lockstep
-SAMPLE = ("chain", "draw")
 SWEEPS_BEFORE = 200  # default warm-up
 
 

@@ -14,13 +14,13 @@ from ...models import Labels, catalog
 from ...models._catalog import shared_errors_of
 from ...posterior.errors import EvaluationError
 from ...posterior.ordered import ordered_categories
+from ...posterior.schema import SAMPLE
 from ..sections.agreement import agreement_rows
 from ..sections.metrics import metric_rows
 from ..sections.model_fit import is_apart, share_errors
 from .analysis import Quantity, Soundness, names, table
 from .truth import ClassifierFacts, TruthAnalysis
 
-SAMPLE = ("chain", "draw")
 ENDS = (0.05, 0.95)
 FEWEST = 10  # answers from which a rater is flagged
 CHANCE = 0.15  # share of the way from chance to perfection below which answers are no better than guesses

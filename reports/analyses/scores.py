@@ -11,13 +11,13 @@ import xarray as xr
 from ...evaluation.certainty.scale_ends import scale_ends
 from ...models import Scores
 from ...posterior.errors import EvaluationError
+from ...posterior.schema import SAMPLE
 from ..sections.model_fit import checked
 from ..sections.predictive_fit import with_replicates
 from ..sections.scores import mean_scores
 from ..settings import Settings
 from .analysis import Analysis, Quantity, Soundness, table
 
-SAMPLE = ("chain", "draw")
 ENDS = (0.05, 0.95)
 
 

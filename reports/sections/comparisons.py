@@ -16,14 +16,13 @@ from ...evaluation import plots
 from ...models import Comparisons
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
 from ...posterior.links import LOGISTIC
-from ...posterior.schema import posterior_with_attributes
+from ...posterior.schema import SAMPLE, posterior_with_attributes
 from ..metric_names import CONCORDANCE
 from ..page import Row, Section, table_rows
 from ..wording import interval, with_interval
 from .metrics import difference_sentence, shown_pairs
 from .vote_covariates import at_equal_covariates, covariate_sections, has_covariates, names_of_covariates
 
-SAMPLE = ("chain", "draw")
 NAMED = 6  # raters named in a sentence
 
 

@@ -29,7 +29,6 @@ METRIC = evaluation.top_k_accuracy(1)
 LEAST_RECTIFIED = 2  # items with people
 PROBABILITY = 0.9  # of all intervals
 FEW_PEOPLE, ENDS = 10, 3  # people who are all shown, and those at either end, if there are more
-SAMPLE = ("chain", "draw")
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from ...evaluation.truth.gold import contradicts_answers, gold_in_words
 from ...models import Labels
 from ...models._catalog import SHARED_ON_ITEMS, shared_errors_of
 from ...posterior.prior_of_items import effect_on_categories, shares_of_categories
-from ...posterior.schema import posterior_with_attributes
+from ...posterior.schema import SAMPLE, posterior_with_attributes
 from ..page import Section, interval_columns, table_rows
 from ..wording import PEOPLE, first_names, interval
 from .agreement import agreement_section
 from .certainty import BestGuesses, certainty_in_words
-from .scores import GROUPS, SAMPLE, scale_rows
+from .scores import GROUPS, scale_rows
 from .vote_correlation import groups_in_words, independence_in_words
 
 TAIL = 0.05

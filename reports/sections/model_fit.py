@@ -23,6 +23,7 @@ from ...evaluation.checks.labels import (
 )
 from ...models import Labels
 from ...models._catalog import annotation_kinds, shared_errors_of
+from ...posterior.schema import SAMPLE
 from ..page import Section, table_rows
 from ..wording import PEOPLE, first_names, percent, with_interval
 from .certainty import best_guess_scores
@@ -32,7 +33,6 @@ TITLE, KEY = "Does the model fit?", "fit"
 SHARING = annotation_kinds["labels"].sharing_model
 FEW_ANSWERS = 500
 FEWER = 0.9  # share of its raters up to which a group counts as fewer
-SAMPLE = ("chain", "draw")
 COLUMNS = ("observed", "lower", "upper", "tail_probability", "adjusted", "effect")
 UNKNOWN = "annotations are simulated by the fitted model, which was not given"
 WEAK = "with few answers to an item, checks see only large shared errors"  # what a check that does not fail is worth

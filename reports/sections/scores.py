@@ -13,6 +13,7 @@ from ..._messages import way
 from ...evaluation import plots
 from ...evaluation.certainty.scale_ends import HALF, ScaleEnds, scale_ends
 from ...models.data.scores import MANY_LEVELS, Scores
+from ...posterior.schema import SAMPLE
 from ..page import Section, interval_columns, table_rows
 from ..wording import first_names, percent, with_interval
 from .certainty import best_guess_scores, certainty_in_words
@@ -118,7 +119,6 @@ def mean_score_plausibility(scores: Scores, threshold: float) -> xr.DataArray:
     return xr.DataArray(values, {"item": scores.items, "category": sides_of(threshold)}, ("item", "category"))
 
 
-SAMPLE = ("chain", "draw")
 TAILS = (0.05, 0.95)
 GROUPS = "group_of_raters"
 SHOWN = 20
