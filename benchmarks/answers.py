@@ -277,10 +277,77 @@ def probabilities(how: str, seed: int, draws: int) -> dict[str, Row]:
     return found
 
 
+# --- 5. Populations with truths of their own ---
+
+SIZES, ANSWERS = (12, 8), 8  # raters of two populations, and answers to an item
+RIGHT = 0.9  # probability of the own truth
+
+
+def study_of_populations(
+    rng: np.random.Generator, contested: float, items: int = 400
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return the truths (item, population) and the table of two populations whose binary truths differ on some items."""
+    first = rng.integers(0, 2, items)
+    truth = np.stack([first, np.where(rng.random(items) < contested, 1 - first, first)], axis=1)
+    rater = np.stack([rng.choice(sum(SIZES), ANSWERS, replace=False) for _ in range(items)])
+    own = truth[np.arange(items)[:, None], (rater >= SIZES[0]).astype(int)]
+    label = np.where(rng.random(own.shape) < RIGHT, own, 1 - own)
+    table = {"item": np.repeat(np.arange(items), ANSWERS), "rater": rater.ravel(), "label": label.ravel()}
+    return truth, table
+
+
+def judged_truths(tree: Any, truth: np.ndarray) -> Row:
+    """Return the figures of a posterior against the truth of the larger population, and what it says of populations."""
+    posterior = tree["posterior"].to_dataset()
+    mean = posterior.mean(("chain", "draw"))
+    p, items = mean["plausibility"].to_numpy(), np.arange(len(truth))
+    differ = truth[:, 0] != truth[:, 1]
+    right = (p.argmax(axis=1) == truth[:, 0]).mean()
+    found = {
+        "right": right,
+        "log loss": -np.log(np.maximum(p[items, truth[:, 0]], 1e-6)).mean(),
+        "claim - right": p.max(axis=1).mean() - right,
+        "mean ability": mean["ability"].mean().item(),
+        "R-hat": inference.diagnose(tree)["element_r_hat"].max().item(),
+    }
+    if "membership" not in mean:
+        return found
+    second = mean["population_plausibility"].to_numpy()[:, 1]
+    of_second = (second.argmax(axis=1) == truth[:, 1]).mean()
+    member = mean["membership"].to_numpy() > 0.5
+    contested = mean["contested"].to_numpy()
+    found |= {
+        "membership right": (member == (mean["rater"].to_numpy() >= SIZES[0])).mean(),
+        "second right": of_second,
+        "second claim - right": second.max(axis=1).mean() - of_second,
+        "contested said": contested.mean(),
+    }
+    if differ.any():
+        over = contested[differ][:, None] - contested[~differ]
+        found["AUC contested"] = (over > 0).mean() + 0.5 * (over == 0).mean()
+    return found
+
+
+def populations(share: str, seed: int, draws: int) -> dict[str, Row]:
+    """Return the figures of one study in each treatment."""
+    truth, table = study_of_populations(np.random.default_rng([46, seed]), float(share))
+    labels = models.Labels.from_table(table)
+    found = {}
+    for way, model in {
+        "one coin": models.one_coin(labels),
+        "two truths": models.cultural_consensus(labels),
+    }.items():
+        begun = time.process_time()
+        tree = inference.sample(model, draws=draws, random_seed=seed, cores=1, progressbar=False)
+        found[way] = judged_truths(tree, truth) | {"CPU s": time.process_time() - begun}
+    return found
+
+
 WORLDS: dict[str, tuple[tuple[str, ...], Callable[[str, int, int], dict[str, Row]], str]] = {
     "no_answer": (("truth", "difficulty", "chance"), no_answer, "dropped"),
     "taxonomy": (("careful", "careful when wrong", "exact"), taxonomy, "dropped"),
     "probabilities": (("stated", "log odds", "decimals", "mixed", "only 0 and 1"), probabilities, "votes"),
+    "populations": (("0.3", "0.0"), populations, "one coin"),
     "shown": (("ranked", "best", "best-worst"), shown, "flat"),
 }
 

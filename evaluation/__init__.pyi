@@ -4,6 +4,7 @@ from .argument_checks import EvaluationError as EvaluationError
 from .certainty.annotation import annotation_certainty as annotation_certainty
 from .certainty.annotation import plausible_labels as plausible_labels
 from .certainty.annotation import truth_certainty as truth_certainty
+from .certainty.contested import contested_items as contested_items
 from .certainty.held_out import calibration_curve as calibration_curve
 from .certainty.held_out import log_score as log_score
 from .certainty.risk import coarsen as coarsen

@@ -16,6 +16,7 @@ from raterzoo.inference.comparisons.kernels import hmc as laplace_hmc
 from raterzoo.inference.comparisons.kernels.centre import fit_laplace
 from raterzoo.inference.comparisons.kernels.likelihood import pair_cells
 from raterzoo.inference.comparisons.recognition import coordinates_of, read_comparisons, values_of
+from raterzoo.inference.labels import cultural_consensus as consensus_chains
 from raterzoo.inference.labels import ebcc as subtype_chains
 from raterzoo.inference.labels import gibbs as label_chains
 from raterzoo.inference.labels import item_response as response_chains
@@ -28,10 +29,12 @@ from raterzoo.inference.labels.correlated_votes import (
     draw_correlations,
     read_correlated_votes,
 )
+from raterzoo.inference.labels.cultural_consensus import begin_consensus_gibbs, read_consensus
 from raterzoo.inference.labels.ebcc import begin_subtypes_gibbs
 from raterzoo.inference.labels.gibbs import begin_labels_gibbs
 from raterzoo.inference.labels.item_response import begin_item_response_gibbs, read_responses_of_models
 from raterzoo.inference.labels.item_states import begin_item_states_gibbs
+from raterzoo.inference.labels.kernels import cultural_consensus as consensus_chain
 from raterzoo.inference.labels.kernels import ebcc as subtype_chain
 from raterzoo.inference.labels.kernels import gibbs as label_chain
 from raterzoo.inference.labels.kernels import item_response as response_chain
@@ -314,6 +317,48 @@ class SubtypeChains(Chains):
         return {name: x[0] for name, x in self.named(draws).items()}
 
 
+class ConsensusChains(Chains):
+    """Gibbs of populations with truths of their own; populations are numbered in the draws of runs only."""
+
+    begun_by = begin_consensus_gibbs
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.law = read_consensus(model)
+        self.rater = self.law.answers.code // self.law.n_categories
+
+    def told(self, answers: np.ndarray) -> consensus_chains.ConsensusLaw:
+        """Return the law with these answers."""
+        code = answer_codes(self.rater, answers, self.law.n_categories)
+        return replace(self.law, answers=self.law.answers._replace(code=code))
+
+    def named(self, drawn: consensus_chain.ConsensusDraws) -> Values:
+        """Return draws by the names of the free variables."""
+        names = ("joint_prevalence", "population_share", "membership", "ability")
+        return dict(zip(names, drawn[:4], strict=True))
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain."""
+        plan, law = ChainPlan(1, KEPT, self.tune, seed, 1, "float64", self.thin), self.told(answers)
+        state = consensus_chains.begin_consensus(law, plan)
+        drawn = consensus_chains.continue_consensus(law, plan, state, state["membership"][0].copy())
+        return {name: x[0] for name, x in self.named(drawn).items()}
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Draw the joint truths of the items given the parameters, then sweep."""
+        law, n = self.told(answers), self.law.n_categories
+        member, ability = np.array(values["membership"], np.int64), np.array(values["ability"])[:, None, None]
+        right = np.eye(n, dtype=bool)[law.prior.truth[:, member].T]
+        table = np.where(right, ability, (1 - ability) / (n - 1))
+        cell = drawn_states(law.answers, np.array(values["joint_prevalence"]), as_table(table), rng)
+        draws = consensus_chains.places(law, (1,), np.float64)
+        state = consensus_chain.ConsensusState(cell, member)
+        consensus_chain.sample_consensus(
+            stream(rng), law.answers, law.items, law.prior, (0, moves), (state, draws)
+        )
+        return {name: x[0] for name, x in self.named(draws).items()}
+
+
 class ResponseChains(Chains):
     """Gibbs of item responses."""
 
@@ -534,6 +579,7 @@ def chains_of(name: str) -> type[Chains]:
     others: dict[str, type[Chains]] = {
         "bradley_terry": PairChains,
         "correlated_votes": VoteChains,
+        "cultural_consensus": ConsensusChains,
         "dawid_skene_with_time": WalkChains,
         "ebcc": SubtypeChains,
         "hierarchical_scores": ScoreChains,

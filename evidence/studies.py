@@ -114,6 +114,21 @@ def of_subtypes(model: pm.Model, answers: Any) -> dict[str, Any]:
     }
 
 
+def of_populations(model: pm.Model, answers: Any) -> dict[str, Any]:
+    """Return quantities that are invariant to the numbers of two populations, and of two categories."""
+    (observed,) = model.observed_RVs
+    joint, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
+    law = (start, rater * 2 + pt.cast(answers, "int64"), known)
+    state: Any = label_logp(joint, confusion, law, 2)[1]
+    membership: Any = model["membership"]
+    return {
+        "overlap": joint[0] + joint[3],
+        "contested item 0": state[0, 1] + state[0, 2],
+        "raters 0 and 1 in one population": pt.cast(pt.eq(membership[0], membership[1]), "float64"),
+        "prevalence in both": joint[0] + (joint[1] + joint[2]) / 2,
+    }
+
+
 def of_thresholds(model: pm.Model, answers: Any) -> dict[str, Any]:
     """Return the quantities of labels, the first threshold and the prevalence."""
     threshold: Any = model["threshold"]
@@ -227,6 +242,18 @@ def _subtypes(items: int, **options: Any) -> Study:
         of_subtypes,
         (400, 30),
         ("prevalence",),
+    )
+
+
+def _populations(items: int, **options: Any) -> Study:
+    return Study(
+        "cultural_consensus",
+        f"{items} items, 4 raters of 2 populations, 3 answers an item, 2 categories",
+        lambda: designs.labels(2, items),
+        lambda data: models.cultural_consensus(data, **options),
+        of_populations,
+        (300, 30),
+        ("ability",),
     )
 
 
@@ -405,6 +432,7 @@ STUDIES: Mapping[str, Study] = {
         _comparisons("bradley_terry", "with ties", ties="davidson"),
         _labels("class_conditional", 3),
         _labels("correlated_votes", confusion_concentration=None, prevalence_concentration=2.0, vote_correlation=(2.0, 3.0)),
+        _populations(20),
         _labels("dawid_skene", prevalence_concentration=2.0),
         Study(
             "dirichlet",
@@ -503,6 +531,7 @@ FEW_DATA: Mapping[str, Study] = {
     for study in (
         _labels("class_conditional", 3, 5, **ABILITIES),
         _labels("correlated_votes", 2, 5, confusion_concentration=WEAK_ROWS, vote_correlation=(1.2, 0.8), **WEAK),
+        _populations(5, overlap_concentration=(1.2, 0.8), share_concentration=0.7, ability_concentration=(1.2, 0.6)),
         _labels("dawid_skene", 2, 5, confusion_concentration=WEAK_ROWS, **WEAK),
         _subtypes(5, subtype_concentration=0.7, confusion_concentration=WEAK_ROWS, **WEAK),
         _scores("4 items, 12 raters of 2 groups, 3 scores an item", designs.few_scores),

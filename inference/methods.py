@@ -13,6 +13,7 @@ from ..models.distributions.shared_guesses import SharedGuessRV
 from .comparisons import hmc
 from .labels import (
     correlated_votes,
+    cultural_consensus,
     dirichlet,
     ebcc,
     item_response,
@@ -34,6 +35,7 @@ from .scores import normal
 SAMPLERS: tuple[Sampler, ...] = (
     rankings_gibbs.INDEPENDENT,
     correlated_votes.SAMPLER,
+    cultural_consensus.SAMPLER,
     ebcc.SAMPLER,
     item_response.SAMPLER,
     skill_in_time.SAMPLER,

@@ -17,6 +17,7 @@ from .data.scores import Scores as Scores
 from .data.two_runs import two_runs as two_runs
 from .labels.class_conditional import class_conditional as class_conditional
 from .labels.correlated_votes import correlated_votes as correlated_votes
+from .labels.cultural_consensus import cultural_consensus as cultural_consensus
 from .labels.dawid_skene import dawid_skene as dawid_skene
 from .labels.dirichlet import dirichlet as dirichlet
 from .labels.ebcc import ebcc as ebcc

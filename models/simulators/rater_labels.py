@@ -90,6 +90,26 @@ def _item_response(rng: np.random.Generator, design: Design) -> Law:
     return truth | {"key_reliability": np.array(reliability)}, law
 
 
+def _cultural_consensus(rng: np.random.Generator, design: Design) -> Law:
+    """Cultural consensus: two populations of raters, each with a truth of every item; the first has most raters."""
+    n = len(design.prevalence)
+    joint = rng.dirichlet(np.where(np.eye(n, dtype=bool), 4 / n, 1 / (n * (n - 1))).ravel())
+    ability = rng.beta(RIGHT, WRONG, design.raters)
+    membership = (rng.random(design.raters) < rng.beta(5.0, 5.0)).astype(np.int64)
+    drawn = rng.choice(n * n, design.items, p=joint)
+    truths = np.stack([drawn // n, drawn % n], axis=1)
+    if 2 * membership.sum() > design.raters:
+        membership, truths, joint = 1 - membership, truths[:, ::-1], joint.reshape(n, n).T.ravel()
+    known, right = truths[design.item, membership[design.rater]], ability[design.rater, None]
+    law = np.where(known[:, None] == np.arange(n), right, (1 - right) / (n - 1))
+    truth = {
+        "prevalence": joint.reshape(n, n).sum(axis=1),
+        "true_category": truths[:, 0],
+        "true_categories": truths,
+    }
+    return truth | {"joint_prevalence": joint, "membership": membership, "ability": ability}, law
+
+
 def _item_difficulty(rng: np.random.Generator, design: Design) -> Law:
     """Item difficulty: log odds of an item vary about those of its category, the same for all raters."""
     mean = _mean_log_odds(rng, len(design.prevalence))
@@ -189,6 +209,7 @@ def _between(away: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 
 EFFECTS: dict[str, Callable[[np.random.Generator, Design], Law]] = {
+    "cultural_consensus": _cultural_consensus,
     "mace": _mace,
     "shared_guess": _shared_guess,
     "ebcc": _ebcc,
@@ -200,8 +221,8 @@ EFFECTS: dict[str, Callable[[np.random.Generator, Design], Law]] = {
 }
 
 LabelModel = Literal[
-    "dawid_skene", "multinomial", "one_coin", "class_conditional", "hierarchical_dawid_skene", "dirichlet",
-    "mace", "shared_guess", "ebcc", "glad", "item_difficulty", "item_response", "logistic_random_effects", "ordinal",
+    "dawid_skene", "multinomial", "one_coin", "class_conditional", "cultural_consensus", "hierarchical_dawid_skene",
+    "dirichlet", "mace", "shared_guess", "ebcc", "glad", "item_difficulty", "item_response", "logistic_random_effects", "ordinal",
 ]  # fmt: skip
 
 RIGHT, WRONG = 4.0, 2.0
@@ -245,6 +266,8 @@ def labels(
 
     and other laws, with the default priors of the models:
 
+        cultural_consensus        two populations of raters, shares ~ Dirichlet(5), each with a truth of every item;
+                                  the pair ~ Categorical(Dirichlet), ability ~ Beta(4, 2) of each rater
         dirichlet                 no truth: y_a ~ Categorical(lambda_i),
                                   lambda_i ~ Dirichlet(prevalence_concentration)
         ebcc                      rows ~ Dirichlet as in dawid_skene, for each of three subtypes of a category,
@@ -268,7 +291,8 @@ def labels(
     answers : int
         Answers to each item, by different raters as far as there are enough.
     prevalence_concentration : float
-        Dirichlet concentration of the prevalence, or plausibilities ("dirichlet"); unused by "ordinal".
+        Dirichlet concentration of the prevalence, or plausibilities ("dirichlet"); unused by "ordinal" and
+        "cultural_consensus".
     gold : float
         Share of items with a gold label.
     features, useless_features : int
@@ -286,6 +310,8 @@ def labels(
 
         - dawid_skene, multinomial, one_coin, class_conditional, hierarchical_dawid_skene: ``prevalence``
           (category), ``confusion`` (rater, category, answer);
+        - cultural_consensus: ``prevalence``, ``joint_prevalence`` (truths), ``true_categories`` (item, population),
+          ``membership`` (rater), 0 for the population with most raters, whose truth ``true_category`` is, ``ability`` (rater);
         - dirichlet: ``plausibility`` (item, category);
         - mace: ``prevalence``, ``confusion``, ``competence`` (rater), ``spam`` (rater, answer);
         - shared_guess: ``prevalence``, ``own_confusion`` and, copied or not, ``confusion``, ``shared`` (rater),
@@ -342,7 +368,7 @@ def labels(
         raise ValueError(f"no_answer={no_answer!r}: only raters of model='dawid_skene' may give none")
     check_whole(0, features=features, useless_features=useless_features)
     columns = features + useless_features
-    if columns and model in ("dirichlet", "ordinal"):
+    if columns and model in ("cultural_consensus", "dirichlet", "ordinal"):
         raise ValueError(
             f"features={columns}: under model={model!r} no category is drawn that features could tell about"
         )

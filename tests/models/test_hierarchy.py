@@ -30,6 +30,10 @@ PRIORS = {  # argument -> expression of one number; of other models all priors t
     "bradley_terry": {"quality_scale": lambda a: a, "reliability_scale": lambda a: a**2},
     "class_conditional": ABILITY,
     "correlated_votes": PREVALENCE | {"vote_correlation": lambda a: (a, 2.0)},
+    "cultural_consensus": {
+        "ability_concentration": lambda a: (1.0 + a, 2.0),
+        "share_concentration": lambda a: a,
+    },
     "dawid_skene": PREVALENCE | {"confusion_concentration": lambda a: 0.5 + a * np.eye(3)},
     "dirichlet": {"concentration": lambda a: [a, 1.0, a]},
     "ebcc": PREVALENCE

@@ -46,6 +46,7 @@ BUILD = {
     "prirn": lambda: models.prirn(models.published_ddx_cases()),
     "dirichlet": lambda: models.dirichlet(models.Labels.from_counts(COUNTS), concentration=0.3),
     "correlated_votes": lambda: models.correlated_votes(tiny_labels()),
+    "cultural_consensus": lambda: models.cultural_consensus(tiny_labels()),
     "dawid_skene": lambda: models.dawid_skene(tiny_labels()),
     "one_coin": lambda: models.one_coin(tiny_labels()),
     "ebcc": lambda: models.ebcc(tiny_labels(), subtypes=2),
