@@ -20,6 +20,7 @@ from ..runs.model_graph import (
     is_equal,
     only_observed,
     positive_constant,
+    refuse_random_prior,
     shape_of,
 )
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, pilot, stream
@@ -72,7 +73,10 @@ def read_consensus(model: pm.Model) -> ConsensusLaw:
     for rv, law in zip(free, LAWS.values(), strict=True):
         if rv not in model.free_RVs or not isinstance(rv.owner.op, law):
             raise NotConjugate(f"the prior of {rv.name!r} is not {law.__name__.removesuffix('RV')}")
-    if others := [rv for rv in model.free_RVs if rv not in free]:
+    others = [rv for rv in model.free_RVs if rv not in free]
+    for rv in free:
+        refuse_random_prior(model, rv, others)
+    if others:
         raise NotConjugate(f"{others[0].name!r} is free besides {' and '.join(map(repr, LAWS))}")
     joint, share, membership, ability = free
     alpha, gamma = dirichlet_concentration(joint), dirichlet_concentration(share)
