@@ -3,6 +3,7 @@
 import os
 import reprlib
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -20,6 +21,11 @@ _PACKAGES = ("posterior", "models", "inference", "evaluation", "reports")
 OUR_FILES = (os.path.join(_ROOT, "_"), *(os.path.join(_ROOT, package, "") for package in _PACKAGES))
 MAX_LENGTH = 1_500
 JOINERS = "\u200c\u200d"  # of letters in Persian, of people in families
+
+
+def warn_user(text: str, category: type[Warning]) -> None:
+    """Warn at the line of the user that led here."""
+    warnings.warn(text, category, skip_file_prefixes=OUR_FILES)
 
 
 class _Short(reprlib.Repr):

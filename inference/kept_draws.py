@@ -13,7 +13,6 @@ Groups of a tree that does not keep all draws:
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -23,7 +22,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from .._messages import OUR_FILES
+from .._messages import warn_user
 from ..posterior.certainties import ItemCertainties
 from ..posterior.plausibility import block_edges
 from ..posterior.schema import OF_ITEMS, SAMPLE, SHARED, SUMMARISED
@@ -120,7 +119,7 @@ def with_raters_in_memory(model: pm.Model, plan: Draws) -> Draws:
         return plan
     draws = min(max(int(plan.draws * OF_RATERS / cost.memory), 1), plan.draws)
     thin = (1 if plan.thin == "pilot" else plan.thin) * (plan.draws // draws)
-    warnings.warn(_fewer_draws(asked, plan, draws, thin), CostWarning, skip_file_prefixes=OUR_FILES)
+    warn_user(_fewer_draws(asked, plan, draws, thin), CostWarning)
     return replace(plan, draws=draws, thin=thin, densities=False)
 
 
@@ -146,7 +145,7 @@ def kept_by_size(keep: Keep | None, model: pm.Model, plan: Draws, most: float) -
     thinned = Kept("thinned", thinning_step(model, plan))
     if keep is None:
         text = _switched(whole, most, plan, thinned.step)
-        warnings.warn(text, CostWarning, skip_file_prefixes=OUR_FILES)
+        warn_user(text, CostWarning)
     return thinned
 
 
@@ -508,7 +507,7 @@ class Costs:
         if not self._said and cost.memory > SAID_BYTES:
             self._said = True
             text = f"{_in_words(cost, self.plan)}. {self._remedies()}"
-            warnings.warn(text, CostWarning, skip_file_prefixes=OUR_FILES)
+            warn_user(text, CostWarning)
 
     def _remedies(self) -> str:
         """Return what makes a run smaller, in Python and on the command line."""

@@ -1,13 +1,12 @@
 """Answers that arrive: draws of a posterior are reweighted by new labels without a refit, and items that are done are retired."""
 
-import warnings
 from typing import Literal
 
 import numpy as np
 import xarray as xr
 from scipy.special import logsumexp
 
-from .._messages import OUR_FILES, short_repr
+from .._messages import short_repr, warn_user
 from ..models import Labels
 from ..models._prior_arguments import effective_power
 from ..models.data.errors import DataError, refused_argument
@@ -98,10 +97,9 @@ def update(
     weight = np.exp(log_weight - logsumexp(log_weight))
     effective, n = 1 / np.square(weight).sum(), len(weight)
     if effective < FEW * n:
-        warnings.warn(
+        warn_user(
             f"update: the new answers leave {effective:.0f} effective draws of {n:,}; fit again with all answers",
             ConvergenceWarning,
-            skip_file_prefixes=OUR_FILES,
         )
     rng = generator_of(random_seed, tree)
     chosen = np.searchsorted(weight.cumsum(), (rng.random() + np.arange(n)) / n).clip(0, n - 1)

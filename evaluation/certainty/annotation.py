@@ -3,14 +3,13 @@
 Symbols: lambda ``plausibility``; Y_top-j(lambda) the set of its j most plausible labels.
 """
 
-import warnings
 from collections.abc import Mapping
 from itertools import chain
 
 import numpy as np
 import xarray as xr
 
-from ..._messages import OUR_FILES
+from ..._messages import warn_user
 from ...posterior.certainties import alternatives, largest_counts
 from ...posterior.errors import EvaluationError
 from ...posterior.plausibility import BLOCK_SIZE, Block, Plausibility, plausibility_of, truth_of
@@ -176,7 +175,7 @@ def annotation_certainty(
     if groups is None and view.is_of_category and top == 1:
         return truth_certainty(tree)["certainty"].rename("annotation_certainty")
     if view.n_samples == 1:
-        warnings.warn(POINT_ESTIMATE, UserWarning, skip_file_prefixes=OUR_FILES)
+        warn_user(POINT_ESTIMATE, UserWarning)
     note = {"note": POINT_ESTIMATE} if view.n_samples == 1 else {}
     if groups is not None:
         return _certainty_of_groups(view, groups, other, random_seed).assign_attrs(note)

@@ -16,14 +16,13 @@ One weight by draw for all items would be the product of these, and would concen
 weights of an item are Pareto-smoothed; k measures how heavy their tail is.
 """
 
-import warnings
 from threading import Lock
 
 import numpy as np
 import xarray as xr
 from arviz_stats.base.array import array_stats
 
-from ..._messages import OUR_FILES
+from ..._messages import warn_user
 from ...posterior.errors import EvaluationError
 from ...posterior.plausibility import Block, Plausibility
 from ...posterior.schema import RELIABILITY, reliability_is
@@ -274,19 +273,17 @@ def _stats(tree: xr.DataTree, view: Plausibility, known: dict[str, np.ndarray]) 
 def _warn_unreliable(view: Plausibility, k: np.ndarray, reliability: float, before: float) -> None:
     """Warn of items that need a refit."""
     if reliability < before / 2:
-        warnings.warn(
+        warn_user(
             f"from reliability {before:g} to {reliability:g} is too far down for any item: importance weights have infinite "
             "variance if the power of the likelihood falls below half, whatever their k. Refit",
             ReweightingWarning,
-            skip_file_prefixes=OUR_FILES,
         )
         return
     bad = np.flatnonzero(k > MAX_PARETO_K)
     if len(bad):
         first = ", ".join(str(item) for item in view.items[bad[:3]])
-        warnings.warn(
+        warn_user(
             f"{len(bad)} of {len(k)} items have Pareto k above {MAX_PARETO_K} on the way to reliability {reliability} "
             f"(first: {first}): refit those; sample_stats pareto_k lists them",
             ReweightingWarning,
-            skip_file_prefixes=OUR_FILES,
         )

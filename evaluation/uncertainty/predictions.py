@@ -2,14 +2,13 @@
 
 import re
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import xarray as xr
 
-from ..._messages import OUR_FILES, first_reprs, short_repr
+from ..._messages import first_reprs, short_repr, warn_user
 from ...posterior.errors import EvaluationError
 from ...posterior.matching import rescaled
 from ...posterior.table_text import columns_alike, renamed_in_words
@@ -153,11 +152,10 @@ def _of_positive(scores: np.ndarray, categories: np.ndarray) -> np.ndarray:
         low = int(of_label[0].mean() > of_label[1].mean())  # place of the label with the lower scores
         lower, upper = of_label[low].max(), of_label[1 - low].min()
         if value.min() < 0.5 and lower <= 0.5 <= upper and min(map(len, of_label)) > 1:
-            warnings.warn(
+            warn_user(
                 f"predictions: reading the scores as probabilities of {names[1 - low]}, as all of {names[low]} are at most 1/2; "
                 "probabilities of both categories say so without this warning",
                 UserWarning,
-                skip_file_prefixes=OUR_FILES,
             )
             turned = np.full_like(scores, -np.inf)
             turned[item, used[1 - low]], turned[item, used[low]] = value, 1 - value
@@ -182,11 +180,10 @@ def _of_rounded(scores: np.ndarray) -> np.ndarray:
     if exact is None:
         return scores
     off = int((abs(given.sum(axis=-1) - 1) > 1e-9).sum())
-    warnings.warn(
+    warn_user(
         f"predictions: the probabilities of {off:,} of {len(exact):,} items sum to one only up to rounding, and are divided by "
         "their sum",
         UserWarning,
-        skip_file_prefixes=OUR_FILES,
     )
     found = scores.copy()
     found[told] = np.where(scores[told] == -np.inf, -np.inf, exact)
@@ -220,11 +217,7 @@ def _resolved(frame: Frame, asked: Mapping[str, str]) -> dict[str, str]:
     synonyms = {role: name for role, name in found.items() if name != asked[role]}
     if said := renamed_in_words(synonyms):
         arguments = ", ".join(f"{role}={short_repr(name)}" for role, name in synonyms.items())
-        warnings.warn(
-            f"predictions: reading {said}; {arguments} says so without this warning",
-            UserWarning,
-            skip_file_prefixes=OUR_FILES,
-        )
+        warn_user(f"predictions: reading {said}; {arguments} says so without this warning", UserWarning)
     return found
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 from scipy.stats import rankdata
 
-from ..._messages import OUR_FILES, first_reprs, short_repr
+from ..._messages import first_reprs, short_repr, warn_user
 from ...posterior.plausibility import Plausibility, UnknownTruth, of_rankings, plausibility_of, truth_of
 from ...posterior.schema import ALONE, SeenAnswers, answers_of, classifier_in_prior
 from .alignment import align, align_items
@@ -109,7 +109,7 @@ def _question_of_prior(seen: str, names: list[object], named: bool) -> str:
             f"agreement with a posterior whose prior has seen predictions of {short_repr(seen)}: if these are its, they agree "
             f"with themselves; {TO_TRUTH}"
         )
-    warnings.warn(f"the metric is {text}", UserWarning, skip_file_prefixes=OUR_FILES)
+    warn_user(f"the metric is {text}", UserWarning)
     return text
 
 
@@ -117,7 +117,7 @@ def _question_of_predicted(tree: xr.DataTree, predictions: xr.DataArray, name: o
     """Return the question of one classifier about items that were predicted from features; warn if it is among these."""
     if not _is_of_category(tree) or labels_in_features(tree, _of_one(predictions, name), name) is None:
         return OF_FEATURES
-    warnings.warn(f"the metric is {BY_ITSELF}", UserWarning, skip_file_prefixes=OUR_FILES)
+    warn_user(f"the metric is {BY_ITSELF}", UserWarning)
     return BY_ITSELF
 
 

@@ -1,12 +1,11 @@
 """Alternating gradient: steps of fixed length up the likelihood of qualities and reliabilities."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from ..._messages import OUR_FILES
+from ..._messages import warn_user
 from ...models.data.comparisons import Comparisons, require_connected
 from ...models.data.container import require_container
 from ...posterior.links import LOGISTIC, PROBIT, Link, require_link
@@ -119,7 +118,7 @@ def alternating_gradient(
         "printed rule": f"{no_maximum} where the printed rule stops, after {n} steps of {length:g}; joint_mle finds the maximum",
     }
     if found.ended in problem:
-        warnings.warn(problem[found.ended], EstimateWarning, skip_file_prefixes=OUR_FILES)
+        warn_user(problem[found.ended], EstimateWarning)
     raters = names_of_raters(pairs)
     estimates = {"quality": ("item", found.quality), "reliability": ("rater", found.reliability)}
     ended = {

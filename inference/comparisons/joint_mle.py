@@ -1,12 +1,10 @@
 """Joint maximum likelihood of qualities of items and reliabilities of raters."""
 
-import warnings
-
 import numpy as np
 import xarray as xr
 from scipy.optimize import minimize
 
-from ..._messages import OUR_FILES
+from ..._messages import warn_user
 from ...models.data.comparisons import Comparisons, require_connected
 from ...models.data.container import require_container
 from ...models.distributions.paired_comparisons_kernels import law_code
@@ -117,7 +115,7 @@ def joint_mle(
     gradient = float(np.abs(found.jac[~outward]).max())
     if gradient > tolerance:
         problem = f"the gradient of the log likelihood is still {gradient:.1e} after {found.nit} steps, tolerance={tolerance:.0e}"
-        warnings.warn(f"{problem}; raise max_iterations", EstimateWarning, skip_file_prefixes=OUR_FILES)
+        warn_user(f"{problem}; raise max_iterations", EstimateWarning)
     raters = names_of_raters(pairs)
     reached = {
         "log_likelihood": float(-found.fun),

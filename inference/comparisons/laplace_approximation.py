@@ -1,6 +1,5 @@
 """Laplace approximation of the posterior of comparison models, and importance resampling from it."""
 
-import warnings
 from typing import Literal
 
 import numpy as np
@@ -9,7 +8,7 @@ import xarray as xr
 from arviz_stats.base.array import array_stats
 from threadpoolctl import threadpool_limits
 
-from ..._messages import OUR_FILES
+from ..._messages import warn_user
 from ...models.distributions.paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
 from ..diagnostics import ConvergenceWarning
 from ..runs.model_graph import constant_value
@@ -229,7 +228,7 @@ def laplace_sample(
         wrong.append("raters contradict each other, and the posterior has a second mode")
     if wrong:
         remedy = "the posterior is far from normal; use inference.sample"
-        warnings.warn(f"{'; '.join(wrong)}: {remedy}", ConvergenceWarning, skip_file_prefixes=OUR_FILES)
+        warn_user(f"{'; '.join(wrong)}: {remedy}", ConvergenceWarning)
     places = (np.arange(draws * chains) + rng.random()) / (draws * chains)
     chosen = np.searchsorted(np.cumsum(weight), places).clip(max=len(weight) - 1)
     kept = rng.permutation(theta[chosen]).reshape(chains, draws, -1)

@@ -1,13 +1,12 @@
 """QUITE: qualities of items and reliabilities of raters, by least squares on the graph of compared pairs."""
 
-import warnings
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import xarray as xr
 from scipy.special import expit, ndtr
 
-from ..._messages import OUR_FILES
+from ..._messages import warn_user
 from ...models.data.comparisons import Comparisons, require_connected
 from ...models.data.container import require_container
 from ...posterior.links import LOGISTIC, Link
@@ -252,7 +251,7 @@ def quite(
     if not found.converged:
         moving = f"the qualities still move by {found.changes[-1]:.1e} after {max_iterations} iterations"
         problem = f"{moving}, tolerance={tolerance:.0e}; raise max_iterations"
-        warnings.warn(problem, EstimateWarning, skip_file_prefixes=OUR_FILES)
+        warn_user(problem, EstimateWarning)
     spread = graph.variances(found.precision, np.random.default_rng(random_seed))
     name = getattr(law.probability, "__name__", "function") if isinstance(law, OtherLink) else law
     return _dataset(pairs, table, found, spread, {"link": name, "variance": variance, "prior": prior})

@@ -10,7 +10,6 @@ multivariate Gaussian mixture models, Computational Statistics & Data Analysis 4
 doi:10.1016/S0167-9473(02)00163-6.
 """
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
@@ -18,7 +17,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 import xarray as xr
 
-from ..._messages import OUR_FILES
+from ..._messages import warn_user
 from ...models._prior_arguments import HasCategories, positive_array
 from ...models.data.container import require_container
 from ...models.data.labels import Labels, expand_answers, require_answers
@@ -403,7 +402,7 @@ def warn_estimate(labels: Labels | ShardedLabels, optima: Optima, reasons: list[
     unconverged = f"{stopped} of {len(optima.ended)} starts have not converged; raise max_iterations"
     said = [UNIDENTIFIED] * (not labels.identified) + reasons + [unconverged] * bool(stopped)
     if said:
-        warnings.warn("; ".join(said), EstimateWarning, skip_file_prefixes=OUR_FILES)
+        warn_user("; ".join(said), EstimateWarning)
 
 
 # --- Arguments, answers and coordinates of estimates ---

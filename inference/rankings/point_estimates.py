@@ -1,15 +1,14 @@
 """Point estimates of partial rankings: inverse rank normalisation, and maximum likelihood item by item."""
 
-import warnings
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from ..._messages import short_repr
+from ..._messages import short_repr, warn_user
 from ...models.data.container import require_container
-from ...models.data.errors import BUILDERS, DataWarning
+from ...models.data.errors import DataWarning
 from ...models.data.rankings import PartialRankings, RankedPairs, inverse_rank_scores, ranked_pairs
 from ...models.rankings.named_sets import refuse_shown_sets, warn_of_named_sets
 from .kernels.mle import Races, maximise_worth, strong_components
@@ -170,11 +169,10 @@ def _warn_of_apart(rankings: PartialRankings, pairs: RankedPairs, unbeaten: np.n
         names = " and ".join(
             short_repr(rankings.categories[pairs.category[k]].item()) for k in own[:2].tolist()
         )
-        warnings.warn(
+        warn_user(
             f"{(number > 1).sum():,} of {len(rankings.items):,} items have groups of categories that nothing compares, such as "
             f"those of {names} for {short_repr(rankings.items[first].item())}: they share the plausibility equally",
             DataWarning,
-            skip_file_prefixes=BUILDERS,
         )
 
 

@@ -5,7 +5,6 @@ from the seed and its id. Therefore the draws do not depend on workers or shards
 """
 
 import sys
-import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from ..._messages import OUR_FILES, step
+from ..._messages import step, warn_user
 from ...models.data.container import values_of
 from ..diagnostics import ConvergenceWarning
 from ..kept_draws import ALL, LARGE_STORE, Keep, Kept, Numbered, check_keep, item_blocks, kept_by_size
@@ -224,10 +223,9 @@ class ShardWriter:
     def warn(self) -> None:
         """Warn of shards that did not converge."""
         if self._warned["warned"]:
-            warnings.warn(
+            warn_user(
                 f"{self._warned['warned']} shards failed a convergence check; the first: {self._warned['first']}",
                 ConvergenceWarning,
-                skip_file_prefixes=OUR_FILES,
             )
 
 

@@ -1,7 +1,6 @@
 """Stores that an identical call continues: they keep a record of the arguments."""
 
 import json
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from ..._messages import OUR_FILES
+from ..._messages import warn_user
 from ...posterior.schema import other_versions
 from .interruptions import NOTHING_KEPT, Advice
 from .store import DrawStore, store_attrs, verify_store
@@ -125,9 +124,8 @@ class ResumeWarning(UserWarning):
 def tell_versions(path: Path, attrs: Mapping[str, Any]) -> None:
     """Warn with a `ResumeWarning` if the run at `path` was begun with other versions of packages."""
     if differ := other_versions(attrs):
-        warnings.warn(
+        warn_user(
             f"{path} was begun with {differ}: the draws are of the same posterior, but their last digits may be others than "
             "those of an uninterrupted run",
             ResumeWarning,
-            skip_file_prefixes=OUR_FILES,
         )

@@ -1,6 +1,5 @@
 """Shared parts of the models of comparisons: documentation, coordinates, counts of answers, observed winners."""
 
-import warnings
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
@@ -8,12 +7,13 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
+from ..._messages import warn_user
 from ...posterior.links import Link
 from .._hierarchy import annotation_model
 from ..data.coded_rows import ANONYMOUS
 from ..data.comparisons import ENOUGH, Comparisons, components_in_words, connected_components
 from ..data.container import require_container
-from ..data.errors import BUILDERS, DataWarning
+from ..data.errors import DataWarning
 from ..data.reading.comparison_tables import OUTCOMES, TIE
 from ..distributions.paired_comparisons import PairedVotes
 from .priors import StrengthPrior
@@ -42,12 +42,11 @@ def require_votes(pairs: Comparisons) -> Comparisons:
         )
     component = connected_components(len(pairs.items), pairs.left, pairs.right)
     if component.any():
-        warnings.warn(
+        warn_user(
             f"no chain of comparisons joins the {component.max() + 1:,} components of the items: "
             f"{components_in_words(pairs.items, component)}; the prior alone places them relative to each other. "
             "pairs.largest_component() keeps what was compared",
             DataWarning,
-            skip_file_prefixes=BUILDERS,
         )
     return pairs
 
@@ -103,11 +102,10 @@ def side_effect(pairs: Comparisons, left_side: LeftSide | None, left_bias: bool)
     left, right, _ = np.bincount(pairs.outcome, pairs.count, len(OUTCOMES))
     if side is not None and min(left, right) == 0 and max(left, right) >= ENOUGH and len(pairs.raters) != 1:
         won = "left" if left else "right"
-        warnings.warn(
+        warn_user(
             f"the winner of all {int(left + right):,} votes is on the {won}: an advantage of that side explains every vote, and "
             "qualities none; leave out left_side (--left-side)",
             DataWarning,
-            skip_file_prefixes=BUILDERS,
         )
     return side
 

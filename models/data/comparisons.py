@@ -1,16 +1,15 @@
 """Comparisons: votes of raters on which of two items is better, or a tie."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
-from ..._messages import short_repr, way
+from ..._messages import short_repr, warn_user, way
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, range_of
-from .errors import BUILDERS, DataError, DataWarning, refused_argument
+from .errors import DataError, DataWarning, refused_argument
 from .no_answers import NoAnswer, suspects
 from .raters import read_attributes
 from .reading.columns import Missing, code_ids, code_values, first_place, kinds_of, match_ids, refused_cell
@@ -97,11 +96,10 @@ def _on_several_prompts(frame: Any, columns: Mapping[str, Column], rows: CodedRo
     if on_prompts == opinions:
         return False
     if same := len(low) - votes:
-        warnings.warn(
+        warn_user(
             f"{same:,} of the {len(low):,} votes repeat another of the same rater with the same {' and '.join(names)}, and are "
             "counted again; leave these rows out if that is not meant",
             DataWarning,
-            skip_file_prefixes=BUILDERS,
         )
     return True
 

@@ -1,6 +1,5 @@
 """Base class of the containers: read-only arrays, equality by content, selection, anonymisation, summary."""
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -10,9 +9,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, cast, get_args
 
 import numpy as np
 
-from ..._messages import first_reprs, short_repr
+from ..._messages import first_reprs, short_repr, warn_user
 from .coded_rows import NO_RATERS, CodedRows
-from .errors import BUILDERS, DataError, DataWarning, refused_argument
+from .errors import DataError, DataWarning, refused_argument
 from .look_alikes import groups_in_words, look_alikes
 from .no_answers import MISSING_WORDS, suspects
 from .reading.columns import chosen_items
@@ -477,8 +476,7 @@ def tell_keys(names: Mapping[str, str], n_rows: int, ids: Mapping[str, np.ndarra
                 if role in names
                 else "is it an answer"
             )
-            warnings.warn(
+            warn_user(
                 f"each of the {len(index):,} answers has a {what} of its own: {asked}, or a key of the rows?",
                 DataWarning,
-                skip_file_prefixes=BUILDERS,
             )

@@ -19,7 +19,6 @@ a column that repeats the answers       a warning: if it was made from them, the
 ======================================  =========================================================================
 """
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,9 +28,9 @@ from typing import Any, Self
 import narwhals as nw
 import numpy as np
 
-from ..._messages import first_reprs, short_repr
+from ..._messages import first_reprs, short_repr, warn_user
 from ...posterior.table_text import columns_alike
-from .errors import BUILDERS, DataError, DataWarning, refused_argument
+from .errors import DataError, DataWarning, refused_argument
 from .reading.columns import code_ids, first_repeat, is_empty, match_ids, nearest
 from .reading.frames import Column, Columns, column_names, is_listed, named_columns
 from .reading.numbers import MAX_SCORE, number_of
@@ -498,7 +497,7 @@ def _tell_repeated(names: np.ndarray, answer: str) -> None:
 
 
 def _warn(said: str) -> None:
-    warnings.warn(f"{WHERE}: {said}", DataWarning, skip_file_prefixes=BUILDERS)
+    warn_user(f"{WHERE}: {said}", DataWarning)
 
 
 def _no_id_column(names: list[str], other: list[str]) -> DataError:

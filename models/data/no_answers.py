@@ -1,15 +1,14 @@
 """Answers that are no truth: words and codes of those who gave none, found among the answers or named by the user."""
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..._messages import short_repr
+from ..._messages import short_repr, warn_user
 from ...posterior.table_text import whole_number
-from .errors import BUILDERS, DataWarning
+from .errors import DataWarning
 
 MISSING_WORDS = {"nan", "na", "n/a", "#n/a", "none", "null", "nil", "-", "?", ".", "missing", "unknown"}
 NO_ANSWER_WORDS = MISSING_WORDS | {
@@ -83,7 +82,7 @@ def tell_left_out(n: int, total: int, times: Mapping[Any, int], lost: int = 0, *
         said += f"; {lost:,} {'item has no other, and is' if lost == 1 else 'items have no other, and are'} left out, too"
     if not n:
         said = f"no answer is one of no_answer= ({counts}); check its spelling"
-    warnings.warn(said, DataWarning, skip_file_prefixes=BUILDERS)
+    warn_user(said, DataWarning)
 
 
 def without_no_answer(given: list[tuple[int, str, Any]], no_answer: NoAnswer) -> list[tuple[int, str, Any]]:
@@ -147,11 +146,10 @@ def tell_suspects(
     if not (n := int(sum(given[names.index(own)] for own in found))):
         return
     more = f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
-    warnings.warn(
+    warn_user(
         f"{', '.join(map(short_repr, found[:SHOWN]))}{more}: {n:,} of {int(given.sum()):,} {kind} that may mean no answer, and "
         "count as any other; no_answer= leaves them out",
         DataWarning,
-        skip_file_prefixes=BUILDERS,
     )
 
 

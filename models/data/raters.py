@@ -1,13 +1,12 @@
 """Groups of raters by an attribute, such as people and language models, and those that share something."""
 
 import re
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..._messages import OUR_FILES, first_reprs, short_repr
+from ..._messages import first_reprs, short_repr, warn_user
 from .errors import DataError, DataWarning, refused_argument
 from .reading.columns import ATTRIBUTE, code_ids, nearest
 from .reading.frames import Column
@@ -220,11 +219,7 @@ def sharing_groups(
         )
     _warn_of_small([known[g] for g in np.flatnonzero(few) if known[g] not in apart], sharing)
     if len(known) == 1 and not getattr(data, "has_gold", False):
-        warnings.warn(
-            f"all raters are of the group {short_repr(known[0])}: {sharing.all_alike}",
-            DataWarning,
-            skip_file_prefixes=OUR_FILES,
-        )
+        warn_user(f"all raters are of the group {short_repr(known[0])}: {sharing.all_alike}", DataWarning)
     place = np.full(len(names), NO_GROUP, np.int64)
     place[kept] = np.arange(len(kept))
     return SharingGroups(names[kept], place[code])
@@ -234,10 +229,9 @@ def _warn_of_small(small: list[Any], sharing: Sharing) -> None:
     """Warn if groups have a single rater."""
     if small:
         others = f", and so do those of {first_reprs(small[1:])}" if len(small) > 1 else ""
-        warnings.warn(
+        warn_user(
             f"the only rater of the group {short_repr(small[0])} counts as independent{others}: {sharing.single}",
             DataWarning,
-            skip_file_prefixes=OUR_FILES,
         )
 
 

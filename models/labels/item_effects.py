@@ -9,7 +9,6 @@ serves both. The likelihood is pointwise by item, and so comparable with Dawid-S
 """
 
 import math
-import warnings
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -18,8 +17,9 @@ import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 from scipy.special import ndtri
 
+from ..._messages import warn_user
 from .._hierarchy import prior_number
-from ..data.errors import BUILDERS, DataWarning
+from ..data.errors import DataWarning
 from ..data.labels import Labels
 from ..distributions.truth import state_probability
 from .observed import register_answers
@@ -116,12 +116,11 @@ def _grid_of_product(factors: int, nodes: int | None, error: float) -> tuple[int
 
 def _warn_of_few_nodes(dims: int, factors: int) -> None:
     """Warn that the default set has too few nodes for this many answers."""
-    warnings.warn(
+    warn_user(
         f"{NODES_OF_SET} nodes of the {dims} dimensions of an item's effect are few for an item of {factors} answers: its log "
         "probability may be off by .4 for 10 answers, and by 4 for 30; compare with nodes=4096, or use "
         "models.hierarchical_dawid_skene, which has no effects of items",
         DataWarning,
-        skip_file_prefixes=BUILDERS,
     )
 
 

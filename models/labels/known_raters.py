@@ -1,6 +1,5 @@
 """Raters known from earlier studies: a mixture of what is known of each, and of what is believed without a history."""
 
-import warnings
 from typing import Any, cast
 
 import numpy as np
@@ -8,9 +7,9 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
-from ..._messages import short_repr
+from ..._messages import short_repr, warn_user
 from ...posterior.matching import ids_of
-from ..data.errors import BUILDERS, DataError, DataWarning, refused_argument
+from ..data.errors import DataError, DataWarning, refused_argument
 from ..data.labels import Labels
 from ..distributions.dirichlet_mixture import DirichletMixture
 from .population import concentration_of_raters
@@ -146,4 +145,4 @@ def _refused(problem: str, *, value: object = None, allowed: str = "", remedy: s
 
 def _warn(problem: str) -> None:
     """Warn about the argument."""
-    warnings.warn(f"raters: {problem}", DataWarning, skip_file_prefixes=BUILDERS)
+    warn_user(f"raters: {problem}", DataWarning)

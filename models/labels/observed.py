@@ -1,6 +1,5 @@
 """Shared parts of the models of labels: coordinates, priors of confusion matrices, observed answers."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
@@ -11,10 +10,11 @@ from pymc.logprob.transforms import Transform
 from pytensor.tensor.variable import TensorVariable
 from scipy.linalg import helmert
 
+from ..._messages import warn_user
 from .._hierarchy import prior_array, rows_times
 from .._prior_arguments import HasCategories, confusion_concentrations, default_confusion
 from ..data.container import require_container
-from ..data.errors import BUILDERS, DataWarning
+from ..data.errors import DataWarning
 from ..data.labels import Labels, expand_answers, require_answers
 from ..data.raters import refuse_reserved_attributes
 from ..distributions.marginal_labels import RaterLabels
@@ -152,12 +152,11 @@ def register_order(labels: Labels) -> None:
 def warn_unidentified(labels: Labels, *, featured: bool = False) -> None:
     """Warn if no item has two answers, or one and a gold label; `featured` is whether items have features."""
     if not labels.identified:
-        warnings.warn(
+        warn_user(
             "no item has two answers: what is known of the raters rests on the features and their prior"
             if featured
             else "no item has two answers: the raters are not identified, and the posterior repeats their prior",
             DataWarning,
-            skip_file_prefixes=BUILDERS,
         )
 
 

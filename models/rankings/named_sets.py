@@ -4,13 +4,12 @@ The models take them to be below. Then a category that is ahead where it is name
 item. It is not where raters ranked only what they were shown, or where few of them thought of the better one.
 """
 
-import warnings
 from statistics import NormalDist
 
 import numpy as np
 
-from ..._messages import short_repr
-from ..data.errors import BUILDERS, DataError, DataWarning
+from ..._messages import short_repr, warn_user
+from ..data.errors import DataError, DataWarning
 from ..data.rankings import PartialRankings
 
 LEVEL = 0.01  # bound of the probability of a warning where the sets named are as the models say
@@ -21,11 +20,10 @@ def warn_of_named_sets(rankings: PartialRankings) -> None:
     if (found := perhaps_not_shown(rankings)) is None:
         return
     best, few = found
-    warnings.warn(
+    warn_user(
         f"{best} is ahead where raters name it, but only {few}. Not named is taken as below all named: if it was not shown, the "
         'order is wrong. Say what was: from_table(..., shown="rank") if raters ranked all they were shown, else shown= a column',
         DataWarning,
-        skip_file_prefixes=BUILDERS,
     )
 
 

@@ -1,6 +1,5 @@
 """Shared parts of the Plackett-Luce models: layout, Gamma prior of the worths, observed rankings."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -10,11 +9,11 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
+from ..._messages import warn_user
 from .._hierarchy import Number, is_expression, prior_array, prior_number, refuse_expression
 from .._prior_arguments import LIKELIHOOD_POWER, effective_power
 from .._prior_predictions import PredictionPrior
 from ..data.container import require_container
-from ..data.errors import BUILDERS
 from ..data.rankings import PartialRankings
 from ..distributions.partial_ranking import PartialRanking, RankedCandidates
 from .named_sets import warn_of_named_sets
@@ -168,10 +167,9 @@ class CandidateLayout:
         require_container(rankings, PartialRankings)
         if unranked == "ignored":
             unranked = "dropped"
-            warnings.warn(
+            warn_user(
                 "unranked='ignored' is deprecated: say 'dropped': it leaves out the categories that no rater of the item named",
                 FutureWarning,
-                skip_file_prefixes=BUILDERS,
             )
         allowed("unranked", unranked, ("pooled", "single", "dropped"))
         allowed("candidates", candidates, ("ranked", "all"))

@@ -1,15 +1,15 @@
 """Shared parts of the models of scores: coordinates, single scores, typical location and spread, priors."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from ..._messages import warn_user
 from .._hierarchy import Number, is_expression, prior_array
 from ..data.container import require_container
-from ..data.errors import BUILDERS, DataError, DataWarning
+from ..data.errors import DataError, DataWarning
 from ..data.scores import Scores
 
 MAX_SCORES = 200_000_000
@@ -47,10 +47,9 @@ def observed_scores(scores: Scores) -> tuple[dict[str, np.ndarray], np.ndarray, 
     """
     total = _check_number(scores)
     if not scores.identified:
-        warnings.warn(
+        warn_user(
             "no item has two scores: the spread of the scores of an item is not identified, and its posterior repeats the prior",
             DataWarning,
-            skip_file_prefixes=BUILDERS,
         )
     coords = {"item": scores.items, "annotation": np.arange(total)}
     coords["score_bound"] = np.array(["lower", "upper"])

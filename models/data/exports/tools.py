@@ -1,13 +1,12 @@
 """The tools whose exports are read, and their recognition from the content of a file."""
 
-import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ...._messages import short_repr
-from ..errors import BUILDERS, DataError, DataWarning, refused_argument
+from ...._messages import short_repr, warn_user
+from ..errors import DataError, DataWarning, refused_argument
 from . import (
     alpaca_eval,
     argilla,
@@ -123,7 +122,7 @@ def read_export(
     table = long_table(document, name, kind, question, sides)
     if table.left_out:
         said = f"{path.name}: left out of {kind} from an export of {TOOLS[name].title}: {table.left_out}"
-        warnings.warn(said, DataWarning, skip_file_prefixes=BUILDERS)
+        warn_user(said, DataWarning)
     return dict(table.columns)
 
 

@@ -1,7 +1,6 @@
 """Cells of columns: validation, missing cells, and ids coded and matched to an index; errors name column, row and value."""
 
 import re
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -11,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...._messages import short_repr
+from ...._messages import short_repr, warn_user
 from ....posterior.schema import OTHER
 from ....posterior.table_text import whole_number
-from ..errors import BUILDERS, DataError, DataWarning, refused_argument
+from ..errors import DataError, DataWarning, refused_argument
 from .coded_cells import CodedCells
 from .frames import MAX_CHARACTERS, Column, is_listed, listed
 
@@ -160,11 +159,10 @@ def without_points(name: str, distinct: Sequence[str]) -> tuple[list[str], np.nd
     if any(whole_number(text) is None for text in whole):
         return None
     code, merged = code_values(whole)
-    warnings.warn(
+    warn_user(
         f"column {short_repr(name)}: reading whole numbers with and without a point as the same, such as "
         f"{short_repr(pointed[0])} as {short_repr(pointed[0].removesuffix(POINT))}",
         DataWarning,
-        skip_file_prefixes=BUILDERS,
     )
     return merged, code
 

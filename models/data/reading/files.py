@@ -22,8 +22,8 @@ from zlib import error as ZlibError
 
 import narwhals as nw
 
-from ...._messages import first_reprs, quoted_error, short_repr
-from ..errors import BUILDERS, DataError, DataWarning
+from ...._messages import first_reprs, quoted_error, short_repr, warn_user
+from ..errors import DataError, DataWarning
 from . import preference_files
 from .frames import NamedCells
 from .numbers import is_number
@@ -406,10 +406,9 @@ def frame_of(table: TableFile, path: Path) -> Any:
     """Frame of a table file; of columns that share a name none, with a warning."""
     columns = table.columns
     if isinstance(columns, NamedCells):
-        warnings.warn(
+        warn_user(
             f"{path.name}: left out, for two columns of one name: {first_reprs(sorted(columns.repeated))}",
             DataWarning,
-            skip_file_prefixes=BUILDERS,
         )
         columns = {name: columns[name] for name in columns if name not in columns.repeated}
     if isinstance(columns, Mapping):

@@ -1,7 +1,6 @@
 """Cells of labels that are no plain text or number: truth values, lists of one label, records, and a mark for each category."""
 
 import json
-import warnings
 from ast import literal_eval
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...._messages import short_repr
-from ..errors import BUILDERS, DataError, DataWarning
+from ...._messages import short_repr, warn_user
+from ..errors import DataError, DataWarning
 from .coded_cells import CodedCells
 from .columns import MISSING_TYPES, is_empty, is_missing, refused_cell
 from .frames import Column
@@ -41,11 +40,10 @@ def plain_labels(column: Column) -> Column:
             example = label, cell
         meant.append(label)
     if example is not None:
-        warnings.warn(
+        warn_user(
             f"column {short_repr(column.name)}: reading the one label of each list or record, such as {short_repr(example[0])} "
             f"of {short_repr(example[1])}",
             DataWarning,
-            skip_file_prefixes=BUILDERS,
         )
     if isinstance(values, CodedCells):
         meant = [meant[code] for code in values.code.tolist()]

@@ -1,6 +1,5 @@
 """Columns of long tables by role, without the rows that are no answers."""
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -8,9 +7,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ...._messages import short_repr
+from ...._messages import short_repr, warn_user
 from ....posterior.table_text import TIMES, columns_alike, decimal_number, folded, renamed_in_words
-from ..errors import BUILDERS, DataError, DataWarning, refused_argument
+from ..errors import DataError, DataWarning, refused_argument
 from ..no_answers import NoAnswer, listed_answers, matcher, tell_left_out
 from .columns import (
     ANONYMOUS_KINDS,
@@ -144,11 +143,7 @@ def tell_synonyms(found: Mapping[str, str]) -> None:
     """Warn of columns that were found by a synonym."""
     if said := renamed_in_words(found):
         arguments = ", ".join(PYTHON.column(role, name) for role, name in found.items())
-        warnings.warn(
-            f"reading {said}; {arguments} says so without this warning",
-            DataWarning,
-            skip_file_prefixes=BUILDERS,
-        )
+        warn_user(f"reading {said}; {arguments} says so without this warning", DataWarning)
 
 
 def _without_empty(columns: Columns, may_be_empty: Collection[str]) -> Columns:
@@ -164,7 +159,7 @@ def _without_empty(columns: Columns, may_be_empty: Collection[str]) -> Columns:
     )
     left = left_out(columns, out, f"have an empty cell ({counts})")
     said = f"{out.sum():,} of {len(out):,} rows are left out for an empty cell ({counts})"
-    warnings.warn(said, DataWarning, skip_file_prefixes=BUILDERS)
+    warn_user(said, DataWarning)
     return left
 
 
@@ -175,11 +170,10 @@ def _without_rejected(columns: Columns, name: str, marks: Collection[str]) -> Co
     if not out.any():
         return columns
     columns = left_out(columns, out, f"are marked in column {short_repr(name)}")
-    warnings.warn(
+    warn_user(
         f"{out.sum():,} of {len(out):,} rows are left out: column {short_repr(name)} says "
         f"{short_repr(column.values[int(out.argmax())])}; drop that column to keep them",
         DataWarning,
-        skip_file_prefixes=BUILDERS,
     )
     return columns
 
@@ -236,10 +230,9 @@ def _without_repeats(columns: Columns, kind: str, keep: Keep, time: str | None) 
     if not out.any():
         return columns
     by = "the order of the rows" if time is None else f"column {short_repr(time)}"
-    warnings.warn(
+    warn_user(
         f"{out.sum():,} of {len(out):,} rows are left out: of several answers of a rater the {keep} is kept, by {by}",
         DataWarning,
-        skip_file_prefixes=BUILDERS,
     )
     return left_out(columns, out, "are repeated")
 

@@ -1,6 +1,5 @@
 """The one door of annotations: any file, export or frame becomes a container."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from inspect import signature
 from os import PathLike
@@ -9,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...._messages import first_reprs, short_repr
+from ...._messages import first_reprs, short_repr, warn_user
 from ....posterior.table_text import TRADE, columns_alike, folded
 from ..comparisons import Comparisons
-from ..errors import BUILDERS, DataError, DataWarning
+from ..errors import DataError, DataWarning
 from ..exports.records import SUFFIXES
 from ..exports.tools import read_export, tool_of
 from ..labels import Labels
@@ -119,7 +118,7 @@ def read(
         joined = read_folder(files, raters=layout == "long" and "rater" not in given, taken=given.values())
         path = files if isinstance(files, Path) else files[0].parent
         if joined.note:
-            warnings.warn(f"reading {joined.note}", DataWarning, skip_file_prefixes=BUILDERS)
+            warn_user(f"reading {joined.note}", DataWarning)
         frame = frame_of(joined, path)
     elif isinstance(source, str | PathLike):
         path = Path(source)
@@ -201,7 +200,7 @@ def read(
             unread += (
                 f"; columns={{'probability': {short_repr(stated)}}} reads the probability of the label given"
             )
-        warnings.warn(unread, DataWarning, skip_file_prefixes=BUILDERS)
+        warn_user(unread, DataWarning)
     own = {name: value for name, value in options.items() if value is not None and name in accepted}
     try:
         return door(frame, **given, **own)

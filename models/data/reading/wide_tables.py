@@ -1,15 +1,14 @@
 """Reading of wide tables, tables of counts, and gold labels."""
 
-import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ...._messages import short_repr
+from ...._messages import short_repr, warn_user
 from ..coded_rows import ANONYMOUS
-from ..errors import BUILDERS, DataError, DataWarning, refused_argument
+from ..errors import DataError, DataWarning, refused_argument
 from ..no_answers import NoAnswer, categories_of, matcher, tell_left_out, without_no_answer
 from .coded_cells import CodedCells
 from .columns import (
@@ -56,10 +55,9 @@ def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: n
     if (out := several[code]).any():
         rows_of = rows[out]
         example = short_repr(cells[int(rows_of[0])])
-        warnings.warn(
+        warn_user(
             f"{len(rows_of):,} gold labels accept several categories, such as {example}, and are taken as unknown",
             DataWarning,
-            skip_file_prefixes=BUILDERS,
         )
         rows, code = rows[~out], code[~out]
     known = place[code]
