@@ -1,5 +1,6 @@
 """Stated probabilities: the law against enumeration, Gibbs against NUTS, the container, with wrong twins."""
 
+import json
 import warnings
 from itertools import product
 
@@ -230,6 +231,25 @@ def test_files_are_read_with_probabilities(tmp_path):
     (tmp_path / "answers.csv").write_text("\n".join(["item,rater,p", *rows]))
     found = raterzoo.read(tmp_path / "answers.csv", columns={"probability": "p"})
     np.testing.assert_array_equal(found.probabilities, labels_of(gold=None).probabilities)
+
+
+def test_choices_of_the_harness_are_probabilities(tmp_path):
+    """Log likelihoods of two choices: the rows of the second one, beside the name of the model, are a table."""
+    path, log_p = tmp_path / "samples_yes_no.jsonl", [(-1.0, -3.0), (-2.5, -0.4)]
+    rows = [
+        {"doc_id": i, "doc": {}, "target": "0", "arguments": [["q", " no"], ["q", " yes"]]}
+        | {"filtered_resps": [[str(value), "False"] for value in own]}
+        for i, own in enumerate(log_p)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    found = models.read_export(path, "predictions")
+    second = [row for row, choice in enumerate(found["category"]) if choice == "1"]
+    table = {name: [found[name][row] for row in second] for name in ("item", "score")} | {"rater": ["m", "m"]}
+    labels = models.Labels.from_table(table, label=None, probability="score", categories=["no", "yes"])
+    np.testing.assert_allclose(
+        labels.probabilities, [1 / (1 + np.exp(-2)), 1 / (1 + np.exp(-2.1))], rtol=1e-12
+    )
+    assert labels.label_code.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
