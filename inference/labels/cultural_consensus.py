@@ -133,7 +133,7 @@ def _is_exchangeable(prior: ConsensusPrior, answers: Answers) -> bool:
 def _renumbered(truth: np.ndarray, number: np.ndarray) -> np.ndarray:
     """Return, for each joint truth of renumbered populations, the joint truth before; number: new of each population."""
     n = int(truth.max()) + 1
-    return np.ravel_multi_index(tuple(truth[:, number].T), (n,) * truth.shape[1])
+    return np.asarray(np.ravel_multi_index(tuple(truth[:, number].T), (n,) * truth.shape[1]))
 
 
 def in_order_of_size(membership: np.ndarray, populations: int) -> np.ndarray:
@@ -147,9 +147,9 @@ def number_populations(draws: ConsensusDraws, reference: np.ndarray, truth: np.n
     """Renumber the populations of each draw of a chain, in place: most raters are then of the same one as in the reference."""
     populations = truth.shape[1]
     membership = draws.membership.astype(np.int64)
-    cell = membership * populations + reference
-    shared = np.apply_along_axis(np.bincount, 1, cell, minlength=populations**2)
-    number = np.array([linear_sum_assignment(-own.reshape(populations, -1))[1] for own in shared])
+    members, of_reference = (own[..., None] == np.arange(populations) for own in (membership, reference))
+    shared = np.einsum("dkg,kh->dgh", members.astype(float), of_reference.astype(float))
+    number = np.array([linear_sum_assignment(-own)[1] for own in shared])
     for new in np.unique(number, axis=0):
         which = (number == new).all(axis=1)
         if (new == np.arange(populations)).all():
@@ -200,7 +200,8 @@ def _at_random(law: ConsensusLaw, rng: np.random.Generator) -> ConsensusState:
     votes += 0.1 * votes.sum(axis=1, keepdims=True) + 0.01 * rng.random(votes.shape)
     of_each = votes.argmax(axis=2)
     of_each[:, 0] = np.where(answers.gold_category < 0, of_each[:, 0], answers.gold_category)
-    return ConsensusState(np.ravel_multi_index(tuple(of_each.T), (n,) * populations), membership)
+    cell = np.asarray(np.ravel_multi_index(tuple(of_each.T), (n,) * populations))
+    return ConsensusState(cell, membership)
 
 
 def places(law: ConsensusLaw, size: tuple[int, ...], dtype: Any, *, of_items: bool = True) -> ConsensusDraws:

@@ -128,7 +128,7 @@ def cultural_consensus(
     names = labels.categories.astype(str)
     own = {"truths": [" ".join(names[row]) for row in truth], "population": np.arange(1, populations + 1)}
     with annotation_model(coords_of(labels) | own) as model:
-        joint = pm.Dirichlet("joint_prevalence", alpha, dims="truths")
+        joint: Any = pm.Dirichlet("joint_prevalence", alpha, dims="truths")
         share = pm.Dirichlet("population_share", gamma * np.ones(populations), dims="population")
         membership = pm.Categorical("membership", share, dims="rater")
         ability: Any = pm.Beta("ability", right, wrong, dims="rater")
@@ -139,10 +139,12 @@ def cultural_consensus(
         average = (by_truths.reshape((n_raters, n, -1, n)) * given[:, :, None]).sum(axis=2)
         pm.Deterministic("confusion", average, dims=("rater", "category", "answer"))
         state, distinct = observe_state_labels(labels, joint, by_truths, len(truth) // n)
-        each = pt.stack([pt.dot(state, np.eye(n)[truth[:, g]]) for g in range(populations)], axis=1)[distinct]
+        each: Any = pt.stack([pt.dot(state, np.eye(n)[truth[:, g]]) for g in range(populations)], axis=1)
+        each = each[distinct]
         pm.Deterministic("population_plausibility", each, dims=("item", "population", "category"))
         pm.Deterministic("plausibility", each[:, 0], dims=("item", "category"))
-        pm.Deterministic("contested", pt.dot(state, differ(truth).astype(float))[distinct], dims="item")
+        contested: Any = pt.dot(state, differ(truth).astype(float))
+        pm.Deterministic("contested", contested[distinct], dims="item")
     return model
 
 
