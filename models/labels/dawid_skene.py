@@ -183,6 +183,7 @@ SPEC = Spec(
     shared_errors="independent",
     studies={
         "the model of the literature, to compare with it": "",
+        "judges that state probabilities, two categories": "with `probability` ([how](recipes/probabilities.md))",
         "raters who get better in time, or tire": "with `time` ([how](recipes/skill_in_time.md))",
         "one answer an item, or none, and an embedding or other numbers of each": "with `features` ([how](recipes/features.md))",
     },
