@@ -382,7 +382,7 @@ def main() -> None:
                 )
     if options.json:
         with open(options.json, "w") as file:
-            json.dump(every, file)
+            json.dump(every, file, default=float)
 
 
 if __name__ == "__main__":

@@ -335,7 +335,7 @@ class ConsensusChains(Chains):
     def named(self, drawn: consensus_chain.ConsensusDraws) -> Values:
         """Return draws by the names of the free variables."""
         names = ("joint_prevalence", "population_share", "membership", "ability")
-        return dict(zip(names, drawn[:4], strict=True))
+        return dict(zip(names, drawn[:4], strict=True)) | {"membership": drawn.membership.astype(np.int64)}
 
     def run(self, answers: np.ndarray, seed: int) -> Values:
         """Run one chain."""

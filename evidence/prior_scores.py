@@ -80,9 +80,15 @@ def _of_zero_sum_normal(x: np.ndarray, sd: np.ndarray, _: np.ndarray) -> Scores:
     return {"sd": (x / sd) ** 2 - 1 + 1 / x.shape[-1]}
 
 
+def _of_categorical(x: np.ndarray, p: np.ndarray) -> Scores:
+    """Return no scores: a dose of a membership is one of the shares, which have their own."""
+    return {}
+
+
 FAMILIES: dict[str, Callable[..., Scores]] = {
     "DirichletRV": of_dirichlet,
     "BetaRV": _of_beta,
+    "CategoricalRV": _of_categorical,
     "GammaRV": _of_gamma,
     "InvGammaRV": of_inverse_gamma,
     "NormalRV": of_normal,
