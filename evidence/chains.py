@@ -341,7 +341,8 @@ class ConsensusChains(Chains):
         """Run one chain."""
         plan, law = ChainPlan(1, KEPT, self.tune, seed, 1, "float64", self.thin), self.told(answers)
         state = consensus_chains.begin_consensus(law, plan)
-        drawn = consensus_chains.continue_consensus(law, plan, state, state["membership"][0].copy())
+        reference = consensus_chains.in_order_of_size(state["membership"][0], law.prior.truth.shape[1])
+        drawn = consensus_chains.continue_consensus(law, plan, state, reference)
         return {name: x[0] for name, x in self.named(drawn).items()}
 
     def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
