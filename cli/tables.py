@@ -153,8 +153,10 @@ def _annotation_header(
         raise ValueError(f"--layout {layout} is a layout of labels and scores; {kind} are long tables")
     optional = {"count"} if kind in ("labels", "scores", "comparisons") and layout != "counts" else set()
     if kind == "labels" and layout == "long":
-        timed = "time" in [*names, *(_pair(column)[0] for column in columns)]  # no other name is taken for it
+        renamed = [_pair(column)[0] for column in columns]
+        timed = "time" in [*names, *renamed]  # no other name is taken for it
         optional |= {"gold", "order", *(["time"] * timed)}
+        optional |= {"probability", "label"} if "probability" in renamed else set()
     optional |= {"shown"} if kind == "rankings" else set()
     optional |= {"rater"} if kind in ANONYMOUS_KINDS and layout == "long" else set()
     optional |= {"item"} if layout == "wide" else set()
@@ -550,7 +552,8 @@ def _read_layout(
             ["score", *vote_covariates] if layout == "long" else header.free() if layout == "wide" else []
         )
         taken = {*header.found.values(), *header.others, *attributes, *vote_covariates}
-        if layout == "long" and (unread := unread_in_words(table.names, taken, kind)):
+        naming = "--column probability={}"
+        if layout == "long" and (unread := unread_in_words(table.names, taken, kind, naming)):
             print_note(f"{path.name}: {unread}")
         frame = _renamed(table, header, numbers)
         free = [] if layout == "long" else _free_columns(frame, header, kind, layout)

@@ -11,6 +11,11 @@ from types import MappingProxyType
 from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
+from .._messages import warn_user
+from .data.errors import DataWarning
+
 
 @dataclass(frozen=True)
 class AnnotationKind:
@@ -207,6 +212,14 @@ def recorded[**P, M](builder: Callable[P, M]) -> Callable[P, M]:
             )
         model: Any = builder(*args, **kwargs)
         given = parameters.bind(*args, **kwargs)
+        data: Any = next(iter(given.arguments.values()), None)
+        if (
+            "probability" not in parameters.parameters
+            and (getattr(data, "probabilities", np.ones(0)) < 1).any()
+        ):
+            both = f"; {annotation_kinds['labels'].rater_model} reads both" * (len(data.categories) == 2)
+            text = f"{builder.__name__} reads the labels, not the probabilities that raters state{both}"
+            warn_user(text, DataWarning)
         given.apply_defaults()
         RECIPES[model] = Recipe(builder.__name__, dict(given.arguments), tuple(model.named_vars))
         return model

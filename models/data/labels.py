@@ -606,6 +606,9 @@ class Labels(Container):
             "items without an answer": f"{(per_item == 0).sum():,}",
             "items with one answer": f"{(per_item == 1).sum():,}",
         }
+        if len(self.probabilities):
+            stated = self.count[self.probabilities < 1].sum()
+            lines["stated probabilities"] = f"{stated:,} of {len(self):,} answers; others are certain"
         if n_raters:
             per_rater = np.bincount(self.annotation_rater, self.count, n_raters).astype(int)
             lines["answers by rater"] = range_of(per_rater)

@@ -42,19 +42,20 @@ _STATED = {"confidence", "certainty", "probability"}
 _UNREAD = TRADE["time"] | _STATED | {"leadtime", "duration", "prompt"}
 
 
-def unread_in_words(names: Sequence[str], taken: Collection[str], kind: str) -> str:
-    """Say which columns of time, confidence and prompt are not read; empty if none is there."""
+def unread_in_words(names: Sequence[str], taken: Collection[str], kind: str, naming: str) -> str:
+    """Say which columns of time, confidence and prompt are not read; empty if none is there.
+
+    `naming` is how a column of probabilities of labels, in place of "{}", is named.
+    """
     read = {"prompt"} if kind == "comparisons" else set()  # of votes it tells duplicates apart
     found = [name for name in names if name not in taken and folded(name) in _UNREAD - read]
-    return (
-        f"not read: column{'s' * (len(found) > 1)} {', '.join(map(short_repr, found[:5]))}" if found else ""
-    )
-
-
-def stated_in(names: Sequence[str], taken: Collection[str], kind: str) -> str | None:
-    """Return the first column of labels that may hold the probabilities that raters state, and is not read."""
-    alike = (name for name in names if name not in taken and folded(name) in _STATED)
-    return next(alike, None) if kind == "labels" else None
+    if not found:
+        return ""
+    said = f"not read: column{'s' * (len(found) > 1)} {', '.join(map(short_repr, found[:5]))}"
+    stated = next((name for name in found if folded(name) in _STATED), None)
+    if stated is None or kind != "labels":
+        return said
+    return f"{said}; {naming.format(short_repr(stated))} reads the probability of the label given"
 
 
 class Wording(NamedTuple):

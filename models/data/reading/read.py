@@ -21,7 +21,7 @@ from ..scores import Scores
 from .columns import ANONYMOUS_KINDS, Missing
 from .files import frame_of, read_table
 from .folders import read_folder
-from .frames import KINDS, column_names, stated_in, unread_in_words
+from .frames import KINDS, column_names, unread_in_words
 from .long_tables import Keep, tells_time
 from .stated import PROBABILITY
 from .vote_shapes import AND, vote_roles
@@ -195,11 +195,8 @@ def read(
     taken |= {
         own for role in KINDS[kind].roles if role not in given for own in columns_alike(role, names, taken)
     }
-    if layout == "long" and keep == "all" and (unread := unread_in_words(names, taken, kind)):
-        if stated := stated_in(names, taken, kind):
-            unread += (
-                f"; columns={{'probability': {short_repr(stated)}}} reads the probability of the label given"
-            )
+    naming = "columns={{'probability': {}}}"
+    if layout == "long" and keep == "all" and (unread := unread_in_words(names, taken, kind, naming)):
         warn_user(unread, DataWarning)
     own = {name: value for name, value in options.items() if value is not None and name in accepted}
     try:

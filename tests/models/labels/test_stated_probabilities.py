@@ -11,6 +11,7 @@ import raterzoo
 from raterzoo import evaluation, inference, models
 from scipy.special import gammaln
 
+from tests.support.command_line import run, write
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
 from tests.support.runs import route_of
 
@@ -290,3 +291,25 @@ def test_an_unread_column_is_named_with_its_option(golden):
         warnings.simplefilter("always")
         raterzoo.read({"item": [1, 1], "rater": ["a", "b"], "label": ["x", "y"], "confidence": [0.9, 0.8]})
     golden.says(str(told[0].message), "'probability': 'confidence'")
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_command_reads_them_by_their_column(tmp_path, alone):
+    likely = [0.9, 0.6, 0.7, 0.8, 1.0, 0.75]
+    table = {"item": [*"aabbcc"], "rater": [*"rsrsrs"], "sure": likely}
+    table |= {} if alone else {"label": ["yes", "no", "yes", "yes", "no", "no"]}
+    result = run(
+        "check", write(tmp_path / "t.csv", table), "--kind", "labels", "--column", "probability=sure"
+    )
+    (line,) = [own for own in result.output.splitlines() if "stated probabilities" in own]
+    assert result.exit_code == 0 and line.split()[2:5] == ["5", "of", "6"]
+
+
+def test_models_of_labels_alone_say_that_they_do_not_read_them(golden):
+    table = {"item": [*"aabb"], "rater": [*"rsrs"], "label": [*"yyyn"], "sure": [0.9, 0.6, 1.0, 0.8]}
+    labels = models.Labels.from_table(table, probability="sure")
+    with golden.warns(models.DataWarning):
+        models.one_coin(labels)
+    with warnings.catch_warnings(action="error"):
+        models.dawid_skene(labels, probability="ignored")
+        models.one_coin(models.Labels.from_table(table))
