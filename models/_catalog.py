@@ -11,8 +11,6 @@ from types import MappingProxyType
 from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from .._messages import warn_user
 from .data.errors import DataWarning
 
@@ -213,10 +211,8 @@ def recorded[**P, M](builder: Callable[P, M]) -> Callable[P, M]:
         model: Any = builder(*args, **kwargs)
         given = parameters.bind(*args, **kwargs)
         data: Any = next(iter(given.arguments.values()), None)
-        if (
-            "probability" not in parameters.parameters
-            and (getattr(data, "probabilities", np.ones(0)) < 1).any()
-        ):
+        stated = getattr(data, "probabilities", None)
+        if "probability" not in parameters.parameters and stated is not None and (stated < 1).any():
             both = f"; {annotation_kinds['labels'].rater_model} reads both" * (len(data.categories) == 2)
             text = f"{builder.__name__} reads the labels, not the probabilities that raters state{both}"
             warn_user(text, DataWarning)
