@@ -1,6 +1,6 @@
 """Sampler of cultural consensus: its law read from the PyMC graph, and the compiled Gibbs loop."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from ..runs.model_graph import (
     refuse_random_prior,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, pilot, stream
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, stream, thinned
 from ..runs.trees import as_dataset
 from .gibbs import BLOCK, SAMPLE, beta_log_density, dirichlet_log_density
 from .kernels.cultural_consensus import (
@@ -247,22 +247,19 @@ def begin_consensus_gibbs(
     """Set up the compiled Gibbs loop; `found` restores the thinning, and the partition by which populations are numbered."""
     chains = plan.chain(SWEEPS_BEFORE)
     state = begin_consensus(law, chains)
-    if found is None:
-        reference = in_order_of_size(state["membership"][0], law.prior.truth.shape[1])
+    order = in_order_of_size(state["membership"][0], law.prior.truth.shape[1])
+    reference = order if found is None else np.asarray(found["partition"])
 
-        def parameters(trial: ChainPlan) -> np.ndarray:
-            draws = continue_consensus(law, trial, begin_consensus(law, trial), reference, of_items=False)
-            return np.concatenate([draws.joint, draws.share, draws.ability], axis=2)
+    def parameters(trial: ChainPlan) -> np.ndarray:
+        draws = continue_consensus(law, trial, begin_consensus(law, trial), reference, of_items=False)
+        return np.concatenate([draws.joint, draws.share, draws.ability], axis=2)
 
-        thin = pilot(parameters, chains)[0] if plan.thin == "pilot" else plan.thin
-        found = {"thinning": np.array(int(thin)), "partition": reference}
-    chains = replace(chains, thin=int(found["thinning"]))
-    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
-    reference = np.asarray(found["partition"])
+    found, chains, stats = thinned(found, plan, chains, parameters)
+    found = {"partition": reference, **found}
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         draws = continue_consensus(law, chains.part(drawn, n), state, reference)
-        return _groups(model, law, draws, plan) | {"sample_stats": stats}
+        return _groups(model, law, draws, plan) | stats
 
     return Run(found, state, draw)
 

@@ -1,6 +1,6 @@
 """Sampler of labels beside which raters state probabilities: its law read from the PyMC graph, and the compiled Gibbs loop."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ from ..runs.model_graph import (
     positive_constant,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, pilot, stream
-from ..runs.trees import as_dataset
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
+from ..runs.trees import groups_by_item
 from .gibbs import BLOCK, SAMPLE, dirichlet_log_density
 from .kernels.gibbs import FREE_ROWS, ConfusionPrior
 from .kernels.stated_probabilities import KINDS, StatedAnswers, StatedDraws, StatedPrior, sample_statements
@@ -146,16 +146,11 @@ def begin_chains(law: StatedLaw, plan: ChainPlan) -> dict[str, np.ndarray]:
     item = np.repeat(np.arange(len(answers.gold)), np.diff(answers.start))
     votes = np.bincount(item, answers.label, len(answers.gold)) + 0.5
     share = votes / (np.diff(answers.start) + 1)
-    state = {
-        "stream": np.empty((plan.chains, 4), np.uint64),
-        "category": np.empty((plan.chains, len(share)), np.int64),
-    }
-    for chain in range(plan.chains):
-        rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(chain,)))
-        drawn = rng.random(len(share)) < share
-        state["category"][chain] = np.where(answers.gold < 0, drawn, answers.gold)
-        state["stream"][chain] = stream(rng)
-    return state
+
+    def begin(rng: np.random.Generator) -> dict[str, np.ndarray]:
+        return {"category": np.where(answers.gold < 0, rng.random(len(share)) < share, answers.gold)}
+
+    return begun(plan, begin)
 
 
 def continue_chains(
@@ -186,23 +181,18 @@ SWEEPS_BEFORE = 200  # default warm-up
 
 def begin_stated(law: StatedLaw, model: pm.Model, plan: Draws, found: Tuning | None = None) -> Run:
     """Set up the compiled Gibbs loop; `found` restores the thinning."""
-    chains = plan.chain(SWEEPS_BEFORE)
 
     def parameters(trial: ChainPlan) -> np.ndarray:
         drawn = continue_chains(law, trial, begin_chains(law, trial), of_items=False)
         kept = (drawn.prevalence, drawn.table, drawn.mean[:, :, law.judges], drawn.variance[:, :, law.judges])
         return np.concatenate([x.reshape(trial.chains, trial.draws, -1) for x in kept], axis=2)
 
-    if found is None:
-        thin = pilot(parameters, chains)[0] if plan.thin == "pilot" else plan.thin
-        found = {"thinning": np.array(int(thin))}
-    chains = replace(chains, thin=int(found["thinning"]))
+    found, chains, stats = thinned(found, plan, plan.chain(SWEEPS_BEFORE), parameters)
     state = begin_chains(law, chains)
-    stats = xr.Dataset({"thinning": np.int64(chains.thin)})
 
     def draw(drawn: int, n: int) -> dict[str, xr.Dataset]:
         own = continue_chains(law, chains.part(drawn, n), state)
-        return _groups(model, law, own, plan) | {"sample_stats": stats}
+        return _groups(model, law, own, plan) | stats
 
     return Run(found, state, draw)
 
@@ -218,17 +208,11 @@ def _groups(model: pm.Model, law: StatedLaw, drawn: StatedDraws, plan: Draws) ->
         "plausibility": drawn.plausibility,
         "confusion": hard_labels_of(share, drawn.mean, drawn.variance),
     }
-    stored = {
-        name: own.astype(plan.dtype, copy=False) for name, own in arrays.items() if name in model.named_vars
-    }
-    groups = {"posterior": as_dataset(model, stored, SAMPLE)}
+    of_labels, of_all = np.moveaxis(drawn.log_p, -1, 0)
+    log_p = of_labels.astype(plan.dtype)
+    groups = groups_by_item(model, arrays, plan, log_p, lambda: _log_prior(law, values))
     if plan.densities:
-        of_labels, of_all = np.moveaxis(drawn.log_p, -1, 0)
-        found = {"observed_label": of_labels, OBSERVED: of_all - of_labels}
-        groups["log_likelihood"] = xr.Dataset(
-            {name: ((*SAMPLE, "item"), own.astype(plan.dtype)) for name, own in found.items()}
-        )
-        groups["log_prior"] = as_dataset(model, _log_prior(law, values), SAMPLE).drop_vars(SAMPLE)
+        groups["log_likelihood"][OBSERVED] = (*SAMPLE, "item"), (of_all - of_labels).astype(plan.dtype)
     return groups
 
 
