@@ -23,7 +23,7 @@ UNCOMPILED = Mode(linker="py", optimizer="fast_compile")
 
 def rows_times(value: Any, matrix: Any) -> Any:
     """Return rows (..., n) times a small matrix (n, m), as a sum of products: that of BLAS takes eight seconds to compile."""
-    return (value[..., None, :] * matrix.T).sum(-1)
+    return (pt.as_tensor_variable(value)[..., None, :] * matrix.T).sum(-1)
 
 
 class PartOfModel(pm.Model):

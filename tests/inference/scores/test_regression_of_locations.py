@@ -11,8 +11,8 @@ from raterzoo.inference.scores.kernels import hierarchical as score_gibbs
 from scipy import stats
 from sklearn.linear_model import Ridge
 
-from tests.inference.scores.test_score_gibbs import HYPER, SCORES, check, gaussian, state
-from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
+from tests.inference.scores.test_score_gibbs import HYPER, SCORES, gaussian, state
+from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, check_means, mc_z, seed_of
 from tests.support.random_streams import stream
 from tests.support.runs import route_of
 from tests.support.score_samplers import read_rater_scores
@@ -78,10 +78,10 @@ def exact_items():
 @pytest.mark.long
 def test_locations_and_effects_given_raters():
     exact = exact_items()
-    check(run(score_gibbs.draw_items, "regression"), exact)
+    check_means(run(score_gibbs.draw_items, "regression"), exact)
     for name, change in TWINS.items():
         step = altered("draw_regression", change).draw_items
-        assert_rejects_twin(check, run(step, f"regression {name}"), exact)
+        assert_rejects_twin(check_means, run(step, f"regression {name}"), exact)
 
 
 def simulated(items=40, raters=5, answers=2, features=3):
