@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 from raterzoo import inference, models
 
+from tests.support.densities import add_densities
 from tests.support.monte_carlo import bonferroni_threshold, seed_of
 from tests.support.runs import Draws, draw_with_nuts, route_of
 
@@ -87,8 +88,7 @@ def test_densities_are_pymcs_at_power_one():
     check = xr.DataTree.from_dict(
         {"posterior": tree["posterior"].to_dataset()[["worth"]].drop_vars(["item", "category"])}
     )
-    pm.compute_log_likelihood(check, model=model, progressbar=False)
-    pm.stats.compute_log_prior(check, model=model, progressbar=False)
+    add_densities(check, model)
     np.testing.assert_allclose(
         3 * tree["log_likelihood"]["observed_ranking"],
         check["log_likelihood"]["observed_ranking"],

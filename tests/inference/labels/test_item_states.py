@@ -18,6 +18,7 @@ from raterzoo.inference.labels.kernels import item_states as kernels_item_states
 from scipy.special import gammaln
 from scipy.stats import binom, chisquare
 
+from tests.support.densities import add_densities
 from tests.support.monte_carlo import (
     assert_rejects_twin,
     check_means,
@@ -154,8 +155,7 @@ def test_densities_are_pymcs():
     tree, model = tree_of(), models.item_states(TINY, states=3)
     few = tree["posterior"].to_dataset()[["state_weight", "state_probability"]].isel(draw=slice(20))
     check = xr.DataTree.from_dict({"posterior": few})
-    pm.compute_log_likelihood(check, model=model, progressbar=False)
-    pm.stats.compute_log_prior(check, model=model, progressbar=False)
+    add_densities(check, model)
     for group in ("log_likelihood", "log_prior"):
         for name, theirs in check[group].data_vars.items():
             ours = tree[group][name].isel(draw=slice(20)).to_numpy()

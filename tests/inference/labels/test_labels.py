@@ -16,6 +16,7 @@ from raterzoo import inference, models
 from raterzoo.inference.labels.kernels import gibbs
 from raterzoo.inference.labels.kernels import gibbs as kernels_gibbs
 
+from tests.support.densities import add_densities
 from tests.support.label_designs import exact_means, favoured, tiny_labels
 from tests.support.label_samplers import constant_prior, draw_labels_model, read_labels
 from tests.support.laws import Answers, CountedLabels, answer_codes, answer_sweeps
@@ -230,8 +231,7 @@ def test_densities_are_pymcs(name):
     free = [rv.name for rv in model.free_RVs]
     few = tree["posterior"].to_dataset()[free].isel(draw=slice(0, 20))
     check = xr.DataTree.from_dict({"posterior": few})
-    pm.compute_log_likelihood(check, model=model, progressbar=False)
-    pm.stats.compute_log_prior(check, model=model, progressbar=False)
+    add_densities(check, model)
     for group, rtol in (("log_likelihood", 1e-9), ("log_prior", 1e-8)):
         for variable, theirs in check[group].data_vars.items():
             ours = tree[group][variable].isel(draw=slice(0, 20))

@@ -10,6 +10,7 @@ from raterzoo.inference.labels.kernels import gibbs as kernels_gibbs
 from scipy.special import betaln, gammaln, logsumexp
 from scipy.stats import binom
 
+from tests.support.densities import add_densities
 from tests.support.label_designs import log_beta, tiny_labels
 from tests.support.label_samplers import constant_prior, draw_labels_model, read_labels
 from tests.support.laws import Answers, answer_codes
@@ -254,8 +255,7 @@ def test_tree_and_densities_are_those_of_pymc():
     check = tree.copy()
     del check["log_likelihood"], check["log_prior"]
     check["posterior"] = check["posterior"].to_dataset()[list(NAMES[:3])].isel(draw=slice(0, 20))
-    pm.compute_log_likelihood(check, model=MODEL, progressbar=False)
-    pm.stats.compute_log_prior(check, model=MODEL, progressbar=False)
+    add_densities(check, MODEL)
     for group in ("log_likelihood", "log_prior"):
         for name, theirs in check[group].data_vars.items():
             ours = tree[group][name].isel(draw=slice(0, 20)).to_numpy()

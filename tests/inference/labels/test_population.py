@@ -5,12 +5,12 @@ from functools import cache
 from itertools import product
 
 import numpy as np
-import pymc as pm
 import pytest
 import xarray as xr
 from raterzoo import evaluation, inference, models
 from scipy.special import gammaln
 
+from tests.support.densities import add_densities
 from tests.support.label_designs import tiny_labels
 from tests.support.monte_carlo import assert_rejects_twin, check_means, sbc_ranks, seed_of, within_sbc_band
 
@@ -96,7 +96,7 @@ def test_densities_are_pymcs():
     model, few = built(), tree().isel(draw=slice(0, 20))
     names = [rv.name for rv in model.free_RVs]
     check = xr.DataTree.from_dict({"posterior": few["posterior"].to_dataset()[names]})
-    pm.stats.compute_log_prior(check, model=model, progressbar=False)
+    add_densities(check, model)
     assert set(check["log_prior"].data_vars) == set(names)
     for name, theirs in check["log_prior"].data_vars.items():
         np.testing.assert_allclose(few["log_prior"][name], theirs, rtol=1e-6, atol=1e-8)

@@ -9,6 +9,7 @@ from raterzoo.inference.labels import predicted
 from raterzoo.inference.labels.dirichlet import begin_counted_labels
 from raterzoo.inference.runs.run import item_keys
 
+from tests.support.densities import add_densities
 from tests.support.dirichlet_multinomial import exact_strength
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, check_means, mc_z, seed_of
 from tests.support.runs import ChainPlan, Draws, begin_run, route_of, streams_of_items
@@ -57,8 +58,7 @@ def test_densities_are_those_of_pymc():
     assert (tree.attrs["method"], tree.attrs["model"]) == ("gibbs", "dirichlet")
     assert tree["posterior"].attrs["prior_predictions"] == "net"
     again = xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset()})
-    pm.compute_log_likelihood(again, model=model, progressbar=False)
-    pm.stats.compute_log_prior(again, model=model, progressbar=False)
+    add_densities(again, model)
     told = COUNTS.sum(axis=1) > 0  # an item without labels has no log likelihood
     for group, kept in (("log_likelihood", told), ("log_prior", slice(None))):
         assert {*tree[group].data_vars} == {*again[group].data_vars}

@@ -11,6 +11,7 @@ from raterzoo.inference.rankings import hierarchical
 from raterzoo.inference.rankings.kernels import hierarchical as kernels
 from scipy.special import betaln, expit
 
+from tests.support.densities import add_densities
 from tests.support.monte_carlo import assert_rejects_twin, bonferroni_threshold, mc_z, seed_of
 from tests.support.random_streams import stream
 from tests.support.runs import ChainPlan, Draws, NotConjugate, begin_run, route_of
@@ -95,8 +96,7 @@ def test_densities_are_those_of_pymc():
     reliability = tree["posterior"]["reliability"]
     np.testing.assert_allclose(np.log(reliability).sum("rater"), 0, atol=1e-12)
     again = xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset()})
-    pm.compute_log_likelihood(again, model=model, progressbar=False)
-    pm.stats.compute_log_prior(again, model=model, progressbar=False)
+    add_densities(again, model)
     for group in ("log_likelihood", "log_prior"):
         assert {*tree[group].data_vars} == {*again[group].data_vars}
         for name, found in again[group].data_vars.items():

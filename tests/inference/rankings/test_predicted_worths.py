@@ -9,6 +9,7 @@ from raterzoo.inference.rankings import predicted
 from raterzoo.inference.rankings.gibbs import plausibilities
 from raterzoo.inference.rankings.recognition import gamma_parameters
 
+from tests.support.densities import add_densities
 from tests.support.dirichlet_multinomial import exact_strength
 from tests.support.monte_carlo import assert_rejects_twin, check_means, seed_of
 from tests.support.runs import ChainPlan, Draws, begin_run, route_of
@@ -81,8 +82,7 @@ def test_densities_are_those_of_pymc_and_the_tree_says_whom_its_prior_has_seen()
     assert tree["posterior"].attrs["prior_predictions"] == "net"
     assert np.isnan(tree["constant_data"]["other_concentration"])
     again = xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset()})
-    pm.compute_log_likelihood(again, model=model, progressbar=False)
-    pm.stats.compute_log_prior(again, model=model, progressbar=False)
+    add_densities(again, model)
     powers = {"log_likelihood": 2.0, "log_prior": 1.0}
     for group, power in powers.items():
         assert {*tree[group].data_vars} == {*again[group].data_vars}

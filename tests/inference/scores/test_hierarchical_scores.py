@@ -12,6 +12,7 @@ from raterzoo.inference.scores.kernels import hierarchical as score_chain
 from scipy.special import gammaln
 from scipy.stats import norm
 
+from tests.support.densities import add_densities
 from tests.support.monte_carlo import (
     assert_rejects_twin,
     bonferroni_threshold,
@@ -218,8 +219,7 @@ def test_tree_has_pymcs_densities(group, slopes):
             evaluation.threshold_certainty(tree, 0.0)
     few = posterior[[rv.name for rv in model.free_RVs]].isel(chain=[0], draw=slice(0, 5))
     theirs = xr.DataTree.from_dict({"posterior": few})
-    pm.compute_log_likelihood(theirs, model=model, progressbar=False)
-    pm.stats.compute_log_prior(theirs, model=model, progressbar=False)
+    add_densities(theirs, model)
     for name in ("log_likelihood", "log_prior"):
         assert set(theirs[name].data_vars) == set(tree[name].data_vars)
         for variable, values in theirs[name].data_vars.items():
@@ -267,8 +267,7 @@ def test_items_by_blocks_are_drawn_given_the_same_draws_of_what_they_share():
     assert "location" in kept and "location" not in shared
     free = kept.to_dataset()[[rv.name for rv in model.free_RVs]]
     theirs = xr.DataTree.from_dict({"posterior": free.isel(chain=[0], draw=slice(0, 3))})
-    pm.compute_log_likelihood(theirs, model=model, progressbar=False)
-    pm.stats.compute_log_prior(theirs, model=model, progressbar=False)
+    add_densities(theirs, model)
     for group, name in (("log_likelihood", "observed_score"), ("log_prior", "location")):
         ours = thinned[group][name].isel(chain=[0], draw=slice(0, 3))
         np.testing.assert_allclose(ours, theirs[group][name], rtol=1e-7, atol=1e-7)

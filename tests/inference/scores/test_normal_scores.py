@@ -15,6 +15,7 @@ from raterzoo.models import DataWarning
 from scipy.optimize import approx_fprime
 from scipy.stats import invgamma, kstest, norm
 
+from tests.support.densities import add_densities
 from tests.support.monte_carlo import (
     assert_rejects_twin,
     bonferroni_threshold,
@@ -153,8 +154,7 @@ def test_tree_has_pymcs_densities_and_is_exact():
     posterior = tree["posterior"].to_dataset()
     np.testing.assert_allclose(posterior["scale"] ** 2, posterior["variance"], rtol=1e-14)
     free = xr.DataTree.from_dict({"posterior": posterior[["location", "variance"]]})
-    pm.compute_log_likelihood(free, model=model, progressbar=False)
-    pm.stats.compute_log_prior(free, model=model, progressbar=False)
+    add_densities(free, model)
     for group in ("log_likelihood", "log_prior"):
         for name, theirs in free[group].data_vars.items():
             ours = tree[group][name]
