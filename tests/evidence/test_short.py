@@ -3,22 +3,15 @@
 import pytest
 
 from evidence.studies import STUDIES, methods_of
-from evidence.tasks import QUICK, Task
+from evidence.tasks import Task
 from evidence.twins import TWINS
 
-# Long: those of `python -m evidence --quick`, which `.ci/run` runs, and one whose ranks are a slow test.
-LONG = {*QUICK, "item_states.gibbs.invariance"}
-OWN = [
-    pytest.param(name, method, marks=[pytest.mark.long] * (f"{name}.{method}.invariance" in LONG))
-    for name in STUDIES
-    for method in methods_of(name)
-    if method in ("gibbs", "hmc")
-]
+OWN = [(name, method) for name in STUDIES for method in methods_of(name) if method in ("gibbs", "hmc")]
 EXACT = [name for name in STUDIES if "exact" in methods_of(name)]
 CAUGHT_SOON = "dirichlet: the same random numbers in every chain"
 
 
-@pytest.mark.slow
+@pytest.mark.long  # `.ci/run` runs some of them, by `python -m evidence --quick`
 @pytest.mark.parametrize(("name", "method"), OWN)
 def test_transitions_leave_the_joint_law(name, method):
     outcome = Task(name, method, "invariance", quick=True).run()
