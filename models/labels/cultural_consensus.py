@@ -7,7 +7,6 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
-from .._arguments import LABEL_MODEL, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array, prior_pair
 from .._prior_arguments import positive_pair
@@ -23,7 +22,6 @@ FEWEST_RATERS = 2
 
 
 @recorded
-@documented(returns=LABEL_MODEL)
 def cultural_consensus(
     labels: Labels,
     *,
@@ -79,13 +77,21 @@ def cultural_consensus(
     share_concentration : float or random variable, default 5
         Dirichlet concentration gamma of the shares of the populations.
 
-    {returns}
+    Returns
+    -------
+    pymc.Model
+        Variables of the table; the log likelihood of ``observed_label`` is pointwise by item.
 
     Raises
     ------
     ValueError
         If the raters are anonymous or one, `populations` is no whole number from 2, the joint truths are more than 1,000, or a
         concentration is not positive.
+
+    Warns
+    -----
+    DataWarning
+        If no item has two answers (or one and a gold label): the posterior of the raters repeats their prior.
 
     Notes
     -----
