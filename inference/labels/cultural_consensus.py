@@ -13,6 +13,7 @@ from ...models.distributions.marginal_labels import RaterLabelsByItemRV, RaterLa
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.cultural_consensus import SPEC as CULTURAL_CONSENSUS
 from ...models.labels.cultural_consensus import confusion_by_truths, differ, joint_truths
+from ...posterior.schema import SAMPLE
 from ..runs.model_graph import (
     NotConjugate,
     dirichlet_concentration,
@@ -25,7 +26,7 @@ from ..runs.model_graph import (
 )
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, stream, thinned
 from ..runs.trees import as_dataset
-from .gibbs import BLOCK, SAMPLE, beta_log_density, dirichlet_log_density
+from .gibbs import BLOCK, beta_log_density, dirichlet_log_density
 from .kernels.cultural_consensus import (
     ConsensusDraws,
     ConsensusPrior,

@@ -15,6 +15,7 @@ from ...models.distributions.marginal_labels import RaterLabelsByItemRV, RaterLa
 from ...models.distributions.stated_log_odds import StatedLogOddsRV
 from ...models.labels.dawid_skene import SPEC as DAWID_SKENE
 from ...models.labels.stated_probabilities import MEAN, OBSERVED, SHARE, VARIANCE
+from ...posterior.schema import SAMPLE
 from ..runs.model_graph import (
     NotConjugate,
     constant_value,
@@ -26,7 +27,7 @@ from ..runs.model_graph import (
 )
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
 from ..runs.trees import groups_by_item
-from .gibbs import BLOCK, SAMPLE, dirichlet_log_density
+from .gibbs import BLOCK, dirichlet_log_density
 from .kernels.gibbs import FREE_ROWS, ConfusionPrior
 from .kernels.stated_probabilities import KINDS, StatedAnswers, StatedDraws, StatedPrior, sample_statements
 from .recognition import PRIOR_BY_ITEM, as_table

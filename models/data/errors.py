@@ -3,9 +3,7 @@
 from functools import partial
 from typing import Any, Self
 
-from ..._messages import OUR_FILES, printable_line, short_repr
-
-BUILDERS = OUR_FILES
+from ..._messages import printable_line, short_repr
 
 
 class DataWarning(UserWarning):

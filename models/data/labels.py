@@ -1,17 +1,16 @@
 """Labels: one category for each answer, with repeats and gaps."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, cast
 
 import numpy as np
 
-from ..._messages import short_repr
+from ..._messages import short_repr, warn_user
 from ...posterior.schema import CLASSIFIER
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
 from .container import Container, Recoding, range_of, tell_keys
-from .errors import BUILDERS, DataError, DataWarning, refused_argument
+from .errors import DataError, DataWarning, refused_argument
 from .no_answers import NoAnswer, categories_of, folded_answer, listed_answers, tell_suspects
 from .raters import attributes_with_classifiers, read_attributes
 from .reading.columns import Missing, cells_that, code_categories, code_ids
@@ -636,7 +635,7 @@ def _tell_coarse(n: int, total: int) -> None:
     """Warn of answers that are inner nodes."""
     if n:
         said = f"{n:,} of {total:,} answers are inner nodes of the taxonomy: only models.taxonomic learns from them"
-        warnings.warn(said, DataWarning, skip_file_prefixes=BUILDERS)
+        warn_user(said, DataWarning)
 
 
 def code_of(ids: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit, inner_njit
-from ...kernels.random_streams import exp_normalise, log_standard_gamma, standard_normal, uniform
+from ...kernels.random_streams import category_at, exp_normalise, log_standard_gamma, standard_normal, uniform
 from .gibbs import ConfusionPrior, draw_prevalence, draw_rows
 
 KINDS = 3  # of answers: the labels outright, and a probability
@@ -139,11 +139,8 @@ def _draw_truth(rng, answers, prevalence, tables, category, place):
         if len(log_p):
             log_p[i, 0], log_p[i, 1] = _log_sum(of_labels), _log_sum(joint)
         exp_normalise(joint)
-        left, j = uniform(rng), 0
-        while j < n - 1 and left >= joint[j]:
-            left -= joint[j]
-            j += 1
-        category[i] = j if known < 0 else known
+        drawn = category_at(joint, uniform(rng))
+        category[i] = drawn if known < 0 else known
         if len(log_p):
             for j in range(n):
                 plausibility[i, j] = joint[j]

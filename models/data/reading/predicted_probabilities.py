@@ -1,6 +1,5 @@
 """Reading of a classifier's probabilities of the categories of items, as numbers of a prior."""
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...._messages import short_repr
-from ..errors import BUILDERS, DataError, DataWarning, refused_argument
+from ...._messages import short_repr, warn_user
+from ..errors import DataError, DataWarning, refused_argument
 from .columns import code_ids, first_repeat, match_ids, nearest
 from .frames import Column, column_names, named_columns
 from .predicted_labels import category_codes
@@ -70,7 +69,7 @@ def _tell_others(others: np.ndarray, n: int, items: np.ndarray) -> None:
         )
     plural = "s" * (more > 0)
     said = f"{len(others):,} item{plural} kept aside, without an annotation in the data: {named} (items of the data: "
-    warnings.warn(f"{NAME}: {said}{nearest(first, items)})", DataWarning, skip_file_prefixes=BUILDERS)
+    warn_user(f"{NAME}: {said}{nearest(first, items)})", DataWarning)
 
 
 def _of_array(array: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, str | None]:
