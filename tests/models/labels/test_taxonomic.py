@@ -98,7 +98,7 @@ def test_law_is_that_of_the_decisions(labels):
 
 
 def check(tree, expected):
-    check_means(tree["posterior"]["plausibility"].to_numpy(), expected).ravel()
+    check_means(tree["posterior"]["plausibility"].to_numpy(), expected)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pymc as pm
 import pytest
 from raterzoo import inference, models
 
-from tests.support.monte_carlo import check_means, seed_of
+from tests.support.monte_carlo import bonferroni_threshold, mc_z, seed_of
 
 CASES = models.published_ddx_cases().select(items=["fig3", "fig17a"])
 OPTIONS = {"draws": 1000, "tune": 500, "chains": 4, "progressbar": False}
@@ -51,7 +51,8 @@ def test_sampler_agrees_with_gibbs(model, exact, sampler):
     tree = inference.label(tree, CASES)
     plausibility = tree["posterior"]["plausibility"]
     assert plausibility["category"].values[-1] == "OTHER"
-    check_means(plausibility.to_numpy(), exact) / np.sqrt(1.05)
+    z = mc_z(plausibility.to_numpy(), exact) / np.sqrt(1.05)  # the reference has an error of its own
+    assert np.abs(z).max() < bonferroni_threshold(z.size)
 
 
 def test_power_scaling_and_loo_read_a_pymc_tree(model):
