@@ -254,9 +254,11 @@ def _environment() -> Environment:
     return environment
 
 
-def names(own: Sequence[object], shown: int = 3) -> str:
-    """List the first names: "a, b and c", or "a, b and 3 more"."""
+def names(own: Sequence[object], shown: int = 3, noun: str = "") -> str:
+    """List the first names: "a, b and c", or "a, b and 3 more"; names that are numbers with what they are: "raters 1 and 2"."""
     texts = [str(name) for name in own]
+    numbered = noun and all(text.isdecimal() for text in texts)
+    what = f"{noun}{'s' if len(texts) > 1 else ''} " if numbered else ""
     if len(texts) > shown:
         texts = [*texts[: shown - 1], f"{len(texts) - shown + 1:,} more"]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return what + (texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}")
