@@ -81,7 +81,7 @@ def test_shares_of_all_labels_add_up_to_nothing():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dependent", [0.0, 0.8])
+@pytest.mark.parametrize("dependent", [pytest.param(0.0, marks=pytest.mark.long), 0.8])
 def test_interval_of_the_part_of_the_judge_has_its_coverage(dependent):
     """90 % of 200 intervals, and the whole drift, taken for the judge's, is rejected."""
     inside = {"by_judge": 0, "drift": 0}

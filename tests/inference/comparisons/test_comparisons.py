@@ -87,7 +87,7 @@ def test_raters_at_odds_are_read_both_ways(link, signed, n, m, of_items, of_rate
     assert np.abs(mc_z(np.stack([twin > 0, twin], axis=-1), exact)).max() > bonferroni_threshold(2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_coverage_of_intervals():
     """Data sets from the paper's uniform priors: what 90 % intervals of quality and rank hold."""
     n = 200
@@ -226,7 +226,7 @@ def with_covariates():
 
 @pytest.mark.slow
 @COARSE
-@pytest.mark.parametrize("model_of", [with_a_side, with_covariates])
+@pytest.mark.parametrize("model_of", [with_a_side, pytest.param(with_covariates, marks=pytest.mark.long)])
 def test_hmc_and_nuts_agree(model_of):
     model = model_of()
     options = {"random_seed": 5, "log_likelihood": False, **QUIET}

@@ -28,7 +28,7 @@ def check(tree, exact):
     check_means(tree["posterior"], exact)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_step_draws_the_exact_posterior():
     alpha, beta = np.array([1.0, 2.0]), np.broadcast_to(favoured(2), (3, 2, 2))
     model = models.dawid_skene(LABELS, prevalence_concentration=alpha)
@@ -84,7 +84,7 @@ def test_random_concentration_is_moved_by_another_step():
         inference.sample(model, method="gibbs", progressbar=False)
 
 
-@pytest.mark.slow  # processes compile the step of PyMC anew
+@pytest.mark.long  # processes compile the step of PyMC anew
 def test_same_seed_same_draws_in_processes():
     model = models.dawid_skene(LABELS)
     one, two = (

@@ -90,7 +90,7 @@ def test_gibbs_draws_the_exact_posterior(labels):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gold", [0.0, 0.3])
+@pytest.mark.parametrize("gold", [pytest.param(0.0, marks=pytest.mark.long), 0.3])
 def test_tree_has_the_densities_and_deterministics_of_the_model(gold):
     """Also of three populations, numbered anew in each draw."""
     data = models.simulators.labels(

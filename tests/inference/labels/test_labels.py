@@ -206,7 +206,9 @@ def tree_of(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [own if own == "dawid_skene" else pytest.param(own, marks=pytest.mark.long) for own in NAMES]
+)
 def test_nuts_agrees_with_gibbs(name):
     model = getattr(models, name)(LABELS)
     gibbs = tree_of(name)

@@ -110,7 +110,7 @@ def test_parts_of_a_run_are_the_run():
         assert np.array_equal(found, first["posterior"][name].to_numpy())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_calibration_with_two_populations():
     """Truth from the prior: ranks of skill, strength and a matrix are uniform; those of another strength are not."""
     rng, kind = np.random.default_rng(seed_of("populations")), np.array(["raters"] * 6 + ["classifiers"] * 2)

@@ -196,7 +196,9 @@ def test_a_category_that_nobody_was_shown_keeps_its_prior():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["hierarchical_plackett_luce", "predictions"])
+@pytest.mark.parametrize(
+    "name", ["hierarchical_plackett_luce", pytest.param("predictions", marks=pytest.mark.long)]
+)
 def test_other_samplers_agree_with_nuts(name):
     options = {"items": 4, "categories": 4, "raters": 4, "block_sizes": (1, 1), "shown": 3, "random_seed": 5}
     data = models.simulators.rankings(**options).data

@@ -200,7 +200,7 @@ def test_dask(tmp_path):
     assert_same_bits(tree, inference.sample(build(data), **FEW))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_of_dask_that_are_killed_lose_nothing(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     build, data = CASES["dirichlet"][0], votes()

@@ -74,7 +74,7 @@ def compiled(parameters, design, mode="FAST_COMPILE", weight=None, of_prior=soft
     return pytensor.function(inputs, [log_p, plausibility, *gradient], mode=mode)
 
 
-@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("shared", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("n", [2, 3])
 def test_equals_enumeration_with_its_gradient(n, shared):
     rng = np.random.default_rng(seed_of(f"prior by item {n} {shared}"))

@@ -57,7 +57,7 @@ def means(tree):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "sampler",
-    ["pymc", "nutpie", *(pytest.param(name, marks=pytest.mark.long) for name in ("numpyro", "blackjax"))],
+    ["pymc", *(pytest.param(name, marks=pytest.mark.long) for name in ("nutpie", "numpyro", "blackjax"))],
 )
 def test_every_sampler_draws_the_exact_posterior(sampler):
     beta = np.broadcast_to(favoured(2), (3, 2, 2)).copy()

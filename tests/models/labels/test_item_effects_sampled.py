@@ -100,7 +100,7 @@ def test_draws_that_are_not_kept_need_memory(monkeypatch, golden):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("item_difficulty", marks=pytest.mark.slow),
+        pytest.param("item_difficulty", marks=pytest.mark.long),
         pytest.param("logistic_random_effects", marks=pytest.mark.long),
         pytest.param("ordinal", marks=pytest.mark.long),
     ],

@@ -90,7 +90,7 @@ def test_gibbs_draws_the_exact_posterior():
         assert_rejects_twin(check_means, draws, exact_means(twin))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nuts_draws_the_exact_posterior():
     model = models.dawid_skene(labels_of(), statement_prior=PRIOR)
     options = {"method": "nuts", "nuts_sampler": "pymc", "cores": 1, "draws": 2000}
@@ -167,7 +167,7 @@ def study(seed, law):
     return mean, models.Labels.from_table(table, probability="p")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ranks_of_the_parameters_are_uniform():
     """100 studies from the prior: ranks of the means among draws; those of a narrower prior are not uniform."""
 
