@@ -88,7 +88,7 @@ def _settings(
     model = data.model or model_without_raters(table, kind, columns, layout, source)
     more = {"layout": data.layout, "source": data.source, "drop_missing": data.drop_missing}
     settings = settings_of(kind, model, options, **more, **vars(sampler))
-    return replace(settings, guessed=data.kind is None and data.model is None)
+    return replace(settings, guessed=data.kind is None and data.model is None, by_default=data.model is None)
 
 
 def _check_header(

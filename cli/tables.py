@@ -290,7 +290,12 @@ def read_annotations(
     if only_predicted:
         options["categories"] = [*data.categories.tolist(), *only_predicted]
         data = _container_of(settings.kind, table, settings.layout, options)
-    return Annotations(_kept(data, settings, table), only_predicted, table.also_raters)
+    data = _kept(data, settings, table)
+    if settings.by_default and not settings.priors:
+        from ..reports.study import told_apart
+
+        data = told_apart(data)
+    return Annotations(data, only_predicted, table.also_raters)
 
 
 def classifiers_of(predicted: "xr.DataArray") -> set[str]:

@@ -59,6 +59,7 @@ class Settings:
     prior_classifier: str | None = None  # the one of several in that file
     vote_covariates: tuple[str, ...] = ()  # comparisons: columns, left minus right
     guessed: bool = False  # the columns told the kind
+    by_default: bool = False  # nobody named the model
     has_reliability: bool = False  # the model weighs its raters by a given reliability
     # further arguments of the builder; None if they are not known
     priors: dict[str, Any] | None = field(default_factory=dict)

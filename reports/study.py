@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pymc as pm
 import xarray as xr
 
 from .. import evaluation, inference, models
-from ..models import Labels, PartialRankings
+from .._messages import warn_user
+from ..models import DataWarning, Labels, PartialRankings
 from ..posterior.plausibility import plausibility_of, truth_of
 from ..posterior.schema import OTHER
 from .settings import Groups, Settings
@@ -69,6 +70,18 @@ class Study:
     def is_of_category(self) -> bool:
         """Whether the truth is a single category, as in Dawid-Skene."""
         return truth_of(self.tree, plausibility_of(self.tree)) == "category"
+
+
+def told_apart(data: Any) -> Any:
+    """Return annotations as the default model takes them: raters with one answer each are one, which a warning says."""
+    if not (isinstance(data, Labels) and data.one_answer_each):
+        return data
+    text = (
+        f"raters with one answer each tell nothing of a rater: all {len(data.raters):,} are taken as one. "
+        "A model that is named (model=, --model) takes them apart"
+    )
+    warn_user(text, DataWarning)
+    return data.with_raters_pooled()
 
 
 def annotations_by_item(data: RankingsOrLabels) -> np.ndarray:

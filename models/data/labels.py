@@ -9,7 +9,7 @@ import numpy as np
 from ..._messages import short_repr, warn_user
 from ...posterior.schema import CLASSIFIER
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
-from .container import Container, Recoding, range_of, tell_keys
+from .container import MANY, Container, Recoding, identity_recoding, range_of, tell_keys
 from .errors import DataError, DataWarning, refused_argument
 from .no_answers import NoAnswer, categories_of, folded_answer, listed_answers, tell_suspects
 from .raters import attributes_with_classifiers, read_attributes
@@ -48,6 +48,7 @@ from .taxonomies import read_taxonomy, require_nodes
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category
 MAX_ANSWERS = 200_000_000
+EVERYONE = "all raters"  # id of raters taken as one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -446,6 +447,36 @@ class Labels(Container):
         of_raters = {"rater_attributes": attributes, "unanswered": self.unanswered, "times": self.times}
         of_raters["taxonomy"] = self.taxonomy
         return self._of_rows(rows, **order, raters=raters, gold=gold, **of_raters)
+
+    @property
+    def one_answer_each(self) -> bool:
+        """Whether each of ten raters or more gave one answer, and no attribute groups them: none can be judged."""
+        return MANY <= len(self.raters) == self.count.sum() and not self.rater_attributes
+
+    def with_raters_pooled(self) -> Self:
+        """Take all raters as one, "all raters": where each gave one answer, the answers tell none apart.
+
+        A model of raters then learns one confusion matrix, the mean of theirs, in place of one for each. Given the true label,
+        answers of raters who answer once are independent draws from it, whether their skills differ or not.
+
+        Returns
+        -------
+        Labels
+            The same answers, by one rater without attributes; counts of anonymous raters stay as they are.
+
+        Examples
+        --------
+        >>> from raterzoo import models
+        >>> table = {"item": [1, 1, 2], "rater": ["Ann", "Bob", "Cem"], "label": ["cat", "dog", "cat"]}
+        >>> models.Labels.from_table(table).with_raters_pooled().raters.tolist()
+        ['all raters']
+        """
+        if self.anonymous:
+            return self
+        new = np.zeros(len(self.raters) + 1, np.int32)
+        new[-1] = ANONYMOUS
+        everyone = Recoding(np.array([EVERYONE]), np.zeros(1, np.int64), new)
+        return replace(self, rater_attributes={})._recoded(identity_recoding(self.items), everyone)
 
     def _items_with(self, found: PredictedLabels, new_items: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the items with those that are only predicted last, and the code of each predicted item, or raise."""

@@ -18,7 +18,7 @@ from ...posterior.matching import match_items, with_complement
 from ...posterior.table_text import columns_alike, decimal_number
 from ..composition import report_of
 from ..settings import Settings, people_of
-from ..study import Joint, Study
+from ..study import Joint, Study, told_apart
 from .analysis import Analysis
 from .copies import refitted
 from .drawing import draw
@@ -71,7 +71,7 @@ def analyse(
         Of labels, rankings, judge and equivalence: predictions of classifiers, with columns item, category and perhaps score or
         rank, and classifier; or as `evaluation.predictions_from_table` returns them.
     model : str, optional
-        Model of `models.catalog`; by default that of the command line.
+        Model of `models.catalog`; by default that of the command line, which takes raters of labels with one answer each as one.
     tree : DataTree, optional
         Posterior by `inference.sample`, which is then not drawn.
     columns, layout, categories, bounds, rater_attributes, missing, no_answer, keep
@@ -175,6 +175,8 @@ def analyse(
         )
     drawn = tree.attrs["model"] if tree is not None else _default_model(found, data)
     name = _model_of(found, model or drawn)
+    if model is None and tree is None and raters is None and not priors:
+        data = told_apart(data)
     if found == "comparisons" and len(data.raters) < 2:
         priors = {"reliability": "shared"} | priors
     if models.catalog[name].needs_order:

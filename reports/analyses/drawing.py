@@ -26,9 +26,10 @@ def draw(model: pm.Model, draws: int, **options: Any) -> xr.DataTree:
                 break
             if tree.attrs["method"] == "nuts":
                 if "divergences" in found and int(found["divergences"].sum()):
+                    tree = None  # the memory of one run
                     tree = inference.sample(model, draws=draws, **options, target_accept=SMALL_STEPS)
                 break
-            asked = draws * times
+            asked, tree = draws * times, None
             tree = inference.sample(model, draws=asked, **options)
     tree.attrs[ASKED] = asked
     return tree

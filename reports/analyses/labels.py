@@ -12,6 +12,7 @@ import xarray as xr
 from ... import evaluation
 from ...models import Labels, catalog
 from ...models._catalog import shared_errors_of
+from ...models.data.labels import EVERYONE
 from ...posterior.errors import EvaluationError
 from ...posterior.ordered import ordered_categories
 from ...posterior.schema import SAMPLE
@@ -43,6 +44,7 @@ class LabelFacts:
     right: Quantity  # expected share of the items whose most probable label is the truth
     raters: int
     named: bool  # whether the model tells the raters apart
+    pooled: bool  # whether raters with one answer each are taken as one
     known: int | None  # raters known from earlier studies; None without a history
     history: Mapping[str, float]  # share of the raters who are as in the history, as in a tenth of it, ...
     copying: tuple[tuple[str, ...], ...]  # sets of raters who copy each other
@@ -149,14 +151,10 @@ class LabelAnalysis(TruthAnalysis):
         given = np.zeros((len(data.raters), len(data.categories)))
         np.add.at(given, (data.annotation_rater, data.label_code), data.count)
         # share right of the same answers, given to the same items in random order
-        chance = np.zeros(len(data.raters))
-        for rater in range(len(data.raters)):
-            own = data.annotation_rater == rater
-            if not own.any():
-                continue
-            true = np.average(probability[data.annotation_item[own]], axis=0, weights=data.count[own])
-            chance[rater] = given[rater] @ true / given[rater].sum()
-        share = given.max(axis=1) / np.maximum(given.sum(axis=1), 1)
+        true, answers = np.zeros_like(given), np.maximum(given.sum(axis=1), 1)
+        np.add.at(true, data.annotation_rater, data.count[:, None] * probability[data.annotation_item])
+        chance = (given * true).sum(axis=1) / answers**2
+        share = given.max(axis=1) / answers
         categories = data.categories.astype(str)
         copied = {own: [o for o in group if o != own] for group in self.copying for own in group}
         flags = []
@@ -218,6 +216,7 @@ class LabelAnalysis(TruthAnalysis):
             right=Quantity(expected["mean"], expected["lower"], expected["upper"]),
             raters=len(self.labels.raters),
             named=len(raters) > 0,
+            pooled=EVERYONE in self.labels.raters.tolist(),
             **self._history(),
             copying=tuple(map(tuple, self.copying)),
             copying_or_others=tuple(map(tuple, self._sets("copying_or_others"))),

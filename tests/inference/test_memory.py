@@ -10,7 +10,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peak is rea
 CHILD = """
 import sys, tempfile, warnings
 from pathlib import Path
-import numpy as np, pandas as pd
+import numpy as np, pandas as pd, raterzoo
 from raterzoo import inference, models
 from raterzoo.models import LabelShards, Labels, Scores
 warnings.simplefilter("ignore")
@@ -48,6 +48,11 @@ def scores(n, folder, keep="summary"):
     data = Scores.from_table(frame.drop(columns="label"))
     inference.sample(models.hierarchical_scores(data), draws=500, tune=50, thin=1, keep=keep, **QUIET)
 
+def raters_with_one_answer(n, folder):
+    frame = answers(n)
+    frame["rater"] = np.arange(n)
+    raterzoo.analyse(frame, draws=200, progressbar=False)
+
 def all_scores(n, folder):
     scores(n, folder, "all")
 
@@ -79,3 +84,9 @@ def test_estimates_need_some_bytes_for_each_answer_and_files_none():
 def test_summaries_need_a_fraction_of_all_draws():
     """The 2,000 draws of the location of each item alone take 8,000 bytes in single precision, 16,000 in double."""
     assert growth("scores", 20_000) < 16_000 < growth("all_scores", 20_000)
+
+
+@pytest.mark.long
+def test_raters_with_one_answer_each_take_no_memory_of_their_own():
+    """800 draws of each one's matrix would be 12,800 bytes; 100,000 of them, of 4 GB, did not converge."""
+    assert growth("raters_with_one_answer", 50_000) < 12_800

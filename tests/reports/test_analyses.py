@@ -9,9 +9,13 @@ import raterzoo
 from raterzoo import inference, models
 from raterzoo.inference import kept_draws
 from raterzoo.inference.runs.run import Draws
+from raterzoo.models import DataWarning
 from raterzoo.posterior.errors import EvaluationError
 from raterzoo.reports.analyses.analysis import Analysis
 from raterzoo.reports.analyses.drawing import draw
+
+from tests.support.command_line import run, write
+from tests.support.stores import read_posterior
 
 QUICK = {"draws": 200, "chains": 2, "progressbar": False}
 
@@ -152,6 +156,30 @@ def test_more_draws_are_advised_than_were_made_where_memory_keeps_few(monkeypatc
     kept, asked = tree["posterior"].sizes["draw"], tree.attrs["draws_asked"]
     sound = Analysis.sound.func(SimpleNamespace(tree=tree, checked=EvaluationError("not asked")))
     assert kept < 20 < asked and sound.draws == 4 * asked
+
+
+@pytest.mark.filterwarnings("ignore:each of the", "ignore:raters with one")
+def test_raters_with_one_answer_each_are_one(tmp_path, golden):
+    """Given the truth their answers are independent draws: the claim is that of the known law, .75 five times: .896."""
+    rng = np.random.default_rng(5)
+    truth, item = rng.integers(0, 2, 600), np.repeat(np.arange(600), 5)
+    label = np.where(rng.random(3000) < 0.75, truth[item], 1 - truth[item])
+    table = pd.DataFrame({"item": item, "rater": [f"r{own}" for own in range(3000)], "label": label})
+    with golden.warns(DataWarning):
+        analysis = raterzoo.analyse(table, **QUICK)
+    assert analysis.tree.attrs["model"] == "correlated_votes"
+    assert analysis.raters["rater"].tolist() == ["all raters"] and analysis.facts.pooled
+    assert analysis.raters["right"].item() == pytest.approx(0.75, abs=0.04)
+    assert analysis.facts.right.mean == pytest.approx(0.896, abs=0.04)
+    assert (analysis.items["label"].to_numpy() == truth).mean() == pytest.approx(0.896, abs=0.04)
+    golden.says(str(analysis), "Each rater")
+    apart = raterzoo.analyse(table[:60], model="correlated_votes", **QUICK)
+    assert len(apart.raters) == 60 and not apart.facts.pooled
+    path = write(tmp_path / "once.csv", table[:60].to_dict("list"))
+    for named, raters in (((), 1), (("--model", "correlated_votes"), 60)):
+        found = run("fit", path, "-o", tmp_path / "p.nc", "--kind", "labels", "--draws", 50, *named)
+        assert found.exit_code == 0, found.output
+        assert read_posterior(tmp_path / "p.nc")["posterior"].sizes["rater"] == raters
 
 
 @pytest.mark.slow

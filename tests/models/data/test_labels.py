@@ -342,3 +342,29 @@ def test_a_summary_lists_all_words_for_no_answer():
     with pytest.warns(models.DataWarning):
         found = models.Labels.from_table(table).report()
     assert all(repr(word) in found.split("that may be missing")[1] for word in words)
+
+
+def test_raters_taken_as_one_keep_answers_and_truth():
+    table = {"item": [1, 1, 2, 3], "rater": [*"abba"], "label": [*"xyxx"], "gold": ["x", "x", "", ""]}
+    labels = models.Labels.from_table({**table, "team": [*"uvvu"]}, gold="gold", rater_attributes=["team"])
+    pooled = labels.with_raters_pooled()
+    assert pooled.raters.tolist() == ["all raters"] and pooled.rater_attributes == {}
+    assert np.array_equal(pooled.counts, labels.counts) and np.array_equal(pooled.gold, labels.gold)
+    counted = models.Labels.from_counts({"item": ["a", "b"], "x": [1, 0], "y": [2, 1]})
+    assert counted.with_raters_pooled() is counted
+
+
+@pytest.mark.filterwarnings("ignore:each of the")
+@pytest.mark.parametrize(
+    ("raters", "options", "alone"),
+    [
+        (range(12), {}, True),
+        (range(9), {}, False),
+        ([*range(11), 0], {}, False),
+        (range(12), {"rater_attributes": ["team"]}, False),
+    ],
+)
+def test_raters_with_one_answer_each(raters, options, alone):
+    n = len(raters)
+    table = {"item": [place // 2 for place in range(n)], "rater": [*raters], "label": [*"xy" * n][:n]}
+    assert models.Labels.from_table(table | {"team": ["t"] * n}, **options).one_answer_each == alone
