@@ -200,6 +200,8 @@ class TestCells:
             (['["x"]', '["y"]', '["x"]'], ["x", "y"]),
             ([ZOONIVERSE, ZOONIVERSE.replace('"Yes"', '"No"'), ZOONIVERSE], ["No", "Yes"]),
             ([{"value": 3}, {"value": 4}, {"value": 3}], [3, 4]),
+            (['[{"q":{"label":"x"}}]', '[{"q":{"label":"y"}}]', '[{"q":{"label":"x"}}]'], ["x", "y"]),
+            ([{"x": True, "y": False}, {"x": False, "y": True}, {"x": True, "y": False}], ["x", "y"]),
         ],
     )
     def test_one_label_of_each(self, cells, labels, golden):
@@ -215,7 +217,14 @@ class TestCells:
         assert found.categories.tolist() == ["False", "True"] and found.gold.tolist() == [1, 0]
 
     @pytest.mark.parametrize(
-        "cell", [["x", "y"], [], {"task": "T0", "x": 1}, json.dumps([{"value": 1}, {"value": 2}])]
+        "cell",
+        [
+            ["x", "y"],
+            [],
+            {"task": "T0", "x": 1},
+            {"x": True, "y": True},
+            json.dumps([{"value": 1}, {"value": 2}]),
+        ],
     )
     def test_several_are_refused(self, cell, golden):
         with golden.raises(DataError):
@@ -264,6 +273,58 @@ class TestMarks:
         golden.says(run("check", path, "--kind", "labels").output, "remedy")
         found = run("check", path, "--kind", "labels", "--column", "label=cat", "--column", "label=dog")
         golden.says(found.output, "answers by category")
+
+
+TURK = {"HITId": ["h1", "h1", "h2"], "WorkerId": ["w1", "w2", "w1"], "Input.text": ["a", "a", "b"]}
+
+
+class TestMechanicalTurk:
+    """Results of Mechanical Turk: answers are columns Answer.*, one for each option of a question."""
+
+    @pytest.mark.parametrize("frame", [dict, pd.DataFrame, pl.DataFrame])
+    @pytest.mark.parametrize(
+        ("answers", "categories"),
+        [
+            (("Answer.cat.on", "Answer.dog.on"), ["cat", "dog"]),  # check boxes
+            (("Answer.q.cat", "Answer.q.dog"), ["cat", "dog"]),  # buttons
+            (("Answer.cat.on", "Answer.cat.off"), ["on", "off"]),
+        ],
+    )
+    def test_columns_of_options_are_categories(self, frame, answers, categories, tmp_path):
+        marks = ([True, False, False], [False, True, True])
+        table = TURK | dict(zip(answers, marks, strict=True))
+        named = {"item": "HITId", "rater": "WorkerId", "label": answers}
+        for read in (lambda own: raterzoo.read(own), lambda own: Labels.from_table(own, **named)):
+            with warnings.catch_warnings(action="ignore"):
+                found = read(frame(table))
+            assert found.categories.tolist() == categories and found.counts.tolist() == [[1, 1], [0, 1]]
+        found = run("check", write(tmp_path / "batch.csv", table), "--kind", "labels")
+        assert found.exit_code == 0 and f"{categories[1]!r} 2" in found.output
+
+    def test_one_question_is_the_label(self):
+        table = TURK | {"Answer.sentiment": ["x", "y", "x"]}
+        with pytest.warns(DataWarning, match="Answer.sentiment"):
+            assert raterzoo.read(table).counts.tolist() == [[1, 1], [1, 0]]
+
+    @pytest.mark.parametrize(
+        "answers",
+        [
+            ("Answer.cat", "Answer.dog"),
+            ("Answer.q.cat", "Answer.r.dog"),
+            ("Answer.a.on", "Answer.a.off", "Answer.b.on", "Answer.b.off"),
+        ],
+    )
+    def test_several_questions_are_not_guessed_among(self, answers):
+        table = TURK | {name: [True, False, False] for name in answers}
+        with pytest.raises(DataError) as error:
+            Labels.from_table(table, item="HITId", rater="WorkerId")
+        assert error.value.column == "label"
+
+    def test_several_options_are_refused_with_their_row(self):
+        table = TURK | {"Answer.cat.on": [1, 1, 0], "Answer.dog.on": [0, 1, 1]}
+        with pytest.raises(DataError) as error, pytest.warns(DataWarning):
+            raterzoo.read(table)
+        assert (error.value.row, error.value.column) == (2, "Answer.dog.on")
 
 
 class TestKeys:

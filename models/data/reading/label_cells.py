@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...._messages import short_repr, warn_user
+from ....posterior.table_text import columns_alike
 from ..errors import DataError, DataWarning
 from .coded_cells import CodedCells
 from .columns import MISSING_TYPES, is_empty, is_missing, refused_cell
@@ -17,6 +18,7 @@ from .vote_shapes import AND
 
 _NESTED = (list, tuple, np.ndarray, dict)
 _ONE = "one label in each cell"
+_TURK = "Answer."  # begins the names of answers in results of Mechanical Turk
 _SEVERAL = "write the label of one question in each cell; a set of labels is a question, and a table, for each category"
 
 
@@ -75,10 +77,20 @@ def _label_of(cell: Any) -> Any:
         plain = several and not any(isinstance(own, _NESTED) for own in parsed)
         return cell if parsed is None or plain else _label_of(parsed)
     if isinstance(cell, dict):
-        return _label_of(cell["value"]) if set(cell) & {"value"} else None
+        return _label_of_record(cell)
     if isinstance(cell, _NESTED):
         return _label_of(cell[0]) if len(cell) == 1 else None
     return cell
+
+
+def _label_of_record(record: Mapping[Any, Any]) -> Any:
+    """Label of a record: its value, its only entry, or the only mark that is set; None if there are several."""
+    if "value" in record:
+        return _label_of(record["value"])
+    if len(record) == 1:
+        return _label_of(*record.values())
+    marks = [name for name, own in record.items() if own is True]
+    return marks[0] if len(marks) == 1 and all(isinstance(own, bool) for own in record.values()) else None
 
 
 def parsed_cell(text: str) -> Any:
@@ -92,12 +104,36 @@ def parsed_cell(text: str) -> Any:
     return None
 
 
+def label_roles(names: Sequence[str], roles: Mapping[str, str]) -> dict[str, str]:
+    """Columns of labels by role, of which that of the label may be the answer of Mechanical Turk, or a column for each option.
+
+    Names that were asked for are kept, and so are synonyms.
+    """
+    if roles.get("label") != "label" or "label" in names or columns_alike("label", names, ()):
+        return dict(roles)
+    answers = [name for name in names if name.startswith(_TURK) and name not in roles.values()]
+    if len(answers) == 1 or (len(answers) > 1 and options_of(answers) != answers):
+        return {**roles, "label": AND.join(answers)}
+    return dict(roles)
+
+
+def options_of(names: Sequence[str]) -> list[str]:
+    """Options that columns mark: the part in which names such as Answer.cat.on and Answer.dog.on differ; else the names."""
+    parts = [name.split(".") for name in names]
+    if not all(name.startswith(_TURK) for name in names) or len({len(own) for own in parts}) > 1:
+        return list(names)
+    differing = [own for own in zip(*parts, strict=True) if len(set(own)) > 1]
+    return list(differing[0]) if len(differing) == 1 and len(parts[0]) > 2 else list(names)
+
+
 def marked_labels(name: str, columns: Mapping[str, Sequence[Any]]) -> list[str | None]:
     """Labels of a table with a column for each category, 1 or true where it was given; None where none is.
 
-    `name` holds the names of the columns. Raises where two are set, and at other cells.
+    `name` holds the names of the columns; Answer.cat.on, of Mechanical Turk, is the label cat. Raises where two are set,
+    and at other cells.
     """
     names = name.split(AND)
+    options = dict(zip(names, options_of(names), strict=True))
     labels = []
     for row, cells in enumerate(zip(*(columns[own] for own in names), strict=True), 1):
         given = []
@@ -114,5 +150,5 @@ def marked_labels(name: str, columns: Mapping[str, Sequence[Any]]) -> list[str |
             raise DataError(
                 problem, row=row, column=given[1], value=cells[0], allowed="one of them", remedy=_SEVERAL
             )
-        labels.append(given[0] if given else None)
+        labels.append(options[given[0]] if given else None)
     return labels

@@ -25,7 +25,7 @@ from .columns import (
     whole_cells,
 )
 from .frames import KINDS, PYTHON, Column, Columns, column_names, named_columns, resolved_names
-from .label_cells import marked_labels, plain_labels
+from .label_cells import label_roles, marked_labels, options_of, plain_labels
 from .vote_shapes import AND, derived_outcomes, is_derived, vote_roles
 
 Keep = Literal["all", "first", "last"]  # of several answers of a rater to an item
@@ -74,7 +74,11 @@ def annotation_columns(
             raise refused_argument(role, problem, allowed="the name of a column", remedy=remedy)
     asked |= {ATTRIBUTE + name: name for name in rater_attributes}
     names = column_names(frame)
-    asked = vote_roles(names, asked) if kind == "comparisons" else asked
+    given = asked
+    if kind == "comparisons":
+        given = asked = vote_roles(names, asked)
+    elif kind == "labels":
+        asked = label_roles(names, asked)
     answer = asked.get(KINDS[kind].answer, "")
     derived = answer if is_derived(answer, names) else None
     found = resolved_names(
@@ -91,7 +95,7 @@ def annotation_columns(
             allowed="rater_attributes with a column of raters",
             remedy="name the column of the raters: rater=..., or leave the attribute out",
         )
-    tell_synonyms({role: name for role, name in found.items() if asked[role] != name})
+    tell_synonyms({role: name for role, name in found.items() if given[role] != name})
     columns = _with_derived(frame, found, kind) if derived else named_columns(frame, found)
     columns = _with_plain_labels(columns)
     if missing == "error":
@@ -134,7 +138,7 @@ def _with_derived(frame: Any, found: Mapping[str, str], kind: str) -> Columns:
     read = named_columns(frame, {other: own for other, own in found.items() if other != role})
     cells = named_columns(frame, {own: own for own in name.split(AND)})
     derive = derived_outcomes if kind == "comparisons" else marked_labels
-    declared = None if kind == "comparisons" else list(cells)
+    declared = None if kind == "comparisons" else options_of(list(cells))
     answers = Column(name, derive(name, {own: column.values for own, column in cells.items()}), declared)
     return Columns(found, lambda own: answers if own == name else read.take(own))
 
