@@ -18,6 +18,7 @@ from ..evaluation.surveys.item_states.equivalence import survey_summary as surve
 from ..evaluation.surveys.rater_groups import rater_equivalence as rater_equivalence
 from ..inference.comparisons.alternating_gradient import alternating_gradient as alternating_gradient
 from ..inference.comparisons.joint_mle import joint_mle as joint_mle
+from ..inference.comparisons.least_squares import least_squares as least_squares
 from ..inference.design.stages import second_stage as second_stage
 from ..inference.labels.glad_em import glad_em as glad_em
 from ..inference.labels.mace_em import mace_em as mace_em

@@ -403,7 +403,7 @@ def averaged_link(
     low, high = reliability_range
     # F changes over a width of about 1 / d in rho, so the number of panels grows with the range of x
     node, weight = np.polynomial.legendre.leggauss(NODES)
-    edge = np.linspace(low, high, 1 + int(np.ceil((high - low) * reach / PANEL)))
+    edge = np.linspace(low, high, 1 + max(1, int(np.ceil((high - low) * reach / PANEL))))
     middle, half = 0.5 * (edge[1:] + edge[:-1]), 0.5 * np.diff(edge)
     nodes = (middle[:, None] + half[:, None] * node).ravel()
     return AveragedLink(link, nodes, np.tile(weight / 2, len(middle)) / len(middle), reach)

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 import operator
 import os
 import re
@@ -11,6 +12,7 @@ import pytest
 from raterzoo import evaluation, inference, models, papers
 
 from benchmarks.papers import __main__ as command
+from benchmarks.papers import quite_study
 from benchmarks.papers.row import NoData
 
 NAMED = re.compile(r"\b(?:evaluation|inference|models|papers)(?:\.[a-z_A-Z]+)+")
@@ -73,6 +75,28 @@ def test_quick_numbers_are_as_recorded(name):
     for row in quick:
         key = f"{name}: {row.where}: {row.what}"
         assert row.ours() == recorded()[key]["ours"], key
+
+
+def test_sentences_on_the_study_of_quite_are_decided():
+    cells = importlib.import_module("benchmarks.papers.quite").study()
+    assert len(cells) == 32
+    apart = {}
+    for (link, items, alpha), methods in cells.items():
+        share = {name: (own["misranked"], own["misranked se"]) for name, own in methods.items()}
+        (own, own_se), (joint, joint_se) = share["QUITE"], share["joint ML"]
+        steps, steps_se = share["AG as printed"]
+        assert steps - own > 3 * math.hypot(steps_se, own_se)
+        assert methods["QUITE"]["data sets"] >= (200 if (link, items, alpha) not in quite_study.SLOW else 24)
+        apart[link, items, alpha] = (joint - own) / math.hypot(joint_se, own_se)
+        if items == 400:
+            assert abs(joint - own) + 2 * math.hypot(joint_se, own_se) < 0.05 * own
+            more = steps / own
+            assert 1.4 < more < 2.15 if link == "bradley_terry" else 3.7 < more < 8
+        if mean := share.get("posterior mean"):
+            assert mean[0] - own < 2 * math.hypot(mean[1], own_se)
+    assert {cell for cell, z in apart.items() if z > 2} == {
+        ("bradley_terry", 40, 0.1), ("thurstone", 40, 0.1), ("thurstone", 40, 0.2), ("thurstone", 100, 0.1),
+    }  # fmt: skip
 
 
 def test_records_say_of_which_commit_they_are():

@@ -13,6 +13,7 @@ from raterzoo import inference, models, papers
 from scipy.stats import binomtest
 
 from benchmarks import quite
+from benchmarks.papers import quite_scaling
 from tests.support.monte_carlo import assert_rejects_twin
 
 LINKS = ("bradley_terry", "thurstone")
@@ -134,3 +135,21 @@ def test_estimated_qualities_are_drawn_together():
         assert mean - 3 * error > 1
     (few, few_error), _, (many, many_error) = factors
     assert few - many > 3 * np.hypot(few_error, many_error)
+
+
+@pytest.mark.slow
+def test_answers_of_a_pair_grow_like_a_logarithm_of_the_items_and_like_a_square_of_precision():
+    """Proposition 1 as we read it: unweighted least squares and equal workers need N / epsilon^2 log(N / delta) votes."""
+    half = [0.1, 0.15, 0.2]
+    few, more, many = (
+        quite_scaling.answers_needed(n, half, 30, (4, 6, 8, 11, 16, 23, 32)) for n in (40, 80, 160)
+    )
+
+    def check(more, many):
+        # each doubling adds as much, where votes N would double it
+        assert 1.2 < many[1] / more[1] < 1.8
+        assert 0.5 < (many - more)[1] / (more - few)[1] < 1.6
+
+    check(more, many)
+    assert_rejects_twin(check, 2 * few, 4 * few)
+    assert 3 < more[0] / more[2] < 6  # half of epsilon, four times the answers; twice would be 1 / epsilon
