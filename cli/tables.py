@@ -33,7 +33,7 @@ from ..models.data.reading.frames import (
     resolved_names,
     unread_in_words,
 )
-from ..models.data.reading.label_cells import label_roles
+from ..models.data.reading.label_cells import turk_roles
 from ..models.data.reading.long_tables import tells_time
 from ..models.data.reading.numbers import decimal_points, is_number, number_of
 from ..models.data.reading.read import likeliest_kind
@@ -124,8 +124,8 @@ def _header(
     asked = {role: by_role.get(role, role) for role in roles}
     if kind == "comparisons":
         asked = vote_roles(names, asked)
-    elif kind == "labels" and several == "long":
-        asked = label_roles(names, asked)
+    elif kind in ("labels", "scores") and several == "long":
+        asked = turk_roles(names, asked)
     derived = [own for own in asked.values() if is_derived(own, names)]
     found = resolved_names(
         [*(name for name in names if name not in listed), *derived], asked,

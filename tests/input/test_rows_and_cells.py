@@ -306,6 +306,15 @@ class TestMechanicalTurk:
         with pytest.warns(DataWarning, match="Answer.sentiment"):
             assert raterzoo.read(table).counts.tolist() == [[1, 1], [1, 0]]
 
+    def test_one_question_is_the_score(self, tmp_path):
+        table = TURK | {"Answer.rating": [3, 4, 1]}
+        with pytest.warns(DataWarning, match="Answer.rating"):
+            assert Scores.from_table(table, item="HITId", rater="WorkerId").score.tolist() == [3.0, 4.0, 1.0]
+        found = run("check", write(tmp_path / "batch.csv", table), "--kind", "scores")
+        assert found.exit_code == 0 and "1: 1, 3: 1, 4: 1" in found.output
+        with pytest.raises(DataError):  # options are no scores
+            Scores.from_table(TURK | {"Answer.a.on": [1, 0, 1], "Answer.b.on": [0, 1, 0]})
+
     @pytest.mark.parametrize(
         "answers",
         [

@@ -12,7 +12,7 @@ from .records import Document, Node
 
 MODEL = "model"  # the samples do not name it
 NO_FILTER = "none"
-SEPARATE = "read the samples of each task and model as a file of its own"
+SEPARATE = "read the samples of each task, model and filter as a file of its own"
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 FIXED = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash",

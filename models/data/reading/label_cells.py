@@ -104,17 +104,17 @@ def parsed_cell(text: str) -> Any:
     return None
 
 
-def label_roles(names: Sequence[str], roles: Mapping[str, str]) -> dict[str, str]:
-    """Columns of labels by role, of which that of the label may be the answer of Mechanical Turk, or a column for each option.
+def turk_roles(names: Sequence[str], roles: Mapping[str, str]) -> dict[str, str]:
+    """Columns of labels or scores by role, of which the answer may be that of Mechanical Turk: of labels also a column an option.
 
     Names that were asked for are kept, and so are synonyms.
     """
-    if roles.get("label") != "label" or "label" in names or columns_alike("label", names, ()):
+    role = "label" if "label" in roles else "score"
+    if roles.get(role) != role or role in names or columns_alike(role, names, ()):
         return dict(roles)
     answers = [name for name in names if name.startswith(_TURK) and name not in roles.values()]
-    if len(answers) == 1 or (len(answers) > 1 and options_of(answers) != answers):
-        return {**roles, "label": AND.join(answers)}
-    return dict(roles)
+    options = role == "label" and len(answers) > 1 and options_of(answers) != answers
+    return {**roles, role: AND.join(answers)} if options or len(answers) == 1 else dict(roles)
 
 
 def options_of(names: Sequence[str]) -> list[str]:

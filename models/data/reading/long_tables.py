@@ -25,7 +25,7 @@ from .columns import (
     whole_cells,
 )
 from .frames import KINDS, PYTHON, Column, Columns, column_names, named_columns, resolved_names
-from .label_cells import label_roles, marked_labels, options_of, plain_labels
+from .label_cells import marked_labels, options_of, plain_labels, turk_roles
 from .vote_shapes import AND, derived_outcomes, is_derived, vote_roles
 
 Keep = Literal["all", "first", "last"]  # of several answers of a rater to an item
@@ -77,8 +77,8 @@ def annotation_columns(
     given = asked
     if kind == "comparisons":
         given = asked = vote_roles(names, asked)
-    elif kind == "labels":
-        asked = label_roles(names, asked)
+    elif kind in ("labels", "scores"):
+        asked = turk_roles(names, asked)
     answer = asked.get(KINDS[kind].answer, "")
     derived = answer if is_derived(answer, names) else None
     found = resolved_names(

@@ -22,7 +22,7 @@ from .columns import ANONYMOUS_KINDS, Missing
 from .files import frame_of, read_table
 from .folders import read_folder
 from .frames import KINDS, column_names, unread_in_words
-from .label_cells import label_roles
+from .label_cells import turk_roles
 from .long_tables import Keep, tells_time
 from .stated import PROBABILITY
 from .vote_shapes import AND, vote_roles
@@ -237,7 +237,7 @@ def likeliest_kind(names: Sequence[str], given: Mapping[str, str]) -> tuple[str,
     roles = {role: given.get(role, role) for role in KINDS["comparisons"].roles}
     if vote_roles(names, roles) != roles:  # a winner and a loser, or an arena's models
         return "comparisons", []
-    known = {*given, *(["label"] if label_roles(names, {"label": "label"}) != {"label": "label"} else [])}
+    known = {*given, *(["label"] if turk_roles(names, {"label": "label"}) != {"label": "label"} else [])}
     lacking = {
         kind: [role for role in KINDS[kind].roles if role not in known and not TRADE[role] & texts]
         for kind in GUESSED
