@@ -13,7 +13,6 @@ from ...models.distributions.marginal_labels import RaterLabelsByItemRV, RaterLa
 from ...models.distributions.marginal_labels_kernels import Answers
 from ...models.labels.cultural_consensus import SPEC as CULTURAL_CONSENSUS
 from ...models.labels.cultural_consensus import confusion_by_truths, differ, joint_truths
-from ...posterior.schema import SAMPLE
 from ..runs.model_graph import (
     NotConjugate,
     dirichlet_concentration,
@@ -24,8 +23,8 @@ from ..runs.model_graph import (
     refuse_random_prior,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, blocks_of_chain, in_threads, stream, thinned
-from ..runs.trees import as_dataset
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, run_chains, stream, thinned
+from ..runs.trees import groups_by_item
 from .gibbs import BLOCK, beta_log_density, dirichlet_log_density
 from .kernels.cultural_consensus import (
     ConsensusDraws,
@@ -226,17 +225,13 @@ def continue_consensus(
     draws = places(law, (plan.chains, plan.draws), plan.dtype, of_items=of_items)
     block = min(plan.draws, max(1, BLOCK // (draws.plausibility[0, 0].size + law.prior.joint.size)))
 
-    def run(chain: int) -> None:
+    def sample(chain: int, places: ConsensusDraws, sweeps: tuple[int, int]) -> None:
         own = ConsensusState(*(state[name][chain] for name in ConsensusState._fields))
-        for buffer, tune in blocks_of_chain(draws, chain, plan, block):
-            sample_consensus(
-                state["stream"][chain], law.answers, law.items, law.prior, (tune, plan.thin), (own, buffer)
-            )
-            if law.exchangeable:
-                number_populations(buffer, reference, law.prior.truth)
+        sample_consensus(state["stream"][chain], law.answers, law.items, law.prior, sweeps, (own, places))
+        if law.exchangeable:
+            number_populations(places, reference, law.prior.truth)
 
-    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
-    return draws
+    return run_chains(draws, plan, block, sample)
 
 
 # --- The sampler as a run ---
@@ -274,14 +269,7 @@ def _groups(model: pm.Model, law: ConsensusLaw, drawn: ConsensusDraws, plan: Dra
     arrays |= {"ability": drawn.ability, "prevalence": by_first.sum(axis=-1)}
     arrays |= {"population_plausibility": drawn.plausibility, "plausibility": drawn.plausibility[..., 0, :]}
     arrays |= {"contested": drawn.contested, "confusion": _confusion(law, drawn, membership)}
-    stored = {name: own for name, own in arrays.items() if name in model.named_vars}
-    groups = {"posterior": as_dataset(model, stored, SAMPLE)}
-    if plan.densities:
-        name = str(model.observed_RVs[0].name)
-        groups["log_likelihood"] = xr.Dataset({name: ((*SAMPLE, "item"), drawn.log_p)})
-        log_prior = _log_prior(law, drawn, membership)
-        groups["log_prior"] = as_dataset(model, log_prior, SAMPLE).drop_vars(SAMPLE)
-    return groups
+    return groups_by_item(model, arrays, plan, drawn.log_p, lambda: _log_prior(law, drawn, membership))
 
 
 def _confusion(law: ConsensusLaw, drawn: ConsensusDraws, membership: np.ndarray) -> np.ndarray:

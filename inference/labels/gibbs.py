@@ -30,9 +30,9 @@ from ..runs.run import (
     Sampler,
     Tuning,
     begun,
-    blocks_of_chain,
     in_threads,
     parts_of,
+    run_chains,
     stream,
     thinned,
 )
@@ -125,20 +125,24 @@ def continue_labels(
     )
     block = min(plan.draws, max(1, BLOCK // (n_items * n + (n_rows * n if not of_items else 1))))
 
-    def run(chain: int) -> None:
+    laws = [prior] * plan.chains
+    if "population" in state or "history" in state:  # each chain overwrites its concentrations
+        laws = [
+            prior._replace(
+                confusion=prior.confusion.copy(),
+                history=prior.history._replace(concentration=prior.history.concentration.copy()),
+            )
+            for _ in laws
+        ]
+
+    def sample(chain: int, places: LabelDraws, sweeps: tuple[int, int]) -> None:
         hyper = state["population"][chain] if "population" in state else np.empty((0, 2))
         weight = state["history"][chain] if "history" in state else np.empty(0)
-        own, law = LabelState(state["category"][chain], state["table"][chain], hyper, weight), prior
-        if len(hyper) or len(weight):  # the chain overwrites its concentrations
-            history = prior.history._replace(concentration=prior.history.concentration.copy())
-            law = prior._replace(confusion=prior.confusion.copy(), history=history)
-        for buffer, tune in blocks_of_chain(draws, chain, plan, block):
-            sample_labels(
-                state["stream"][chain], answers, law, LabelSchedule(tune, plan.thin, collapsed), (own, buffer)
-            )
+        own = LabelState(state["category"][chain], state["table"][chain], hyper, weight)
+        schedule = LabelSchedule(*sweeps, collapsed)
+        sample_labels(state["stream"][chain], answers, laws[chain], schedule, (own, places))
 
-    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
-    return draws
+    return run_chains(draws, plan, block, sample)
 
 
 def _of_table(prior: ConfusionPrior, plan: ChainPlan | Draws) -> str:

@@ -25,7 +25,7 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, run_chains, thinned
 from ..runs.trees import groups_by_item
 from .gibbs import BLOCK, beta_log_density, dirichlet_log_density
 from .kernels.em import drawn_near_vote
@@ -210,13 +210,11 @@ def continue_responses(
     draws = ResponseDraws(*(np.empty((*size, *shape), plan.dtype) for shape in shapes))
     block = min(plan.draws, max(1, BLOCK // (n_items * n + n_models)))
 
-    def run(chain: int) -> None:
+    def sample(chain: int, places: ResponseDraws, sweeps: tuple[int, int]) -> None:
         own = ResponseState(*(state[name][chain] for name in ResponseState._fields))
-        for buffer, tune in blocks_of_chain(draws, chain, plan, block):
-            sample_responses(state["stream"][chain], law.data, prior, (tune, plan.thin), (own, buffer))
+        sample_responses(state["stream"][chain], law.data, prior, sweeps, (own, places))
 
-    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
-    return draws
+    return run_chains(draws, plan, block, sample)
 
 
 # --- The sampler as a run ---

@@ -28,7 +28,7 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, run_chains, thinned
 from ..runs.trees import groups_by_item
 from .gibbs import BLOCK, beta_log_density, dirichlet_log_density
 from .kernels.em import drawn_near_vote
@@ -147,13 +147,11 @@ def continue_walks(
     draws = WalkDraws(*(np.empty((*size, *own), kind) for own, kind in zip(shapes, types, strict=True)))
     block = min(plan.draws, max(1, BLOCK // (n_items * n + 1)))
 
-    def run(chain: int) -> None:
+    def sample(chain: int, places: WalkDraws, sweeps: tuple[int, int]) -> None:
         own = WalkState(*(state[name][chain] for name in WalkState._fields))
-        for buffer, tune in blocks_of_chain(draws, chain, plan, block):
-            sample_walks(state["stream"][chain], law.answers, prior, (tune, plan.thin), (own, buffer))
+        sample_walks(state["stream"][chain], law.answers, prior, sweeps, (own, places))
 
-    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
-    return draws
+    return run_chains(draws, plan, block, sample)
 
 
 # --- The sampler as a run ---

@@ -25,7 +25,7 @@ from ..runs.model_graph import (
     positive_constant,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, run_chains, thinned
 from ..runs.trees import groups_by_item
 from .gibbs import BLOCK, dirichlet_log_density
 from .kernels.gibbs import FREE_ROWS, ConfusionPrior
@@ -166,13 +166,11 @@ def continue_chains(
     )
     block = min(plan.draws, max(1, BLOCK // (items * n + 1)))
 
-    def run(chain: int) -> None:
-        for buffer, tune in blocks_of_chain(draws, chain, plan, block):
-            own = (state["category"][chain], buffer)
-            sample_statements(state["stream"][chain], law.answers, law.prior, (tune, plan.thin), own)
+    def sample(chain: int, places: StatedDraws, sweeps: tuple[int, int]) -> None:
+        own = (state["category"][chain], places)
+        sample_statements(state["stream"][chain], law.answers, law.prior, sweeps, own)
 
-    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
-    return draws
+    return run_chains(draws, plan, block, sample)
 
 
 # --- The sampler as a run ---

@@ -22,7 +22,7 @@ from ..runs.model_graph import (
     refuse_further,
     shape_of,
 )
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, blocks_of_chain, in_threads, thinned
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, in_threads, run_chains, thinned
 from ..runs.trees import as_dataset, row_dim
 from .gibbs import SWEEPS_BEFORE, plausibilities, worth_log_prior
 from .kernels.hierarchical import RaterDraws, RaterRankings, RaterState, sample_raters
@@ -174,13 +174,11 @@ def continue_raters(layout: Layout, plan: ChainPlan, state: dict[str, np.ndarray
         np.empty(size),
     )
 
-    def run(chain: int) -> None:
+    def sample(chain: int, places: RaterDraws, sweeps: tuple[int, int]) -> None:
         own = RaterState(*(state[name][chain] for name in RaterState._fields))
-        for buffer, tune in blocks_of_chain(draws, chain, plan, 64):
-            sample_raters(state["stream"][chain], *layout, (tune, plan.thin), (own, buffer))
+        sample_raters(state["stream"][chain], *layout, sweeps, (own, places))
 
-    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
-    return draws
+    return run_chains(draws, plan, 64, sample)
 
 
 def rater_values(draws: RaterDraws) -> dict[str, np.ndarray]:

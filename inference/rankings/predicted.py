@@ -25,9 +25,8 @@ from ..runs.run import (
     Sampler,
     Tuning,
     begun,
-    blocks_of_chain,
-    in_threads,
     pilot,
+    run_chains,
     sweeps_for_each_draw,
 )
 from ..runs.trees import as_dataset, row_dim
@@ -92,15 +91,14 @@ def continue_strengths(
     posterior, size = posterior_of(law), (plan.chains, plan.draws)
     draws = StrengthDraws(np.empty((*size, len(law.rate)), plan.dtype), np.empty(size))
 
-    def run(chain: int) -> None:
-        own = StrengthState(*(state[name][chain] for name in StrengthState._fields))
-        told = posterior._replace(shape=posterior.shape.copy())
-        for buffer, tune in blocks_of_chain(draws, chain, plan, 64):
-            schedule = (tune, plan.thin, repeats)
-            sample_strengths(state["stream"][chain], told, law.prior, schedule, (own, buffer))
+    told = [posterior._replace(shape=posterior.shape.copy()) for _ in range(plan.chains)]
 
-    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
-    return draws
+    def sample(chain: int, places: StrengthDraws, sweeps: tuple[int, int]) -> None:
+        own = StrengthState(*(state[name][chain] for name in StrengthState._fields))
+        schedule = (*sweeps, repeats)
+        sample_strengths(state["stream"][chain], told[chain], law.prior, schedule, (own, places))
+
+    return run_chains(draws, plan, 64, sample)
 
 
 def draw_strengths(law: PredictedWorths, repeats: np.ndarray | int, plan: ChainPlan) -> StrengthDraws:

@@ -75,20 +75,25 @@ def in_threads(run: Callable[..., None], work: Iterable[Iterable[Any]], threads:
         list(pool.map(lambda unit: run(*unit), work))
 
 
-def blocks_of_chain[Arrays: tuple[np.ndarray, ...]](
-    draws: Arrays, chain: int, plan: "ChainPlan", size: int
-) -> Iterator[tuple[Arrays, int]]:
-    """Yield places for the draws of a chain, `size` at a time, and the sweeps before the first of them.
+def run_chains[Arrays: tuple[np.ndarray, ...]](
+    draws: Arrays, plan: ChainPlan, size: int, sample: Callable[[int, Arrays, tuple[int, int]], object]
+) -> Arrays:
+    """Fill the draws of all chains, multi-threaded, `size` draws at a time; `draws` is a NamedTuple of arrays (chain, draw, ...).
 
-    In double precision; what was written is rounded to the storage `draws`, a NamedTuple of arrays (chain, draw, ...), block by
-    block.
+    `sample` is called with the chain, places in double precision, which are then rounded to the storage, and the sweeps before
+    the first of these draws and for each.
     """
-    for first in range(0, plan.draws, size):
-        places = [array[chain, first : first + size] for array in draws]
-        buffer: Any = type(draws)(*(np.empty(place.shape) for place in places))
-        yield buffer, 0 if first else plan.tune
-        for place, array in zip(places, buffer, strict=True):
-            place[...] = array
+
+    def run(chain: int) -> None:
+        for first in range(0, plan.draws, size):
+            places = [array[chain, first : first + size] for array in draws]
+            buffer: Any = type(draws)(*(np.empty(place.shape) for place in places))
+            sample(chain, buffer, (0 if first else plan.tune, plan.thin))
+            for place, array in zip(places, buffer, strict=True):
+                place[...] = array
+
+    in_threads(run, zip(range(plan.chains)), plan.threads or plan.chains)
+    return draws
 
 
 # --- Random streams of chains and items ---

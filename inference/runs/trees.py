@@ -297,11 +297,12 @@ def groups_by_item(
     log_p: np.ndarray,
     log_prior: Callable[[], dict[str, np.ndarray]],
 ) -> dict[str, xr.Dataset]:
-    """Convert draws of the variables that a model has, with log densities if the plan asks for them.
+    """Convert draws of the variables that a model has, with log densities if the plan asks for them; codes stay integers.
 
     Shapes: log_p (chain, draw, item), of the one observed variable; `log_prior` returns those of the others by name.
     """
-    own = {name: x.astype(plan.dtype, copy=False) for name, x in arrays.items() if name in model.named_vars}
+    kept = {name: x for name, x in arrays.items() if name in model.named_vars}
+    own = {n: x if x.dtype.kind == "i" else x.astype(plan.dtype, copy=False) for n, x in kept.items()}
     groups = {"posterior": as_dataset(model, own, SAMPLE)}
     if plan.densities:
         name = model.observed_RVs[0].name
