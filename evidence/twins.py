@@ -216,8 +216,8 @@ OF_LABELS = (
     Twin("rows with half the concentration", "ebcc", "gibbs", "calibration",
          told=lambda: models.ebcc(
              designs.labels(), subtypes=2, prevalence_concentration=2.0, confusion_concentration=[[2.4, 1.6], [1.6, 2.4]])),
-    _labels("a moved rater leaves the shares out", "cultural_consensus", "invariance",
-            ("_move_rater", ("odds = math.log(work.share[g])", "odds = 0.0 * work.share[g]"))),
+    _labels("truths count half", "cultural_consensus", "invariance",
+            ("_draw_shares", ("work.joint[c] += 1.0", "work.joint[c] += 0.5"))),
     _labels("wrong answers are those by the first truth", "cultural_consensus", "joint",
             ("_draw_raters", ("work.answers[k] - work.right[k, g])", "work.answers[k] - work.right[k, 0])"))),
     Twin("told that truths overlap less", "cultural_consensus", "gibbs", "calibration",
