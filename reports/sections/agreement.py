@@ -10,6 +10,7 @@ import xarray as xr
 from ... import evaluation
 from ...evaluation.raters.agreement_coefficients import Weights
 from ...models import catalog
+from ...models.data.labels import EVERYONE
 from ...posterior.ordered import ordered_categories
 from ..page import Section
 
@@ -36,19 +37,44 @@ def agreement_rows(tree: xr.DataTree, *, pairs: bool, random_seed: int) -> list[
     EvaluationError
         If no item has labels of two raters.
     """
-    ratings, ordered = _in_order(evaluation.ratings_of(tree))
+    alike = _are_one(tree)
+    ratings, ordered = _in_order(_answers_in_turn(tree) if alike else evaluation.ratings_of(tree))
     ordered = ordered or catalog[tree.attrs["model"]].needs_order
     rows: list[dict[str, Any]] = []
     for weights in get_args(Weights) if ordered else ("nominal",):
         found = evaluation.label_agreement(
-            ratings, weights=weights, bootstrap=RESAMPLES, pairs=pairs, random_seed=random_seed
+            ratings, weights=weights, bootstrap=RESAMPLES, pairs=pairs and not alike, random_seed=random_seed
         )
+        found = found.drop_vars(("conger", "kappa") if alike else (), errors="ignore")
         how = "" if weights == "nominal" else f", {weights} weights"
         for name, statistic, place in _places(found, OF_ORDER.get(weights, (*COEFFICIENTS, "kappa"))):
             low, high = found[f"{statistic}_interval"].sel(place).to_numpy().tolist()
             value = float(found[statistic].sel(place))
             rows.append({"coefficient": name + how, "value": value, "low": low, "high": high})
     return rows
+
+
+def _are_one(tree: xr.DataTree) -> bool:
+    """Whether raters with one answer each are taken as one, so that coefficients may only ask which answers an item got."""
+    return tree["posterior"].coords.get("rater", xr.DataArray([])).to_numpy().tolist() == [EVERYONE]
+
+
+def _answers_in_turn(tree: xr.DataTree) -> xr.DataArray:
+    """Return the answers to each item in a column each, as `evaluation.ratings_of`, shape (item, rater)."""
+    constant = tree["constant_data"].to_dataset()
+    item = constant["annotation_item"].to_numpy()
+    order = np.argsort(item, kind="stable")
+    turn = np.empty(len(item), int)
+    turn[order] = np.arange(len(item)) - np.searchsorted(item[order], item[order])
+    one_by_one = (
+        tree["posterior"].to_dataset().drop_dims("rater").assign_coords(rater=np.arange(turn.max() + 1))
+    )
+    groups = {name: own.to_dataset() for name, own in tree.children.items()}
+    groups |= {
+        "posterior": one_by_one,
+        "constant_data": constant.assign(annotation_rater=("annotation", turn)),
+    }
+    return evaluation.ratings_of(xr.DataTree.from_dict(groups))
 
 
 def _in_order(ratings: xr.DataArray) -> tuple[xr.DataArray, bool]:

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import raterzoo
-from raterzoo import inference, models
+import xarray as xr
+from raterzoo import evaluation, inference, models
 from raterzoo.inference import kept_draws
 from raterzoo.inference.runs.run import Draws
 from raterzoo.models import DataWarning
@@ -173,6 +174,12 @@ def test_raters_with_one_answer_each_are_one(tmp_path, golden):
     assert analysis.facts.right.mean == pytest.approx(0.896, abs=0.04)
     assert (analysis.items["label"].to_numpy() == truth).mean() == pytest.approx(0.896, abs=0.04)
     golden.says(str(analysis), "Each rater")
+    expected = evaluation.label_agreement(
+        xr.DataArray(label.reshape(600, 5), dims=("item", "rater")), bootstrap=0
+    )
+    agreement = analysis.agreement.set_index("coefficient")["value"]
+    assert list(agreement.index) == ["Krippendorff's alpha", "Gwet's AC1", "Fleiss' kappa"]
+    np.testing.assert_allclose(agreement, [float(expected[name]) for name in ("alpha", "ac1", "fleiss")])
     apart = raterzoo.analyse(table[:60], model="correlated_votes", **QUICK)
     assert len(apart.raters) == 60 and not apart.facts.pooled
     path = write(tmp_path / "once.csv", table[:60].to_dict("list"))
