@@ -17,7 +17,9 @@ from ..models.data.errors import DataError
 from ..posterior.matching import match_items, with_complement
 from ..reports.analyses.copies import refitted
 from ..reports.analyses.labels import LabelAnalysis
-from ..reports.composition import Report, analysis_of, comparison_report, score_report, truth_report
+from ..reports.analyses.scores import ScoreAnalysis
+from ..reports.analyses.votes import VoteAnalysis
+from ..reports.composition import Report, analysis_of, report_of
 from ..reports.metric_names import metric_named
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.metrics import check_predictions
@@ -95,7 +97,7 @@ def _of_votes(
         orders = read_orders(sources.predictions, [], votes.items, missing=settings.missing)
     model = build(votes, settings, 1.0, tables)
     (tree,) = draw(lambda _: model, settings, keep=keep).values()
-    return comparison_report(tree, votes, settings, orders, model)
+    return report_of(VoteAnalysis(votes, tree, model, settings, orders))
 
 
 def _of_scores(
@@ -109,7 +111,7 @@ def _of_scores(
     model = build(scores, settings, 1.0)
     (tree,) = draw(lambda _: model, settings, keep=keep).values()
     with step("Evaluating"):
-        return score_report(tree, scores, settings, predicted, sources.metrics, model)
+        return report_of(ScoreAnalysis(scores, tree, model, settings, predicted, tuple(sources.metrics)))
 
 
 def _predicted_sides(sources: Sources, settings: Settings) -> xr.DataArray | None:
@@ -161,7 +163,7 @@ def _of_truth(
             analysis = refitted(
                 analysis, lambda own: draw(lambda _: own, settings, keep=keep)[settings.reliabilities[0]]
             )
-        return truth_report(analysis.study, only_predicted, analysis.model, analysis)
+        return report_of(analysis)
 
 
 def joint_of[Data: (Labels, PartialRankings)](

@@ -353,11 +353,11 @@ def make(
                 orders = orders.expand_dims(classifier=["predictions"])
             match_items(annotations.items, orders["item"].to_numpy())
             orders = orders.reindex(item=annotations.items).transpose("classifier", "item")
-        report = comparison_report(first, annotations, settings, orders, model)
+        analysis: Analysis = VoteAnalysis(annotations, first, model, settings, orders)
     elif isinstance(annotations, Scores):
         if predictions is not None and not thresholds:
             raise ValueError("thresholds: predictions of scores refer to a threshold; give one")
-        report = score_report(first, annotations, settings, predictions, metrics, model)
+        analysis = ScoreAnalysis(annotations, first, model, settings, predictions, tuple(metrics))
     else:
         if predictions is not None:
             match_items(annotations.items, predictions["item"].to_numpy())
@@ -367,7 +367,8 @@ def make(
             known = Groups("groups", groups, values).of(annotations.categories.tolist())
         seen = None if joint is None else Joint(joint)
         study = Study(annotations, settings, trees, predictions, tuple(metrics), known, seen)
-        report = truth_report(study, model=model)
+        analysis = analysis_of(study, model)
+    report = report_of(analysis)
     if title is not None:
         report = replace(report, title=title)
     if out is not None:
@@ -404,18 +405,9 @@ def _has_reliability(tree: xr.DataTree) -> bool:
 # --- Sections by kind of annotation, also for the command line ---
 
 
-def truth_report(
-    study: Study,
-    only_predicted: Sequence[str] = (),
-    model: pm.Model | None = None,
-    analysis: TruthAnalysis | None = None,
-) -> Report:
-    """Return the report on rankings or labels; `only_predicted` are categories that no rater used, `model` is the fitted one.
-
-    `analysis` is theirs, if it was made before.
-    """
-    own = analysis or analysis_of(study, model, only_predicted)
-    study = own.study
+def _truth_report(own: TruthAnalysis) -> Report:
+    """Return the report on rankings or labels."""
+    study, only_predicted = own.study, own.only_predicted
     data, tree = study.data, study.tree
     counts = {
         "items": len(data.items),
@@ -477,15 +469,11 @@ def report_of(analysis: Analysis) -> Report:
             "labels", analysis.heading, analysis.summary, sections, xr.DataTree(), None, analysis.answers
         )
     if isinstance(analysis, TruthAnalysis):
-        return truth_report(analysis.study, analysis.only_predicted, analysis.model, analysis)
+        return _truth_report(analysis)
     if isinstance(analysis, VoteAnalysis):
-        return comparison_report(
-            analysis.tree, analysis.votes, analysis.settings, analysis.orders, analysis.model, analysis
-        )
+        return _comparison_report(analysis)
     assert isinstance(analysis, ScoreAnalysis)
-    return score_report(
-        analysis.tree, analysis.scores, analysis.settings, model=analysis.model, analysis=analysis
-    )
+    return _score_report(analysis)
 
 
 def _against_truth(
@@ -529,20 +517,9 @@ def _summary_of(data: Any) -> str:
     return "\n\n".join([data.report(), *notes])
 
 
-def score_report(
-    tree: xr.DataTree,
-    scores: Scores,
-    settings: Settings,
-    predicted: xr.DataArray | None = None,
-    metrics: Sequence[str] = (),
-    model: pm.Model | None = None,
-    analysis: ScoreAnalysis | None = None,
-) -> Report:
-    """Return the report on scores; `predicted` holds predictions of the side of the first threshold; without `model` no check.
-
-    `analysis` is theirs, if it was made before.
-    """
-    analysis = analysis or ScoreAnalysis(scores, tree, model, settings)
+def _score_report(analysis: ScoreAnalysis) -> Report:
+    """Return the report on scores."""
+    tree, scores, settings = analysis.tree, analysis.scores, analysis.settings
     counts = {"items": len(scores.items), "raters": len(scores.raters), "annotations": len(scores)}
     sections = [
         *location_sections(tree, scores),
@@ -551,7 +528,7 @@ def score_report(
     ]
     locations, above = _rows_of(sections, "locations"), []
     if settings.thresholds:
-        judged, sides = _threshold_sections(tree, scores, settings, predicted, metrics)
+        judged, sides = _threshold_sections(analysis)
         sections, above = [*sections, *judged, *sides], _rows_of(sides, "certainty")
     sections += [
         *predictive_fit_sections(analysis.replicated, scores.rater_attributes, analysis.checked),
@@ -560,7 +537,7 @@ def score_report(
         Section("Data", _summary_of(scores), key="data", facts={**counts, "bounds": scores.bounds}),
     ]
     summary = f"{len(scores.items):,} items, {_raters(scores)}, {len(scores):,} scores."
-    items = score_items(scores, locations, above, predicted)
+    items = score_items(scores, locations, above, analysis.predicted)
     by_key = {own.key: own for own in sections}
     answers = [
         Answer(question, say(by_key[key])) for key, (question, say) in OF_SIDES.items() if key in by_key
@@ -568,14 +545,9 @@ def score_report(
     return _report(settings, summary, sections, tree, items, [*analysis.answers, *answers])
 
 
-def _threshold_sections(
-    tree: xr.DataTree,
-    scores: Scores,
-    settings: Settings,
-    predicted: xr.DataArray | None,
-    metrics: Sequence[str],
-) -> tuple[list[Section], list[Section]]:
+def _threshold_sections(analysis: ScoreAnalysis) -> tuple[list[Section], list[Section]]:
     """Return the sections on the predictions, and those on the sides of the thresholds."""
+    tree, settings, predicted = analysis.tree, analysis.settings, analysis.predicted
     first, *others = settings.thresholds
     cut, sure = threshold_and_certainty(tree, first)
     further = [threshold_certainty(tree, other) for other in others]
@@ -584,8 +556,8 @@ def _threshold_sections(
     if predicted is not None:
         points = None
         if predicted.sizes.get("classifier", 1) > 1:
-            points = {"mean score": mean_score_plausibility(scores, first)}
-        names = metrics or metrics_of_sides(cut, predicted)
+            points = {"mean score": mean_score_plausibility(analysis.scores, first)}
+        names = analysis.metrics or metrics_of_sides(cut, predicted)
         found = scored(cut, predicted, names, settings.seed, points=points)
         judged = metric_sections(predicted, found)
     text, prior = "Sensitivity of the sides of the items to the prior.", []
@@ -599,19 +571,9 @@ def _threshold_sections(
     return judged, [*sections, Section("Sensitivity", text, key="sensitivity"), *prior]
 
 
-def comparison_report(
-    tree: xr.DataTree,
-    votes: Comparisons,
-    settings: Settings,
-    orders: xr.DataArray | None = None,
-    model: pm.Model | None = None,
-    analysis: VoteAnalysis | None = None,
-) -> Report:
-    """Return the report on comparisons, with proposed rankings `orders` (classifier, item); without `model` there is no check.
-
-    `analysis` is theirs, if it was made before.
-    """
-    analysis = analysis or VoteAnalysis(votes, tree, model, settings)
+def _comparison_report(analysis: VoteAnalysis) -> Report:
+    """Return the report on comparisons."""
+    tree, votes, settings, orders = analysis.tree, analysis.votes, analysis.settings, analysis.orders
     kept = "\n\nOnly the largest component of the table is kept." * settings.largest_component
     counts = {"items": len(votes.items), "raters": len(votes.raters), "annotations": len(votes)}
     boards = vote_sections(tree, votes, analysis.board)

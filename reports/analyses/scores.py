@@ -45,6 +45,8 @@ class ScoreAnalysis(Analysis):
 
     kind: ClassVar[str] = "scores"
     settings: Settings
+    predicted: xr.DataArray | None = None  # side of the first threshold of the settings
+    metrics: tuple[str, ...] = ()
 
     @property
     def scores(self) -> Scores:

@@ -60,7 +60,7 @@ class VoteAnalysis(Analysis):
 
     kind: ClassVar[str] = "comparisons"
     settings: Settings
-    orders: xr.DataArray | None = None
+    orders: xr.DataArray | None = None  # proposed rankings (classifier, item)
 
     @property
     def votes(self) -> Comparisons:
