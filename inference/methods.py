@@ -47,6 +47,7 @@ SAMPLERS: tuple[Sampler, ...] = (
     dirichlet.SAMPLER,
     item_states.SAMPLER,
     hmc.SAMPLER,
+    hmc.GRADED,
     normal.SAMPLER,
     hierarchical_scores.SAMPLER,
     hierarchical_rankings.SAMPLER,

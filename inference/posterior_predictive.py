@@ -12,6 +12,7 @@ from pymc.backends.arviz import find_observations
 
 from .._messages import compiled_step
 from ..models.distributions.counted_labels import CountedLabelsRV
+from ..models.distributions.graded_votes import GradedVotesRV
 from ..models.distributions.marginal_labels import RaterLabelsRV
 from ..models.distributions.mixed_counts import MixedCountsRV
 from ..models.distributions.paired_comparisons import PairedComparisonsRV
@@ -288,7 +289,7 @@ def _types(
         law, own = rv.owner.op, np.dtype(rv.type.dtype)
         if isinstance(law, RaterLabelsRV | SharedGuessRV):
             own = np.min_scalar_type(-len(model.coords["category"] or ()))
-        elif isinstance(law, CountedLabelsRV | MixedCountsRV | PairedComparisonsRV):
+        elif isinstance(law, CountedLabelsRV | MixedCountsRV | PairedComparisonsRV | GradedVotesRV):
             totals = observed[str(rv.name)].to_numpy().sum(axis=-1)
             own = np.min_scalar_type(-int(totals.max(initial=0)) - 1)
         found[str(rv.name)] = real if own.kind == "f" else own

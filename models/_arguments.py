@@ -102,6 +102,9 @@ independent : str or collection of str
     Groups whose raters share no taste, such as ``("person",)``: their votes are about the qualities themselves.
 taste_scale : float or random variable, optional
     Value of tau, the same for all groups, instead of its prior.
+strength : {"auto", "cut_points", "ignored"}, default "auto"
+    Law of votes that say by how much an item is better, all raters with the same cut points; sampled by NUTS. "auto": if
+    they are of several strengths; "ignored": who won is all that counts. Ties then follow the cut points, too.
 
 Returns
 -------
@@ -113,13 +116,15 @@ Raises
 ------
 ValueError
     If the arguments contradict each other or the data: ties with ``ties="none"``,
-    differences of raters who are anonymous or only one, in reliability or in the side, or a rater without a group.
+    differences of raters who are anonymous or only one, in reliability or in the side, cut points of votes that say
+    no strength, or a rater without a group.
 
 Warns
 -----
 DataWarning
     If the comparisons do not connect all items: the prior alone places the components relative to each other. If
-    all raters are of one group: the prior alone tells quality from taste."""
+    all raters are of one group: the prior alone tells quality from taste. If the votes have a scale of strengths and
+    are all of one: who won is then all that counts."""
 
 
 def documented[**P, M](**texts: str) -> Callable[[Callable[P, M]], Callable[P, M]]:

@@ -45,6 +45,7 @@ def comparison_checks(
     covariates = None
     if "vote_covariate_value" in constants:
         covariates = constants["vote_covariate_value"].transpose("annotation", ...)[own.place]
+    tables = map(by_winner, tables)
     observed = next(tables)[own.place]
     swapped = (left > right) & winner_first(observed, len(own.raters))
     left, right = np.where(swapped, right, left), np.where(swapped, left, right)
@@ -58,6 +59,15 @@ def comparison_checks(
     names = [] if covariates is None else covariates["vote_covariate"].to_numpy().astype(str).tolist()
     checks, families = _checks(own, found, names), _families(own, found, names)
     return judged(checks, families, {"annotations": len(own.item)})
+
+
+def by_winner(counts: np.ndarray) -> np.ndarray:
+    """Add up the levels of graded votes (annotation, level), the strongest for the left item first, to left, right and tie."""
+    n = counts.shape[1]
+    if n <= TIE + 1:
+        return counts
+    sides = [counts[:, : n // 2].sum(axis=1), counts[:, -(n // 2) :].sum(axis=1)]
+    return np.stack(sides + [counts[:, n // 2]] * (n % 2), axis=1)
 
 
 def winner_first(counts: np.ndarray, raters: int) -> bool:

@@ -77,9 +77,10 @@ def win_probability(
     q = sample_matrix(quality)
     x = q * np.reshape(_rater_reliability(tree, reliability, sample, len(q)), (-1, 1))
     tie = _of_samples(tree, "tie", sample, len(q))
+    graded = "cut_point" in (tree["posterior"] if isinstance(tree, xr.DataTree) else tree)
     win, tied = np.empty((n, n)), np.zeros((n, n))
     for i in range(n):
-        first, second, neither = _choices(x[:, i : i + 1] - x[:, i:], tie, link)
+        first, second, neither = _choices(x[:, i : i + 1] - x[:, i:], tie, link, graded)
         win[i, i:], win[i:, i], tied[i, i:] = first, second, neither
         tied[i:, i] = neither
     labels = quality["item"].to_numpy()
@@ -92,15 +93,15 @@ def win_probability(
 
 
 def _choices(
-    x: np.ndarray, tie: np.ndarray | None, link: Link
+    x: np.ndarray, tie: np.ndarray | None, link: Link, graded: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | float]:
-    """Mean over draws (sample, other) of the probabilities of first, second and a tie."""
+    """Mean over draws (sample, other) of the probabilities of first, second and a tie, which of graded votes has a cut point."""
+    law = expit if link == LOGISTIC else ndtr
     if tie is None:
-        law = expit if link == LOGISTIC else ndtr
         return law(x).mean(axis=0), law(-x).mean(axis=0), 0.0
     tie = tie[:, None]
-    if link == PROBIT:
-        first, second = ndtr(x - tie).mean(axis=0), ndtr(-x - tie).mean(axis=0)
+    if graded or link == PROBIT:
+        first, second = law(x - tie).mean(axis=0), law(-x - tie).mean(axis=0)
         return first, second, 1 - first - second
     # Davidson's weights, divided by that of the likelier winner so that none overflows
     likelier = np.exp(-np.abs(x))

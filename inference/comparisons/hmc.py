@@ -9,6 +9,7 @@ import xarray as xr
 from scipy.special import gammaln
 
 from ...models.data.errors import DataWarning
+from ...models.distributions.graded_votes import GradedVotesRV
 from ...models.distributions.paired_comparisons import PairedComparisonsRV
 from ...models.distributions.paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
 from ..runs.model_graph import NotConjugate, constant_value
@@ -291,7 +292,15 @@ def _read(model: pm.Model) -> PairStructure:
 def _link(model: pm.Model, _: PairStructure | None) -> str:
     """Return the link of the comparisons, which names the model."""
     laws = (rv.owner.op for rv in model.observed_RVs)
-    return next(law.link for law in laws if isinstance(law, PairedComparisonsRV))
+    return next(law.link for law in laws if isinstance(law, PairedComparisonsRV | GradedVotesRV))
+
+
+def _refuse_levels(model: pm.Model) -> PairStructure:
+    """Refuse graded votes, with the reason for NUTS."""
+    raise NotConjugate(
+        "votes on a scale of strength have cut points, which the compiled sampler of comparisons does not draw, and Gibbs steps "
+        "of latent preferences and cut points mix slowly"
+    )
 
 
 SAMPLER = Sampler(
@@ -300,5 +309,13 @@ SAMPLER = Sampler(
     begin=begin_hmc,
     reason="qualities and reliabilities of comparisons are nearly normal about their centre",
     method="hmc",
+    name=_link,
+)
+GRADED = Sampler(
+    law=GradedVotesRV,
+    read=_refuse_levels,
+    begin=begin_hmc,
+    reason="none: votes on a scale of strength are drawn by NUTS",
+    method="nuts",
     name=_link,
 )

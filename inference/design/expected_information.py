@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from ..._messages import first_reprs, short_repr
-from ...models.distributions.paired_comparisons_kernels import law_code
+from ...models.distributions.paired_comparisons_kernels import DAVIDSON, law_code
 from ...posterior.links import Link
 from ...posterior.plausibility import refuse_without_draws
 from ..comparisons.kernels.information import answer_information
@@ -176,6 +176,10 @@ def _next_pair(tree: xr.DataTree, candidates: Any, raters: Any, about: str, link
         ids = np.array(["anyone"]) if raters is None else np.asarray(raters)
         reliability = np.ones((len(ids), quality.shape[1]))
     tie = _scalar(posterior, "tie", quality.shape[1])
+    if (
+        law == DAVIDSON and "cut_point" in posterior
+    ):  # equal items tie as often: (e^t - 1) / (e^t + 1) = nu / (2 + nu)
+        tie = np.expm1(tie)
     sides = _left_biases(posterior, ids, quality.shape[1])
     tastes = _tastes(tree, ids)
     if tastes is not None:

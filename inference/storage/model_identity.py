@@ -134,7 +134,17 @@ IDS = {  # column of codes -> its ids
     "right": "items",
 }
 STARTS = {"block_start": "category_code", "annotation_start": "block_start", "shown_start": "shown_code"}
-BY_ANNOTATION = ("annotation_item", "annotation_rater", "label_code", "left", "right", "outcome", "count", "score")  # fmt: skip
+BY_ANNOTATION = (
+    "annotation_item",
+    "annotation_rater",
+    "label_code",
+    "left",
+    "right",
+    "outcome",
+    "strength",
+    "count",
+    "score",
+)
 
 
 def refuse_unsound(data: Container) -> None:

@@ -11,7 +11,15 @@ from .._catalog import Spec, recorded
 from .._hierarchy import Number
 from ..data.comparisons import Comparisons
 from ..data.raters import Groups
-from .observed import LeftSide, require_votes, side_effect, ties_are_modelled, votes_model
+from .observed import (
+    LeftSide,
+    Strength,
+    require_votes,
+    side_effect,
+    strength_is_modelled,
+    ties_are_modelled,
+    votes_model,
+)
 from .priors import Reliability, strength_prior
 from .taste import taste_prior
 from .votes import vote_covariates as read_vote_covariates
@@ -37,6 +45,7 @@ def bradley_terry(
     groups: Groups = None,
     independent: str | Collection[Any] = (),
     taste_scale: Number | None = None,
+    strength: Strength = "auto",
 ) -> pm.Model:
     """Build the Bradley-Terry model: the log odds of winning are reliability times difference of qualities.
 
@@ -56,6 +65,11 @@ def bradley_terry(
     and with covariates of vote a, left minus right (``vote_covariates=``):
 
         x_a      = rho_k (q_i - q_j) + b_k + z_a theta       theta ~ Normal(0, 1)
+
+    and of votes that say by how much (``strength=``), as "A>>B", "A>B", "A=B" do, by cut points that are symmetric about zero:
+
+        p(left by strength s or more) = F(x - t_s),  p(right by s or more) = F(-x - t_s),  the rest are ties
+        t_0 ~ LogNormal(0, 1), or 0 without ties             t_s - t_(s-1) ~ LogNormal(0, 1);  F(x) = 1 / (1 + e^-x)
 
     ====================  ======================  =================================
     symbol                variable                dims
@@ -79,6 +93,9 @@ def bradley_terry(
     delta / tau           taste_deviation         group_of_raters, item
     theta                 vote_effect             vote_covariate
     z                     vote_covariate_value    annotation, vote_covariate
+    t_0                   tie                     scalar
+    t_s - t_(s-1)         step                    strength
+    t_s                   cut_point               strength
     counts of answers     observed_winner         annotation, outcome
     ====================  ======================  =================================
 
@@ -102,17 +119,22 @@ def bradley_terry(
     Bradley and Terry (1952), Rank analysis of incomplete block designs: I. The method of paired comparisons,
     Biometrika 39, doi:10.1093/biomet/39.3-4.324. Davidson (1970), On extending the Bradley-Terry model to
     accommodate ties in paired comparison experiments, JASA 65, equation 2.1,
-    doi:10.1080/01621459.1970.10481082. Nordio, Tarable and Leonardi, Ranking a set of objects using
-    heterogeneous workers: QUITE an easy problem, section 6 (reliabilities; its prior is
-    ``reliability_range=(1, 20)``).
+    doi:10.1080/01621459.1970.10481082. Agresti (1992), Analysis of ordinal paired comparison data, Applied
+    Statistics 41, doi:10.2307/2347562, and Tutz (1986), Bradley-Terry-Luce models with an ordered response,
+    Journal of Mathematical Psychology 30, doi:10.1016/0022-2496(86)90034-9 (cut points). Nordio,
+    Tarable and Leonardi, Ranking a set of objects using heterogeneous workers: QUITE an easy problem, section 6
+    (reliabilities; its prior is ``reliability_range=(1, 20)``).
     """
     tied = ties_are_modelled(require_votes(pairs), ties, "davidson")
     side = side_effect(pairs, left_side, left_bias)
     taste = taste_prior(pairs, groups, independent, taste_scale, reliability_range)
     scales = (quality_scale, reliability_scale)
     prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
+    graded = strength_is_modelled(pairs, strength, vote_covariates)
     votes = read_vote_covariates(vote_covariates, pairs)
-    return votes_model(pairs, prior, LOGISTIC, ties=tied, left_side=side, taste=taste, votes=votes)
+    return votes_model(
+        pairs, prior, LOGISTIC, ties=tied, left_side=side, taste=taste, votes=votes, graded=graded
+    )
 
 
 SPEC = Spec(

@@ -1,5 +1,6 @@
 """Shared parts of the models of comparisons: documentation, coordinates, counts of answers, observed winners."""
 
+from functools import partial
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..data.comparisons import ENOUGH, Comparisons, components_in_words, connect
 from ..data.container import require_container
 from ..data.errors import DataWarning
 from ..data.reading.comparison_tables import OUTCOMES, TIE
+from ..distributions.graded_votes import GradedVotes
 from ..distributions.paired_comparisons import PairedVotes
 from .priors import StrengthPrior
 from .taste import Taste
@@ -27,7 +29,9 @@ class PairCounts(NamedTuple):
     left: np.ndarray  # int64 (annotation,)
     right: np.ndarray  # int64 (annotation,)
     rater: np.ndarray  # int64 (annotation,); -1 if anonymous
-    counts: np.ndarray  # int64 (annotation, outcome): left, right, tie
+    counts: (
+        np.ndarray
+    )  # int64 (annotation, outcome): left, right, tie; of graded votes the strongest for the left item first
 
 
 def require_votes(pairs: Comparisons) -> Comparisons:
@@ -51,15 +55,63 @@ def require_votes(pairs: Comparisons) -> Comparisons:
     return pairs
 
 
-def pair_counts(pairs: Comparisons, ties: bool) -> PairCounts:
-    """Count the outcomes by ordered pair and rater; rows ascend by left, then right, then rater."""
+def pair_counts(pairs: Comparisons, ties: bool, graded: bool = False) -> PairCounts:
+    """Count the outcomes, or the levels of `graded` votes, by ordered pair and rater; rows ascend by left, right, then rater."""
     key = np.stack([pairs.left, pairs.right, pairs.annotation_rater]).astype(np.int64)
     new = np.r_[True, (key[:, 1:] != key[:, :-1]).any(axis=0)]  # the votes are sorted by this key
     annotation = np.cumsum(new) - 1
-    counts = np.zeros((new.sum(), 3 if ties else 2), np.int64)
-    np.add.at(counts, (annotation, pairs.outcome), pairs.count)
+    level = _level_of(pairs, ties) if graded else pairs.outcome
+    counts = np.zeros((new.sum(), len(_outcomes(pairs, ties, graded))), np.int64)
+    np.add.at(counts, (annotation, level), pairs.count)
     left, right, rater = key[:, new]
     return PairCounts(left, right, rater, counts)
+
+
+def _outcomes(pairs: Comparisons, ties: bool, graded: bool) -> list[str]:
+    """Return the outcomes of the model; of graded votes the levels, the strongest for the left item first."""
+    if graded:
+        return [level for level in pairs.levels if ties or level != OUTCOMES[TIE]]
+    return list(OUTCOMES[: 3 if ties else 2])
+
+
+def _level_of(pairs: Comparisons, ties: bool) -> np.ndarray:
+    """Return the place of each vote in the levels."""
+    weakest, n = pairs.strengths - 1, 2 * pairs.strengths + ties
+    from_end = weakest - pairs.strength
+    return np.choose(pairs.outcome, [from_end, n - 1 - from_end, np.full(len(from_end), pairs.strengths)])
+
+
+Strength = Literal["auto", "cut_points", "ignored"]
+
+
+def strength_is_modelled(pairs: Comparisons, strength: Strength, others: Any = None) -> bool:
+    """Return whether the levels of graded votes are outcomes of the model: for "auto", whether votes are of several strengths.
+
+    Warns (DataWarning) where all are of one. `others` are covariates of votes, which a law of levels does not have: ValueError.
+    """
+    if strength not in get_args(Strength):
+        raise ValueError(f"strength={strength!r} is not one of {', '.join(map(repr, get_args(Strength)))}")
+    if strength == "ignored" or (strength == "auto" and pairs.strengths == 1):
+        return False
+    if pairs.strengths == 1:
+        raise ValueError(
+            "strength='cut_points', but the votes say no strength; read a scale with Comparisons.from_table(..., levels=[...]), "
+            "or leave strength out"
+        )
+    decided = pairs.strength[pairs.outcome != TIE]
+    if len(np.unique(decided)) < 2:
+        warn_user(
+            f"the votes have a scale of {pairs.strengths} strengths, and all that name a winner are of one: strength says "
+            "nothing here, and the law of who won is used; strength='ignored' says so without this warning",
+            DataWarning,
+        )
+        return False
+    if others is not None:
+        raise ValueError(
+            "vote_covariates: graded votes have no covariates yet; pass strength='ignored', which keeps who won, or leave "
+            "vote_covariates out"
+        )
+    return True
 
 
 def ties_are_modelled(pairs: Comparisons, ties: str, name: str) -> bool:
@@ -110,9 +162,13 @@ def side_effect(pairs: Comparisons, left_side: LeftSide | None, left_bias: bool)
     return side
 
 
-def coords_of(pairs: Comparisons, ties: bool, taste: Taste | None) -> dict[str, np.ndarray]:
+def coords_of(
+    pairs: Comparisons, ties: bool, taste: Taste | None, graded: bool = False
+) -> dict[str, np.ndarray]:
     """Return the coordinates of a model of comparisons; rater attributes are named ``rater_...``."""
     of_groups = {} if taste is None else taste.coords
+    if graded:
+        of_groups = of_groups | {"strength": np.arange(1, pairs.strengths)}
     return (
         of_groups
         | {f"rater_{name}": values for name, values in pairs.rater_attributes.items()}
@@ -120,7 +176,7 @@ def coords_of(pairs: Comparisons, ties: bool, taste: Taste | None) -> dict[str, 
             "item": pairs.items,
             "rater": pairs.raters,
             "annotation": np.arange(len(pair_counts(pairs, ties).counts)),
-            "outcome": np.array(OUTCOMES[: 3 if ties else 2]),
+            "outcome": np.array(_outcomes(pairs, ties, graded)),
         }
     )
 
@@ -134,17 +190,18 @@ def votes_model(
     left_side: LeftSide | None,
     taste: Taste | None,
     votes: VoteCovariates | None,
+    graded: bool = False,
 ) -> pm.Model:
     """Return the model whose ``observed_winner``, pointwise by annotation, follows the law `link` of the strength of items.
 
-    If asked, it has tastes, ``tie``, ``left_bias`` and ``vote_effect``.
+    If asked, it has tastes, ``tie``, ``left_bias`` and ``vote_effect``, and of graded votes ``step`` and ``cut_point``.
     """
-    left, right, rater, counts = pair_counts(pairs, ties)
+    left, right, rater, counts = pair_counts(pairs, ties, graded)
     of_votes = {}
     if votes is not None:
         left, right, rater, counts = votes.left, votes.right, votes.rater, votes.counts(ties)
         of_votes = votes.coords
-    with annotation_model(coords_of(pairs, ties, taste) | prior.coords | of_votes) as model:
+    with annotation_model(coords_of(pairs, ties, taste, graded) | prior.coords | of_votes) as model:
         strength = prior.register(pairs)
         for name, codes in (("left", left), ("right", right), ("rater", rater)):
             pm.Data(f"annotation_{name}", codes.astype(np.int32), dims="annotation")
@@ -160,12 +217,23 @@ def votes_model(
             bias = pt.add(of_side, votes.register())
             strength = strength._replace(reliability=cast(TensorVariable, strength.reliability[places]))
             codes = (left, right, np.arange(len(who)))
-        laws = {"left_bias": bias, "tie": pm.LogNormal("tie", 0.0, 1.0) if ties else None, "link": link}
-        dims = ("annotation", "outcome")
-        PairedVotes(
-            "observed_winner", *strength, codes, counts.sum(axis=1), **laws, observed=counts, dims=dims
-        )
+        tie = pm.LogNormal("tie", 0.0, 1.0) if ties else None
+        laws: dict[str, Any] = {"left_bias": bias, "link": link}
+        laws |= {"observed": counts, "dims": ("annotation", "outcome")}
+        if graded:
+            laws |= {"cut_points": _cut_points(tie, pairs.strengths - 1), "ties": ties}
+        law = GradedVotes if graded else partial(PairedVotes, tie=tie)
+        law("observed_winner", *strength, codes, counts.sum(axis=1), **laws)
     return model
+
+
+def _cut_points(tie: TensorVariable | None, n: int) -> TensorVariable:
+    """Register ``step`` and ``cut_point``, and return the cut points, that of the tie first."""
+    step = pm.LogNormal("step", 0.0, 1.0, dims="strength")
+    first = 0.0 if tie is None else tie
+    cut_point = pm.Deterministic("cut_point", first + pt.cumsum(step), dims="strength")
+    cuts = cut_point if tie is None else pt.concatenate([tie[None], cut_point])
+    return pt.specify_shape(cuts, (n + (tie is not None),))
 
 
 def _left_bias(left_side: LeftSide | None) -> Any:

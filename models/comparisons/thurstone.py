@@ -11,7 +11,15 @@ from .._catalog import Spec, recorded
 from .._hierarchy import Number
 from ..data.comparisons import Comparisons
 from ..data.raters import Groups
-from .observed import LeftSide, require_votes, side_effect, ties_are_modelled, votes_model
+from .observed import (
+    LeftSide,
+    Strength,
+    require_votes,
+    side_effect,
+    strength_is_modelled,
+    ties_are_modelled,
+    votes_model,
+)
 from .priors import Reliability, strength_prior
 from .taste import taste_prior
 from .votes import vote_covariates as read_vote_covariates
@@ -37,6 +45,7 @@ def thurstone(
     groups: Groups = None,
     independent: str | Collection[Any] = (),
     taste_scale: Number | None = None,
+    strength: Strength = "auto",
 ) -> pm.Model:
     """Build the Thurstone model: the probit of winning is reliability times difference of qualities.
 
@@ -57,6 +66,11 @@ def thurstone(
 
         x_a      = rho_k (q_i - q_j) + b_k + z_a theta       theta ~ Normal(0, 1)
 
+    and of votes that say by how much (``strength=``), as "A>>B", "A>B", "A=B" do, by cut points that are symmetric about zero:
+
+        p(left by strength s or more) = Phi(x - t_s),  p(right by s or more) = Phi(-x - t_s),  the rest are ties
+        t_0 ~ LogNormal(0, 1), or 0 without ties             t_s - t_(s-1) ~ LogNormal(0, 1)
+
     ====================  ======================  =================================
     symbol                variable                dims
     ====================  ======================  =================================
@@ -66,7 +80,6 @@ def thurstone(
     lambda                reliability_scale       scalar
     log rho               log_reliability         rater
     rho - 1 (signed)      reliability_deviation   rater
-    t                     tie                     scalar
     b                     left_bias               scalar, or rater
     beta                  left_bias_mean          scalar
     omega                 left_bias_scale         scalar
@@ -79,6 +92,9 @@ def thurstone(
     delta / tau           taste_deviation         group_of_raters, item
     theta                 vote_effect             vote_covariate
     z                     vote_covariate_value    annotation, vote_covariate
+    t, t_0                tie                     scalar
+    t_s - t_(s-1)         step                    strength
+    t_s                   cut_point               strength
     counts of answers     observed_winner         annotation, outcome
     ====================  ======================  =================================
 
@@ -102,7 +118,8 @@ def thurstone(
     ----------
     Thurstone (1927), A law of comparative judgment, Psychological Review 34, doi:10.1037/h0070288. Glenn and
     David (1960), Ties in paired-comparison experiments using a modified Thurstone-Mosteller model, Biometrics
-    16, doi:10.2307/2527957 (the threshold). Nordio, Tarable and Leonardi, Ranking a set of objects using
+    16, doi:10.2307/2527957 (the threshold). Agresti (1992), Analysis of ordinal paired comparison data, Applied
+    Statistics 41, doi:10.2307/2347562 (cut points). Nordio, Tarable and Leonardi, Ranking a set of objects using
     heterogeneous workers: QUITE an easy problem, section 6 (reliabilities; its prior is
     ``reliability_range=(1, 20)``).
     """
@@ -111,8 +128,11 @@ def thurstone(
     taste = taste_prior(pairs, groups, independent, taste_scale, reliability_range)
     scales = (quality_scale, reliability_scale)
     prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
+    graded = strength_is_modelled(pairs, strength, vote_covariates)
     votes = read_vote_covariates(vote_covariates, pairs)
-    return votes_model(pairs, prior, PROBIT, ties=tied, left_side=side, taste=taste, votes=votes)
+    return votes_model(
+        pairs, prior, PROBIT, ties=tied, left_side=side, taste=taste, votes=votes, graded=graded
+    )
 
 
 SPEC = Spec(

@@ -1,7 +1,7 @@
 """Comparisons: votes of raters on which of two items is better, or a tie."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,12 +12,22 @@ from .container import Container, range_of
 from .errors import DataError, DataWarning, refused_argument
 from .no_answers import NoAnswer, suspects
 from .raters import read_attributes
-from .reading.columns import Missing, code_ids, code_values, first_place, kinds_of, match_ids, refused_cell
+from .reading.columns import (
+    FLOATS,
+    Missing,
+    code_ids,
+    code_values,
+    first_place,
+    kinds_of,
+    match_ids,
+    refused_cell,
+)
 from .reading.comparison_tables import LEFT, OUTCOMES, RIGHT, TIE, code_items, item_set, outcome_words
 from .reading.frames import Column, column_names, is_listed, named_columns
 from .reading.long_tables import Keep, annotation_columns
 from .reading.numbers import read_counts, split_counts
 from .reading.vote_shapes import prompt_columns
+from .reading.vote_strengths import levels_in_words, refuse_fractions, strengths_of_levels, strengths_of_marks
 
 ENOUGH = 8  # votes that are all on one side by chance with probability below .01
 EVALICA = {"X": "left", "Y": "right", "Draw": "tie"}
@@ -115,7 +125,8 @@ def code_outcomes(
 
     Shapes: left, right (row,); items (item,), none of them one of the words; `sides` are the names of the columns of items.
     """
-    kinds_of(column)  # refuses missing cells
+    if any(issubclass(kind, FLOATS) for kind in kinds_of(column)):  # refuses missing cells
+        refuse_fractions(column)
     code_of = outcome_words(column.values, items, sides)
     words = (code_of.get(cell, NOT_READ) if isinstance(cell, str) else NOT_READ for cell in column.values)
     word = np.fromiter(words, np.int32, len(left))
@@ -129,6 +140,9 @@ def code_outcomes(
     outcome = np.select([word >= 0, winner == left, winner == right], [word, LEFT, RIGHT], NOT_READ)
     if (unread := outcome == NOT_READ).any():
         row = int(unread.argmax())
+        refuse_fractions(
+            replace(column, values=column.values[row : row + 1], kept=np.array([column.row(row) - 1]))
+        )
         pair = " or ".join(short_repr(items[side[row]].item()) for side in (left, right))
         problem = "names neither an outcome nor one of the two items"
         allowed = f"{_WORDS}, or the item that won: {pair}"
@@ -183,6 +197,10 @@ class Comparisons(Container):
     several_prompts : bool
         Whether raters voted on the same two items on several prompts, as a column of the table says: then no vote is a duplicate
         or a contradiction of another.
+    strength : ndarray of int32, shape (annotation,)
+        0 = better, 1 = much better, and so on; 0 for a tie, and where votes say no strength.
+    strengths : int
+        Number of strengths of the scale; 1 if votes say only who won.
 
     Examples
     --------
@@ -200,7 +218,7 @@ class Comparisons(Container):
     """
 
     _kind, _annotations = "comparisons", "votes"
-    _columns = ("left", "right", "annotation_rater", "outcome", "count")
+    _columns = ("left", "right", "annotation_rater", "outcome", "strength", "count")
 
     items: np.ndarray
     raters: np.ndarray
@@ -211,6 +229,13 @@ class Comparisons(Container):
     count: np.ndarray
     rater_attributes: Mapping[str, np.ndarray] = field(default_factory=dict)
     several_prompts: bool = field(default=False, compare=False)
+    strength: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+    strengths: int = 1
+
+    def __post_init__(self) -> None:
+        if not len(self.strength):  # votes without, as containers stored by earlier versions are
+            object.__setattr__(self, "strength", np.zeros(len(self.outcome), np.int32))
+        super().__post_init__()
 
     @classmethod
     def from_table(
@@ -228,6 +253,7 @@ class Comparisons(Container):
         no_answer: NoAnswer = (),
         keep: Keep = "all",
         time: str | None = None,
+        levels: Sequence[Any] | np.ndarray | None = None,
     ) -> Self:
         """Read a long table with one row for each vote.
 
@@ -241,7 +267,7 @@ class Comparisons(Container):
             (no ids of items), another word for these such as "model_a", "a" or "tie (bothbad)" that is no id
             here, the name of the column of the item that won, or the id of one of the row's two items. Columns "winner" and
             "loser" alone are votes, too; so are marks such as "winner_model_a" and "winner_tie". Raters are anonymous without a
-            column of raters, and with ``rater=None``.
+            column of raters, and with ``rater=None``. Strength of preference is read from marks such as "A>>B", "A>B", "A=B".
         count : str, optional
             Column with the number of times the vote was given, from 0; by default 1 in each row.
         rater_attributes : sequence of str
@@ -256,6 +282,9 @@ class Comparisons(Container):
             Of several answers of a rater on two items, those that count; a warning says how many do not.
         time : str, optional
             Column of times by which answers are first and last; by default one called so, such as "created_at", else their order.
+        levels : sequence, optional
+            Scale of preference of the column of winners: all levels, the strongest for the left item first, such as
+            ``range(2, -3, -1)``, or ``range(1, 6)`` where 1 is much better on the left. The middle one of an odd number is a tie.
 
         Returns
         -------
@@ -274,6 +303,10 @@ class Comparisons(Container):
         >>> pairs = models.Comparisons.from_table(table, rater=None)
         >>> pairs.outcome.tolist()
         [0, 1]
+        >>> table |= {"winner": ["A>>B", "B>A"], "left": ["x", "x"], "right": ["y", "y"]}
+        >>> pairs = models.Comparisons.from_table(table, rater=None)
+        >>> pairs.outcome.tolist(), pairs.strength.tolist()
+        ([0, 1], [1, 0])
         """
         roles = {"rater": rater, "left": left, "right": right, "winner": winner, "count": count}
         columns = annotation_columns(
@@ -281,16 +314,28 @@ class Comparisons(Container):
         )
         found, first, second = code_items(columns["left"], columns["right"], item_set(items))
         sides = (columns["left"].name, columns["right"].name)
-        outcome = code_outcomes(columns["winner"], found, first, second, sides)
+        if levels is None:
+            outcome = code_outcomes(columns["winner"], found, first, second, sides)
+            graded = strengths_of_marks(columns["winner"], outcome, found)
+        else:
+            refuse_fractions(columns["winner"], [*levels])
+            words = outcome_words([own for own in levels if isinstance(own, str)], found, sides)
+            graded = strengths_of_levels(columns["winner"], levels, found, words)
+        outcome = graded.outcome
         raters, code = NO_RATERS, np.full(len(outcome), ANONYMOUS, np.int32)
         if "rater" in columns:
             raters, code = code_ids(columns["rater"])
         times = read_counts(columns["count"]) if count is not None else np.ones(len(outcome), np.int64)
         attributes = read_attributes(columns, raters, code)
-        rows = CodedRows(zip(cls._columns, (first, second, code, outcome, times), strict=True))
+        rows = CodedRows(zip(cls._columns, (first, second, code, *graded[:2], times), strict=True))
         several = "rater" in columns and _on_several_prompts(frame, columns, rows)
         return cls._of_rows(
-            rows, items=found, raters=raters, rater_attributes=attributes, several_prompts=several
+            rows,
+            items=found,
+            raters=raters,
+            rater_attributes=attributes,
+            several_prompts=several,
+            strengths=graded.strengths,
         )
 
     @classmethod
@@ -328,7 +373,8 @@ class Comparisons(Container):
             winner, loser = place[winner], place[loser]
         rater, once = np.full(len(winner), ANONYMOUS), np.ones(len(winner), np.int64)
         outcome = np.where(winner < loser, LEFT, RIGHT)
-        columns = (np.minimum(winner, loser), np.maximum(winner, loser), rater, outcome, once)
+        plain = np.zeros(len(winner), np.int32)
+        columns = (np.minimum(winner, loser), np.maximum(winner, loser), rater, outcome, plain, once)
         rows = CodedRows(zip(cls._columns, columns, strict=True))
         return cls._of_rows(rows, items=found, raters=NO_RATERS)
 
@@ -449,8 +495,20 @@ class Comparisons(Container):
         rater, attributes = rows["annotation_rater"], self.rater_attributes
         table = {} if self.anonymous else {"rater": self.raters[rater]}
         table |= {"left": self.items[rows["left"]], "right": self.items[rows["right"]]}
-        table |= {"winner": np.array(OUTCOMES)[rows["outcome"]], "count": rows["count"]}
+        table |= {"winner": self._words(rows), "count": rows["count"]}
         return split_counts(table | {name: values[rater] for name, values in attributes.items()})
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Words for the levels of the scale of votes, the strongest for the left item first, as `from_table` reads them."""
+        return tuple(levels_in_words(self.strengths)) if self.strengths > 1 else ("left", "tie", "right")
+
+    def _words(self, rows: CodedRows) -> np.ndarray:
+        """Words for the votes of rows (row,)."""
+        if self.strengths == 1:
+            return np.array(OUTCOMES)[rows["outcome"]]
+        place = self.strengths + np.choose(rows["outcome"], [-1 - rows["strength"], 1 + rows["strength"], 0])
+        return np.array(self.levels)[place]
 
     def _summary(self) -> dict[str, str]:
         n_items, n_raters, n_votes = len(self.items), len(self.raters), len(self)
@@ -464,6 +522,11 @@ class Comparisons(Container):
             **self._summary_of_pairs(),
             "ties": f"{given[TIE]:,}, {given[TIE] / n_votes:.1%} of the votes",
         }
+        if self.strengths > 1:
+            strong = int(self.count[self.strength > 0].sum())
+            lines["strength"] = (
+                f"{self.strengths} degrees; {strong:,} votes, {strong / n_votes:.1%}, are above the lowest"
+            )
         if decided := given[LEFT] + given[RIGHT]:
             lines["left won"] = f"{given[LEFT]:,}, {given[LEFT] / decided:.1%} of the decided votes"
         lines["items that always won"] = self._count_and_names((won == votes) & (votes > 0))
@@ -535,7 +598,7 @@ class Comparisons(Container):
         return self if self.several_prompts else super().without_duplicates()
 
     def _others(self, item: np.ndarray) -> dict[str, Any]:
-        return {"several_prompts": self.several_prompts}
+        return {"several_prompts": self.several_prompts, "strengths": self.strengths}
 
     def _contradictions(self) -> int:
         if self.several_prompts:

@@ -1,5 +1,6 @@
 from .counted_labels import CountedLabels as CountedLabels
 from .dirichlet_mixture import DirichletMixture as DirichletMixture
+from .graded_votes import GradedVotes as GradedVotes
 from .item_scores import ItemScores as ItemScores
 from .marginal_labels import RaterLabels as RaterLabels
 from .paired_comparisons import PairedVotes as PairedVotes

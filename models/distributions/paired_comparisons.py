@@ -324,20 +324,9 @@ class PairedVotes(pm.Discrete):
         **kwargs: Any,
     ) -> TensorVariable:
         """Return the distribution as a tensor variable outside a model."""
-        require_link(link)
-        if len(codes) not in (2, 3):
-            raise ValueError(f"codes are {len(codes)} arrays; pass (left, right) or (left, right, rater)")
-        quality, reliability = map(pt.as_tensor_variable, (quality, reliability))
-        who = codes[2] if len(codes) == 3 else np.zeros(np.shape(codes[0]), np.int64)
-        of_raters = [left_bias, 1.0 if tie is None else tie]
-        if reliability.type.ndim == 0:  # all raters alike, but for side and ties
-            n_raters = 1 if isinstance(who, Variable) else int(np.max(who, initial=0)) + 1
-            reliability = pt.full((n_raters,), reliability)
-        own = [pt.broadcast_to(x, reliability.shape) for x in of_raters]
-        total = np.ones(np.shape(codes[0]), np.int64) if total is None else total
-        answers = [pt.as_tensor_variable(x) for x in (*codes[:2], who, total)]
-        _check_answers(answers, (quality.type.shape[-1], reliability.type.shape[-1]))
-        parameters = [quality, reliability, *own, *answers]
+        parameters = vote_parameters(
+            quality, reliability, [left_bias, 1.0 if tie is None else tie], codes, total, link
+        )
         n_outcomes = 2 if tie is None else 3
         return super().dist(parameters, link=link, n_outcomes=n_outcomes, **kwargs)
 
@@ -347,6 +336,25 @@ class PairedVotes(pm.Discrete):
         op = PairedComparisonsRV(link, n_outcomes)
         rng = shared_rng(seed=None) if rng is None else rng
         return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
+
+
+def vote_parameters(
+    quality: Any, reliability: Any, of_raters: list[Any], codes: Any, total: Any, link: Link
+) -> list[TensorVariable]:
+    """Return quality, reliability, parameters of the raters, left, right, rater and total as tensors, or raise ValueError."""
+    require_link(link)
+    if len(codes) not in (2, 3):
+        raise ValueError(f"codes are {len(codes)} arrays; pass (left, right) or (left, right, rater)")
+    quality, reliability = map(pt.as_tensor_variable, (quality, reliability))
+    who = codes[2] if len(codes) == 3 else np.zeros(np.shape(codes[0]), np.int64)
+    if reliability.type.ndim == 0:  # all raters alike, but for side and ties
+        n_raters = 1 if isinstance(who, Variable) else int(np.max(who, initial=0)) + 1
+        reliability = pt.full((n_raters,), reliability)
+    own = [pt.broadcast_to(x, reliability.shape) for x in of_raters]
+    total = np.ones(np.shape(codes[0]), np.int64) if total is None else total
+    answers = [pt.as_tensor_variable(x) for x in (*codes[:2], who, total)]
+    _check_answers(answers, (quality.type.shape[-1], reliability.type.shape[-1]))
+    return [quality, reliability, *own, *answers]
 
 
 def _check_answers(answers: list[TensorVariable], lengths: tuple[int | None, int | None]) -> None:

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -147,6 +147,7 @@ def comparisons(
     reliability_range: tuple[float, float] = (1.0, 20.0),
     taste: float = 0.0,
     graph: Any = None,
+    cut_points: Sequence[float] = (),
     random_seed: int | np.random.Generator | None = None,
 ) -> Simulated[Comparisons]:
     """Simulate paired comparisons by unequal raters on a random regular graph.
@@ -158,9 +159,10 @@ def comparisons(
         bradley_terry    P(left) : P(right) : P(tie) = e^(x/2) : e^(-x/2) : nu    (Davidson)
         thurstone        left if x + e > t, right if x + e < -t, else a tie, with e ~ Normal(0, 1)
 
-    where nu or t is 0 without ties. The sides of the two items are drawn anew for each vote. With ``taste`` > 0 the raters
-    have a ``kind``: a third are a "person", the others a "judge a" or "judge b", who see q_i + delta_i of their kind,
-    delta_i ~ Normal(0, taste).
+    where nu or t is 0 without ties. With cut points t_1 < t_2 ... votes say by how much: t_s < |x + e| < t_(s+1) is strength s,
+    with e ~ Logistic or Normal(0, 1), and a tie is |x + e| < t_0 under both links. The sides of the two
+    items are drawn anew for each vote. With ``taste`` > 0 the raters have a ``kind``: a third are a "person", the others a
+    "judge a" or "judge b", who see q_i + delta_i of their kind, delta_i ~ Normal(0, taste).
 
     Parameters
     ----------
@@ -184,6 +186,8 @@ def comparisons(
         Standard deviation of what judges of one kind share on an item, beside its quality.
     graph : networkx.Graph or array of int, shape (pair, 2), optional
         Pairs of codes 0 ... items - 1 to compare, instead of a random regular graph; `degree` is then unused.
+    cut_points : sequence of float
+        Cut points above which votes are of strength 1, 2 and so on, rising, above the tie; by default votes say no strength.
     random_seed : int or numpy.random.Generator, optional
         Seed, or generator.
 
@@ -191,8 +195,8 @@ def comparisons(
     -------
     Simulated
         ``data``: Comparisons with integer ids; ``truth``: ``quality`` (item), ``reliability`` (rater), in the
-        order of ``data``, the numbers ``tie`` (0 without ties) and ``left_bias``, and, with taste, ``taste``
-        (group_of_raters, item) of "judge a" and "judge b".
+        order of ``data``, the numbers ``tie`` (0 without ties) and ``left_bias``, ``cut_point`` with cut points, and,
+        with taste, ``taste`` (group_of_raters, item) of "judge a" and "judge b".
 
     Raises
     ------
@@ -231,15 +235,27 @@ def comparisons(
     seen = np.concatenate([quality + of_judges, quality[None]])  # by family, people last
     difference = seen[family[rater], left] - seen[family[rater], right]
     advantage = reliability[rater] * difference + left_bias
-    outcome = _outcomes(rng, link, advantage, tie or 0.0)
-    votes = {"left": left, "right": right, "annotation_rater": rater, "outcome": outcome}
+    cuts = _risen(cut_points, tie or 0.0)
+    if len(cuts):
+        outcome, strength = _graded(rng, link, advantage, tie or 0.0, cuts)
+    else:
+        outcome, strength = _outcomes(rng, link, advantage, tie or 0.0), np.zeros(len(rater), np.int64)
+    votes = {
+        "left": left,
+        "right": right,
+        "annotation_rater": rater,
+        "outcome": outcome,
+        "strength": strength,
+    }
     voted, merged = CodedRows(votes, count=np.ones(len(rater), np.int64)).merged(raters)
     truth = {"quality": quality, "reliability": reliability[voted]}
     truth |= {"tie": np.array(tie or 0.0), "left_bias": np.array(left_bias)}
+    truth |= {"cut_point": cuts} if len(cuts) else {}
     attributes = {}
     if taste:
         truth["taste"], attributes["kind"] = of_judges, KINDS[family[voted]]
-    data = Comparisons(items=np.arange(items), raters=voted, rater_attributes=attributes, **cast(Any, merged))
+    own = {"raters": voted, "rater_attributes": attributes, "strengths": len(cuts) + 1}
+    data = Comparisons(items=np.arange(items), **own, **cast(Any, merged))
     return Simulated(data, truth)
 
 
@@ -250,6 +266,23 @@ def _outcomes(rng: np.random.Generator, link: Link, x: np.ndarray, tie: float) -
         return np.select([seen > tie, seen < -tie], [LEFT, RIGHT], TIE)
     speaks = [x / 2, -x / 2] + ([np.full(len(x), np.log(tie))] if tie else [])
     return np.argmax([logit + rng.gumbel(size=len(x)) for logit in speaks], axis=0)
+
+
+def _risen(cut_points: Sequence[float], tie: float) -> np.ndarray:
+    """Return cut points (cut point,), or raise unless they rise from above the tie."""
+    cuts = np.array(cut_points, float)
+    if cuts.ndim != 1 or not np.isfinite(cuts).all() or (np.diff(cuts, prepend=tie) <= 0).any():
+        raise ValueError(f"cut_points={cut_points!r} must be finite numbers that rise, above tie={tie!r}")
+    return cuts
+
+
+def _graded(
+    rng: np.random.Generator, link: Link, x: np.ndarray, tie: float, cuts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw outcome and strength of each vote by noise on the advantage x (vote,)."""
+    seen = x + (rng.standard_normal(len(x)) if link == PROBIT else rng.logistic(size=len(x)))
+    outcome = np.select([seen > tie, seen < -tie], [LEFT, RIGHT], TIE)
+    return outcome, np.searchsorted(cuts, np.abs(seen))
 
 
 def _refuse_numbers(raters: int, alpha: float, tie: float, left_bias: float, signed: float) -> None:

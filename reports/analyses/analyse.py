@@ -44,6 +44,7 @@ def analyse(
     rater_attributes: Sequence[str] = (),
     missing: Literal["error", "drop"] = "error",
     no_answer: Sequence[Any] | str | int = (),
+    levels: Sequence[Any] | None = None,
     keep: Literal["all", "first", "last"] = "all",
     people_column: str | None = None,
     sample: Mapping[str, xr.DataArray] | None = None,
@@ -74,7 +75,7 @@ def analyse(
         Model of `models.catalog`; by default that of the command line, which takes raters of labels with one answer each as one.
     tree : DataTree, optional
         Posterior by `inference.sample`, which is then not drawn.
-    columns, layout, categories, bounds, rater_attributes, missing, no_answer, keep
+    columns, layout, categories, bounds, rater_attributes, missing, no_answer, levels, keep
         As of `raterzoo.read`.
     people_column : str, optional
         Of judges: "kind=person" if the column ``kind`` of the answers says person of people; by default all raters are people.
@@ -148,7 +149,7 @@ def analyse(
         raise ValueError(f"{strange[0]}: no argument for {kind or 'annotations without kind='}; leave it out")
     given: dict[str, Any] = {"columns": columns, "layout": layout, "categories": categories, "bounds": bounds}
     given["rater_attributes"] = [*dict.fromkeys([*rater_attributes, *(people or ())[:1]])]
-    given |= {"missing": missing, "no_answer": no_answer, "keep": keep}
+    given |= {"missing": missing, "no_answer": no_answer, "keep": keep, "levels": levels}
     data, found = _read(source, "labels" if beside else kind, given)
     fit = partial(draw, draws=draws, chains=chains, random_seed=random_seed, progressbar=progressbar)
     if beside and predictions is None:

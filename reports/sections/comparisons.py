@@ -176,10 +176,11 @@ def votes_between_equals(tree: xr.DataTree, prob: float) -> dict[str, tuple[floa
     tie, bias = (posterior[name].to_numpy() if name in posterior else 0.0 for name in ("tie", "left_bias"))
     if sides_by_rater(tree):
         tie, bias = np.asarray(tie)[..., None], posterior["left_bias"].transpose(*SAMPLE, "rater").to_numpy()
-    if tree.attrs["model"] == LOGISTIC:
+    if tree.attrs["model"] == LOGISTIC and "cut_point" not in posterior:
         shares = {"tie": tie / (2 * np.cosh(bias / 2) + tie), "left": expit(bias)}
     else:
-        won, lost = ndtr(bias - tie), ndtr(-bias - tie)
+        law = expit if tree.attrs["model"] == LOGISTIC else ndtr
+        won, lost = law(bias - tie), law(-bias - tie)
         shares = {"tie": 1 - won - lost, "left": won / (won + lost)}
     if sides_by_rater(tree):  # a rater at random
         shares = {name: np.mean(share, axis=-1) for name, share in shares.items()}
@@ -314,6 +315,8 @@ def model_in_words(tree: xr.DataTree) -> str:
     else:
         raters = "Each rater has a reliability"
     ties = "a tie is an outcome" if "tie" in posterior else "there are no ties"
+    if "cut_point" in posterior:
+        ties += ", and by how much an item is better counts"
     sides = "may have an advantage" if "left_bias" in posterior else "has no advantage"
     if sides_by_rater(tree):
         sides += ", another for each rater"

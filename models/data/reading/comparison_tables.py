@@ -11,9 +11,10 @@ from ..errors import refused_argument
 from .columns import code_ids, distinct_ids, match_ids, nearest, refused_cell, refused_value
 from .frames import Column
 from .vote_shapes import SIDES, TIES
+from .vote_strengths import LEFT, RIGHT, vote_marks
+from .vote_strengths import TIE as TIE
 
 OUTCOMES = ("left", "right", "tie")  # outcomes of a comparison; their codes are their places
-LEFT, RIGHT, TIE = range(len(OUTCOMES))
 MAX_WORDS = 100
 _WORDS = ", ".join(map(short_repr, OUTCOMES))
 _CodedColumn = tuple[Column, np.ndarray, np.ndarray]
@@ -34,6 +35,7 @@ def outcome_words(cells: Sequence[Any], items: np.ndarray, sides: Sequence[str])
     left, right = ({pair[place] for pair in pairs} for place in (LEFT, RIGHT))
     for place, same in enumerate((left, right, TIES - ids)):
         code |= {text: place for text in texts if folded(text) in same}
+    code |= {text: outcome for text, (outcome, _) in vote_marks(texts - names, ids).items()}
     if names.isdisjoint(sides):
         code |= {name: place for place, name in enumerate(sides) if name in texts}
     return code

@@ -58,6 +58,7 @@ def read(
     no_answer: NoAnswer = (),
     keep: Keep = "all",
     taxonomy: Mapping[Any, Any] | None = None,
+    levels: Sequence[Any] | np.ndarray | None = None,
 ) -> Container:
     """Read annotations of any kind from a file, an export of an annotation tool, or a frame.
 
@@ -93,6 +94,8 @@ def read(
         ``columns={"time": ...}`` names, else by the order of the rows.
     taxonomy : mapping, optional
         Of labels: parent of each category, see `Labels.from_table`.
+    levels : sequence, optional
+        Of comparisons: scale of preference, the strongest level for the left item first, see `Comparisons.from_table`.
 
     Returns
     -------
@@ -174,11 +177,14 @@ def read(
         )
     if categories is not None and frame is not source:  # cells of a file are text
         categories = [str(own) if isinstance(own, int | np.integer) else own for own in categories]
+    if levels is not None and frame is not source:
+        levels = [str(own) if isinstance(own, int | np.integer) else own for own in levels]
     if taxonomy is not None and frame is not source:
         taxonomy = {str(node): above if above is None else str(above) for node, above in taxonomy.items()}
     options = {
         "categories": categories,
         "taxonomy": taxonomy,
+        "levels": levels,
         "bounds": bounds,
         "rater_attributes": tuple(rater_attributes) or None,
         "missing": missing,

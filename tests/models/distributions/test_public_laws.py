@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pymc as pm
 import pytensor
+import pytensor.tensor as pt
 import pytest
 from pymc.blocking import DictToArrayBijection
 from pytensor.tensor.special import log_softmax
@@ -66,7 +67,22 @@ def paired_votes(observed=True):
     return laws.PairedVotes("y", quality, codes=([0, 1], [1, 2]), **law, observed=votes if observed else None)
 
 
-BRICKS = (rater_labels, shared_guess, counted_labels, item_scores, partial_ranking, paired_votes)
+def graded_votes(observed=True):
+    law = {"cut_points": pt.cumsum(pm.LogNormal("step", shape=2)), "left_bias": pm.Normal("side")}
+    quality, votes = pm.Normal("quality", shape=3), np.array([[1, 0, 0, 0, 0], [0, 0, 1, 0, 1]])
+    options = law | {"total": [1, 2], "observed": votes if observed else None}
+    return laws.GradedVotes("y", quality, codes=([0, 1], [1, 2]), **options)
+
+
+BRICKS = (
+    rater_labels,
+    shared_guess,
+    counted_labels,
+    item_scores,
+    partial_ranking,
+    paired_votes,
+    graded_votes,
+)
 
 
 @pytest.fixture(params=BRICKS, ids=lambda brick: brick.__name__)

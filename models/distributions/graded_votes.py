@@ -1,0 +1,248 @@
+"""GradedVotes: distribution of votes that say by how much one item is better than the other."""
+
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pymc.distributions.dist_math import check_parameters
+from pymc.logprob.abstract import _logprob
+from pytensor.link.numba.dispatch.basic import numba_njit
+from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
+from pytensor.tensor.random.op import RandomVariable
+from pytensor.tensor.random.variable import shared_rng
+from pytensor.tensor.variable import TensorVariable
+from scipy.special import expit, ndtr
+
+from ...posterior.links import LOGISTIC, Link
+from .compiling import source_digest
+from .paired_comparisons import vote_parameters
+
+SQRT_HALF = 0.7071067811865476
+
+
+def _log_cdf(z: Any, link: Link) -> Any:
+    """Return log F(z), exact in both tails, with a finite gradient."""
+    if link == LOGISTIC:
+        return -pt.softplus(-z)
+    # each branch sees only arguments at which it is finite
+    low, high = pt.minimum(z, -1.0), pt.maximum(z, -1.0)
+    tail = pt.log(0.5 * pt.erfcx(-low * SQRT_HALF)) - 0.5 * low**2
+    return pt.switch(pt.lt(z, -1.0), tail, pt.log1p(-0.5 * pt.erfc(high * SQRT_HALF)))
+
+
+def _log_between(low: Any, high: Any, link: Link) -> Any:
+    """Return log(F(high) - F(low)) for low < high."""
+    if link == LOGISTIC:  # F(h) - F(l) = F(h) F(-l) (1 - e^(l - h))
+        return _log_cdf(high, link) + _log_cdf(-low, link) + pt.log(-pt.expm1(low - high))
+    turned = pt.gt(low + high, 0.0)  # to the tail in which the difference does not cancel
+    low, high = pt.switch(turned, -high, low), pt.switch(turned, -low, high)
+    above = _log_cdf(high, link)
+    return above + pt.log(-pt.expm1(_log_cdf(low, link) - above))
+
+
+def _log_levels(x: TensorVariable, cut_points: TensorVariable, n_levels: int, link: Link) -> TensorVariable:
+    """Return log p of every level (annotation, level), the strongest for the left item first."""
+    cuts = [cut_points[n] for n in range((n_levels - 1) // 2)]
+    middle = [] if n_levels % 2 else [0.0]
+    bounds = [*cuts[::-1], *middle, *(-cut for cut in cuts)]  # falling: of x + noise between the levels
+    inner = [_log_between(low - x, high - x, link) for high, low in pairwise(bounds)]
+    return pt.stack([_log_cdf(x - bounds[0], link), *inner, _log_cdf(bounds[-1] - x, link)], axis=1)
+
+
+class GradedVotesRV(RandomVariable):
+    """Random variable of counts of graded votes, the strongest level for the left item first."""
+
+    name = "graded_votes"
+    dtype = "int64"
+    _print_name = ("GradedVotes", "\\operatorname{GradedVotes}")
+    __props__ = ("name", "signature", "dtype", "inplace", "link", "n_levels")
+
+    def __init__(self, link: Link, n_levels: int, **kwargs: Any) -> None:
+        self.link: Link = link
+        self.n_levels = n_levels
+        kwargs["signature"] = f"(i),(r),(r),(c),(a),(a),(a),(a)->(a,{n_levels})"
+        super().__init__(**kwargs)
+
+    def rng_fn(self, rng, *parameters):
+        """Draw all votes, one replicate after the other; the last parameter is the batch shape."""
+        quality, reliability, left_bias, cut_points, left, right, rater, total, size = parameters
+        free = [quality, reliability, left_bias, cut_points]
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in free)) if size is None else tuple(size)
+        quality, reliability, left_bias, cut_points = (
+            np.broadcast_to(x, (*batch, x.shape[-1])) for x in free
+        )
+        left, right, rater, total = (x.reshape(-1, x.shape[-1])[0] for x in (left, right, rater, total))
+        counts = np.empty((*batch, len(total), self.n_levels), np.int64)
+        for index in np.ndindex(batch):
+            difference = quality[index][left] - quality[index][right]
+            x = reliability[index][rater] * difference + left_bias[index][rater]
+            p = level_probabilities(x, cut_points[index], self.n_levels, self.link)
+            counts[index] = rng.multinomial(total, p)
+        return counts
+
+
+def level_probabilities(x: np.ndarray, cut_points: np.ndarray, n_levels: int, link: Link) -> np.ndarray:
+    """Return the probability of every level (annotation, level), the strongest for the left item first, for simulation."""
+    law = expit if link == LOGISTIC else ndtr
+    cuts = cut_points[: (n_levels - 1) // 2]
+    bounds = np.concatenate([cuts[::-1], [] if n_levels % 2 else [0.0], -cuts])
+    above = law(x[:, None] - bounds)  # P(x + noise > bound)
+    edges = np.concatenate([np.zeros((len(x), 1)), above, np.ones((len(x), 1))], axis=1)
+    p = np.maximum(np.diff(edges, axis=1), 0.0)
+    return p / p.sum(axis=1, keepdims=True)
+
+
+@cast(Any, _logprob).register(GradedVotesRV)
+def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
+    """Return the log probability of each annotation, with the multinomial coefficient."""
+    *_, quality, reliability, left_bias, cut_points, left, right, rater, total = inputs
+    counts = values[0]
+    possible = (counts >= 0).all(axis=1) & pt.eq(counts.sum(axis=1), total)
+    counts = pt.switch(possible[:, None], counts, 0)
+    orders = pt.gammaln(total + 1) - cast(Any, pt.gammaln(counts + 1)).sum(axis=1)
+    x = reliability[rater] * (quality[left] - quality[right]) + left_bias[rater]
+    log_p = (counts * _log_levels(x, cut_points, op.n_levels, op.link)).sum(axis=1)
+    log_p = log_p + pt.switch(possible, orders, -np.inf)
+    steps = pt.concatenate([cut_points[:1], pt.diff(cut_points)])
+    rising = cast(Any, pt.all(cast(Any, steps) > 0))
+    return cast(
+        TensorVariable, check_parameters(log_p, rising, msg="0 < cut_points[0] < cut_points[1] < ...")
+    )
+
+
+@numba_core_rv_funcify.register(GradedVotesRV)
+def _numba_graded_votes(op, node):
+    n_levels, logistic = op.n_levels, op.link == LOGISTIC
+    n_cuts, odd = (n_levels - 1) // 2, n_levels % 2
+
+    @numba_njit
+    def random_fn(rng, quality, reliability, left_bias, cut_points, left, right, rater, total):
+        counts = np.zeros((len(total), n_levels), np.int64)
+        bounds = np.zeros(n_levels - 1)
+        for n in range(n_cuts):
+            bounds[n_cuts - 1 - n] = cut_points[n]
+            bounds[n_cuts + 1 - odd + n] = -cut_points[n]
+        for a in range(len(total)):
+            k = rater[a]
+            x = reliability[k] * (quality[left[a]] - quality[right[a]]) + left_bias[k]
+            for _ in range(total[a]):
+                u = rng.random()
+                noise = np.log(u / (1.0 - u)) if logistic else rng.standard_normal()
+                level = 0
+                for bound in bounds:
+                    level += x + noise < bound
+                counts[a, level] += 1
+        return counts
+
+    return random_fn, source_digest(__file__)
+
+
+class GradedVotes(pm.Discrete):
+    """Counts of raters' votes on pairs of items, on a scale from much better to much worse.
+
+    A latent preference falls between cut points that are symmetric about zero [1]_ [2]_:
+
+        x_a  = rho_k (q_left - q_right) + b_k                       rater k of annotation a
+        p(left by strength s or more)  = F(x_a - t_s)               t_0 < t_1 < ...
+        p(right by strength s or more) = F(-x_a - t_s)              the rest, if t_0 > 0, are ties
+        n_a  ~ Multinomial(total_a, p)
+
+    with F(x) = 1 / (1 + e^-x) ("bradley_terry") or Phi(x) ("thurstone"). An even number of levels has no tie, t_0 = 0, and its
+    first cut point is t_1. Two levels are `PairedVotes` without ties, and three under "thurstone" those with ties.
+
+    ====================  ==========================================================  ====================
+    symbol                argument                                                    dims
+    ====================  ==========================================================  ====================
+    q                     quality                                                     item
+    rho                   reliability; negative if the rater prefers the worse item   rater, or scalar
+    left, right, k        codes: item on the left, item on the right, rater           annotation
+    b                     left_bias: advantage of the left side                       rater, or scalar
+    t                     cut_points, positive and rising                             cut point
+    total                 total: number of votes                                      annotation
+    n                     value: counts, strongest for the left item first            annotation, level
+    ====================  ==========================================================  ====================
+
+    The log probability is pointwise by annotation, with the multinomial coefficient. Replicates draw the counts of every
+    annotation, given its total.
+
+    Parameters
+    ----------
+    quality : tensor, shape (item,)
+        Quality of each item; only differences count.
+    reliability : tensor, default 1
+        Factor of the differences, shape (rater,), or one number for all.
+    codes : tuple of array_like
+        Codes (left, right, rater), each (annotation,); without the third all votes are of one rater.
+    total : array_like, shape (annotation,), optional
+        Number of votes of each annotation, 1 by default.
+    left_bias : tensor, default 0
+        Advantage of the left side, for all raters or (rater,).
+    cut_points : tensor, shape (cut point,)
+        Positive and rising: two of five levels or, without ties, of six.
+    ties : bool, default True
+        Whether the middle level is a tie; 2 len(cut_points) + 1 levels, otherwise 2 len(cut_points) + 2.
+    link : {"bradley_terry", "thurstone"}
+        The law of the noise.
+
+    Raises
+    ------
+    ValueError
+        If there is no cut point, arrays differ in length, or the link is none of these.
+
+    Examples
+    --------
+    >>> import numpy as np, pymc as pm
+    >>> from raterzoo.models.distributions import GradedVotes
+    >>> left, right = [0, 1, 0], [1, 2, 2]
+    >>> votes = [[0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [1, 0, 0, 0, 0]]  # A>>B, A>B, tie, B>A, B>>A
+    >>> law = GradedVotes.dist(np.array([1.0, 0.2, -1.2]), codes=(left, right), cut_points=[0.3, 1.5])
+    >>> pm.logp(law, np.array(votes)).eval().round(2)
+    array([-1.24, -2.35, -0.4 ])
+
+    References
+    ----------
+    .. [1] Agresti (1992), Analysis of ordinal paired comparison data, Applied Statistics 41, section 2 (cumulative link,
+       symmetric cut points), doi:10.2307/2347562.
+    .. [2] Tutz (1986), Bradley-Terry-Luce models with an ordered response, Journal of Mathematical Psychology 30,
+       doi:10.1016/0022-2496(86)90034-9.
+    """
+
+    rv_type = GradedVotesRV
+
+    @classmethod
+    def dist(
+        cls,
+        quality: Any,
+        reliability: Any = 1.0,
+        codes: Any = (),
+        total: Any = None,
+        *,
+        left_bias: Any = 0.0,
+        cut_points: Any,
+        ties: bool = True,
+        link: Link = LOGISTIC,
+        **kwargs: Any,
+    ) -> TensorVariable:
+        """Return the distribution as a tensor variable outside a model."""
+        cut_points = pt.as_tensor_variable(cut_points)
+        if cut_points.type.ndim != 1 or cut_points.type.shape == (0,):
+            raise ValueError(
+                "cut_points must be a vector of one or more; without any, PairedVotes is the law of the votes"
+            )
+        if cut_points.type.shape[0] is None:
+            raise ValueError("cut_points must have a known length, such as that of pt.specify_shape")
+        quality, reliability, side, *answers = vote_parameters(
+            quality, reliability, [left_bias], codes, total, link
+        )
+        n_levels = 2 * cut_points.type.shape[0] + (1 if ties else 2)
+        parameters = [quality, reliability, side, cut_points, *answers]
+        return super().dist(parameters, link=link, n_levels=n_levels, **kwargs)
+
+    @classmethod
+    def rv_op(cls, *parameters, link, n_levels, size=None, rng=None) -> TensorVariable:
+        """Return the random variable for a link and a number of levels."""
+        op = GradedVotesRV(link, n_levels)
+        rng = shared_rng(seed=None) if rng is None else rng
+        return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
