@@ -11,6 +11,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -343,11 +344,63 @@ def populations(share: str, seed: int, draws: int) -> dict[str, Row]:
     return found
 
 
+# --- 6. Strength of preference ---
+
+
+def study_of_strength(how: str, seed: int) -> tuple[np.ndarray, models.Comparisons]:
+    """Return qualities and votes on a scale of four levels, or with a tie of five; in "no strength" it is drawn by a coin."""
+    ties = {"tie": 0.4} if how == "five levels" else {}
+    simulated = models.simulators.comparisons(
+        items=12,
+        raters=8,
+        degree=4,
+        alpha=0.25,
+        quality_range=(-1.5, 1.5),
+        reliability_range=(1.0, 1.001),
+        cut_points=[1.5],
+        random_seed=[47, seed],
+        **ties,
+    )
+    votes = simulated.data
+    if how == "no strength":
+        coin = np.random.default_rng([48, seed]).integers(0, 2, len(votes.strength))
+        votes = replace(votes, strength=coin.astype(np.int32))
+    return simulated.truth["quality"], votes
+
+
+def judged_qualities(tree: Any, quality: np.ndarray) -> Row:
+    """Return the figures of a posterior against the qualities of the items."""
+    q = tree["posterior"]["quality"].stack(sample=("chain", "draw")).transpose("item", "sample").to_numpy()
+    truth = quality - quality.mean()
+    better = truth[:, None] > truth
+    p = (q[:, None] > q).mean(axis=-1)[better]
+    lower, upper = np.quantile(q, [0.05, 0.95], axis=1)
+    return {
+        "right": (p > 0.5).mean(),
+        "log loss": -np.log(np.maximum(p, 1e-4)).mean(),
+        "claim - right": np.maximum(p, 1 - p).mean() - (p > 0.5).mean(),
+        "covers .9": ((lower <= truth) & (truth <= upper)).mean(),
+        "R-hat": float(inference.diagnose(tree)["element_r_hat"].max()),
+    }
+
+
+def strength(how: str, seed: int, draws: int) -> dict[str, Row]:
+    """Return the figures of one study in each treatment, of pairs of items in their true order."""
+    quality, votes = study_of_strength(how, seed)
+    shared = {"reliability": "shared"}
+    ways = {
+        "who won": models.bradley_terry(votes, strength="ignored", **shared),
+        "strength": models.bradley_terry(votes, strength="cut_points", **shared),
+    }
+    return fitted(ways, lambda tree: judged_qualities(tree, quality), seed, draws)
+
+
 WORLDS: dict[str, tuple[tuple[str, ...], Callable[[str, int, int], dict[str, Row]], str]] = {
     "no_answer": (("truth", "difficulty", "chance"), no_answer, "dropped"),
     "taxonomy": (("careful", "careful when wrong", "exact"), taxonomy, "dropped"),
     "probabilities": (("stated", "log odds", "decimals", "mixed", "only 0 and 1"), probabilities, "votes"),
     "populations": (("0.3", "0.0"), populations, "one coin"),
+    "strength": (("four levels", "five levels", "no strength"), strength, "who won"),
     "shown": (("ranked", "best", "best-worst"), shown, "flat"),
 }
 
