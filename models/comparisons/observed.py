@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pytensor.tensor.shape import specify_shape
 from pytensor.tensor.variable import TensorVariable
 
 from ..._messages import warn_user
@@ -230,10 +231,10 @@ def votes_model(
 def _cut_points(tie: TensorVariable | None, n: int) -> TensorVariable:
     """Register ``step`` and ``cut_point``, and return the cut points, that of the tie first."""
     step = pm.LogNormal("step", 0.0, 1.0, dims="strength")
-    first = 0.0 if tie is None else tie
-    cut_point = pm.Deterministic("cut_point", first + pt.cumsum(step), dims="strength")
-    cuts = cut_point if tie is None else pt.concatenate([tie[None], cut_point])
-    return pt.specify_shape(cuts, (n + (tie is not None),))
+    above: Any = pt.cumsum(cast(Any, step))
+    cuts: Any = pm.Deterministic("cut_point", above if tie is None else tie + above, dims="strength")
+    cuts = cuts if tie is None else pt.concatenate([cast(Any, tie)[None], cuts])
+    return cast(TensorVariable, specify_shape(cuts, (n + (tie is not None),)))
 
 
 def _left_bias(left_side: LeftSide | None) -> Any:

@@ -507,7 +507,8 @@ class Comparisons(Container):
         """Words for the votes of rows (row,)."""
         if self.strengths == 1:
             return np.array(OUTCOMES)[rows["outcome"]]
-        place = self.strengths + np.choose(rows["outcome"], [-1 - rows["strength"], 1 + rows["strength"], 0])
+        side = np.array([-1, 1, 0])[rows["outcome"]]
+        place = self.strengths + side * (1 + rows["strength"])
         return np.array(self.levels)[place]
 
     def _summary(self) -> dict[str, str]:

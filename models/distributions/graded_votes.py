@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 import pymc as pm
-import pytensor.tensor as pt
+import pytensor.tensor
 from pymc.distributions.dist_math import check_parameters
 from pymc.logprob.abstract import _logprob
 from pytensor.link.numba.dispatch.basic import numba_njit
@@ -13,13 +13,13 @@ from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
-from scipy.special import expit, ndtr
 
 from ...posterior.links import LOGISTIC, Link
 from .compiling import source_digest
 from .paired_comparisons import vote_parameters
 
 SQRT_HALF = 0.7071067811865476
+pt: Any = pytensor.tensor  # whose annotations leave out what its functions return
 
 
 def _log_cdf(z: Any, link: Link) -> Any:
@@ -74,39 +74,30 @@ class GradedVotesRV(RandomVariable):
             np.broadcast_to(x, (*batch, x.shape[-1])) for x in free
         )
         left, right, rater, total = (x.reshape(-1, x.shape[-1])[0] for x in (left, right, rater, total))
-        counts = np.empty((*batch, len(total), self.n_levels), np.int64)
+        counts = np.zeros((*batch, len(total), self.n_levels), np.int64)
+        vote, middle = np.repeat(np.arange(len(total)), total), np.zeros(1 - self.n_levels % 2)
         for index in np.ndindex(batch):
             difference = quality[index][left] - quality[index][right]
-            x = reliability[index][rater] * difference + left_bias[index][rater]
-            p = level_probabilities(x, cut_points[index], self.n_levels, self.link)
-            counts[index] = rng.multinomial(total, p)
+            x = (reliability[index][rater] * difference + left_bias[index][rater])[vote]
+            bounds = np.concatenate([cut_points[index][::-1], middle, -cut_points[index]])
+            noise = rng.logistic(size=len(x)) if self.link == LOGISTIC else rng.standard_normal(len(x))
+            np.add.at(counts[index], (vote, ((x + noise)[:, None] < bounds).sum(axis=1)), 1)
         return counts
-
-
-def level_probabilities(x: np.ndarray, cut_points: np.ndarray, n_levels: int, link: Link) -> np.ndarray:
-    """Return the probability of every level (annotation, level), the strongest for the left item first, for simulation."""
-    law = expit if link == LOGISTIC else ndtr
-    cuts = cut_points[: (n_levels - 1) // 2]
-    bounds = np.concatenate([cuts[::-1], [] if n_levels % 2 else [0.0], -cuts])
-    above = law(x[:, None] - bounds)  # P(x + noise > bound)
-    edges = np.concatenate([np.zeros((len(x), 1)), above, np.ones((len(x), 1))], axis=1)
-    p = np.maximum(np.diff(edges, axis=1), 0.0)
-    return p / p.sum(axis=1, keepdims=True)
 
 
 @cast(Any, _logprob).register(GradedVotesRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     """Return the log probability of each annotation, with the multinomial coefficient."""
     *_, quality, reliability, left_bias, cut_points, left, right, rater, total = inputs
-    counts = values[0]
+    counts: Any = values[0]
     possible = (counts >= 0).all(axis=1) & pt.eq(counts.sum(axis=1), total)
     counts = pt.switch(possible[:, None], counts, 0)
-    orders = pt.gammaln(total + 1) - cast(Any, pt.gammaln(counts + 1)).sum(axis=1)
+    orders = pt.gammaln(total + 1) - pt.gammaln(counts + 1).sum(axis=1)
     x = reliability[rater] * (quality[left] - quality[right]) + left_bias[rater]
     log_p = (counts * _log_levels(x, cut_points, op.n_levels, op.link)).sum(axis=1)
     log_p = log_p + pt.switch(possible, orders, -np.inf)
     steps = pt.concatenate([cut_points[:1], pt.diff(cut_points)])
-    rising = cast(Any, pt.all(cast(Any, steps) > 0))
+    rising = pt.all(steps > 0)
     return cast(
         TensorVariable, check_parameters(log_p, rising, msg="0 < cut_points[0] < cut_points[1] < ...")
     )
