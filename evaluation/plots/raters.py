@@ -372,7 +372,7 @@ def _intervals(panel: Panel, rows: list[dict[str, Any]], of_groups: bool) -> Non
         panel.points(median, at, colour=colour, area=30 if mean else 16)
     ends = np.array([row["ends"][1] for row in rows])
     gap = 0.012 * max(float(ends.max()), 1.0)
-    look = {"size": 7, "align": ("left", "center"), "over_lines": True}
+    look = {"size": 8, "align": ("left", "center"), "over_lines": True}
     texts = []
     for row in rows:  # marked if the median or the upper end is beyond the largest panel
         median, end = (f"{x:.2f}" if x < 1 else f"{x:.1f}" for x in (row["median"], row["ends"][1]))

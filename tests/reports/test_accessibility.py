@@ -69,6 +69,9 @@ def problems(text):
         named = [texts.get(own) for own in attrs.get("aria-labelledby", "-").split()]
         found += ["a figure without a name"] * (attrs.get("role") != "img" or not all(named))
     found += ["a figure without a caption"] * (len(page.all("figure")) != len(page.all("figcaption")))
+    found += ["a caption that breaks off"] * any(
+        own[2].rstrip().endswith(":") for own in page.all("figcaption")
+    )
     found += ["a header without a scope"] * any("scope" not in own[1] for own in page.all("th"))
     boxes = [own[1] for own in page.elements if "scroll" in own[1].get("class", "").split()]
     found += ["a box that keys cannot scroll"] * any("tabindex" not in own for own in boxes)
@@ -208,6 +211,7 @@ GOOD = (
         (' scope="col"', ""),
         ('<title id="n">n', '<title id="n">'),
         ("<figcaption>c</figcaption>", ""),
+        ("<figcaption>c</figcaption>", "<figcaption>c: </figcaption>"),
         ('href="#b"', 'href="#c"'),
         ("<figure>", '<img src="https://x.org/a.png"><figure>'),
         ("<figure>", "<script>run()</script><figure>"),
