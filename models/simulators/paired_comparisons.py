@@ -159,8 +159,8 @@ def comparisons(
         bradley_terry    P(left) : P(right) : P(tie) = e^(x/2) : e^(-x/2) : nu    (Davidson)
         thurstone        left if x + e > t, right if x + e < -t, else a tie, with e ~ Normal(0, 1)
 
-    where nu or t is 0 without ties. With cut points t_1 < t_2 ... votes say by how much: t_s < abs(x + e) < t_(s+1) is strength s,
-    with e ~ Logistic or Normal(0, 1), and a tie is abs(x + e) < t_0 under both links. The sides of the two
+    where nu or t is 0 without ties. With cut points t_1 < t_2 ... votes say by how much: t_s < abs(x + e) < t_(s+1) is
+    strength s, with e ~ Logistic or Normal(0, 1), and a tie is abs(x + e) < t_0 under both links. The sides of the two
     items are drawn anew for each vote. With ``taste`` > 0 the raters have a ``kind``: a third are a "person", the others a
     "judge a" or "judge b", who see q_i + delta_i of their kind, delta_i ~ Normal(0, taste).
 
