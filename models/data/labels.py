@@ -35,6 +35,7 @@ from .reading.stated import (
     read_probabilities,
     refuse_unlikely,
 )
+from .reading.tag_sets import read_tags, refuse_second_answers, tag_sets, with_tag_sets
 from .reading.vote_shapes import AND
 from .reading.wide_tables import (
     UNKNOWN,
@@ -140,6 +141,7 @@ class Labels(Container):
         time: str | None = None,
         taxonomy: Mapping[Any, Any] | None = None,
         probability: str | None = None,
+        tags: Sequence[str] | None = None,
     ) -> Self:
         """Read a long table with one row for each answer.
 
@@ -184,6 +186,10 @@ class Labels(Container):
             is a label without one. With ``label=None``, or where no column of labels is there, it is that of the last of two
             categories, which are by default those of gold, or 0 and 1; the label is then the likelier one, at .5 the last.
             `dawid_skene` learns from them how a rater's probabilities are to be read; other models read the labels.
+        tags : sequence of str, optional
+            Two to six tags of which an answer, and gold, is a set: a list, a text such as "a|b", or, without a column `label`, 0
+            or 1 in a column for each tag. The categories are all sets, "none" first: set k has tag t if bit t of k is 1. "none"
+            and an empty list are answers; an empty cell is a missing one. A rater answers an item once.
 
         Returns
         -------
@@ -203,6 +209,10 @@ class Labels(Container):
         >>> labels.categories[labels.gold].tolist()
         ['cat', 'dog']
         """
+        if tags is not None:
+            _refuse_beside_tags(label, categories, no_answer, taxonomy, probability)
+            names = read_tags(tags)
+            frame, categories = with_tag_sets(frame, cast(str, label), gold, names), tag_sets(names)
         label = label_beside(frame, label, probability)
         label = label if label is None or isinstance(label, str) else AND.join(label)
         roles = {"item": item, "rater": rater, "label": label, "count": count, "gold": gold}
@@ -232,6 +242,8 @@ class Labels(Container):
         given = ~out if out.any() else slice(None)
         items, item_code = code_ids(columns["item"])
         raters, rater_code = code_ids(columns["rater"])
+        if tags is not None:
+            refuse_second_answers(columns["rater"], item_code, rater_code)
         labels, code = code_categories(answered["label"], categories_of(categories, no_answer))
         times = read_counts(columns["count"]) if count is not None else np.ones(len(item_code), np.int64)
         truth = None if gold is None else read_gold(columns["gold"], items, item_code, labels)
@@ -706,6 +718,21 @@ def _refuse_alone(probability: str | None, no_answer: NoAnswer, taxonomy: Any) -
                 "name the labels, or leave it out",
             )
             raise refused_argument(name, problem, value=value, remedy=remedy)
+
+
+def _refuse_beside_tags(
+    label: Any, categories: Any, no_answer: NoAnswer, taxonomy: Any, probability: Any
+) -> None:
+    """Raise where an option that reads single labels stands beside tags."""
+    options = {"categories": categories, "no_answer": listed_answers(no_answer) or None}
+    for name, value in (options | {"taxonomy": taxonomy, "probability": probability}).items():
+        if value is not None:
+            problem = f"{name} is about single labels, and tags= reads sets"
+            raise refused_argument(name, problem, value=value, remedy="leave one of them out")
+    if not isinstance(label, str):
+        problem, allowed = f"label={short_repr(label)} names no column of sets", "one column"
+        remedy = "name the column of the sets; columns of 0 and 1 are named by tags="
+        raise refused_argument("label", problem, value=label, allowed=allowed, remedy=remedy)
 
 
 def require_answers(labels: Labels) -> None:
