@@ -6,13 +6,12 @@ import numpy as np
 import xarray as xr
 
 from ..._messages import warn_user
-from ...models.data.comparisons import Comparisons, require_connected
-from ...models.data.container import require_container
+from ...models.data.comparisons import Comparisons
 from ...posterior.links import LOGISTIC, PROBIT, Link, require_link
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
 from .kernels.likelihood import joint_gradient
-from .pair_graph import PairGraph, PairTable, names_of_raters, pair_table
+from .pair_graph import PairGraph, PairTable, connected_table, names_of_raters
 from .vote_modes import by_pair
 
 VANISHED = 0.01  # nats: a gradient at which the likelihood is as good as at its maximum
@@ -98,10 +97,8 @@ def alternating_gradient(
     Jin, Xu, Gu and Farnoud (2020), Rank aggregation via heterogeneous Thurstone preference models, AAAI 34,
     doi:10.1609/aaai.v34i04.5860. Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, eq. 20-23.
     """
-    require_container(pairs, Comparisons)
     require_link(link)
-    require_connected(pairs, "alternating_gradient")
-    table = pair_table(pairs)
+    table = connected_table(pairs, "alternating_gradient")
     length = table.n_items / 50 if step is None else step
     if not 0 < length < np.inf:
         raise ValueError(f"step={step!r} must be positive and finite")

@@ -6,9 +6,8 @@ import numpy as np
 import xarray as xr
 from scipy.special import expit, log_expit
 
-from ...models.data.comparisons import Comparisons, require_connected
-from ...models.data.container import require_container
-from .pair_graph import PairGraph, pair_table, require_maximum
+from ...models.data.comparisons import Comparisons
+from .pair_graph import PairGraph, connected_table, require_maximum
 
 MOST_STEPS, MOST_HALVINGS = 200, 60
 SMALL, ROUNDING = 1e-9, 1e-12  # relative size of the last step; relative rounding of the log likelihood
@@ -66,11 +65,9 @@ def bradley_terry_mle(
     problem from binary comparisons, American Mathematical Monthly 64, doi:10.2307/2308513. Hunter (2004), MM
     algorithms for generalized Bradley-Terry models, Annals of Statistics 32(1), doi:10.1214/aos/1079120141.
     """
-    require_container(pairs, Comparisons)
     if ties != "half":
         raise ValueError(f"ties={ties!r} is not 'half'; models.bradley_terry has a parameter for ties")
-    require_connected(pairs, "bradley_terry_mle")
-    table = pair_table(pairs)
+    table = connected_table(pairs, "bradley_terry_mle")
     wins, losses = (
         np.add.reduceat(v + 0.5 * table.ties, table.start[:-1]) for v in (table.wins, table.losses)
     )

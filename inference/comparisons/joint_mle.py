@@ -5,15 +5,14 @@ import xarray as xr
 from scipy.optimize import minimize
 
 from ..._messages import warn_user
-from ...models.data.comparisons import Comparisons, require_connected
-from ...models.data.container import require_container
+from ...models.data.comparisons import Comparisons
 from ...models.distributions.paired_comparisons_kernels import law_code
 from ...posterior.links import LOGISTIC, Link, require_link
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
 from .kernels.likelihood import PairCells, pair_cells, pair_log_p
-from .pair_graph import PairGraph, PairTable, names_of_raters, pair_table, require_maximum
-from .quite import averaged_distances
+from .pair_graph import PairGraph, PairTable, connected_table, names_of_raters, require_maximum
+from .quite import averaged_distances, require_ranges
 from .vote_modes import by_pair
 
 MEMORY = 20  # pairs of steps and gradients kept by L-BFGS
@@ -79,18 +78,12 @@ def joint_mle(
     Jin, Xu, Gu and Farnoud (2020), Rank aggregation via heterogeneous Thurstone preference models, AAAI 34,
     doi:10.1609/aaai.v34i04.5860. Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, eq. 20-22.
     """
-    require_container(pairs, Comparisons)
     require_link(link)
-    low, high = reliability_range
-    if not 0 < low < high < np.inf:
-        raise ValueError(
-            f"reliability_range={reliability_range!r} must be two positive finite numbers, the lower first"
-        )
+    require_ranges(reliability_range)
     check_whole("max_iterations", max_iterations)
     if not 0 < tolerance < np.inf:
         raise ValueError(f"tolerance={tolerance!r} must be positive and finite")
-    require_connected(pairs, "joint_mle")
-    table = pair_table(pairs)
+    table = connected_table(pairs, "joint_mle")
     graph, votes = PairGraph(table.first, table.second, table.n_items), by_pair(table)
     require_maximum(pairs, graph, *(np.add.reduceat(v, table.start[:-1]) for v in (votes.wins, votes.losses)))
     n, bounds = table.n_items, np.log(reliability_range)

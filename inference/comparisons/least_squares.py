@@ -3,12 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from ...models.data.comparisons import Comparisons, require_connected
-from ...models.data.container import require_container
+from ...models.data.comparisons import Comparisons
 from ...posterior.links import LOGISTIC
 from .other_links import AnyLink, require_any_link
-from .pair_graph import PairGraph, pair_table
-from .quite import averaged_distances
+from .pair_graph import PairGraph, connected_table
+from .quite import averaged_distances, require_ranges
 
 
 def least_squares(
@@ -64,16 +63,9 @@ def least_squares(
     Christoforou, Nordio, Tarable and Leonardi (2020), Ranking a set of objects: a graph based least-square approach,
     arXiv:2002.11590 (equal workers). Nordio, Tarable and Leonardi (2023), arXiv:2310.02016, proposition 1 and eq. 24-28.
     """
-    require_container(pairs, Comparisons)
-    low, high = reliability_range
-    if not 0 < low <= high < np.inf:
-        allowed = "two positive finite numbers, the lower first, or the same twice"
-        raise ValueError(f"reliability_range={reliability_range!r} must be {allowed}")
-    if not 0 < quality_range < np.inf:
-        raise ValueError(f"quality_range={quality_range!r} must be positive and finite")
-    law = require_any_link(link, max(1.0, high * quality_range))
-    require_connected(pairs, "least_squares")
-    table = pair_table(pairs)
+    require_ranges(reliability_range, quality_range, known=True)
+    law = require_any_link(link, max(1.0, reliability_range[1] * quality_range))
+    table = connected_table(pairs, "least_squares")
     distance, precision = averaged_distances(table, law, reliability_range, quality_range)
     graph = PairGraph(table.first, table.second, table.n_items)
     quality = graph.fit(distance, precision if weighted else np.ones_like(precision))

@@ -17,7 +17,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg, splu
 
 from ..._messages import short_repr
-from ...models.data.comparisons import Comparisons
+from ...models.data.comparisons import Comparisons, require_connected
+from ...models.data.container import require_container
 from ...models.data.errors import DataError
 from ...models.data.reading.comparison_tables import TIE
 
@@ -54,6 +55,13 @@ def pair_table(pairs: Comparisons) -> PairTable:
     wins, losses, ties = (np.bincount(cell, np.where(outcome == o, count, 0), len(opens)) for o in range(3))
     start, n_raters = np.r_[pair_opens, len(opens)], max(len(pairs.raters), 1)
     return PairTable(first, second, start, rater[opens], wins, losses, ties, len(pairs.items), n_raters)
+
+
+def connected_table(pairs: Comparisons, what: str) -> PairTable:
+    """Return the table of comparisons that join all items, or raise; `what` names the estimator that needs it."""
+    require_container(pairs, Comparisons)
+    require_connected(pairs, what)
+    return pair_table(pairs)
 
 
 DENSE = 1500  # largest number of items with a dense Laplacian

@@ -7,14 +7,13 @@ import xarray as xr
 from scipy.special import expit, ndtr
 
 from ..._messages import warn_user
-from ...models.data.comparisons import Comparisons, require_connected
-from ...models.data.container import require_container
+from ...models.data.comparisons import Comparisons
 from ...posterior.links import LOGISTIC, Link
 from ..diagnostics import EstimateWarning
 from ..runs.run import check_whole
 from .kernels.modes import Prior
 from .other_links import AnyLink, OtherLink, OtherVotes, require_any_link
-from .pair_graph import PairGraph, PairTable, names_of_raters, pair_table
+from .pair_graph import PairGraph, PairTable, connected_table, names_of_raters
 from .vote_modes import CompleteVotes, Modes, SparseVotes, by_pair, by_rater, vote_modes
 
 MAX_PRIOR_RATIO = 1000.0  # largest ratio of prior precision to the information in the answers
@@ -223,12 +222,10 @@ def quite(
     Nordio, Tarable and Leonardi (2023), Ranking a set of objects using heterogeneous workers: QUITE an easy
     problem, arXiv:2310.02016, section 4 and eq. 23-38.
     """
-    require_container(pairs, Comparisons)
     options = QuiteOptions(variance, prior, reliability_range, max_iterations, tolerance)
     _check(options, quality_range)
     law = require_any_link(link, max(1.0, reliability_range[1] * quality_range))
-    require_connected(pairs, "quite")
-    table = pair_table(pairs)
+    table = connected_table(pairs, "quite")
     graph = PairGraph(table.first, table.second, table.n_items)
     if start is None:
         begin = _cold_start(table, law, options, quality_range)
@@ -271,15 +268,24 @@ def _check(options: QuiteOptions, quality_range: float) -> None:
     for name, (value, choices) in chosen.items():
         if value not in (allowed := get_args(choices)):
             raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
-    low, high = options.reliability_range
-    if not 0 < low < high < np.inf:
-        allowed = "two positive finite numbers, the lower first"
-        raise ValueError(f"reliability_range=({low!r}, {high!r}) must be {allowed}")
-    if not 0 < quality_range < np.inf:
-        raise ValueError(f"quality_range={quality_range!r} must be positive and finite")
+    require_ranges(options.reliability_range, quality_range)
     check_whole("max_iterations", options.max_iterations)
     if not (least := options.tolerance) >= 0:
         raise ValueError(f"tolerance={least!r} must not be negative; at 0 every iteration is made")
+
+
+def require_ranges(
+    reliability_range: tuple[float, float], quality_range: float = 1.0, known: bool = False
+) -> None:
+    """Raise ValueError unless the bounds of reliabilities, equal where they may be `known`, and the range are positive."""
+    low, high = reliability_range
+    if not 0 < low <= high < np.inf or (low == high and not known):
+        same = ", or the same twice" if known else ""
+        raise ValueError(
+            f"reliability_range={reliability_range!r} must be two positive finite numbers, the lower first{same}"
+        )
+    if not 0 < quality_range < np.inf:
+        raise ValueError(f"quality_range={quality_range!r} must be positive and finite")
 
 
 def _cold_start(table: PairTable, link: Link | OtherLink, options: QuiteOptions, reach: float) -> Start:
