@@ -11,18 +11,9 @@ from .._catalog import Spec, recorded
 from .._hierarchy import Number
 from ..data.comparisons import Comparisons
 from ..data.raters import Groups
-from .observed import (
-    LeftSide,
-    Strength,
-    require_votes,
-    side_effect,
-    strength_is_modelled,
-    ties_are_modelled,
-    votes_model,
-)
+from .observed import LeftSide, Outcomes, Strength, require_votes, votes_model
 from .priors import Reliability, strength_prior
 from .taste import taste_prior
-from .votes import vote_covariates as read_vote_covariates
 
 __all__ = ["bradley_terry"]
 
@@ -125,16 +116,12 @@ def bradley_terry(
     Tarable and Leonardi, Ranking a set of objects using heterogeneous workers: QUITE an easy problem, section 6
     (reliabilities; its prior is ``reliability_range=(1, 20)``).
     """
-    tied = ties_are_modelled(require_votes(pairs), ties, "davidson")
-    side = side_effect(pairs, left_side, left_bias)
+    require_votes(pairs)
     taste = taste_prior(pairs, groups, independent, taste_scale, reliability_range)
     scales = (quality_scale, reliability_scale)
     prior = strength_prior(pairs, reliability, signed, scales, reliability_range, covariates)
-    graded = strength_is_modelled(pairs, strength, vote_covariates)
-    votes = read_vote_covariates(vote_covariates, pairs)
-    return votes_model(
-        pairs, prior, LOGISTIC, ties=tied, left_side=side, taste=taste, votes=votes, graded=graded
-    )
+    asked = Outcomes(ties, "davidson", strength, left_side, left_bias, vote_covariates)
+    return votes_model(pairs, prior, LOGISTIC, taste, asked)
 
 
 SPEC = Spec(

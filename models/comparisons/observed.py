@@ -21,7 +21,7 @@ from ..distributions.graded_votes import GradedVotes
 from ..distributions.paired_comparisons import PairedVotes
 from .priors import StrengthPrior
 from .taste import Taste
-from .votes import VoteCovariates
+from .votes import vote_covariates
 
 
 class PairCounts(NamedTuple):
@@ -182,21 +182,28 @@ def coords_of(
     )
 
 
+class Outcomes(NamedTuple):
+    """What was asked of the outcomes of votes, as the arguments of the models say it."""
+
+    ties: str
+    word_for_ties: str  # the model's
+    strength: Strength
+    left_side: LeftSide | None
+    left_bias: bool
+    vote_covariates: Any
+
+
 def votes_model(
-    pairs: Comparisons,
-    prior: StrengthPrior,
-    link: Link,
-    *,
-    ties: bool,
-    left_side: LeftSide | None,
-    taste: Taste | None,
-    votes: VoteCovariates | None,
-    graded: bool = False,
+    pairs: Comparisons, prior: StrengthPrior, link: Link, taste: Taste | None, asked: Outcomes
 ) -> pm.Model:
     """Return the model whose ``observed_winner``, pointwise by annotation, follows the law `link` of the strength of items.
 
     If asked, it has tastes, ``tie``, ``left_bias`` and ``vote_effect``, and of graded votes ``step`` and ``cut_point``.
     """
+    ties = ties_are_modelled(pairs, asked.ties, asked.word_for_ties)
+    left_side = side_effect(pairs, asked.left_side, asked.left_bias)
+    graded = strength_is_modelled(pairs, asked.strength, asked.vote_covariates)
+    votes = vote_covariates(asked.vote_covariates, pairs)
     left, right, rater, counts = pair_counts(pairs, ties, graded)
     of_votes = {}
     if votes is not None:
