@@ -47,7 +47,6 @@ SAMPLERS: tuple[Sampler, ...] = (
     dirichlet.SAMPLER,
     item_states.SAMPLER,
     hmc.SAMPLER,
-    hmc.GRADED,
     normal.SAMPLER,
     hierarchical_scores.SAMPLER,
     hierarchical_rankings.SAMPLER,

@@ -12,12 +12,11 @@ from pymc.backends.arviz import find_observations
 
 from .._messages import compiled_step
 from ..models.distributions.counted_labels import CountedLabelsRV
-from ..models.distributions.graded_votes import GradedVotesRV
 from ..models.distributions.marginal_labels import RaterLabelsRV
 from ..models.distributions.mixed_counts import MixedCountsRV
-from ..models.distributions.paired_comparisons import PairedComparisonsRV
 from ..models.distributions.partial_ranking import NO_REPLICATES, RankedCandidatesRV
 from ..models.distributions.shared_guesses import SharedGuessRV
+from ..models.distributions.vote_counts import VoteCountsRV
 from ..posterior.schema import SAMPLE
 from .kept_draws import ALLOWED, allowed_memory
 from .runs.model_graph import graph_lock, refuse_part
@@ -289,7 +288,7 @@ def _types(
         law, own = rv.owner.op, np.dtype(rv.type.dtype)
         if isinstance(law, RaterLabelsRV | SharedGuessRV):
             own = np.min_scalar_type(-len(model.coords["category"] or ()))
-        elif isinstance(law, CountedLabelsRV | MixedCountsRV | PairedComparisonsRV | GradedVotesRV):
+        elif isinstance(law, CountedLabelsRV | MixedCountsRV | VoteCountsRV):
             totals = observed[str(rv.name)].to_numpy().sum(axis=-1)
             own = np.min_scalar_type(-int(totals.max(initial=0)) - 1)
         found[str(rv.name)] = real if own.kind == "f" else own

@@ -12,8 +12,9 @@ from ...models.data.errors import DataWarning
 from ...models.distributions.graded_votes import GradedVotesRV
 from ...models.distributions.paired_comparisons import PairedComparisonsRV
 from ...models.distributions.paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
+from ...models.distributions.vote_counts import VoteCountsRV
 from ..runs.model_graph import NotConjugate, constant_value
-from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, stream
+from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, in_threads, observes, stream
 from ..runs.trees import as_dataset, row_dim
 from .kernels.centre import LaplaceFit, fit_laplace
 from .kernels.hmc import HmcSchedule, Laplace, PairState, continue_pairs
@@ -283,7 +284,12 @@ def _log_prior(model: pm.Model, structure: PairStructure, values: dict[str, np.n
 
 
 def _read(model: pm.Model) -> PairStructure:
-    """Read a model of comparisons whose votes have dims, by which log likelihoods are stored."""
+    """Read a model of comparisons whose votes have dims, by which log likelihoods are stored; graded votes are for NUTS."""
+    if observes(model, GradedVotesRV):
+        raise NotConjugate(
+            "votes on a scale of strength have cut points, which the compiled sampler of comparisons does not draw, and Gibbs "
+            "steps of latent preferences and cut points mix slowly"
+        )
     if not model.named_vars_to_dims.get(str(model.observed_RVs[0].name)):
         raise NotConjugate('the votes have no dims; pass dims=("annotation", "outcome") of the model')
     return read_comparisons(model)
@@ -292,30 +298,14 @@ def _read(model: pm.Model) -> PairStructure:
 def _link(model: pm.Model, _: PairStructure | None) -> str:
     """Return the link of the comparisons, which names the model."""
     laws = (rv.owner.op for rv in model.observed_RVs)
-    return next(law.link for law in laws if isinstance(law, PairedComparisonsRV | GradedVotesRV))
-
-
-def _refuse_levels(model: pm.Model) -> PairStructure:
-    """Refuse graded votes, with the reason for NUTS."""
-    raise NotConjugate(
-        "votes on a scale of strength have cut points, which the compiled sampler of comparisons does not draw, and Gibbs steps "
-        "of latent preferences and cut points mix slowly"
-    )
+    return next(law.link for law in laws if isinstance(law, VoteCountsRV))
 
 
 SAMPLER = Sampler(
-    law=PairedComparisonsRV,
+    law=VoteCountsRV,
     read=_read,
     begin=begin_hmc,
     reason="qualities and reliabilities of comparisons are nearly normal about their centre",
     method="hmc",
-    name=_link,
-)
-GRADED = Sampler(
-    law=GradedVotesRV,
-    read=_refuse_levels,
-    begin=begin_hmc,
-    reason="none: votes on a scale of strength are drawn by NUTS",
-    method="nuts",
     name=_link,
 )

@@ -1,5 +1,7 @@
 """GradedVotes: distribution of votes that say by how much one item is better than the other."""
 
+from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from typing import Any, cast
 
@@ -8,15 +10,11 @@ import pymc as pm
 import pytensor.tensor
 from pymc.distributions.dist_math import check_parameters
 from pymc.logprob.abstract import _logprob
-from pytensor.link.numba.dispatch.basic import numba_njit
-from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
-from pytensor.tensor.random.op import RandomVariable
-from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
 from ...posterior.links import LOGISTIC, Link
-from .compiling import source_digest
-from .paired_comparisons import vote_parameters
+from .compiling import cached_njit
+from .vote_counts import VoteCountsRV, possible_counts, vote_parameters
 
 SQRT_HALF = 0.7071067811865476
 pt: Any = pytensor.tensor  # whose annotations leave out what its functions return
@@ -51,70 +49,20 @@ def _log_levels(x: TensorVariable, cut_points: TensorVariable, n_levels: int, li
     return pt.stack([_log_cdf(x - bounds[0], link), *inner, _log_cdf(bounds[-1] - x, link)], axis=1)
 
 
-class GradedVotesRV(RandomVariable):
-    """Random variable of counts of graded votes, the strongest level for the left item first."""
+@cache
+def _compiled_draw(link: Link, n_levels: int) -> Callable:
+    """Compile the draw of the levels: noise added to x, vote by vote, falls between two bounds."""
+    n_cuts, odd, logistic = (n_levels - 1) // 2, n_levels % 2, link == LOGISTIC
 
-    name = "graded_votes"
-    dtype = "int64"
-    _print_name = ("GradedVotes", "\\operatorname{GradedVotes}")
-    __props__ = ("name", "signature", "dtype", "inplace", "link", "n_levels")
-
-    def __init__(self, link: Link, n_levels: int, **kwargs: Any) -> None:
-        self.link: Link = link
-        self.n_levels = n_levels
-        kwargs["signature"] = f"(i),(r),(r),(c),(a),(a),(a),(a)->(a,{n_levels})"
-        super().__init__(**kwargs)
-
-    def rng_fn(self, rng, *parameters):
-        """Draw all votes, one replicate after the other; the last parameter is the batch shape."""
-        quality, reliability, left_bias, cut_points, left, right, rater, total, size = parameters
-        free = [quality, reliability, left_bias, cut_points]
-        batch = np.broadcast_shapes(*(x.shape[:-1] for x in free)) if size is None else tuple(size)
-        quality, reliability, left_bias, cut_points = (
-            np.broadcast_to(x, (*batch, x.shape[-1])) for x in free
-        )
-        left, right, rater, total = (x.reshape(-1, x.shape[-1])[0] for x in (left, right, rater, total))
-        counts = np.zeros((*batch, len(total), self.n_levels), np.int64)
-        vote, middle = np.repeat(np.arange(len(total)), total), np.zeros(1 - self.n_levels % 2)
-        for index in np.ndindex(batch):
-            difference = quality[index][left] - quality[index][right]
-            x = (reliability[index][rater] * difference + left_bias[index][rater])[vote]
-            bounds = np.concatenate([cut_points[index][::-1], middle, -cut_points[index]])
-            noise = rng.logistic(size=len(x)) if self.link == LOGISTIC else rng.standard_normal(len(x))
-            np.add.at(counts[index], (vote, ((x + noise)[:, None] < bounds).sum(axis=1)), 1)
-        return counts
-
-
-@cast(Any, _logprob).register(GradedVotesRV)
-def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
-    """Return the log probability of each annotation, with the multinomial coefficient."""
-    *_, quality, reliability, left_bias, cut_points, left, right, rater, total = inputs
-    counts: Any = values[0]
-    possible = (counts >= 0).all(axis=1) & pt.eq(counts.sum(axis=1), total)
-    counts = pt.switch(possible[:, None], counts, 0)
-    orders = pt.gammaln(total + 1) - pt.gammaln(counts + 1).sum(axis=1)
-    x = reliability[rater] * (quality[left] - quality[right]) + left_bias[rater]
-    log_p = (counts * _log_levels(x, cut_points, op.n_levels, op.link)).sum(axis=1)
-    log_p = log_p + pt.switch(possible, orders, -np.inf)
-    steps = pt.concatenate([cut_points[:1], pt.diff(cut_points)])
-    rising = pt.all(steps > 0)
-    return cast(
-        TensorVariable, check_parameters(log_p, rising, msg="0 < cut_points[0] < cut_points[1] < ...")
-    )
-
-
-@numba_core_rv_funcify.register(GradedVotesRV)
-def _numba_graded_votes(op, node):
-    n_levels, logistic = op.n_levels, op.link == LOGISTIC
-    n_cuts, odd = (n_levels - 1) // 2, n_levels % 2
-
-    @numba_njit
-    def random_fn(rng, quality, reliability, left_bias, cut_points, left, right, rater, total):
-        counts = np.zeros((len(total), n_levels), np.int64)
+    @cached_njit(nogil=True, error_model="numpy", fastmath=False)
+    def draw(rng, strengths, codes, total, counts):
+        quality, reliability, left_bias, cut_points = strengths
+        left, right, rater = codes
         bounds = np.zeros(n_levels - 1)
         for n in range(n_cuts):
             bounds[n_cuts - 1 - n] = cut_points[n]
             bounds[n_cuts + 1 - odd + n] = -cut_points[n]
+        counts[:] = 0
         for a in range(len(total)):
             k = rater[a]
             x = reliability[k] * (quality[left[a]] - quality[right[a]]) + left_bias[k]
@@ -125,9 +73,35 @@ def _numba_graded_votes(op, node):
                 for bound in bounds:
                     level += x + noise < bound
                 counts[a, level] += 1
-        return counts
 
-    return random_fn, source_digest(__file__)
+    return draw
+
+
+class GradedVotesRV(VoteCountsRV):
+    """Random variable of counts of graded votes, the strongest level for the left item first."""
+
+    name = "graded_votes"
+    of_law = "c"
+    _print_name = ("GradedVotes", "\\operatorname{GradedVotes}")
+
+    @property
+    def draw(self) -> Callable:
+        """Compiled draws of the levels."""
+        return _compiled_draw(self.link, self.n_outcomes)
+
+
+@cast(Any, _logprob).register(GradedVotesRV)
+def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
+    """Return the log probability of each annotation, with the multinomial coefficient."""
+    *_, quality, reliability, left_bias, cut_points, left, right, rater, total = inputs
+    counts, orders = possible_counts(values[0], total)
+    x = reliability[rater] * (quality[left] - quality[right]) + left_bias[rater]
+    log_p = (counts * _log_levels(x, cut_points, op.n_outcomes, op.link)).sum(axis=1) + orders
+    steps = pt.concatenate([cut_points[:1], pt.diff(cut_points)])
+    rising = pt.all(steps > 0)
+    return cast(
+        TensorVariable, check_parameters(log_p, rising, msg="0 < cut_points[0] < cut_points[1] < ...")
+    )
 
 
 class GradedVotes(pm.Discrete):
@@ -201,6 +175,7 @@ class GradedVotes(pm.Discrete):
     """
 
     rv_type = GradedVotesRV
+    rv_op = GradedVotesRV.rv_op
 
     @classmethod
     def dist(
@@ -229,11 +204,4 @@ class GradedVotes(pm.Discrete):
         )
         n_levels = 2 * cut_points.type.shape[0] + (1 if ties else 2)
         parameters = [quality, reliability, side, cut_points, *answers]
-        return super().dist(parameters, link=link, n_levels=n_levels, **kwargs)
-
-    @classmethod
-    def rv_op(cls, *parameters, link, n_levels, size=None, rng=None) -> TensorVariable:
-        """Return the random variable for a link and a number of levels."""
-        op = GradedVotesRV(link, n_levels)
-        rng = shared_rng(seed=None) if rng is None else rng
-        return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
+        return super().dist(parameters, link=link, n_outcomes=n_levels, **kwargs)

@@ -1,5 +1,6 @@
 """PairedVotes: distribution of the answers of raters shown two items, one left and one right."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -8,18 +9,16 @@ import pytensor.tensor as pt
 from pymc.distributions.dist_math import check_parameters
 from pymc.logprob.abstract import _logprob
 from pytensor.gradient import DisconnectedType, disconnected_type
-from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_cache_key
-from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
-from pytensor.tensor.random.op import RandomVariable
-from pytensor.tensor.random.variable import shared_rng
 from pytensor.tensor.variable import TensorVariable
 
-from ...posterior.links import LOGISTIC, Link, require_link
+from ...posterior.links import LOGISTIC, Link
 from .compiling import source_digest
 from .jax_dispatch import register_in_jax
 from .paired_comparisons_kernels import PairCodes, Strengths, pair_sweeps
+from .vote_counts import VoteCountsRV, possible_counts, vote_parameters
 
 
 class _PairOp(Op):
@@ -159,69 +158,31 @@ register_in_jax(PairLogP, "jax_pair_log_p")
 register_in_jax(PairGradient, "jax_pair_gradient")
 
 
-class PairedComparisonsRV(RandomVariable):
+class PairedComparisonsRV(VoteCountsRV):
     """Random variable of counts of answers: left, right and, with three outcomes, tie."""
 
     name = "paired_comparisons"
-    dtype = "int64"
+    of_law = "r"
     _print_name = ("PairedVotes", "\\operatorname{PairedVotes}")
-    __props__ = ("name", "signature", "dtype", "inplace", "link", "n_outcomes")
 
-    def __init__(self, link: Link, n_outcomes: int, **kwargs: Any) -> None:
-        self.link: Link = link
-        self.n_outcomes = n_outcomes
-        kwargs["signature"] = f"(i),(r),(r),(r),(a),(a),(a),(a)->(a,{n_outcomes})"
-        super().__init__(**kwargs)
-
-    def rng_fn(self, rng, *parameters):
-        """Draw all answers, one replicate after the other; the last parameter is the batch shape."""
-        *strengths, left, right, rater, total, size = parameters
-        batch = np.broadcast_shapes(*(x.shape[:-1] for x in strengths))
-        batch = batch if size is None else tuple(size)
-        strengths = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in strengths]
-        left, right, rater, total = (
-            np.ascontiguousarray(x.reshape(-1, x.shape[-1])[0]) for x in (left, right, rater, total)
-        )
-        draw = pair_sweeps(self.link, self.n_outcomes).draw
-        counts = np.empty((*batch, len(total), self.n_outcomes), np.int64)
-        for index in np.ndindex(batch):
-            own = Strengths(*(np.ascontiguousarray(x[index], np.float64) for x in strengths))
-            draw(rng, own, PairCodes(left, right, rater), total, counts[index])
-        return counts
+    @property
+    def draw(self) -> Callable:
+        """Compiled draws of the multinomial counts."""
+        return pair_sweeps(self.link, self.n_outcomes).draw
 
 
 @cast(Any, _logprob).register(PairedComparisonsRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
-    """Return the log probability of each annotation, with the multinomial coefficient.
-
-    Terms that depend on the counts alone fold into constants.
-    """
+    """Return the log probability of each annotation, with the multinomial coefficient."""
     *_, quality, reliability, left_bias, tie, left, right, rater, total = inputs
-    counts = values[0]
-    possible = (counts >= 0).all(axis=1) & pt.eq(counts.sum(axis=1), total)
-    counts = cast(TensorVariable, pt.switch(possible[:, None], counts, 0))
-    orders = pt.gammaln(total + 1) - cast(Any, pt.gammaln(counts + 1)).sum(axis=1)
+    counts, orders = possible_counts(values[0], total)
     strengths = Strengths(quality, reliability, left_bias, tie)
     log_p = pair_logp(strengths, PairCodes(left, right, rater), counts, (op.link, op.n_outcomes))
-    log_p = cast(TensorVariable, log_p + pt.switch(possible, orders, -np.inf))
+    log_p = cast(TensorVariable, log_p + orders)
     if op.n_outcomes == 2:
         return log_p
     positive = cast(Any, pt.all(cast(Any, tie) > 0))
     return cast(TensorVariable, check_parameters(log_p, positive, msg="tie > 0"))
-
-
-@numba_core_rv_funcify.register(PairedComparisonsRV)
-def _numba_paired_comparisons(op, node):
-    draw, n_outcomes = pair_sweeps(op.link, op.n_outcomes).draw, op.n_outcomes
-
-    @numba_njit
-    def random_fn(rng, quality, reliability, left_bias, tie, left, right, rater, total):
-        counts = np.empty((len(total), n_outcomes), np.int64)
-        strengths = Strengths(quality, reliability, left_bias, tie)
-        draw(rng, strengths, PairCodes(left, right, rater), total, counts)
-        return counts
-
-    return random_fn, source_digest(__file__)
 
 
 class PairedVotes(pm.Discrete):
@@ -309,6 +270,7 @@ class PairedVotes(pm.Discrete):
     """
 
     rv_type = PairedComparisonsRV
+    rv_op = PairedComparisonsRV.rv_op
 
     @classmethod
     def dist(
@@ -329,49 +291,3 @@ class PairedVotes(pm.Discrete):
         )
         n_outcomes = 2 if tie is None else 3
         return super().dist(parameters, link=link, n_outcomes=n_outcomes, **kwargs)
-
-    @classmethod
-    def rv_op(cls, *parameters, link, n_outcomes, size=None, rng=None) -> TensorVariable:
-        """Return the random variable for a link and a number of outcomes."""
-        op = PairedComparisonsRV(link, n_outcomes)
-        rng = shared_rng(seed=None) if rng is None else rng
-        return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
-
-
-def vote_parameters(
-    quality: Any, reliability: Any, of_raters: list[Any], codes: Any, total: Any, link: Link
-) -> list[TensorVariable]:
-    """Return quality, reliability, parameters of the raters, left, right, rater and total as tensors, or raise ValueError."""
-    require_link(link)
-    if len(codes) not in (2, 3):
-        raise ValueError(f"codes are {len(codes)} arrays; pass (left, right) or (left, right, rater)")
-    quality, reliability = map(pt.as_tensor_variable, (quality, reliability))
-    who = codes[2] if len(codes) == 3 else np.zeros(np.shape(codes[0]), np.int64)
-    if reliability.type.ndim == 0:  # all raters alike, but for side and ties
-        n_raters = 1 if isinstance(who, Variable) else int(np.max(who, initial=0)) + 1
-        reliability = pt.full((n_raters,), reliability)
-    own = [pt.broadcast_to(x, reliability.shape) for x in of_raters]
-    total = np.ones(np.shape(codes[0]), np.int64) if total is None else total
-    answers = [pt.as_tensor_variable(x) for x in (*codes[:2], who, total)]
-    _check_answers(answers, (quality.type.shape[-1], reliability.type.shape[-1]))
-    return [quality, reliability, *own, *answers]
-
-
-def _check_answers(answers: list[TensorVariable], lengths: tuple[int | None, int | None]) -> None:
-    """Raise if constant codes are out of range or of unequal length, before compiled code reads them."""
-    n_items, n_raters = lengths
-    ends = {"left": n_items, "right": n_items, "rater": n_raters, "total": None}
-    n_totals = answers[-1].type.shape[0]
-    for (name, end), variable in zip(ends.items(), answers, strict=True):
-        if not isinstance(variable, Constant):
-            continue
-        codes = variable.data
-        if n_totals is not None and len(codes) != n_totals:
-            raise ValueError(
-                f"{name} has {len(codes)} entries and total {n_totals}; each needs one for every annotation"
-            )
-        wrong = (codes < 0) | (codes >= (np.inf if end is None else end))
-        if wrong.any():
-            place = int(wrong.argmax())
-            allowed = "from 0" if end is None else f"from 0 to below {end}"
-            raise ValueError(f"{name}[{place}] is {codes[place]}; it must be {allowed}")
