@@ -5,6 +5,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from .reading.coded_cells import ascending, blocks, recoded
+
 ANONYMOUS = -1  # code of the rater of anonymous annotations
 ABSENT = np.iinfo(np.int64).max  # order of a rater without a row
 FEW_ROWS, PART_OF_VALUES = 100_000, 64  # rows from which the least values are sought among the low ones first
@@ -50,7 +52,7 @@ class CodedRows(dict[str, np.ndarray]):
             return present, self
         number = np.full(n_raters + 1, ANONYMOUS, np.int32)  # index -1 = last place: stays anonymous
         number[present] = np.arange(len(present))
-        return present, self.replaced({"annotation_rater": number[self["annotation_rater"]]})
+        return present, self.replaced({"annotation_rater": recoded(number, self["annotation_rater"])})
 
     def merged(self, n_raters: int) -> tuple[np.ndarray, Self]:
         """Drop counts of zero, sort by the columns in their order, and add up the counts of equal rows.
@@ -65,13 +67,13 @@ class CodedRows(dict[str, np.ndarray]):
         packed = _Packed.of([rows[name] for name in names])
         if packed is None:
             return present, rows._merged_by_columns(names)
-        if (packed.key[1:] > packed.key[:-1]).all():
-            codes = [rows[name].astype(np.int32) for name in names]
+        if ascending(packed.key, strictly=True):
+            codes = [rows[name].astype(np.int32, copy=False) for name in names]
         else:
             key, count = _merged_keys(packed.key, count)
             codes = packed.columns(key)
         merged = dict(zip(names, codes, strict=True))
-        return present, type(self)({**merged, "count": count.astype(np.int64)})
+        return present, type(self)({**merged, "count": count.astype(np.int64, copy=False)})
 
     def _merged_by_columns(self, names: list[str]) -> Self:
         """Sort by columns that do not fit into one integer, such as scores, and add up the counts of equal rows."""
@@ -115,23 +117,32 @@ class _Packed(NamedTuple):
         bits = [(int(column.max(initial=0)) - least).bit_length() for column, least in sizes]
         if sum(bits) > 63:
             return None
-        key = np.zeros(len(columns[0]), np.int32 if sum(bits) < 32 else np.int64)
-        for column, n, least in zip(columns, bits, low, strict=True):
-            key <<= n
-            np.add(key, column, out=key, casting="unsafe")
-            if least:
-                key -= least
+        key = np.empty(len(columns[0]), np.int32 if sum(bits) < 32 else np.int64)
+        for rows in blocks(len(key)):
+            part = key[rows]
+            part[:] = 0
+            for column, n, least in zip(columns, bits, low, strict=True):
+                part <<= n
+                np.add(part, column[rows], out=part, casting="unsafe")
+                if least:
+                    part -= least
         return cls(key, bits, low)
 
     def columns(self, key: np.ndarray) -> list[np.ndarray]:
-        """Columns of keys, int32 (row,); the keys are overwritten."""
-        found = []
-        for n, least in zip(self.bits[::-1], self.low[::-1], strict=True):
-            code = (key & (1 << n) - 1).astype(np.int32, copy=False)
-            key >>= n
-            code += np.int32(least)
-            found.append(code)
-        return found[::-1]
+        """Columns of keys, int32 (row,); the keys are overwritten, and short ones become the first column."""
+        spare = key.dtype == np.int32
+        found = [key if spare and not n else np.empty(len(key), np.int32) for n in range(len(self.bits))]
+        parts = [*zip(found, self.bits, self.low, strict=True)][::-1]
+        for rows in blocks(len(key)):
+            part = key[rows]
+            for column, n, least in parts:
+                code = column[rows]
+                if column is not key:
+                    np.bitwise_and(part, (1 << n) - 1, out=code, casting="unsafe")
+                    part >>= n
+                if least:
+                    code += np.int32(least)
+        return found
 
 
 def _merged_keys(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -142,9 +153,9 @@ def _merged_keys(key: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.nda
     else:
         order = np.argsort(key)
         key, count = key[order], count[order]
-    differs = key[1:] != key[:-1]
-    if differs.all():
+    if ascending(key, strictly=True):
         return key, count
+    differs = key[1:] != key[:-1]
     opens = np.append(0, np.flatnonzero(differs) + 1)
     sums = np.diff(np.append(opens, len(key))) if once else np.add.reduceat(count, opens)
     return key[opens], sums

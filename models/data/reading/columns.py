@@ -14,7 +14,7 @@ from ...._messages import short_repr, warn_user
 from ....posterior.schema import OTHER
 from ....posterior.table_text import whole_number
 from ..errors import DataError, DataWarning, refused_argument
-from .coded_cells import CodedCells
+from .coded_cells import CodedCells, recoded
 from .frames import MAX_CHARACTERS, Column, is_listed, listed
 
 Missing = Literal["error", "drop"]  # treatment of rows with an empty cell
@@ -78,7 +78,7 @@ def whole_columns(columns: Sequence[Column]) -> list[Column]:
 def kinds_of(column: Column) -> set[type]:
     """Types of the cells of a column; raises at the first missing cell."""
     if isinstance(column.values, CodedCells):
-        return {type(column.values.distinct[0])}
+        return {int if isinstance(column.values.values, np.ndarray) else type(column.values.distinct[0])}
     kinds = {*map(type, column.values)}
     marked = any(kind.__name__ in MISSING_TYPES for kind in kinds)
     floats = any(issubclass(kind, FLOATS) for kind in kinds)
@@ -137,6 +137,8 @@ def code_ids(column: Column, reserved: Collection[str] = ()) -> tuple[np.ndarray
     Refuses cells that are missing, empty, too long, reserved, of another type or of mixed types.
     """
     index_of = _text_index if _is_text(column) else _integer_index
+    if isinstance(column.values, CodedCells) and isinstance(column.values.values, np.ndarray):
+        return _integer_index(column, column.values.values), column.values.code
     code, distinct = code_values(column.values)
     if index_of is _text_index and (found := without_points(column.name, distinct)) is not None:
         column = replace(column, values=CodedCells(found[0], found[1][code]))
@@ -212,10 +214,15 @@ def _text_index(column: Column, distinct: list[str]) -> np.ndarray:
     return np.array(distinct, dtype=np.str_)
 
 
-def _integer_index(column: Column, distinct: list[int]) -> np.ndarray:
+def _integer_index(column: Column, distinct: list[int] | np.ndarray) -> np.ndarray:
     """Validate distinct integers, and copy them into an int64 array."""
     limit = np.iinfo(np.int64)
-    for value in (min(distinct), max(distinct)):
+    ends = (
+        map(int, (distinct.min(), distinct.max()))
+        if isinstance(distinct, np.ndarray)
+        else (min(distinct), max(distinct))
+    )
+    for value in ends:
         if not limit.min <= value <= limit.max:
             raise refused_value(column, value, "does not fit into 64 bits", remedy="write the ids as text")
     return np.array(distinct, dtype=np.int64)
@@ -259,7 +266,7 @@ def code_categories(
         remedy = "correct the cell, or add it to categories="
         place = column.row(row)
         raise DataError(problem, row=place, column=column.name, value=value, allowed=allowed, remedy=remedy)
-    return categories, position[code]
+    return categories, recoded(position, code)
 
 
 def distinct_ids(argument: str, ids: Sequence[Any] | np.ndarray, reserved: Sequence[str] = ()) -> np.ndarray:

@@ -222,6 +222,9 @@ class Columns(Mapping[str, Column]):
     def __getitem__(self, role: str) -> Column:
         return self.take(self.names[role])
 
+    def __contains__(self, role: object) -> bool:
+        return role in self.names  # takes no column
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
 

@@ -112,6 +112,7 @@ def by_dict(keys):
 @pytest.mark.parametrize("ordered", [True, False])
 def test_integers_are_numbered_as_they_appear(dtype, spread, ordered, monkeypatch):
     monkeypatch.setattr(coded_cells, "SHORT_TABLE", 16)  # dense, tabled and sparse keys all occur in few rows
+    monkeypatch.setattr(coded_cells, "BLOCK", 64)  # and rows are of several blocks
     limit = np.iinfo(dtype)
     rng = np.random.default_rng(2)
     for low in {limit.min, 0, limit.max - min(spread, limit.max // 2)}:
@@ -141,6 +142,7 @@ def random_rows(seed, anonymous, large, times):
 def test_rows_merged_by_one_integer_are_those_sorted_by_columns(
     anonymous, large, times, ordered, monkeypatch
 ):
+    monkeypatch.setattr(coded_cells, "BLOCK", 64)
     rows = random_rows(4, anonymous, large, times)
     if ordered:
         rows = rows.where(np.lexsort([*rows.values()][2::-1]))
@@ -163,6 +165,17 @@ def test_raters_are_numbered_by_their_least_items_in_long_tables(monkeypatch):
         item, rater = rng.integers(0, 3000, 4000), rng.integers(0, raters, 4000)
         exact = [item[rater == k].min(initial=coded_rows.ABSENT) for k in range(raters + 1)]
         assert coded_rows._least(item, rater, raters + 1).tolist() == exact
+
+
+@pytest.mark.parametrize("at", [1, 63, 64, 65, 499])
+def test_one_fall_is_found_at_the_ends_of_blocks(at, monkeypatch):
+    monkeypatch.setattr(coded_cells, "BLOCK", 64)
+    keys = np.arange(500)
+    assert coded_cells.ascending(keys, strictly=True)
+    keys[at] = keys[at - 1]
+    assert coded_cells.ascending(keys) and not coded_cells.ascending(keys, strictly=True)
+    keys[at] -= 1
+    assert not coded_cells.ascending(keys)
 
 
 LIMITED = """
