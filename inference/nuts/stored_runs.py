@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 from time import perf_counter
+from traceback import clear_frames
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ def _draw(
             except _Stopped:
                 pass
             except (EOFError, ConnectionError) as problem:  # of a process of PyMC that has ended
+                clear_frames(problem.__traceback__)  # they hold the buffer of what could not be sent
                 if writer.interruptions.asked is None:
                     raise ChainLostError(writer.advice()) from problem
         writer.interruptions.raise_unless(drawn is not None)

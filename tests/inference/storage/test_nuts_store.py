@@ -7,6 +7,7 @@ import signal
 import time
 import warnings
 from itertools import count
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -244,7 +245,10 @@ def test_a_process_of_pymc_that_is_killed_leaves_a_store_to_go_on_with(run, tmp_
 
     def killing(own, note, arrays, written):
         mark(own, note, arrays, written)
-        os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
+        time.sleep(0.5)  # they have sent their next draws, and cannot be asked for another
+        for process in multiprocessing.active_children():
+            process.kill()
+            process.join()
 
     with monkeypatch.context() as patched, pytest.raises(ChildProcessError) as ended:
         patched.setattr(DrawStore, "mark", killing)
@@ -252,6 +256,9 @@ def test_a_process_of_pymc_that_is_killed_leaves_a_store_to_go_on_with(run, tmp_
     said: Any = ended.value
     assert f"raterzoo fit --resume {store}" in said.with_option
     assert read_draws(store)["posterior"].sizes["draw"] < 2000
+    frames = (frame for frame, _ in walk_tb(said.__cause__.__traceback__))
+    held = [own for frame in frames for own in frame.f_locals.values() if isinstance(own, memoryview)]
+    assert not held  # which would be closed, with an error, in whatever test the garbage is collected
 
 
 def test_what_nuts_cannot_do_with_a_store_is_refused(run, tmp_path, monkeypatch, golden):
