@@ -103,8 +103,7 @@ def _check_header(
     from .exports import chosen_question
     from .tables import check_header, check_prediction_header
 
-    attributes, anonymize = settings.rater_attributes, settings.anonymize
-    if anonymize:
+    if settings.anonymize:
         from .anonymity import refuse_annotations_among
 
         own = (settings.prior_predictions, settings.features, settings.categories)
@@ -115,16 +114,7 @@ def _check_header(
         check_features(settings.features)
     for table in filter(None, others):
         read_names(table)
-    check_header(
-        path,
-        settings.kind,
-        columns,
-        settings.layout,
-        attributes,
-        source=settings.source,
-        anonymize=anonymize,
-        vote_covariates=settings.vote_covariates,
-    )
+    check_header(path, settings, columns)
     for table in (predictions, settings.prior_predictions):
         if table is not None:
             question = chosen_question(columns, settings.kind)
@@ -670,16 +660,17 @@ def check(
     anonymize: Anonymize = False,
 ) -> None:
     """Check a table: print a summary, or its first error."""
+    from ..reports.settings import Settings
     from .anonymity import refuse_annotations_among
-    from .tables import check_table, declared_categories, kind_of
+    from .tables import check_table, kind_of
 
     found = kind or kind_of(annotations, column or [], layout=layout, source=source, model=None)
     if anonymize:
         refuse_annotations_among([categories], annotations, source)
-    known = {"layout": layout, "bounds": bounds_of(bounds), "rater_attributes": rater_attribute or []}
-    known |= {"missing": "drop" if drop_missing else "error", "anonymize": anonymize, "source": source}
-    known |= {"categories": None if categories is None else declared_categories(categories)}
-    print_text(check_table(annotations, found, column or [], cleaning, **known))
+    read = {"layout": layout, "source": source, "missing": "drop" if drop_missing else "error"}
+    read |= {"rater_attributes": rater_attribute or (), "bounds": bounds_of(bounds), "anonymize": anonymize}
+    settings = Settings(found, "", (1.0,), 0, 0, 0, categories=categories, **vars(cleaning), **read)
+    print_text(check_table(annotations, settings, column or []))
 
 
 @_command(data_sets, "list")

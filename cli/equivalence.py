@@ -144,7 +144,7 @@ def equivalence(
     )  # fmt: skip
     if anonymize:
         refuse_annotations_among([predictions, categories], labels, source)
-    check_header(labels, "labels", column or [], layout, source=source, anonymize=anonymize)
+    check_header(labels, settings, column or [])
     check_prediction_header(predictions, "labels", question=chosen_question(column or [], "labels"))
     from ..reports.analyses.equivalence import rules_of
 

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..models import Comparisons, Scores
-    from .options import CleaningOptions
 
 LAYOUTS: dict[str, tuple[str, ...]] = {
     "labels": ("long", "wide", "counts"),
@@ -188,22 +187,13 @@ def kind_of(path: Path, columns: Sequence[str], *, layout: str, source: str | No
     return likeliest_kind(source_names(path, "", columns, source=source)[0], dict(map(_pair, columns)))[0]
 
 
-def check_header(
-    path: Path,
-    kind: str,
-    columns: Sequence[str],
-    layout: str = "long",
-    attributes: Sequence[str] = (),
-    *,
-    source: str | None = None,
-    anonymize: bool = False,
-    vote_covariates: Sequence[str] = (),
-) -> None:
+def check_header(path: Path, settings: Settings, columns: Sequence[str]) -> None:
     """Raise, before any slow import, if columns of a table of annotations are missing or ambiguous."""
-    with _quoting(columns, layout, [*attributes, *vote_covariates, str(path)], anonymize):
+    kind, layout, source = settings.kind, settings.layout, settings.source
+    with _quoting(path, settings, columns):
         names, columns = source_names(path, kind, columns, layout=layout, source=source)
-        header = _annotation_header(path, names, kind, columns, layout, attributes)
-        _check_covariates(path, [*names, *header.others.values()], vote_covariates)
+        header = _annotation_header(path, names, kind, columns, layout, settings.rater_attributes)
+        _check_covariates(path, [*names, *header.others.values()], settings.vote_covariates)
 
 
 def model_without_raters(
@@ -221,18 +211,13 @@ def model_without_raters(
     return None if "rater" in header.found else model
 
 
-def _quoting(
-    columns: Sequence[str], layout: str, named: Sequence[str], anonymize: bool
-) -> AbstractContextManager[None]:
-    """Context manager: while names of raters are read that are to be replaced, messages do not quote the table.
-
-    `named` are other texts of the command line, such as names of attributes and the path.
-    """
-    if not anonymize:
+def _quoting(path: Path, settings: Settings, columns: Sequence[str]) -> AbstractContextManager[None]:
+    """Context manager: while names of raters are read that are to be replaced, messages quote only what was typed."""
+    if not settings.anonymize:
         return nullcontext()
-    pairs = map(_pair, columns)
-    typed = [name for role, name in pairs if (layout, role) != ("wide", "rater")]
-    return quotes_hidden(may_show([*typed, *named], layout))
+    typed = [name for role, name in map(_pair, columns) if (settings.layout, role) != ("wide", "rater")]
+    typed += [*settings.rater_attributes, *settings.vote_covariates, str(path)]
+    return quotes_hidden(may_show(typed, settings.layout))
 
 
 def check_prediction_header(
@@ -282,18 +267,17 @@ def read_annotations(
     component is kept if so requested. Raises ValueError also if a threshold has all scores on one side.
     """
     given = [own for own in predicted if own is not None]
-    classifiers = set().union(*map(classifiers_of, given))
-    table, options = _read_for(path, settings, columns, classifiers)
-    data = _container_of(settings.kind, table, settings.layout, options)
+    table = _read_layout(path, settings, columns, set().union(*map(classifiers_of, given)))
+    data = _container_of(table, settings)
     only_predicted: list[str] = []
-    if given and settings.kind in ("rankings", "labels") and options["categories"] is None:
+    if given and settings.kind in ("rankings", "labels") and settings.categories is None:
         from ..reports.study import labels_of
 
         names = {name for own in given for name in labels_of(own)}
         only_predicted = sorted(names - set(data.categories.tolist()))
     if only_predicted:
-        options["categories"] = [*data.categories.tolist(), *only_predicted]
-        data = _container_of(settings.kind, table, settings.layout, options)
+        table = table._replace(categories=[*data.categories.tolist(), *only_predicted])
+        data = _container_of(table, settings)
     data = _kept(data, settings, table)
     if settings.by_default and not settings.priors:
         from ..reports.study import told_apart
@@ -315,8 +299,8 @@ def read_votes(
     """Read the votes of a fit; return also what the builder needs of their covariates, nothing if there are none."""
     if not settings.vote_covariates:
         return read_annotations(path, settings, columns).data, {}
-    table, options = _read_for(path, settings, columns)
-    data = _kept(_container_of(settings.kind, table, settings.layout, options), settings, table)
+    table = _read_layout(path, settings, columns)
+    data = _kept(_container_of(table, settings), settings, table)
     return data, {"vote_covariates": _votes_one_by_one(path, table, settings, data.items)}
 
 
@@ -347,32 +331,6 @@ def _votes_one_by_one(path: Path, table: "_Read", settings: Settings, items: np.
         rows = np.repeat(rows, [int(number_of(own["count"][row]) or 0) for row in rows])
     roles = [role for role in ("left", "right", "winner", "rater") if role in own]
     return {name: [own[name][row] for row in rows] for name in (*roles, *settings.vote_covariates)}
-
-
-def _read_for(
-    path: Path, settings: Settings, columns: Sequence[str], classifiers: Collection[str] = ()
-) -> tuple["_Read", dict[str, Any]]:
-    """Read the table of a fit; return also the options of its container."""
-    options: dict[str, Any] = {
-        "categories": None if settings.categories is None else declared_categories(settings.categories),
-        "bounds": settings.bounds,
-        "rater_attributes": settings.rater_attributes,
-        "missing": settings.missing,
-        "no_answer": settings.no_answer or None,
-        "keep": settings.keep_answers,
-    }
-    table = _read_layout(
-        path,
-        settings.kind,
-        columns,
-        settings.layout,
-        settings.rater_attributes,
-        source=settings.source,
-        anonymize=settings.anonymize,
-        vote_covariates=settings.vote_covariates,
-        classifiers=classifiers,
-    )
-    return table, options
 
 
 def _kept(data: Any, settings: Settings, table: "_Read") -> Any:
@@ -414,7 +372,7 @@ def _cleaned(data: Any, settings: Settings, table: "_Read") -> Any:
         if heading in CLEANING:
             print_note(f"{heading}: {found}; {CLEANING[heading]}")
     if settings.merge_look_alikes:
-        data = _merged(data, table)
+        data = _merged(data, table.raters)
     once = data.without_duplicates()
     if settings.drop_duplicates and getattr(data, "several_prompts", False):
         print_note("--drop-duplicates leaves out no vote: the table says on which prompt each was given")
@@ -435,10 +393,9 @@ def _cleaned(data: Any, settings: Settings, table: "_Read") -> Any:
     return data
 
 
-def _merged(data: Any, table: "_Read") -> Any:
+def _merged(data: Any, raters: Raters | None) -> Any:
     """Merge look-alikes, also of raters whose names were replaced."""
-    groups = None if table.raters is None else table.raters.alike_among(data.raters)
-    return data.with_look_alikes_merged(groups)
+    return data.with_look_alikes_merged(None if raters is None else raters.alike_among(data.raters))
 
 
 EMPTY = "if so, empty these cells: --drop-missing leaves their rows out"
@@ -453,30 +410,14 @@ CLEANING = {
 }
 
 
-def check_table(
-    path: Path,
-    kind: str,
-    columns: Sequence[str],
-    cleaning: "CleaningOptions",
-    *,
-    layout: str = "long",
-    source: str | None = None,
-    anonymize: bool = False,
-    **options: Any,
-) -> str:
+def check_table(path: Path, settings: Settings, columns: Sequence[str]) -> str:
     """Read and clean a table; return a summary, with the option that cleans it in the line of each finding."""
-    _check_options(kind, options)
-    attributes = options.get("rater_attributes") or ()
-    table = _read_layout(path, kind, columns, layout, attributes, source=source, anonymize=anonymize)
-    data = _container_of(
-        kind, table, layout, options | {"no_answer": cleaning.no_answer, "keep": cleaning.keep_answers}
-    )
-    if cleaning.merge_look_alikes:
-        data = _merged(data, table)
-    if cleaning.drop_duplicates:
+    data, raters = read_container(path, settings, columns)
+    if settings.merge_look_alikes:
+        data = _merged(data, raters)
+    if settings.drop_duplicates:
         data = data.without_duplicates()
-    hidden = None if table.raters is None else table.raters.suspicious(data.raters)
-    return _report_with_options(data, hidden or {})
+    return _report_with_options(data, raters.suspicious(data.raters) if raters else {})
 
 
 def _report_with_options(data: Any, hidden: Mapping[str, str]) -> str:
@@ -491,10 +432,10 @@ def _report_with_options(data: Any, hidden: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def read_container(
-    path: Path, kind: str, columns: Sequence[str], *, layout: str = "long", **options: Any
-) -> Any:
-    """Read a container from a table; ids are text, and `columns` are renamings ``item=case``.
+def read_container(path: Path, settings: Settings, columns: Sequence[str]) -> tuple[Any, Raters | None]:
+    """Read a container as it is in a table, and the numbers of raters whose names were replaced; ids are text.
+
+    Raises ValueError if an option belongs to other kinds of annotations. Columns by kind:
 
     ====================  =====================================================================================
     kind                  columns
@@ -507,23 +448,16 @@ def read_container(
                           layout "counts": a column for each score beside item
     ====================  =====================================================================================
 
-    Comparisons and scores without a column of raters are anonymous. `options`, of which None and empty ones
-    count as not given, are arguments of the container: ``categories``, the closed set; ``bounds``, the lowest
-    and highest possible score; ``rater_attributes``, columns with attributes of the raters; ``missing``.
+    Comparisons and scores without a column of raters are anonymous.
     """
-    _check_options(kind, options)
-    table = _read_layout(path, kind, columns, layout, options.get("rater_attributes") or ())
-    return _container_of(kind, table, layout, options)
-
-
-def _check_options(kind: str, options: Mapping[str, Any]) -> None:
-    """Raise if an option belongs to other kinds of annotations."""
-    if options.get("bounds") is not None and kind != "scores":
-        raise ValueError(f"--bounds is an option of scores, not of {kind}")
-    if options.get("categories") is not None and kind not in ("rankings", "labels"):
-        raise ValueError(f"--categories is an option of rankings and labels, not of {kind}")
-    if options.get("rater_attributes") and kind == "rankings":
+    if settings.bounds is not None and settings.kind != "scores":
+        raise ValueError(f"--bounds is an option of scores, not of {settings.kind}")
+    if settings.categories is not None and settings.kind not in ("rankings", "labels"):
+        raise ValueError(f"--categories is an option of rankings and labels, not of {settings.kind}")
+    if settings.rater_attributes and settings.kind == "rankings":
         raise ValueError("--rater-attribute is an option of labels, scores and comparisons")
+    table = _read_layout(path, settings, columns)
+    return _container_of(table, settings), table.raters
 
 
 class _Read(NamedTuple):
@@ -535,32 +469,25 @@ class _Read(NamedTuple):
     raters: Raters | None = None  # their numbers, if names were replaced
     source: TableFile | None = None  # where rows are from
     also_raters: Sequence[str] = ()  # classifiers with the name of a rater, if names were replaced
+    categories: Sequence[str] | None = None  # the closed set, if it is known
 
 
 def _read_layout(
-    path: Path,
-    kind: str,
-    columns: Sequence[str],
-    layout: str,
-    attributes: Sequence[str],
-    *,
-    source: str | None = None,
-    anonymize: bool = False,
-    vote_covariates: Sequence[str] = (),
-    classifiers: Collection[str] = (),
+    path: Path, settings: Settings, columns: Sequence[str], classifiers: Collection[str] = ()
 ) -> _Read:
-    """Read a table of annotations, and say how if it is not plain; with `anonymize` without the names of the raters."""
-    with _quoting(columns, layout, [*attributes, *vote_covariates, str(path)], anonymize):
-        table, columns = read_source(path, kind, columns, layout=layout, source=source)
+    """Read a table of annotations, and say how if it is not plain; with ``--anonymize`` without the names of the raters."""
+    kind, layout, attributes = settings.kind, settings.layout, settings.rater_attributes
+    categories = None if settings.categories is None else declared_categories(settings.categories)
+    with _quoting(path, settings, columns):
+        table, columns = read_source(path, kind, columns, layout=layout, source=settings.source)
         raters, also_raters = None, []
         header = _annotation_header(path, table.names, kind, columns, layout, attributes)
-        if anonymize:
+        if settings.anonymize:
             also_raters = _also_raters(table, header, layout, classifiers)
             table, header, raters = _without_names(table, header, layout)
-        numbers = (
-            ["score", *vote_covariates] if layout == "long" else header.free() if layout == "wide" else []
-        )
-        taken = {*header.found.values(), *header.others, *attributes, *vote_covariates}
+        further = settings.vote_covariates
+        numbers = ["score", *further] if layout == "long" else header.free() if layout == "wide" else []
+        taken = {*header.found.values(), *header.others, *attributes, *further}
         naming = "--column probability={}"
         if layout == "long" and (unread := unread_in_words(table.names, taken, kind, naming)):
             print_note(f"{path.name}: {unread}")
@@ -568,7 +495,7 @@ def _read_layout(
         free = [] if layout == "long" else _free_columns(frame, header, kind, layout)
         if layout == "wide" and not header.listed:
             _say_odd_raters(frame, header, free, kind)
-    return _Read(frame, header, free, raters, table, also_raters)
+    return _Read(frame, header, free, raters, table, also_raters, categories)
 
 
 def _also_raters(table: TableFile, header: _Header, layout: str, classifiers: Collection[str]) -> list[str]:
@@ -625,10 +552,14 @@ def _renamed(table: TableFile, header: _Header, numbers: Sequence[str]) -> Any:
     return frame
 
 
-def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, Any]) -> Any:
+def _container_of(table: _Read, settings: Settings) -> Any:
     """Return the container of a table that was read."""
-    frame, header = table.frame, table.header
-    container = getattr(models, annotation_kinds[kind].container)
+    frame, header, layout = table.frame, table.header, settings.layout
+    container = getattr(models, annotation_kinds[settings.kind].container)
+    options = {
+        "categories": table.categories, "bounds": settings.bounds, "rater_attributes": settings.rater_attributes,
+        "missing": settings.missing, "no_answer": settings.no_answer or None, "keep": settings.keep_answers,
+    }  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None} | dict(header.found)
     if given.get("time") == "time" and not tells_time(frame, "time"):
         del given["time"]  # a column of that name, which holds something else
@@ -646,7 +577,7 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
     # a wide table may be taken for counts by mistake: then the names of raters stand above the columns
     hidden = layout == "counts" and table.raters is not None
     try:
-        with _quoting((), layout, (), hidden):
+        with quotes_hidden(may_show((), layout)) if hidden else nullcontext():
             data = read(frame, **{name: value for name, value in given.items() if name in accepted})
     except DataError as error:
         error.remedy = on_command_line(error.remedy)
@@ -657,7 +588,7 @@ def _container_of(kind: str, table: _Read, layout: str, options: Mapping[str, An
         elif error.row is not None:  # of which table, as commands read two
             error.where = f"{header.path.name} (rows counted below the header), {error.where}"
         raise
-    if kind == "comparisons":
+    if settings.kind == "comparisons":
         _say_outcome_words(frame, header, data.items)
     return data if table.raters is None else raters_in_order(data, table.raters.numbers)
 

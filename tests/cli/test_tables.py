@@ -12,6 +12,7 @@ from tests.support.cli_parts import (
     read_orders,
     read_predictions,
     read_sides,
+    table_settings,
 )
 from tests.support.command_line import run, said, stderr_without_importing, write
 
@@ -218,6 +219,7 @@ def test_json_and_renamed_attributes(file, golden):
     found = read_container(path, "labels", ["kind=sort"], rater_attributes=["kind"])
     assert found.rater_attributes["kind"].tolist() == ["m", "m"]
     assert found.select(items=["a", "b"]).counts.tolist() == Labels.from_table(LABELS).counts.tolist()
-    check_header(path, "labels", ["kind=sort"], attributes=["kind"])
+    settings = table_settings("labels", rater_attributes=("kind",))
+    check_header(path, settings, ["kind=sort"])
     with golden.raises(ValueError):
-        check_header(path, "labels", [], attributes=["kind"])
+        check_header(path, settings, [])
