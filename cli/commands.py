@@ -22,10 +22,8 @@ from .options import (
     CleaningOptions,
     ClustersFile,
     Columns,
-    CompareTo,
     DataOptions,
     DropMissing,
-    FailBelow,
     FeatureOptions,
     GroupOptions,
     Keep,
@@ -36,21 +34,15 @@ from .options import (
     Layout,
     LayoutOption,
     PanelledCommand,
-    PeopleColumn,
-    Predictive,
     Prob,
     RaterAttributes,
-    SampleFile,
     SamplerOptions,
-    Scheduler,
     Seed,
-    Sensitivity,
     SharingOptions,
     SourceOption,
     Subtypes,
     Thresholds,
     VoteOptions,
-    Workers,
     alike_in_words,
     bounds_of,
     check_limit,
@@ -58,7 +50,6 @@ from .options import (
     check_output,
     expand_options,
     settings_of,
-    whole_option,
 )
 from .planning import plan
 from .terminal import exit_on_input_error, print_text
@@ -170,7 +161,7 @@ def _command(parent: typer.Typer = app, name: str | None = None) -> Callable[[Ca
 
 @_command()
 def demo(
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the report.")] = Path("raterzoo-demo"),
+    out: Annotated[Path, "Folder of the report.", "-o"] = Path("raterzoo-demo"),
     seed: Seed = 1,
     keep: KeepOption = None,
 ) -> None:
@@ -198,25 +189,18 @@ def report(
     data: DataOptions,
     reliability: Annotated[
         str | None,
-        typer.Option(
-            help="Trust in the raters: one or more with commas, the first reported in full; default 3 for rankings. 'effective': "
-            "the rankings of an item count by their effective number."
-        ),
+        "Trust in the raters: one or more with commas, the first reported in full; default 3 for rankings. 'effective': "
+        "the rankings of an item count by their effective number.",
     ] = None,
     groups: Annotated[
-        Path | None,
-        typer.Option(
-            help="Table: category, group[, value], such as the risk; adds certainty and metrics by group."
-        ),
+        Path | None, "Table: category, group[, value], such as the risk; adds certainty and metrics by group."
     ] = None,
     metric: Annotated[
-        list[str] | None,
-        typer.Option(help="As for `raterzoo evaluate`; classifiers are compared by the first."),
+        list[str] | None, "As for `raterzoo evaluate`; classifiers are compared by the first."
     ] = None,
-    out: Annotated[
-        Path,
-        typer.Option("-o", "--out", help="Folder of report.html, report.json, the tables and the posterior."),
-    ] = Path("raterzoo-report"),
+    out: Annotated[Path, "Folder of report.html, report.json, the tables and the posterior.", "-o"] = Path(
+        "raterzoo-report"
+    ),
     column: Columns = None,
     categories: CategoryOptions,
     votes: VoteOptions,
@@ -227,11 +211,7 @@ def report(
     keep: KeepOption = None,
     largest_component: LargestComponent = False,
     as_given: Annotated[
-        bool,
-        typer.Option(
-            "--as-given",
-            help="Labels: count raters who copy each other, by the checks, as several, not as one.",
-        ),
+        bool, "Labels: count raters who copy each other, by the checks, as several, not as one."
     ] = False,
     cleaning: CleaningOptions,
     anonymize: Anonymize = False,
@@ -259,13 +239,10 @@ def rank(
         Path, typer.Argument(help="Table: left, right, winner[, rater, count]; ties are votes.")
     ],
     *,
-    model: Annotated[str | None, typer.Option(help="bradley_terry, the default, or thurstone.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="CSV file for the whole leaderboard, such as board.csv."),
-    ] = None,
+    model: Annotated[str | None, "bradley_terry, the default, or thurstone."] = None,
+    out: Annotated[Path | None, "CSV file for the whole leaderboard, such as board.csv.", "-o"] = None,
     prob: Prob = 0.9,
-    top: Annotated[int, whole_option(help="Number of items to show.")] = 100,
+    top: Annotated[int, "Number of items to show."] = 100,
     column: Columns = None,
     source: SourceOption = None,
     drop_missing: DropMissing = False,
@@ -316,26 +293,18 @@ def fit(
     annotations: Annotated[Path | None, typer.Argument(help=f"Table: {FORMATS}.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="posterior.nc, written at the end, or posterior.zarr, written while sampling: an interrupted fit keeps its "
-            "draws, and --resume continues it.",
-        ),
+        "posterior.nc, written at the end, or posterior.zarr, written while sampling: an interrupted fit keeps its "
+        "draws, and --resume continues it.",
+        "-o",
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(
-            "--resume",
-            help="posterior.zarr of an interrupted fit: draw the rest, with the same draws as without the interruption. Data, "
-            "model and settings are read from it; give no other option.",
-        ),
+        "posterior.zarr of an interrupted fit: draw the rest, with the same draws as without the interruption. Data, "
+        "model and settings are read from it; give no other option.",
     ] = None,
     *,
     data: DataOptions,
-    reliability: Annotated[
-        str | None, typer.Option(help="Trust in the raters, or 'effective'; default 3 for rankings.")
-    ] = None,
+    reliability: Annotated[str | None, "Trust in the raters, or 'effective'; default 3 for rankings."] = None,
     column: Columns = None,
     categories: CategoryOptions,
     votes: VoteOptions,
@@ -346,25 +315,28 @@ def fit(
     cleaning: CleaningOptions,
     anonymize: Anonymize = False,
     sampler: SamplerOptions,
-    workers: Workers = None,
-    scheduler: Scheduler = None,
+    workers: Annotated[
+        int | None,
+        "Number of processes that share the items of plackett_luce, prirn, dirichlet, normal_scores and dawid_skene; "
+        "needs -o posterior.zarr. The same command, not --resume, continues an interrupted fit.",
+    ] = None,
+    scheduler: Annotated[
+        str | None, "Address of a dask scheduler, such as tcp://10.0.0.1:8786, instead of processes."
+    ] = None,
     keep: KeepOption = None,
-    predictive: Predictive = False,
+    predictive: Annotated[
+        bool,
+        "Add annotations simulated by the model at 200 draws to the .nc file, in the group posterior_predictive.",
+    ] = False,
     predictions: Annotated[
         Path | None,
-        typer.Option(
-            "--predictions",
-            help="For labels and rankings: table of predictions, whose classifiers become raters: item, category[, rank or "
-            "score, classifier]. Metrics against a posterior of labels that has seen them are accuracy against the truth.",
-        ),
+        "For labels and rankings: table of predictions, whose classifiers become raters: item, category[, rank or "
+        "score, classifier]. Metrics against a posterior of labels that has seen them are accuracy against the truth.",
     ] = None,
     strict: Annotated[
         bool,
-        typer.Option(
-            "--strict",
-            help="Exit code 1 if the sampler has not converged. Without it the verdict is only printed; the posterior is written "
-            "either way.",
-        ),
+        "Exit code 1 if the sampler has not converged. Without it the verdict is only printed; the posterior is written "
+        "either way.",
     ] = False,
 ) -> None:
     """Sample the posterior of a model, and write it to a file."""
@@ -456,36 +428,24 @@ def evaluate(
     ],
     metric: Annotated[
         list[str] | None,
-        typer.Option(
-            help="top-3-accuracy, set-accuracy@2, overlap@3, average-overlap@3, accuracy, balanced-accuracy, precision, recall, "
-            "f1 (f1-weighted, f1-micro), kappa, mcc, log-loss, brier, auc, calibration-error, kendall-tau, footrule, rbo, "
-            "ndcg@3; for comparisons concordance. Repeat the option for several; default as in the report."
-        ),
+        "top-3-accuracy, set-accuracy@2, overlap@3, average-overlap@3, accuracy, balanced-accuracy, precision, recall, "
+        "f1 (f1-weighted, f1-micro), kappa, mcc, log-loss, brier, auc, calibration-error, kendall-tau, footrule, rbo, "
+        "ndcg@3; for comparisons concordance. Repeat the option for several; default as in the report.",
     ] = None,
-    by: Annotated[
-        Path | None, typer.Option(help="Groups to score separately. Table: category, group; or item, group.")
-    ] = None,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Compare classifiers pairwise: difference, probability.")
-    ] = False,
+    by: Annotated[Path | None, "Groups to score separately. Table: category, group; or item, group."] = None,
+    compare: Annotated[bool, "Compare classifiers pairwise: difference, probability."] = False,
     clusters: ClustersFile = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="File for all numbers: metrics.csv or metrics.json.")
-    ] = None,
+    out: Annotated[Path | None, "File for all numbers: metrics.csv or metrics.json.", "-o"] = None,
     threshold: Thresholds = None,
     truth: Annotated[
         str | None,
-        typer.Option(
-            help="For a posterior of another program: category, if the plausibility of a draw is the probability of the one true "
-            "category; distribution, if it is the distribution of the labels that raters give."
-        ),
+        "For a posterior of another program: category, if the plausibility of a draw is the probability of the one true "
+        "category; distribution, if it is the distribution of the labels that raters give.",
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(
-            help="raters: agreement with what the raters leave open; truth: accuracy against the truth, by a posterior that has "
-            "seen the predictions (raterzoo fit --predictions). A posterior of the other kind is refused; by default it is said."
-        ),
+        "raters: agreement with what the raters leave open; truth: accuracy against the truth, by a posterior that has "
+        "seen the predictions (raterzoo fit --predictions). A posterior of the other kind is refused; by default it is said.",
     ] = None,
     column: Columns = None,
     drop_missing: DropMissing = False,
@@ -527,22 +487,36 @@ def judge(
         Path, typer.Argument(help="Table: item, category[, rank or score, classifier], of all items.")
     ],
     *,
-    people_column: PeopleColumn = None,
-    fail_below: FailBelow = None,
-    sample: SampleFile = None,
-    sensitivity: Sensitivity = False,
-    compare_to: CompareTo = None,
+    people_column: Annotated[
+        str | None,
+        "Column of the answers that tells people from judges, and its value for people, such as kind=person; all other "
+        "raters are judges. By default all raters are people.",
+    ] = None,
+    fail_below: Annotated[
+        float | None,
+        "Exit code 1 if the lower end of the interval of a classifier's accuracy against the truth is below this, such as "
+        ".85.",
+    ] = None,
+    sample: Annotated[
+        Path | None,
+        "Table of how the items with people were chosen, one row for each item: item, and of stratum, cluster and "
+        "probability (of being given to people) those that matter. By default a simple random sample.",
+    ] = None,
+    sensitivity: Annotated[
+        bool,
+        "Also fit judges and classifiers who err independently, and who share a guess, and show both accuracies.",
+    ] = False,
+    compare_to: Annotated[
+        Path | None,
+        "Answers of an earlier run, with the same columns and people, and some items of this one: did the judge change in "
+        "between? Exit code 1 if it did.",
+    ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            help="correlated_votes, the default, shared_guess, or another model of labels that tells raters apart."
-        ),
+        "correlated_votes, the default, shared_guess, or another model of labels that tells raters apart.",
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="All numbers: judged.csv, judged.json, or a folder for an HTML page."
-        ),
+        Path | None, "All numbers: judged.csv, judged.json, or a folder for an HTML page.", "-o"
     ] = None,
     layout: LayoutOption = Layout.long,
     source: SourceOption = None,
@@ -597,22 +571,17 @@ def results(
     posterior: Annotated[Path, typer.Argument(help="File written by `raterzoo fit`.")],
     output: Annotated[
         Path,
-        typer.Option(
-            "-o",
-            "--output",
-            help="results.jsonl, one line for each item: id, label and certainty; of scores id, score and its interval; of "
-            "comparisons a leaderboard. results.csv, a table for R or a spreadsheet, with the probability of each category.",
-        ),
+        "results.jsonl, one line for each item: id, label and certainty; of scores id, score and its interval; of "
+        "comparisons a leaderboard. results.csv, a table for R or a spreadsheet, with the probability of each category.",
+        "-o",
     ],
     export: Annotated[
         Path | None,
-        typer.Option(
-            help="JSON export of Label Studio: write predictions of its tasks instead, as /api/projects/ID/import/predictions "
-            "takes them."
-        ),
+        "JSON export of Label Studio: write predictions of its tasks instead, as /api/projects/ID/import/predictions "
+        "takes them.",
     ] = None,
     question: Annotated[
-        str | None, typer.Option(help="With --export: the control of the predictions, if there are several.")
+        str | None, "With --export: the control of the predictions, if there are several."
     ] = None,
 ) -> None:
     """Write the result of each item by its id, for other tools."""
@@ -695,9 +664,7 @@ def copy(
 
 
 @_command(data_sets)
-def fetch(
-    name: str, out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write to.")] = Path()
-) -> None:
+def fetch(name: str, out: Annotated[Path, "Folder to write to.", "-o"] = Path()) -> None:
     """Download a data set from its public source, check it, and convert it to tables."""
     from .data_sets import fetch_dataset
 

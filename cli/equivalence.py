@@ -28,9 +28,7 @@ from .options import (
     SourceOption,
     check_numbers_output,
     check_output,
-    number_option,
     options_named,
-    whole_option,
 )
 
 if TYPE_CHECKING:
@@ -74,48 +72,32 @@ def equivalence(
     cleaning: CleaningOptions,
     anonymize: Anonymize = False,
     combiner: Annotated[
-        str | None, typer.Option(help=f"{', '.join(COMBINERS)}; default abc, for hard predictions plurality.")
+        str | None, f"{', '.join(COMBINERS)}; default abc, for hard predictions plurality."
     ] = None,
     scorer: Annotated[
-        str | None,
-        typer.Option(help=f"{', '.join(SCORERS)}; default cross-entropy, for hard predictions agreement."),
+        str | None, f"{', '.join(SCORERS)}; default cross-entropy, for hard predictions agreement."
     ] = None,
-    clip: Annotated[float, number_option(help="Lower bound of probabilities in the score.")] = 0.02,
-    items: Annotated[
-        str, typer.Option(help="Items of the curve: available at each k, or common to all k.")
-    ] = "available",
+    clip: Annotated[float, "Lower bound of probabilities in the score."] = 0.02,
+    items: Annotated[str, "Items of the curve: available at each k, or common to all k."] = "available",
     estimand: Annotated[
-        str,
-        typer.Option(
-            help="For f1, auc ...: pooled, of all answers jointly; or mean, over random samples of raters."
-        ),
+        str, "For f1, auc ...: pooled, of all answers jointly; or mean, over random samples of raters."
     ] = "pooled",
     learn: Annotated[
-        str | None,
-        typer.Option(
-            help="For abc: leave-one-out, in-sample (default for f1, auc ...), or a number of folds."
-        ),
+        str | None, "For abc: leave-one-out, in-sample (default for f1, auc ...), or a number of folds."
     ] = None,
-    base: Annotated[float, number_option(help="Base of the logarithm.")] = 2,
-    positive: Annotated[
-        str | None, typer.Option(help="Positive category of precision, recall, f1 and auc.")
-    ] = None,
-    max_raters: Annotated[int | None, whole_option(help="Largest number of raters on the curve.")] = None,
-    bootstrap: Annotated[int, whole_option(help="Resamples of the items; 0 for none.")] = 500,
+    base: Annotated[float, "Base of the logarithm."] = 2,
+    positive: Annotated[str | None, "Positive category of precision, recall, f1 and auc."] = None,
+    max_raters: Annotated[int | None, "Largest number of raters on the curve."] = None,
+    bootstrap: Annotated[int, "Resamples of the items; 0 for none."] = 500,
     clusters: ClustersFile = None,
-    prob: Annotated[float, number_option(help="Probability of the intervals.")] = 0.9,
-    calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Score also with cross-fitted isotonic calibration.")
-    ] = False,
-    posterior: Annotated[
-        bool, typer.Option("--posterior", help="Fit item_states, for a curve beyond the observed raters.")
-    ] = False,
+    prob: Annotated[float, "Probability of the intervals."] = 0.9,
+    calibrate: Annotated[bool, "Score also with cross-fitted isotonic calibration."] = False,
+    posterior: Annotated[bool, "Fit item_states, for a curve beyond the observed raters."] = False,
     draws: Draws = 1000,
     chains: Chains = 4,
-    plot: Annotated[Path | None, typer.Option(help="Picture: curve.svg or curve.png.")] = None,
+    plot: Annotated[Path | None, "Picture: curve.svg or curve.png."] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="All numbers: worth.csv, worth.json, or a folder for an HTML page."),
+        Path | None, "All numbers: worth.csv, worth.json, or a folder for an HTML page.", "-o"
     ] = None,
     seed: Seed = 1,
 ) -> None:

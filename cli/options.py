@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from functools import partial, wraps
+from functools import wraps
 from inspect import Parameter, Signature, signature
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -86,15 +87,11 @@ def _whole(text: str) -> int:
     return number
 
 
-# options of numbers: click's own would also read "0_9" and digits of other scripts
-number_option: Callable[..., Any] = partial(typer.Option, parser=_number, metavar="FLOAT")
-whole_option: Callable[..., Any] = partial(typer.Option, parser=_whole, metavar="INTEGER")
-
 FORMATS = "CSV, TSV, JSON, JSON lines, Excel or Parquet, or the export of a tool"
 Annotations = Annotated[Path, typer.Argument(help=f"Table: {FORMATS}.")]
 
 
-def choice(values: type[StrEnum]) -> dict[str, Any]:
+def _choice(values: type[StrEnum]) -> dict[str, Any]:
     """Arguments of a typer option with these values, that names the nearest value to a misspelt one."""
     names = list(map(str, values))
 
@@ -107,287 +104,84 @@ def choice(values: type[StrEnum]) -> dict[str, Any]:
     return {"parser": named, "metavar": f"<{'|'.join(names)}>"}
 
 
+def declared(name: str, hint: Any) -> Any:
+    """Return the type of a parameter of a command as typer wants it, from ``Annotated[type, help]``, perhaps with other names.
+
+    Numbers are parsed as those in tables are read: click's own parsers would also read "0_9" and digits of other scripts.
+    """
+    if get_origin(hint) is not Annotated or not isinstance(hint.__metadata__[0], str):
+        return hint
+    kind, (text, *names) = hint.__origin__, hint.__metadata__
+    if not any(own.startswith("--") for own in names):
+        names.append(f"--{name.replace('_', '-')}")
+    own = get_args(kind)[0] if isinstance(kind, UnionType) else kind
+    parsers = {float: {"parser": _number, "metavar": "FLOAT"}, int: {"parser": _whole, "metavar": "INTEGER"}}
+    is_choice = isinstance(own, type) and issubclass(own, StrEnum)
+    parsed = _choice(own) if is_choice else parsers.get(own, {})
+    return Annotated[kind, typer.Option(*names, help=text, **parsed)]
+
+
+# options that several commands take: type and help
+
 Anonymize = Annotated[
     bool,
-    typer.Option(
-        "--anonymize",
-        help="Replace rater ids by numbers in a random order that cannot be reproduced, as soon as the table is read: no message "
-        "and no file has an id. Not with --workers or --scheduler, which read the table again to continue an interrupted fit.",
-    ),
+    "Replace rater ids by numbers in a random order that cannot be reproduced, as soon as the table is read: no message "
+    "and no file has an id. Not with --workers or --scheduler, which read the table again to continue an interrupted fit.",
 ]
 KeepOption = Annotated[
     Keep | None,
-    typer.Option(
-        "--keep",
-        help="What is kept of the draws: all; thinned, summaries of all draws of each item and up to 1,000 of the draws; or a "
-        "summary without draws of the items. Default all, and above 500 MB of draws (20 GB with --workers) thinned. A .nc file "
-        "above 200 MB is thinned further, to at least 100 draws of each chain.",
-        **choice(Keep),
-    ),
+    "What is kept of the draws: all; thinned, summaries of all draws of each item and up to 1,000 of the draws; or a "
+    "summary without draws of the items. Default all, and above 500 MB of draws (20 GB with --workers) thinned. A .nc file "
+    "above 200 MB is thinned further, to at least 100 draws of each chain.",
 ]
 
 
-Predictive = Annotated[
-    bool,
-    typer.Option(
-        "--predictive",
-        help="Add annotations simulated by the model at 200 draws to the .nc file, in the group posterior_predictive.",
-    ),
-]
-KindOption = Annotated[
-    Kind | None,
-    typer.Option(
-        "--kind", help="Kind of annotation; by default the model or the columns tell.", **choice(Kind)
-    ),
-]
+KindOption = Annotated[Kind | None, "Kind of annotation; by default the model or the columns tell."]
 LayoutOption = Annotated[
     Layout,
-    typer.Option(
-        "--layout",
-        help="For labels and scores: long, one row per answer; wide, one column per rater; counts, one column per category "
-        "or score.",
-        **choice(Layout),
-    ),
+    "For labels and scores: long, one row per answer; wide, one column per rater; counts, one column per category "
+    "or score.",
 ]
 SourceOption = Annotated[
     Source | None,
-    typer.Option(
-        "--format",
-        help="Tool that exported the annotations, or table; by default the content of the file tells.",
-        **choice(Source),
-    ),
+    "Tool that exported the annotations, or table; by default the content of the file tells.",
+    "--format",
 ]
-DropMissing = Annotated[
-    bool,
-    typer.Option("--drop-missing", help="Leave out rows with an empty cell, such as no rater or no label."),
-]
-KeepAnswers = Annotated[
-    KeptAnswers,
-    typer.Option(
-        "--keep-answers",
-        help="Of several answers of a rater to an item those that count, by time (--column time=...), else by their order.",
-        **choice(KeptAnswers),
-    ),
-]
-NoAnswer = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--no-answer",
-        help="Answer that is no truth, such as unsure or -1, and is left out. Repeat for several.",
-    ),
-]
+DropMissing = Annotated[bool, "Leave out rows with an empty cell, such as no rater or no label."]
 Categories = Annotated[
     str | None,
-    typer.Option(
-        help="All categories: a text file with one per line, or a,b,c; default those in the table. For ordinal: lowest first."
-    ),
+    "All categories: a text file with one per line, or a,b,c; default those in the table. For ordinal: lowest first.",
 ]
 Bounds = Annotated[
-    str | None,
-    typer.Option(help="For scores: the lowest and the highest possible score, such as 1,10; default none."),
+    str | None, "For scores: the lowest and the highest possible score, such as 1,10; default none."
 ]
 Thresholds = Annotated[
     list[str] | None,
-    typer.Option(
-        "--threshold",
-        help="For scores: threshold above which a score counts as high, such as 0. Several with commas; predictions are for "
-        "the first.",
-    ),
-]
-Group = Annotated[
-    str | None,
-    typer.Option(
-        help="For hierarchical_dawid_skene and hierarchical_scores: the column with the group of the rater."
-    ),
-]
-GroupsOfRaters = Annotated[
-    str | None,
-    typer.Option(
-        "--groups-of-raters",
-        help="For shared_guess, comparisons and hierarchical_scores: the column with the group of the rater, such as kind; those "
-        "of a group share errors, a taste, or a bias on each item. For shared_guess by default the first --rater-attribute.",
-    ),
-]
-Independent = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--independent",
-        help="With --groups-of-raters: a group whose raters share nothing, such as person. Repeat for several.",
-    ),
+    "For scores: threshold above which a score counts as high, such as 0. Several with commas; predictions are for "
+    "the first.",
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--column",
-        help="Rename: item=case reads column 'case' as 'item'. Repeat rater=... or category=... to choose the columns of a "
-        "wide table.",
-    ),
+    "Rename: item=case reads column 'case' as 'item'. Repeat rater=... or category=... to choose the columns of a "
+    "wide table.",
 ]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        help="A model listed by `raterzoo models`; default plackett_luce for rankings, correlated_votes for labels, "
-        "bradley_terry for comparisons, hierarchical_scores for scores, or normal_scores where no rater is named.",
-    ),
-]
-Concentration = Annotated[
-    float | None, number_option(help="Prior concentration of each category; default 1 / K.")
-]
-Unranked = Annotated[
-    str | None, typer.Option(help="Treatment of unranked categories: pooled, single or dropped.")
-]
-Subtypes = Annotated[
-    int | None, whole_option(help="For ebcc: number of subtypes of each category, from 2; default 3.")
-]
-TieWeight = Annotated[str | None, typer.Option(help="For prirn: weight of tied categories, split or full.")]
-Ties = Annotated[
-    str | None,
-    typer.Option(
-        help="For comparisons: davidson (bradley_terry), threshold (thurstone), none, or auto: if there are ties."
-    ),
-]
-LeftSide = Annotated[
-    str | None,
-    typer.Option(
-        help="For comparisons: model an advantage of the left side, shared by all raters, or one for each rater."
-    ),
-]
-LeftBias = Annotated[bool, typer.Option("--left-bias", help="The same as --left-side shared.")]
-Signed = Annotated[
-    bool, typer.Option("--signed", help="For comparisons: allow raters who prefer the worse item.")
-]
-Raters = Annotated[
-    str | None,
-    typer.Option(
-        help="For comparisons: reliability hierarchical, per-rater or shared; shared if raters are anonymous. For labels: what "
-        "earlier studies know of the raters: a file of inference.rater_prior, or posterior.nc of such a study."
-    ),
-]
+Subtypes = Annotated[int | None, "For ebcc: number of subtypes of each category, from 2; default 3."]
 RaterAttributes = Annotated[
     list[str] | None,
-    typer.Option(
-        "--rater-attribute",
-        help="For comparisons, labels and scores: a column with an attribute of the rater, such as kind.",
-    ),
-]
-VoteCovariates = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--vote-covariate",
-        help="For comparisons: a column of numbers, such as the length of the left answer minus that of the right one, that may "
-        "decide a vote beside the qualities. Repeat for several.",
-    ),
+    "For comparisons, labels and scores: a column with an attribute of the rater, such as kind.",
 ]
 LargestComponent = Annotated[
-    bool,
-    typer.Option(
-        "--largest-component",
-        help="For comparisons: keep only the largest set of items connected by comparisons.",
-    ),
-]
-DropDuplicates = Annotated[
-    bool,
-    typer.Option(
-        "--drop-duplicates",
-        help="Count an answer that a rater repeated exactly only once, not as often as it is there.",
-    ),
-]
-MergeLookAlikes = Annotated[
-    bool,
-    typer.Option(
-        "--merge-look-alikes",
-        help="Take ids and categories as one that differ only in case, spaces, invisible characters, Unicode form or letters of "
-        "like shape: 'ham', 'HAM '.",
-    ),
-]
-PeopleColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--people-column",
-        help="Column of the answers that tells people from judges, and its value for people, such as kind=person; all other "
-        "raters are judges. By default all raters are people.",
-    ),
-]
-SampleFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--sample",
-        help="Table of how the items with people were chosen, one row for each item: item, and of stratum, cluster and "
-        "probability (of being given to people) those that matter. By default a simple random sample.",
-    ),
-]
-CompareTo = Annotated[
-    Path | None,
-    typer.Option(
-        "--compare-to",
-        help="Answers of an earlier run, with the same columns and people, and some items of this one: did the judge change in "
-        "between? Exit code 1 if it did.",
-    ),
+    bool, "For comparisons: keep only the largest set of items connected by comparisons."
 ]
 ClustersFile = Annotated[
     Path | None,
-    typer.Option(
-        "--clusters",
-        help="Table: item, cluster, such as its patient or document, or copies of one item; clusters are resampled whole.",
-    ),
+    "Table: item, cluster, such as its patient or document, or copies of one item; clusters are resampled whole.",
 ]
-Sensitivity = Annotated[
-    bool,
-    typer.Option(
-        "--sensitivity",
-        help="Also fit judges and classifiers who err independently, and who share a guess, and show both accuracies.",
-    ),
-]
-FailBelow = Annotated[
-    float | None,
-    number_option(
-        "--fail-below",
-        help="Exit code 1 if the lower end of the interval of a classifier's accuracy against the truth is below this, such as "
-        ".85.",
-    ),
-]
-Prob = Annotated[float, number_option(help="Posterior probability of the intervals.")]
-Draws = Annotated[int, whole_option(help="Draws per chain.")]
-Chains = Annotated[int, whole_option(help="Number of chains.")]
-Seed = Annotated[int, whole_option(help="Random seed.")]
-Workers = Annotated[
-    int | None,
-    whole_option(
-        help="Number of processes that share the items of plackett_luce, prirn, dirichlet, normal_scores and dawid_skene; "
-        "needs -o posterior.zarr. The same command, not --resume, continues an interrupted fit."
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(help="Address of a dask scheduler, such as tcp://10.0.0.1:8786, instead of processes."),
-]
+Prob = Annotated[float, "Posterior probability of the intervals."]
+Draws = Annotated[int, "Draws per chain."]
+Chains = Annotated[int, "Number of chains."]
+Seed = Annotated[int, "Random seed."]
 
-Features = Annotated[
-    Path | None,
-    typer.Option(
-        "--features",
-        help="Features of the items, such as embeddings: a table with a column of item ids and columns of numbers, or an .npz "
-        "file with arrays items and features. Labels are then drawn by dawid_skene unless --model says another, and scores of "
-        "named raters by hierarchical_scores.",
-    ),
-]
-
-PriorPredictions = Annotated[
-    Path | None,
-    typer.Option(
-        "--prior-predictions",
-        help="For plackett_luce and dirichlet: table of the probabilities of one classifier, item, category, score, or a column "
-        "for each category. They become part of the prior, with a strength that is learnt. Do not judge that classifier by the "
-        "result.",
-    ),
-]
-PriorClassifier = Annotated[
-    str | None,
-    typer.Option(
-        "--prior-classifier", help="With --prior-predictions: the classifier, if the table has several."
-    ),
-]
 
 # --- Groups of options that several commands take, each a panel of the help, named by the first line of its docstring ---
 
@@ -420,7 +214,11 @@ class DataOptions:
     layout: LayoutOption = Layout.long
     source: SourceOption = None
     drop_missing: DropMissing = False
-    model: Model = None
+    model: Annotated[
+        str | None,
+        "A model listed by `raterzoo models`; default plackett_luce for rankings, correlated_votes for labels, "
+        "bradley_terry for comparisons, hierarchical_scores for scores, or normal_scores where no rater is named.",
+    ] = None
 
 
 @dataclass
@@ -428,9 +226,9 @@ class CategoryOptions:
     """Models of rankings and labels."""
 
     categories: Categories = None
-    concentration: Concentration = None
-    unranked: Unranked = None
-    tie_weight: TieWeight = None
+    concentration: Annotated[float | None, "Prior concentration of each category; default 1 / K."] = None
+    unranked: Annotated[str | None, "Treatment of unranked categories: pooled, single or dropped."] = None
+    tie_weight: Annotated[str | None, "For prirn: weight of tied categories, split or full."] = None
     subtypes: Subtypes = None
 
 
@@ -438,37 +236,73 @@ class CategoryOptions:
 class FeatureOptions:
     """What is known of the items. Features, and probabilities of a classifier."""
 
-    features: Features = None
-    prior_predictions: PriorPredictions = None
-    prior_classifier: PriorClassifier = None
+    features: Annotated[
+        Path | None,
+        "Features of the items, such as embeddings: a table with a column of item ids and columns of numbers, or an .npz "
+        "file with arrays items and features. Labels are then drawn by dawid_skene unless --model says another, and scores of "
+        "named raters by hierarchical_scores.",
+    ] = None
+    prior_predictions: Annotated[
+        Path | None,
+        "For plackett_luce and dirichlet: table of the probabilities of one classifier, item, category, score, or a column "
+        "for each category. They become part of the prior, with a strength that is learnt. Do not judge that classifier by the "
+        "result.",
+    ] = None
+    prior_classifier: Annotated[
+        str | None, "With --prior-predictions: the classifier, if the table has several."
+    ] = None
 
 
 @dataclass
 class VoteOptions:
     """Models of comparisons. Attributes of the raters, and covariates of the votes."""
 
-    ties: Ties = None
-    left_side: LeftSide = None
-    left_bias: LeftBias = False
-    signed: Signed = False
-    raters: Raters = None
+    ties: Annotated[
+        str | None,
+        "For comparisons: davidson (bradley_terry), threshold (thurstone), none, or auto: if there are ties.",
+    ] = None
+    left_side: Annotated[
+        str | None,
+        "For comparisons: model an advantage of the left side, shared by all raters, or one for each rater.",
+    ] = None
+    left_bias: Annotated[bool, "The same as --left-side shared."] = False
+    signed: Annotated[bool, "For comparisons: allow raters who prefer the worse item."] = False
+    raters: Annotated[
+        str | None,
+        "For comparisons: reliability hierarchical, per-rater or shared; shared if raters are anonymous. For labels: what "
+        "earlier studies know of the raters: a file of inference.rater_prior, or posterior.nc of such a study.",
+    ] = None
     rater_attribute: RaterAttributes = None
-    vote_covariate: VoteCovariates = None
+    vote_covariate: Annotated[
+        list[str] | None,
+        "For comparisons: a column of numbers, such as the length of the left answer minus that of the right one, that may "
+        "decide a vote beside the qualities. Repeat for several.",
+    ] = None
 
 
 @dataclass
 class SharingOptions:
     """Groups of raters. They share errors or a taste."""
 
-    groups_of_raters: GroupsOfRaters = None
-    independent: Independent = None
+    groups_of_raters: Annotated[
+        str | None,
+        "For shared_guess, comparisons and hierarchical_scores: the column with the group of the rater, such as kind; those "
+        "of a group share errors, a taste, or a bias on each item. For shared_guess by default the first --rater-attribute.",
+    ] = None
+    independent: Annotated[
+        list[str] | None,
+        "With --groups-of-raters: a group whose raters share nothing, such as person. Repeat for several.",
+    ] = None
 
 
 @dataclass
 class GroupOptions(SharingOptions):
     """Groups of raters."""
 
-    group: Group = None
+    group: Annotated[
+        str | None,
+        "For hierarchical_dawid_skene and hierarchical_scores: the column with the group of the rater.",
+    ] = None
 
 
 # `report` has --groups, of categories
@@ -485,10 +319,22 @@ def flag(argument: str) -> str:
 class CleaningOptions:
     """Cleaning. Repeated answers, look-alikes, and answers that are no truth."""
 
-    drop_duplicates: DropDuplicates = False
-    merge_look_alikes: MergeLookAlikes = False
-    no_answer: NoAnswer = None
-    keep_answers: KeepAnswers = KeptAnswers.all
+    drop_duplicates: Annotated[
+        bool, "Count an answer that a rater repeated exactly only once, not as often as it is there."
+    ] = False
+    merge_look_alikes: Annotated[
+        bool,
+        "Take ids and categories as one that differ only in case, spaces, invisible characters, Unicode form or letters of "
+        "like shape: 'ham', 'HAM '.",
+    ] = False
+    no_answer: Annotated[
+        list[str] | None,
+        "Answer that is no truth, such as unsure or -1, and is left out. Repeat for several.",
+    ] = None
+    keep_answers: Annotated[
+        KeptAnswers,
+        "Of several answers of a rater to an item those that count, by time (--column time=...), else by their order.",
+    ] = KeptAnswers.all
 
 
 @dataclass
@@ -507,10 +353,10 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     parameters: list[Parameter] = []
     for own in signature(command).parameters.values():
         if (group := groups.get(own.name)) is None:
-            parameters.append(own.replace(annotation=types[own.name]))
+            parameters.append(own.replace(annotation=declared(own.name, types[own.name])))
             continue
         hints = get_type_hints(group, include_extras=True)
-        given = [(field.name, field.default, hints[field.name]) for field in fields(group)]
+        given = [(own.name, own.default, declared(own.name, hints[own.name])) for own in fields(group)]
         PANELS.update({name: (group.__doc__ or "").split(".")[0] for name, _, _ in given})
         keyword = Parameter.KEYWORD_ONLY
         parameters += [Parameter(name, keyword, default=own, annotation=hint) for name, own, hint in given]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..posterior.table_text import decimal_number, whole_number
-from .options import Prob, Seed, check_output, number_option, whole_option
+from .options import Prob, Seed, check_output
 from .terminal import print_table, print_text
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Sizes = Annotated[str, typer.Option(help="Numbers of items that people answer, such as 100,200,400.")]
+Sizes = Annotated[str, "Numbers of items that people answer, such as 100,200,400."]
 SUFFIXES = (".csv", ".json")
 ASSUMED = (
     "assumed: errors are independent given the category; where people and classifiers find the same items hard, or share errors, "
@@ -32,53 +32,35 @@ def plan(
     ] = None,
     *,
     items: Sizes,
-    raters: Annotated[
-        str, typer.Option(help="Numbers of different people who answer each item, such as 1,2,3,5.")
-    ],
-    alone: Annotated[
-        str, typer.Option(help="Numbers of further items that the classifiers alone answer.")
-    ] = "0",
+    raters: Annotated[str, "Numbers of different people who answer each item, such as 1,2,3,5."],
+    alone: Annotated[str, "Numbers of further items that the classifiers alone answer."] = "0",
     width: Annotated[
-        float | None,
-        number_option(help="Aim: an interval of the accuracy that is at most so wide, such as .05."),
+        float | None, "Aim: an interval of the accuracy that is at most so wide, such as .05."
     ] = None,
     decide: Annotated[
-        float | None,
-        number_option(help="Aim: the better of two classifiers at this posterior probability, such as .95."),
+        float | None, "Aim: the better of two classifiers at this posterior probability, such as .95."
     ] = None,
     people: Annotated[
-        str | None,
-        typer.Option(help="Without a pilot: probability of people to be right, or mean,standard deviation."),
+        str | None, "Without a pilot: probability of people to be right, or mean,standard deviation."
     ] = None,
     classifier: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Repeatable: NAME=.85, its probability of being right, or NAME=mean,standard deviation. Of a pilot only NAME."
-        ),
+        "Repeatable: NAME=.85, its probability of being right, or NAME=mean,standard deviation. Of a pilot only NAME.",
     ] = None,
     prevalence: Annotated[
         str | None,
-        typer.Option(
-            help="Without a pilot: prevalence of the categories, such as .2,.8, or their number; default 2."
-        ),
+        "Without a pilot: prevalence of the categories, such as .2,.8, or their number; default 2.",
     ] = None,
     pool: Annotated[
-        int | None,
-        whole_option(help="Number of people in the study; default the pilot's own, or 10 without a pilot."),
+        int | None, "Number of people in the study; default the pilot's own, or 10 without a pilot."
     ] = None,
-    price_answer: Annotated[float, number_option(help="Price of an answer of a person.")] = 1,
-    price_item: Annotated[float, number_option(help="Price of an item that people answer.")] = 0,
-    price_prediction: Annotated[
-        float, number_option(help="Price of an item that the classifiers alone answer.")
-    ] = 0,
+    price_answer: Annotated[float, "Price of an answer of a person."] = 1,
+    price_item: Annotated[float, "Price of an item that people answer."] = 0,
+    price_prediction: Annotated[float, "Price of an item that the classifiers alone answer."] = 0,
     prob: Prob = 0.9,
-    assurance: Annotated[
-        float, number_option(help="Share of the simulated studies that are to reach the aim.")
-    ] = 0.9,
-    simulations: Annotated[int, whole_option(help="Simulated studies of each design.")] = 200,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="All numbers: plan.csv or plan.json.")
-    ] = None,
+    assurance: Annotated[float, "Share of the simulated studies that are to reach the aim."] = 0.9,
+    simulations: Annotated[int, "Simulated studies of each design."] = 200,
+    out: Annotated[Path | None, "All numbers: plan.csv or plan.json.", "-o"] = None,
     seed: Seed = 1,
 ) -> None:
     """Simulate studies of labels of different sizes, and name the cheapest one that reaches an aim."""

@@ -1,5 +1,7 @@
 """A number is the same text everywhere: in annotations, predictions, groups and options."""
 
+from typing import Annotated
+
 import numpy as np
 import pytest
 import typer
@@ -33,7 +35,8 @@ NUMBERS = {" 1": 1.0, "1.": 1.0, ".5": 0.5, "+1e0": 1.0, "0.50": 0.5, "1E-1": 0.
 def parsed_option(text):
     """Return the number of an option, or raise as a reader does."""
     try:
-        return options.number_option().parser(text)
+        (option,) = options.declared("score", Annotated[float, "A score."]).__metadata__
+        return option.parser(text)
     except typer.BadParameter as error:
         raise ValueError(str(error)) from None
 
