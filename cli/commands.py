@@ -20,12 +20,13 @@ from .options import (
     Categories,
     CategoryOptions,
     CleaningOptions,
-    ClustersFile,
     Columns,
     DataOptions,
     DropMissing,
+    EvaluationOptions,
     FeatureOptions,
     GroupOptions,
+    JudgeOptions,
     Keep,
     KeepOption,
     Kind,
@@ -426,52 +427,26 @@ def evaluate(
             help="Table: item, category, rank or score[, classifier]; for scores item and probability, score or label."
         ),
     ],
-    metric: Annotated[
-        list[str] | None,
-        "top-3-accuracy, set-accuracy@2, overlap@3, average-overlap@3, accuracy, balanced-accuracy, precision, recall, "
-        "f1 (f1-weighted, f1-micro), kappa, mcc, log-loss, brier, auc, calibration-error, kendall-tau, footrule, rbo, "
-        "ndcg@3; for comparisons concordance. Repeat the option for several; default as in the report.",
-    ] = None,
-    by: Annotated[Path | None, "Groups to score separately. Table: category, group; or item, group."] = None,
-    compare: Annotated[bool, "Compare classifiers pairwise: difference, probability."] = False,
-    clusters: ClustersFile = None,
-    out: Annotated[Path | None, "File for all numbers: metrics.csv or metrics.json.", "-o"] = None,
-    threshold: Thresholds = None,
-    truth: Annotated[
-        str | None,
-        "For a posterior of another program: category, if the plausibility of a draw is the probability of the one true "
-        "category; distribution, if it is the distribution of the labels that raters give.",
-    ] = None,
-    against: Annotated[
-        str | None,
-        "raters: agreement with what the raters leave open; truth: accuracy against the truth, by a posterior that has "
-        "seen the predictions (raterzoo fit --predictions). A posterior of the other kind is refused; by default it is said.",
-    ] = None,
-    column: Columns = None,
-    drop_missing: DropMissing = False,
-    seed: Seed = 1,
+    *,
+    own: EvaluationOptions,
 ) -> None:
     """Score predictions against a posterior, with intervals.
 
     Against a posterior of the raters alone a metric is agreement with what they leave open, which understates a good classifier.
     """
-    _check_metrics(metric)
-    if out is not None:
-        check_output("--out", out)
+    _check_metrics(own.metric)
+    if own.out is not None:
+        check_output("--out", own.out)
     from ..inference.storage.untrusted_files import check_posterior_path
 
     check_posterior_path(posterior)
     from .tables import check_prediction_header, has_categories
 
     if posterior.suffix in (".nc", ".zarr") and has_categories(posterior):
-        check_prediction_header(predictions, "labels", column or [])
-    from .evaluating import EvaluationOptions, score_file
+        check_prediction_header(predictions, "labels", own.column or [])
+    from .evaluating import score_file
 
-    missing = "drop" if drop_missing else "error"
-    options = EvaluationOptions(
-        metric or (), by, compare, out, threshold or (), missing, truth, against, clusters
-    )
-    score_file(posterior, predictions, options, column or [], seed)
+    score_file(posterior, predictions, own)
 
 
 _command()(equivalence)
@@ -487,46 +462,18 @@ def judge(
         Path, typer.Argument(help="Table: item, category[, rank or score, classifier], of all items.")
     ],
     *,
-    people_column: Annotated[
-        str | None,
-        "Column of the answers that tells people from judges, and its value for people, such as kind=person; all other "
-        "raters are judges. By default all raters are people.",
-    ] = None,
-    fail_below: Annotated[
-        float | None,
-        "Exit code 1 if the lower end of the interval of a classifier's accuracy against the truth is below this, such as "
-        ".85.",
-    ] = None,
-    sample: Annotated[
-        Path | None,
-        "Table of how the items with people were chosen, one row for each item: item, and of stratum, cluster and "
-        "probability (of being given to people) those that matter. By default a simple random sample.",
-    ] = None,
-    sensitivity: Annotated[
-        bool,
-        "Also fit judges and classifiers who err independently, and who share a guess, and show both accuracies.",
-    ] = False,
-    compare_to: Annotated[
-        Path | None,
-        "Answers of an earlier run, with the same columns and people, and some items of this one: did the judge change in "
-        "between? Exit code 1 if it did.",
-    ] = None,
+    asked: JudgeOptions,
     model: Annotated[
         str | None,
         "correlated_votes, the default, shared_guess, or another model of labels that tells raters apart.",
     ] = None,
-    out: Annotated[
-        Path | None, "All numbers: judged.csv, judged.json, or a folder for an HTML page.", "-o"
-    ] = None,
     layout: LayoutOption = Layout.long,
     source: SourceOption = None,
     drop_missing: DropMissing = False,
-    column: Columns = None,
     categories: Categories = None,
     subtypes: Subtypes = None,
     groups_of: GroupOptions,
     cleaning: CleaningOptions,
-    anonymize: Anonymize = False,
     sampler: SamplerOptions,
 ) -> None:
     """Say how good classifiers and judges are.
@@ -534,16 +481,17 @@ def judge(
     One page: who is worth what, who shares errors with whom, how often each classifier is right, and what the judges add to
     people. Exit code 1 if the numbers are not to be relied on, or by --fail-below.
     """
-    check_numbers_output(out)
-    check_limit(fail_below)
+    check_numbers_output(asked.out)
+    check_limit(asked.fail_below)
     from ..reports.settings import UNKNOWN_KIND, people_of
 
-    people = people_of(people_column, "--people-column")
+    people, column = people_of(asked.people_column, "--people-column"), asked.column or []
     data = DataOptions(Kind.labels, layout, source, drop_missing, model)
     # without a column the attribute is made when the classifiers are added
     kind = (people or UNKNOWN_KIND)[0]
-    own = {"categories": categories, "subtypes": subtypes, "anonymize": anonymize, "rater_attribute": [kind]}
-    settings = _settings(answers, column or [], data, sampler, groups_of, cleaning, **own)
+    own = {"categories": categories, "subtypes": subtypes, "rater_attribute": [kind]}
+    own |= {"anonymize": asked.anonymize}
+    settings = _settings(answers, column, data, sampler, groups_of, cleaning, **own)
     if people is None:
         read = tuple(
             name for name in settings.rater_attributes if name != kind or name in vars(groups_of).values()
@@ -555,15 +503,10 @@ def judge(
             f"--model {settings.model}: it has no confusion matrices, by which people, judges and classifiers are compared; say "
             "--model dawid_skene"
         )
-    _check_header(answers, settings, column or [], predictions, [sample, compare_to])
-    from .judging import Asked, judge_files
+    _check_header(answers, settings, column, predictions, [asked.sample, asked.compare_to])
+    from .judging import judge_files
 
-    judge_files(
-        (answers, predictions),
-        column or [],
-        settings,
-        Asked(people, fail_below, out, sample, sensitivity, compare_to),
-    )
+    judge_files((answers, predictions), column, settings, asked, people)
 
 
 @_command()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -13,7 +13,7 @@ from .._messages import short_repr
 from ..evaluation.uncertainty.questions import COMMANDS, OPEN, is_of_raters, is_of_truth, question_of
 from ..inference.storage.posterior_files import has_checksums, read_posterior, unfinished
 from ..models._catalog import annotation_kinds
-from ..models.data.reading.columns import Missing, nearest
+from ..models.data.reading.columns import nearest
 from ..posterior.matching import integer_id, with_complement
 from ..posterior.plausibility import (
     Plausibility,
@@ -31,7 +31,7 @@ from ..reports.sections.metrics import best_rows, default_metrics, metric_rows, 
 from ..reports.sections.scores import metrics_of_sides
 from ..reports.study import Groups, labels_of
 from ..reports.wording import first_names, interval, percent
-from .options import thresholds_of
+from .options import EvaluationOptions, thresholds_of
 from .tables import (
     check_side_metrics,
     read_clusters,
@@ -47,38 +47,15 @@ OF_TRUTH = ("plausibility", "quality", "location")  # variables against which pr
 UNFOLDED = ("mean", "90 % interval", "raters", "items", "MCSE", "by", "P")
 
 
-class EvaluationOptions(NamedTuple):
-    """Options of the evaluation of predictions."""
-
-    metrics: Sequence[str] = ()  # empty: the default of the kind
-    by: Path | None = None  # file of groups
-    compare: bool = False  # compare classifiers pairwise
-    out: Path | None = None  # .csv or .json
-    thresholds: Sequence[str] = ()  # of scores: exactly one
-    missing: Missing = "error"  # treatment of predictions with an empty cell
-    truth: str | None = None  # of a plausibility that does not say it: category or distribution
-    against: str | None = None  # question that the posterior must answer: truth or raters
-    clusters: Path | None = None  # file with the cluster of each item
-
-
-def score_file(
-    posterior: Path, predictions: Path, options: EvaluationOptions, columns: Sequence[str], seed: int
-) -> None:
+def score_file(posterior: Path, predictions: Path, options: EvaluationOptions) -> None:
     """Score a file of predictions against a stored posterior; print the tables, and write them if so requested."""
     if options.out is not None and options.out.suffix.lower() not in (".csv", ".json"):
         raise ValueError(f"--out {options.out}: name a .csv or a .json file")
     with closing(read_posterior(posterior)) as tree:
-        _score_tree(tree, posterior, predictions, options, columns, seed)
+        _score_tree(tree, posterior, predictions, options)
 
 
-def _score_tree(
-    tree: xr.DataTree,
-    posterior: Path,
-    predictions: Path,
-    options: EvaluationOptions,
-    columns: Sequence[str],
-    seed: int,
-) -> None:
+def _score_tree(tree: xr.DataTree, posterior: Path, predictions: Path, options: EvaluationOptions) -> None:
     """Score a file of predictions against a posterior that is open, which the file `posterior` holds."""
     if not has_checksums(tree):
         print_note(
@@ -97,9 +74,9 @@ def _score_tree(
     of_votes = "quality" in held
     if "plausibility" in held or options.truth is not None:
         tree = _with_truth(tree, options.truth, posterior)
-    if options.thresholds and (of_votes or "plausibility" in held):
+    if options.threshold and (of_votes or "plausibility" in held):
         raise ValueError(f"--threshold: {posterior} is no posterior of scores; leave it out")
-    if wrong := [name for name in options.metrics if (name == CONCORDANCE) != of_votes]:
+    if wrong := [name for name in options.metric or () if (name == CONCORDANCE) != of_votes]:
         kind = "comparisons" if of_votes else "rankings, labels or scores"
         raise ValueError(f"--metric {wrong[0]} is not a metric of {kind}, the data of {posterior}")
     if of_votes and options.against is not None:
@@ -108,7 +85,7 @@ def _score_tree(
     if not diagnosis.attrs["converged"]:
         print_note(f"do not rely on the numbers of {posterior}: {diagnosis.attrs['verdict']}")
     score = _score_orders if of_votes else _score_predictions
-    rows, pairs, best, question = score(tree, predictions, options, columns, seed)
+    rows, pairs, best, question = score(tree, predictions, options)
     print_table([_row_on_terminal(row) for row in rows], _heading(rows), whole=UNFOLDED)
     for row in rows:
         if note := row.get("note"):
@@ -184,49 +161,50 @@ def _with_truth(tree: xr.DataTree, truth: str | None, posterior: Path) -> xr.Dat
     return tree
 
 
+def _reading(options: EvaluationOptions) -> dict[str, Any]:
+    """Return how a table of predictions is read."""
+    return {"columns": options.column or [], "missing": "drop" if options.drop_missing else "error"}
+
+
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]], str]
 OF_ORDERS = "agreement with what the votes leave open, not with the true order"
 
 
-def _score_orders(
-    tree: xr.DataTree, predictions: Path, options: EvaluationOptions, columns: Sequence[str], seed: int
-) -> Found:
+def _score_orders(tree: xr.DataTree, predictions: Path, options: EvaluationOptions) -> Found:
     """Score rankings of the items against a posterior of comparisons."""
-    del seed
     for option, file in (("--by", options.by), ("--clusters", options.clusters)):
         if file is not None:
             raise ValueError(f"{option}: groups are of rankings and labels, not of comparisons")
     items = tree["posterior"]["item"].to_numpy()
-    orders = read_orders(predictions, columns, items.astype(str), missing=options.missing)
+    orders = read_orders(predictions, items=items.astype(str), **_reading(options))
     orders = orders.assign_coords(item=items)
     if options.compare:
         _check_several(orders, predictions)
     return concordances(tree, orders), order_pairs(tree, orders) if options.compare else [], [], OF_ORDERS
 
 
-def _score_predictions(
-    tree: xr.DataTree, predictions: Path, options: EvaluationOptions, columns: Sequence[str], seed: int
-) -> Found:
+def _score_predictions(tree: xr.DataTree, predictions: Path, options: EvaluationOptions) -> Found:
     """Score predictions of rankings or labels, or of the side of a threshold of scores."""
+    read, seed = _reading(options), options.seed
     kind = "rankings" if of_rankings(tree) else "labels" if "plausibility" in tree["posterior"] else "scores"
     if kind != "scores":
-        predicted = read_predictions(predictions, columns, missing=options.missing)
+        predicted = read_predictions(predictions, **read)
         declared = Plausibility.of(tree).declared
         _check_labels(predicted, declared, predictions)
         predicted = with_complement(_with_ids_of(tree, predicted, predictions), declared)
-        metrics = options.metrics or default_metrics(tree, predicted)
+        metrics = options.metric or default_metrics(tree, predicted)
     else:
-        thresholds = thresholds_of(options.thresholds)
+        thresholds = thresholds_of(options.threshold or ())
         if len(thresholds) != 1:
             raise ValueError(
                 "--threshold: this posterior is of scores, and predictions of scores refer to one threshold; say which, such as "
                 "--threshold 0"
             )
         tree = papers.thresholded(tree, thresholds[0])
-        predicted = read_sides(predictions, columns, thresholds[0], missing=options.missing)
+        predicted = read_sides(predictions, threshold=thresholds[0], **read)
         predicted = _with_ids_of(tree, predicted, predictions)
-        check_side_metrics(options.metrics, predicted)
-        metrics = options.metrics or metrics_of_sides(tree, predicted)
+        check_side_metrics(options.metric or (), predicted)
+        metrics = options.metric or metrics_of_sides(tree, predicted)
     if options.compare:
         _check_several(predicted, predictions)
     question = question_of(tree, predicted)

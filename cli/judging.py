@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import arviz_stats  # noqa: F401 (first, see demo.py)
 import typer
@@ -18,7 +17,7 @@ from ..reports.sections.judging import Panel
 from ..reports.settings import Settings
 from .exports import chosen_question
 from .fitting import draw, predictions_named
-from .options import options_named
+from .options import JudgeOptions, options_named
 from .section_files import write_numbers
 from .tables import read_annotations, read_predictions, read_sample
 from .terminal import print_answers, print_table, print_text
@@ -26,27 +25,23 @@ from .terminal import print_answers, print_table, print_text
 NOT_RELIED_ON = 1  # exit code
 
 
-class Asked(NamedTuple):
-    """Options of the command beside those of the fit."""
-
-    people: tuple[str, str] | None  # column of the answers, and its value for people
-    limit: float | None  # of the lower end of the accuracy against the truth
-    out: Path | None  # .csv, .json or a folder
-    sample: Path | None = None  # table of how the items with people were chosen
-    sensitivity: bool = False  # to errors that judges and classifiers share
-    compare_to: Path | None = None  # answers of an earlier run
-
-
-def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Settings, asked: Asked) -> None:
+def judge_files(
+    tables: tuple[Path, Path],
+    columns: Sequence[str],
+    settings: Settings,
+    asked: JudgeOptions,
+    people: tuple[str, str] | None,
+) -> None:
     """Fit people, judges and classifiers; print and write what they are worth.
 
-    `tables` are the answers and the predictions, `columns` renamings of the former. Exits with 1 where a number is not
+    `tables` are the answers and the predictions, `columns` renamings of the former; `people` are a column of the answers and its
+    value for people. Exits with 1 where a number is not
     to be relied on, a judge changed since the earlier run, or a lower end is below the limit.
     """
     (reliability,) = settings.reliabilities
     with options_named():
         with step("Reading"):
-            panel = _read(tables, columns, settings, asked)
+            panel = _read(tables, columns, settings, asked.sample, people)
             old = (
                 None
                 if asked.compare_to is None
@@ -62,13 +57,13 @@ def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Set
         )
     with step("Evaluating"):
         sections, doubts = list(analysis.sections.values()), analysis.doubts
-        if asked.limit is not None:
-            doubts += judging.below_in_words(analysis.scores["truth"], asked.limit)
+        if asked.fail_below is not None:
+            doubts += judging.below_in_words(analysis.scores["truth"], asked.fail_below)
     print_answers(analysis.answers)
     print_text("")
     _show(analysis.summary, sections)
-    if doubts or asked.limit is not None:
-        kept = f"Every lower end of an accuracy against the truth reaches the limit {asked.limit}."
+    if doubts or asked.fail_below is not None:
+        kept = f"Every lower end of an accuracy against the truth reaches the limit {asked.fail_below}."
         print_text("\n" + "\n".join(doubts or [kept]))
     if asked.out is not None:
         with private_files(settings.anonymize, asked.out):
@@ -77,7 +72,13 @@ def judge_files(tables: tuple[Path, Path], columns: Sequence[str], settings: Set
         raise typer.Exit(NOT_RELIED_ON)
 
 
-def _read(tables: tuple[Path, Path], columns: Sequence[str], settings: Settings, asked: Asked) -> Panel:
+def _read(
+    tables: tuple[Path, Path],
+    columns: Sequence[str],
+    settings: Settings,
+    sample: Path | None,
+    people: tuple[str, str] | None,
+) -> Panel:
     """Read the tables; people and judges are told apart by a column, or else all are people."""
     answers, predictions = tables
     predicted = read_predictions(
@@ -85,10 +86,8 @@ def _read(tables: tuple[Path, Path], columns: Sequence[str], settings: Settings,
     )
     labels, _, also_raters = read_annotations(answers, settings, columns, predicted)
     with predictions_named(predictions, predicted, also_raters):
-        panel = panel_of(labels, predicted, asked.people, settings.priors, hidden=settings.anonymize)
-    return (
-        panel if asked.sample is None else with_sample(panel, read_sample(asked.sample, panel.labels.items))
-    )
+        panel = panel_of(labels, predicted, people, settings.priors, hidden=settings.anonymize)
+    return panel if sample is None else with_sample(panel, read_sample(sample, panel.labels.items))
 
 
 def _show(summary: str, sections: Sequence[Section]) -> None:

@@ -185,6 +185,7 @@ Seed = Annotated[int, "Random seed."]
 
 # --- Groups of options that several commands take, each a panel of the help, named by the first line of its docstring ---
 
+OWN = "Options"  # title of those of one command
 PANELS: dict[str, str] = {}  # parameter -> title
 
 
@@ -193,10 +194,10 @@ class PanelledCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options."""
-        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], OWN: []}
         for own in self.get_params(ctx):
             if (record := own.get_help_record(ctx)) is not None:
-                title = PANELS.get(own.name or "", "Options")
+                title = PANELS.get(own.name or "", OWN)
                 sections.setdefault("Arguments" if own.param_type_name == "argument" else title, []).append(
                     record
                 )
@@ -346,6 +347,71 @@ class SamplerOptions:
     seed: Seed = 1
 
 
+@dataclass
+class EvaluationOptions:
+    """Options."""
+
+    metric: Annotated[
+        list[str] | None,
+        "top-3-accuracy, set-accuracy@2, overlap@3, average-overlap@3, accuracy, balanced-accuracy, precision, recall, "
+        "f1 (f1-weighted, f1-micro), kappa, mcc, log-loss, brier, auc, calibration-error, kendall-tau, footrule, rbo, "
+        "ndcg@3; for comparisons concordance. Repeat the option for several; default as in the report.",
+    ] = None
+    by: Annotated[Path | None, "Groups to score separately. Table: category, group; or item, group."] = None
+    compare: Annotated[bool, "Compare classifiers pairwise: difference, probability."] = False
+    clusters: ClustersFile = None
+    out: Annotated[Path | None, "File for all numbers: metrics.csv or metrics.json.", "-o"] = None
+    threshold: Thresholds = None
+    truth: Annotated[
+        str | None,
+        "For a posterior of another program: category, if the plausibility of a draw is the probability of the one true "
+        "category; distribution, if it is the distribution of the labels that raters give.",
+    ] = None
+    against: Annotated[
+        str | None,
+        "raters: agreement with what the raters leave open; truth: accuracy against the truth, by a posterior that has "
+        "seen the predictions (raterzoo fit --predictions). A posterior of the other kind is refused; by default it is said.",
+    ] = None
+    column: Columns = None
+    drop_missing: DropMissing = False
+    seed: Seed = 1
+
+
+@dataclass
+class JudgeOptions:
+    """Options."""
+
+    people_column: Annotated[
+        str | None,
+        "Column of the answers that tells people from judges, and its value for people, such as kind=person; all other "
+        "raters are judges. By default all raters are people.",
+    ] = None
+    fail_below: Annotated[
+        float | None,
+        "Exit code 1 if the lower end of the interval of a classifier's accuracy against the truth is below this, such as "
+        ".85.",
+    ] = None
+    sample: Annotated[
+        Path | None,
+        "Table of how the items with people were chosen, one row for each item: item, and of stratum, cluster and "
+        "probability (of being given to people) those that matter. By default a simple random sample.",
+    ] = None
+    sensitivity: Annotated[
+        bool,
+        "Also fit judges and classifiers who err independently, and who share a guess, and show both accuracies.",
+    ] = False
+    compare_to: Annotated[
+        Path | None,
+        "Answers of an earlier run, with the same columns and people, and some items of this one: did the judge change in "
+        "between? Exit code 1 if it did.",
+    ] = None
+    out: Annotated[
+        Path | None, "All numbers: judged.csv, judged.json, or a folder for an HTML page.", "-o"
+    ] = None
+    column: Columns = None
+    anonymize: Anonymize = False
+
+
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command: each parameter that is a dataclass becomes the options that are its fields."""
     types = get_type_hints(command, include_extras=True)
@@ -357,7 +423,8 @@ def expand_options(command: Callable[..., None]) -> Callable[..., None]:
             continue
         hints = get_type_hints(group, include_extras=True)
         given = [(own.name, own.default, declared(own.name, hints[own.name])) for own in fields(group)]
-        PANELS.update({name: (group.__doc__ or "").split(".")[0] for name, _, _ in given})
+        if (title := (group.__doc__ or "").split(".")[0]) != OWN:
+            PANELS.update({name: title for name, _, _ in given})
         keyword = Parameter.KEYWORD_ONLY
         parameters += [Parameter(name, keyword, default=own, annotation=hint) for name, own, hint in given]
 
