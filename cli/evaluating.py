@@ -14,6 +14,7 @@ from ..evaluation.uncertainty.questions import COMMANDS, OPEN, is_of_raters, is_
 from ..inference.storage.posterior_files import has_checksums, read_posterior, unfinished
 from ..models._catalog import annotation_kinds
 from ..models.data.reading.columns import nearest
+from ..posterior.groups import with_groups
 from ..posterior.matching import integer_id, with_complement
 from ..posterior.plausibility import (
     Plausibility,
@@ -149,11 +150,8 @@ def _with_truth(tree: xr.DataTree, truth: str | None, posterior: Path) -> xr.Dat
             raise ValueError(
                 f"{posterior}: {ASK_TRUTH}. Say --truth category, or --truth distribution"
             ) from None
-        groups = {name: node.to_dataset() for name, node in tree.children.items()}
-        groups["posterior"] = groups["posterior"].assign(plausibility=plausibility.assign_attrs(truth=truth))
-        told = xr.DataTree.from_dict(groups)
-        told.attrs = dict(tree.attrs)
-        return told
+        own = plausibility.assign_attrs(truth=truth)
+        return with_groups(tree, posterior=tree["posterior"].to_dataset().assign(plausibility=own))
     if truth not in (None, known):
         raise ValueError(
             f"--truth {truth}: {posterior} says that its plausibility is a {known}; leave it out"

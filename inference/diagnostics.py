@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from .._messages import escaped
+from ..posterior.groups import tree_like
 from ..posterior.plausibility import refuse_without_draws
 from ..posterior.schema import SHARED, SUMMARISED, with_current_dims
 from .kernels.convergence import mixing_of
@@ -535,9 +536,7 @@ def relabel(tree: xr.DataTree) -> xr.DataTree:
     if shared is not None:
         groups[SHARED], _ = _renamed(shared, of_all)
     groups["sample_stats"] = groups.get("sample_stats", xr.Dataset()).assign(naming=at)
-    result = xr.DataTree.from_dict(groups)
-    result.attrs = dict(tree.attrs)
-    return result
+    return tree_like(tree, groups)
 
 
 def _renamed(posterior: xr.Dataset, order: np.ndarray) -> tuple[xr.Dataset, xr.DataArray]:

@@ -17,6 +17,7 @@ from ..models.distributions.mixed_counts import MixedCountsRV
 from ..models.distributions.partial_ranking import NO_REPLICATES, RankedCandidatesRV
 from ..models.distributions.shared_guesses import SharedGuessRV
 from ..models.distributions.vote_counts import VoteCountsRV
+from ..posterior.groups import tree_like
 from ..posterior.schema import SAMPLE
 from .kept_draws import ALLOWED, allowed_memory
 from .runs.model_graph import graph_lock, refuse_part
@@ -193,9 +194,7 @@ def _evenly_spaced(tree: xr.DataTree, draws: int) -> xr.DataTree:
     groups = {name: node.to_dataset() for name, node in tree.children.items()}
     of_draws = {n: g.isel(draw=thinned) for n, g in groups.items() if g.sizes.get("draw") == sizes["draw"]}
     fixed = {n: g for n, g in groups.items() if "draw" not in g.dims}
-    result = xr.DataTree.from_dict(of_draws | fixed)
-    result.attrs = dict(tree.attrs)
-    return result
+    return tree_like(tree, of_draws | fixed)
 
 
 def _observed(tree: xr.DataTree, model: pm.Model) -> dict[str, xr.DataArray]:

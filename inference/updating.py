@@ -10,6 +10,7 @@ from .._messages import short_repr, warn_user
 from ..models import Labels
 from ..models._prior_arguments import effective_power
 from ..models.data.errors import DataError, refused_argument
+from ..posterior.groups import tree_like
 from ..posterior.plausibility import generator_of
 from ..posterior.schema import CORRELATION, INDEPENDENT, SAMPLE, SKILL, SeenAnswers, answers_of
 from ..posterior.summaries import expected_plausibility, mean_plausibility
@@ -127,15 +128,9 @@ def update(
     own = {name: ("annotation", code) for name, code in codes.items()} | {
         "gold": ("item", np.append(gold, -1)[of])
     }
-    found = xr.DataTree.from_dict(
-        {
-            "posterior": result,
-            "constant_data": attributes.assign(own),
-            "observed_data": xr.Dataset({"observed_label": ("annotation", labels)}),
-        }
-    )
-    found.attrs = dict(tree.attrs) | {"effective_draws": float(effective)}
-    return found
+    groups = {"posterior": result, "constant_data": attributes.assign(own)}
+    groups["observed_data"] = xr.Dataset({"observed_label": ("annotation", labels)})
+    return tree_like(tree, groups, effective_draws=float(effective))
 
 
 def _checked(tree: xr.DataTree, new: Labels) -> SeenAnswers:

@@ -4,6 +4,7 @@ import numpy as np
 import xarray as xr
 
 from .errors import EvaluationError
+from .groups import tree_like
 from .plausibility import summary_of
 from .schema import SAMPLE, SHARED, TRUTHS
 
@@ -13,9 +14,7 @@ def with_shared_draws(tree: xr.DataTree) -> xr.DataTree:
     if not isinstance(tree, xr.DataTree) or SHARED not in tree.children:
         return tree
     groups = {name: node.to_dataset() for name, node in tree.children.items() if name != SHARED}
-    result = xr.DataTree.from_dict(groups | {"posterior": tree[SHARED].to_dataset()})
-    result.attrs = dict(tree.attrs)
-    return result
+    return tree_like(tree, groups | {"posterior": tree[SHARED].to_dataset()})
 
 
 def mean_plausibility(tree: object) -> xr.DataArray | None:

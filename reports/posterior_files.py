@@ -14,6 +14,7 @@ from ..inference.diagnostics import DIAGNOSIS
 from ..inference.kept_draws import QUANTILES
 from ..inference.kernels.convergence import mixing_of
 from ..inference.storage.posterior_files import write_posterior
+from ..posterior.groups import tree_like
 from ..posterior.schema import SHARED
 
 EXACT = 50_000_000  # bytes that are written as they were drawn; draws of larger posteriors are rounded
@@ -159,8 +160,8 @@ def without_draws_of_items(tree: xr.DataTree) -> xr.DataTree:
     }
     if SHARED in tree.children:
         groups["posterior"] = tree[SHARED].to_dataset()
-    found = xr.DataTree.from_dict(groups)
-    found.attrs = {name: value for name, value in tree.attrs.items() if name != EVERY} | {"keep": "summary"}
+    found = tree_like(tree, groups, keep="summary")
+    found.attrs.pop(EVERY, None)
     return found
 
 
@@ -170,9 +171,7 @@ def summary_of(tree: xr.DataTree) -> xr.DataTree:
     summarised = {name: _statistics(array) for name, array in posterior.data_vars.items()}
     nodes: dict[str, Any] = {SUMMARY: xr.Dataset(summarised)}
     nodes |= {name: tree[name].to_dataset() for name in ("constant_data", "observed_data") if name in tree}
-    found = xr.DataTree.from_dict(nodes)
-    found.attrs = dict(tree.attrs)
-    return found
+    return tree_like(tree, nodes)
 
 
 def _statistics(array: xr.DataArray) -> xr.DataArray:

@@ -7,6 +7,7 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from ...posterior.errors import EvaluationError
+from ...posterior.groups import tree_like
 from ...posterior.plausibility import Block, Plausibility
 from ..truth.groups import with_mapping
 
@@ -64,9 +65,7 @@ def coarsen[Tree: (xr.DataTree, xr.DataArray)](tree: Tree, mapping: Mapping[obje
     array = xr.DataArray(view.unstack(sums), coords, dims, name="plausibility", attrs=meaning)
     if isinstance(tree, xr.DataArray):
         return array
-    posterior = xr.DataTree.from_dict({"posterior": array.to_dataset()})
-    posterior.attrs = dict(tree.attrs)
-    return posterior
+    return tree_like(tree, {"posterior": array.to_dataset()})
 
 
 def expected_value(tree: xr.DataTree | xr.DataArray, values: Mapping[object, float]) -> xr.DataArray:

@@ -18,6 +18,7 @@ import xarray as xr
 from scipy.special import ndtr
 
 from ...posterior.errors import EvaluationError
+from ...posterior.groups import tree_like
 from ...posterior.plausibility import REMEDY, in_threads, refuse_without_draws
 
 ERROR = 1e-6  # largest error of a probability from the table
@@ -343,9 +344,7 @@ def _as_tree(tree: xr.DataTree, draws: ScoreParameters, values: np.ndarray, name
     shared = any("item" not in v.dims for v in tree["posterior"].data_vars.values())
     kept = [group for group in ("log_likelihood", "log_prior") if group in tree.children and not shared]
     groups = {group: tree[group].to_dataset() for group in kept}
-    result = xr.DataTree.from_dict({"posterior": array.to_dataset(), **groups})
-    result.attrs = dict(tree.attrs)
-    return result
+    return tree_like(tree, {"posterior": array.to_dataset(), **groups})
 
 
 def _names(names: Sequence[str] | None, threshold: float) -> list[str]:

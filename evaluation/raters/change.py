@@ -8,6 +8,7 @@ import xarray as xr
 
 from ..._messages import first_reprs
 from ...posterior.errors import EvaluationError
+from ...posterior.groups import with_truth_of_confusion
 from ...posterior.plausibility import Block, Plausibility, generator_of, kept_in_words
 from ...posterior.schema import (
     INDEPENDENT,
@@ -88,7 +89,8 @@ def judge_change(
     Kitagawa (1955), Components of a difference between two rates, JASA 50, 1168-1194, doi:10.1080/01621459.1955.10501299: the
     decomposition. Rogan and Gladen (1978), doi:10.1093/oxfordjournals.aje.a112510: shares by confusion.
     """
-    view = Plausibility.of(_with_truth_of_confusion(tree))
+    independent = isinstance(tree, xr.DataTree) and INDEPENDENT in tree["posterior"]
+    view = Plausibility.of(with_truth_of_confusion(tree) if independent else tree)
     answers = answers_of(tree) if isinstance(tree, xr.DataTree) else None
     if answers is None or not view.is_of_category:
         raise EvaluationError(
@@ -123,18 +125,6 @@ def judge_change(
     common = np.array([len(own.both.item) for own in runs])
     whole = {"observed": (short, observed), "changed": (short, changed), "in_common": ("judge", common)}
     return xr.Dataset(parts | {"by_items": (dims, rest)} | whole, coords, kept_in_words(tree))
-
-
-def _with_truth_of_confusion(tree: xr.DataTree) -> xr.DataTree:
-    """Return the tree with the plausibilities that its confusion matrices were drawn with, those of independent raters."""
-    if not isinstance(tree, xr.DataTree) or INDEPENDENT not in tree["posterior"]:
-        return tree
-    posterior = tree["posterior"].to_dataset()
-    own = posterior[INDEPENDENT].assign_attrs(posterior["plausibility"].attrs)
-    groups = {name: node.to_dataset() for name, node in tree.children.items()}
-    result = xr.DataTree.from_dict(groups | {"posterior": posterior.assign(plausibility=own)})
-    result.attrs = dict(tree.attrs)
-    return result
 
 
 class _Both(NamedTuple):

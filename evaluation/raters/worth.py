@@ -23,6 +23,7 @@ import xarray as xr
 from scipy.special import softmax
 
 from ...posterior.errors import EvaluationError
+from ...posterior.groups import tree_like
 from ...posterior.plausibility import generator_of, in_threads
 from ...posterior.summaries import with_shared_draws
 from ..argument_checks import check_whole
@@ -364,6 +365,4 @@ def new_raters(tree: xr.DataTree, random_seed: int | np.random.Generator | None 
     confusion = log_odds.copy(data=softmax(log_odds.to_numpy(), axis=-1))
     prevalence = of_raters(tree, "prevalence", ("category",))
     posterior = xr.Dataset({"prevalence": prevalence, "confusion": confusion})
-    result = xr.DataTree.from_dict({"posterior": posterior})
-    result.attrs = dict(tree.attrs)
-    return result
+    return tree_like(tree, {"posterior": posterior})

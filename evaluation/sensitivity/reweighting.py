@@ -24,6 +24,7 @@ from arviz_stats.base.array import array_stats
 
 from ..._messages import warn_user
 from ...posterior.errors import EvaluationError
+from ...posterior.groups import tree_like
 from ...posterior.plausibility import Block, Plausibility
 from ...posterior.schema import RELIABILITY, reliability_is
 from .densities import ItemDensities, owner_of_places, reliability_of
@@ -124,12 +125,8 @@ def reweighted(
     groups["constant_data"] = tree["constant_data"].to_dataset().assign(reliability=float(reliability))
     if "observed_data" in tree.children:
         groups["observed_data"] = tree["observed_data"].to_dataset()
-    result = xr.DataTree.from_dict(groups)
-    result.attrs = tree.attrs | {
-        "reweighted_from": "by annotation" if before.ndim else float(before),
-        "reweighted_to": float(reliability),
-    }
-    return result
+    origin = "by annotation" if before.ndim else float(before)
+    return tree_like(tree, groups, reweighted_from=origin, reweighted_to=float(reliability))
 
 
 def relative_tail_ess(log_density: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from ...models.data.comparisons import Comparisons
+from ...posterior.groups import tree_like
 from ...posterior.links import LOGISTIC, Link
 from ...posterior.plausibility import refuse_without_draws
 from ...posterior.schema import SHARED, SUMMARISED
@@ -164,9 +165,7 @@ def in_units(
     changed["quality"].attrs["unit"] = unit
     of_former_units = (SUMMARISED, SHARED, DIAGNOSIS)  # summaries of all draws
     groups = {name: node.to_dataset() for name, node in tree.children.items() if name not in of_former_units}
-    result = xr.DataTree.from_dict(groups | {"posterior": changed})
-    result.attrs = dict(tree.attrs)
-    return result
+    return tree_like(tree, groups | {"posterior": changed})
 
 
 def _rescaled(posterior: xr.Dataset, factor: xr.DataArray) -> xr.Dataset:

@@ -17,6 +17,7 @@ import numpy as np
 import xarray as xr
 
 from ...models.data.features import ItemFeatures
+from ...posterior.groups import tree_like
 from ...posterior.prior_of_items import EFFECT, given_features
 from ...posterior.schema import SAMPLE
 
@@ -53,9 +54,7 @@ class NewItems:
             "posterior": without_items(posterior).assign({name: truth}),
             "constant_data": self._constants(),
         }
-        result = xr.DataTree.from_dict(groups)
-        result.attrs = dict(self.tree.attrs) | {"predicted_from": "features"}
-        return result
+        return tree_like(self.tree, groups, predicted_from="features")
 
     def _plausibility(self, posterior: xr.Dataset) -> xr.DataArray:
         """Return p(true category) given the features (chain, draw, item, category)."""
@@ -160,6 +159,4 @@ def with_new_items(tree: xr.DataTree, features: Any) -> xr.DataTree:
     )
     groups = {"posterior": without_items(posterior).assign(plausibility=both.assign_attrs(own.attrs))}
     groups |= {name: node.to_dataset() for name, node in tree.children.items() if name == "observed_data"}
-    result = xr.DataTree.from_dict(groups)
-    result.attrs = dict(tree.attrs)
-    return result
+    return tree_like(tree, groups)

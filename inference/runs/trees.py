@@ -12,6 +12,7 @@ from pymc.backends.arviz import find_constants, find_observations
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 
+from ...posterior.groups import tree_like
 from ...posterior.schema import (
     CORRELATION,
     OF_INDEPENDENT,
@@ -122,9 +123,7 @@ def label(
         labelled["log_likelihood"] = labelled["log_likelihood"].isel(item=observed)
     if "log_likelihood" in labelled and CORRELATION in labelled.get("posterior", ()):
         labelled["log_likelihood"] = labelled["log_likelihood"].assign_attrs(law=OF_INDEPENDENT)
-    result = xr.DataTree.from_dict(labelled | done)
-    result.attrs = dict(tree.attrs)
-    return result
+    return tree_like(tree, labelled | done)
 
 
 def _truth_to_write(tree: xr.DataTree, truth: str | None) -> str | None:

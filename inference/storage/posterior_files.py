@@ -9,6 +9,7 @@ from typing import Any
 import xarray as xr
 
 from ..._messages import short_repr
+from ...posterior.groups import tree_like
 from ...posterior.schema import SHARED, SUMMARISED, check_schema, with_current_dims
 from .interruptions import NOTHING_KEPT, Advice
 from .resumable_calls import ARGUMENTS, how_to_repeat
@@ -161,9 +162,7 @@ def _with_rounded_draws(tree: xr.DataTree) -> xr.DataTree:
             if array.dims[:2] == ("chain", "draw") and array.dtype.kind == "f" and node.name in OF_DRAWS
         }
         nodes[node.path] = own.assign(draws)
-    found = xr.DataTree.from_dict(nodes)
-    found.attrs = dict(tree.attrs) | {"rounded": ROUNDED}
-    return found
+    return tree_like(tree, nodes, rounded=ROUNDED)
 
 
 def _encoding(tree: xr.DataTree, options: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:

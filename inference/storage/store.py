@@ -28,6 +28,7 @@ import numpy as np
 import xarray as xr
 
 from ..._messages import step
+from ...posterior.groups import tree_like
 from ...posterior.schema import check_schema, with_current_dims
 from .interruptions import Advice
 from .journal import JournalEntries, check_run, check_state, read_journal, write_journal
@@ -125,10 +126,8 @@ def trimmed(tree: xr.DataTree) -> xr.DataTree:
         return tree
     chains, drawn = readable_part(tree.attrs[WRITTEN])
     part = {"chain": slice(chains), "draw": slice(drawn)}
-    groups = ((n, node.to_dataset()) for n, node in tree.children.items())
-    result = xr.DataTree.from_dict({n: group.isel(part, missing_dims="ignore") for n, group in groups})
-    result.attrs = {**tree.attrs, WRITTEN: drawn}
-    return result
+    groups = {n: node.to_dataset().isel(part, missing_dims="ignore") for n, node in tree.children.items()}
+    return tree_like(tree, groups, **{WRITTEN: drawn})
 
 
 def store_attrs(path: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ... import models
 from ...models._catalog import annotation_kinds, shared_errors_of
 from ...models._prior_arguments import effective_power
 from ...models.labels.correlated_votes import evidence_of_correlation
+from ...posterior.groups import with_groups
 from .labels import LabelAnalysis
 
 ATTRIBUTE = "copies"  # of raters: the set, or nobody
@@ -68,8 +69,4 @@ def with_correlation(
         "independent_plausibility": own,
         CORRELATION: (("chain", "draw"), rho[..., 0, 0]),
     }
-    posterior = posterior.assign(variables)
-    groups = {name: group.to_dataset() for name, group in tree.children.items()}
-    found = xr.DataTree.from_dict(groups | {"posterior": posterior})
-    found.attrs = tree.attrs
-    return found
+    return with_groups(tree, posterior=posterior.assign(variables))

@@ -11,6 +11,7 @@ from ... import evaluation
 from ...evaluation.raters.agreement_coefficients import Weights
 from ...models import catalog
 from ...models.data.labels import EVERYONE
+from ...posterior.groups import with_groups
 from ...posterior.ordered import ordered_categories
 from ..page import Section
 
@@ -69,12 +70,8 @@ def _answers_in_turn(tree: xr.DataTree) -> xr.DataArray:
     one_by_one = (
         tree["posterior"].to_dataset().drop_dims("rater").assign_coords(rater=np.arange(turn.max() + 1))
     )
-    groups = {name: own.to_dataset() for name, own in tree.children.items()}
-    groups |= {
-        "posterior": one_by_one,
-        "constant_data": constant.assign(annotation_rater=("annotation", turn)),
-    }
-    return evaluation.ratings_of(xr.DataTree.from_dict(groups))
+    constant = constant.assign(annotation_rater=("annotation", turn))
+    return evaluation.ratings_of(with_groups(tree, posterior=one_by_one, constant_data=constant))
 
 
 def _in_order(ratings: xr.DataArray) -> tuple[xr.DataArray, bool]:

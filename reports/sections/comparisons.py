@@ -15,6 +15,7 @@ from ..._messages import escaped, way
 from ...evaluation import plots
 from ...models import Comparisons
 from ...models.data.reading.comparison_tables import LEFT, RIGHT, TIE
+from ...posterior.groups import tree_like
 from ...posterior.links import LOGISTIC
 from ...posterior.schema import SAMPLE, posterior_with_attributes
 from ..metric_names import CONCORDANCE
@@ -409,9 +410,8 @@ def ids_by_rank(tree: xr.DataTree, board: Sequence[Row]) -> list[Any]:
 
 def _wins_section(tree: xr.DataTree, ids: list[Any], whole: str) -> Section:
     """Return the section on win probabilities between any two of the items."""
-    few = xr.DataTree.from_dict({"posterior": tree["posterior"].to_dataset().sel(item=ids)})
+    few = tree_like(tree, {"posterior": tree["posterior"].to_dataset().sel(item=ids)})
     items = [str(item) for item in ids]
-    few.attrs = tree.attrs
     ties = "tie" in few["posterior"]
     expected = evaluation.win_probability(few)
     above = evaluation.preference_probability(few)

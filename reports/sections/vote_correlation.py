@@ -10,6 +10,7 @@ from ...models import Labels
 from ...models._catalog import annotation_kinds, shared_errors_of
 from ...models.data.raters import GUESSES
 from ...models.labels.vote_correlation import INDEPENDENT
+from ...posterior.groups import with_truth_of_confusion
 from ..page import mean_with_ends
 from ..wording import interval, with_interval
 from .certainty import best_guess_scores
@@ -100,7 +101,7 @@ def _facts(tree: xr.DataTree, data: Labels, seed: int) -> dict[str, Any]:
         if name in constants:
             number = float(constants[name])
             told[name] = number if np.isfinite(number) else None
-    (claim,) = metric_rows({"certainty": best_guess_scores(_believing_independence(tree), seed)})
+    (claim,) = metric_rows({"certainty": best_guess_scores(with_truth_of_confusion(tree), seed)})
     return {
         **mean_with_ends(drawn),
         **told,
@@ -110,17 +111,6 @@ def _facts(tree: xr.DataTree, data: Labels, seed: int) -> dict[str, Any]:
         "effective_answers": mean_with_ends(votes),
         "independent": {name: claim[name] for name in ("mean", "lower", "upper")},
     }
-
-
-def _believing_independence(tree: xr.DataTree) -> xr.DataTree:
-    """Return the tree with the plausibilities of Dawid-Skene."""
-    posterior = tree["posterior"].to_dataset()
-    own = posterior["independent_plausibility"].assign_attrs(posterior["plausibility"].attrs)
-    groups = {name: group.to_dataset() for name, group in tree.children.items()}
-    believing = posterior.drop_vars(["plausibility", "independent_plausibility"]).assign(plausibility=own)
-    found = xr.DataTree.from_dict(groups | {"posterior": believing})
-    found.attrs = tree.attrs
-    return found
 
 
 def _words(facts: dict[str, Any]) -> str:
