@@ -45,7 +45,7 @@ def alternating_gradient(
     as here; even so it oscillates with the logistic link, diverges with the normal. N / 50 takes dozens of steps.
 
     The printed rule stops at short steps, not at a maximum: on the designs of the paper thousands of nats below it, nearer
-    to the start than to the end. Without it (``tolerance=0``) more than 40,000 steps are needed; `joint_mle` takes about 50.
+    to the start than to the end. Without it (``tolerance=0``) more than 40,000 steps are needed; `joint_mle` takes about 30.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from ..runs.run import check_whole
 from .kernels.likelihood import PairCells, pair_cells, pair_log_p
 from .pair_graph import PairGraph, PairTable, connected_table, names_of_raters, require_maximum
 from .quite import averaged_distances, require_ranges
-from .vote_modes import by_pair
+from .vote_modes import by_pair, flat_prior, vote_modes
 
 MEMORY = 20  # pairs of steps and gradients kept by L-BFGS
 
@@ -34,7 +34,7 @@ def joint_mle(
     with a and b votes of rater k for i and for j. This is the maximum that `alternating_gradient` climbs to if it is not
     stopped. The likelihood identifies the products rho_k (q_i - q_j); the interval bounds the ratios of reliabilities, so
     that a rater whose votes contradict no order stays finite. The maximum exists as in `bradley_terry_mle`. The start is
-    least squares on the averaged link, as in `quite`.
+    the first iteration of `quite`; steps are in units of the standard errors there.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def joint_mle(
     max_iterations : int, default 2000
         Largest number of steps.
     tolerance : float, default 1e-3
-        Largest gradient, in nats per standard deviation of the qualities and per unit of a log reliability.
+        Largest gradient, in nats per standard error of a quality or a log reliability.
 
     Returns
     -------
@@ -87,24 +87,34 @@ def joint_mle(
     graph, votes = PairGraph(table.first, table.second, table.n_items), by_pair(table)
     require_maximum(pairs, graph, *(np.add.reduceat(v, table.start[:-1]) for v in (votes.wins, votes.losses)))
     n, bounds = table.n_items, np.log(reliability_range)
-    quality = graph.fit(*averaged_distances(table, link, reliability_range, 1.0))
-    unit = quality.std()  # in which qualities move like log reliabilities
+    modes, quality = (
+        vote_modes(table, link),
+        graph.fit(*averaged_distances(table, link, reliability_range, 1.0)),
+    )
+    distance, middle = graph.differences(quality), np.full(table.n_raters, np.mean(reliability_range))
+    rated = modes.reliabilities(distance, middle, reliability_range)
+    informed = modes.distances(rated.value, flat_prior(len(distance)), distance, 1.0).expected
+    of_item = np.bincount(table.first, informed, n) + np.bincount(table.second, informed, n)
+    # standard errors, each of the others known; no larger than the spread of the qualities, and a factor of e
+    unit = 1 / np.sqrt(np.r_[of_item + 1 / quality.var(), rated.value**2 * rated.expected + 1])
     none = np.empty(0)  # covariates of votes
     cells, sums = _cells_of(table, link), (np.empty(n), np.empty(table.n_raters), none)
 
     def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
-        rho = np.exp(x[n:])
-        log_p = pair_log_p(cells, (unit * x[:n], rho, none), (0.0, 0.0), sums)[0]
-        return -log_p, -np.r_[unit * sums[0], rho * sums[1]]
+        quality, log_rho = np.split(unit * x, [n])
+        rho = np.exp(log_rho)
+        log_p = pair_log_p(cells, (quality, rho, none), (0.0, 0.0), sums)[0]
+        return -log_p, -unit * np.r_[sums[0], rho * sums[1]]
 
     found = minimize(
-        objective, np.r_[quality / unit, np.full(table.n_raters, bounds.mean())], jac=True, method="L-BFGS-B",
-        bounds=[(None, None)] * n + [tuple(bounds)] * table.n_raters,
+        objective, np.r_[quality, np.log(rated.value)] / unit, jac=True, method="L-BFGS-B",
+        bounds=[(None, None)] * n + [tuple(bounds / own) for own in unit[n:]],
         options={"maxiter": max_iterations, "maxfun": 10 * max_iterations, "ftol": 0.0, "gtol": tolerance, "maxcor": MEMORY},
     )  # fmt: skip
-    quality = unit * (found.x[:n] - found.x[:n].mean())
-    outward = np.r_[np.zeros(n, bool), (found.x[n:] <= bounds[0]) & (found.jac[n:] > 0)]
-    outward[n:] |= (found.x[n:] >= bounds[1]) & (found.jac[n:] < 0)
+    quality, log_rho = np.split(unit * found.x, [n])
+    slope = found.jac[n:]
+    ends = np.isclose(log_rho, bounds[:, None], rtol=0, atol=1e-12)
+    outward = np.r_[np.zeros(n, bool), (ends[0] & (slope > 0)) | (ends[1] & (slope < 0))]
     gradient = float(np.abs(found.jac[~outward]).max())
     if gradient > tolerance:
         problem = f"the gradient of the log likelihood is still {gradient:.1e} after {found.nit} steps, tolerance={tolerance:.0e}"
@@ -116,7 +126,7 @@ def joint_mle(
         "converged": int(gradient <= tolerance),
     }
     return xr.Dataset(
-        {"quality": ("item", quality), "reliability": ("rater", np.exp(found.x[n:]))},
+        {"quality": ("item", quality - quality.mean()), "reliability": ("rater", np.exp(log_rho))},
         {"item": pairs.items, "rater": raters},
         reached | {"iterations": int(found.nit), "link": link},
     )

@@ -45,7 +45,9 @@ def pair_table(pairs: Comparisons) -> PairTable:
     rater = np.maximum(pairs.annotation_rater, 0)
     # 0 for the first item, 1 for the second, 2 for neither
     outcome = np.where(pairs.outcome == TIE, TIE, pairs.outcome ^ swapped)
-    order = np.lexsort((rater, pair)) if swapped.any() else slice(None)
+    # one key: the sort is by runs, which the rows of a pair are
+    key = pair * max(len(pairs.raters), 1) + rater
+    order = np.argsort(key, kind="stable") if swapped.any() else slice(None)
     pair, rater, outcome, count = pair[order], rater[order], outcome[order], pairs.count[order]
     new_pair = np.r_[True, pair[1:] != pair[:-1]]
     new_cell = new_pair | np.r_[True, rater[1:] != rater[:-1]]
