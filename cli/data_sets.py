@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 import urllib.request
 from http.client import HTTPException
 from importlib.resources import files
@@ -65,6 +64,8 @@ def fetch_dataset(name: str, out: Path) -> None:
         raise ValueError(f"there is no data set {name!r}; the data sets are {', '.join(datasets)}")
     if name in BROUGHT:
         raise ValueError(f"these are no download: `raterzoo data copy {name}` copies them")
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file; name a folder for the tables by --out")
     entry = datasets[name]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "raterzoo" / name
@@ -75,12 +76,14 @@ def fetch_dataset(name: str, out: Path) -> None:
             for table, pinned in entry.get("tables", {}).items():
                 if (found := _hash((Path(made) / table).read_bytes(), pinned)[1]) != pinned:
                     raise ValueError(f"{table} of them has the SHA-256 {found}; {pinned} is pinned")
-        except (LookupError, ValueError) as problem:
-            for path, pinned in entry.get("files", {}).items():
-                if pinned is None:  # known by its table alone
-                    (folder / path).unlink()
+        except (LookupError, ValueError, TypeError, AttributeError) as problem:
+            # files that are known by their table alone
+            doubted = [path for path, pinned in entry.get("files", {}).items() if pinned is None]
+            for path in doubted:
+                (folder / path).unlink()
             raise ValueError(
-                f"the files of {entry['repository']} are not what they were, so that none is used: {problem}"
+                f"{' or '.join(doubted) or 'a file'} of {entry['repository']} is not what it was, so that none is used "
+                f"({problem}); fetch again, or download it by hand and put it in place in {folder}"
             ) from problem
         out.mkdir(parents=True, exist_ok=True)
         for table in sorted(Path(made).iterdir()):
@@ -88,7 +91,7 @@ def fetch_dataset(name: str, out: Path) -> None:
             if target.is_file() and target.read_bytes() == table.read_bytes():
                 print_text(f"{target} is there already")
             else:
-                shutil.copyfile(table, target)
+                _write_whole(target, table.read_bytes())
                 print_text(f"wrote {target}")
 
 
@@ -118,7 +121,20 @@ def _fetched(entry: dict[str, Any], path: str, pinned: str | None, folder: Path)
             f"{url} cannot be reached ({type(problem).__name__}); download it by hand and put it in place as {kept}"
         ) from problem
     if pinned is not None and (found := _hash(content, pinned))[1] != pinned:
-        raise ValueError(f"{url} has the {found[0]} {found[1]}; {pinned} is pinned, so that it is not used")
+        raise ValueError(
+            f"{url} has the {found[0]} {found[1]}; {pinned} is pinned, so that it is not used; fetch "
+            f"again, or download it by hand and put it in place as {kept}"
+        )
     kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_bytes(content)
+    _write_whole(kept, content)
     return kept
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole, or leave what was there: no half a file remains of a full disk or an interruption."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -314,10 +314,48 @@ def test_a_file_without_a_hash_is_known_by_its_table(published, tmp_path):
     for wrong in (right.replace(b"0.02,", b"0.03,", 1), right[:1000], b"{", b"\xff"):
         files[name] = wrong
         result = fetch("survey_equivalence", tmp_path / "out")
-        assert result.exit_code == 2 and "none is used" in result.output, result.output
+        said = " ".join(result.output.split())
+        assert result.exit_code == 2 and "none is used" in said, said
+        assert name.split("/")[1] in said and "fetch again" in said
         assert not (tmp_path / "out").exists()
+        assert not list((tmp_path / "cache").rglob(f"*{name}"))
     files[name] = right
     assert fetch("survey_equivalence", tmp_path / "out").exit_code == 0
+
+
+@pytest.mark.parametrize("wrong", [b"[1]", b"{}", b"[null]", b'[{"idx": 0}]'])
+def test_json_of_another_form_is_named(published, tmp_path, wrong):
+    files, _ = published("pandalm")
+    files["gpt-3.5-turbo-testset-v1.json"] = wrong
+    result = fetch("pandalm", tmp_path / "out")
+    assert result.exit_code == 2 and "gpt-3.5-turbo-testset-v1.json" in result.output, result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
+    (tmp_path / "out").write_text("mine")
+    result = fetch("anesthesia", tmp_path / "out")
+    assert result.exit_code == 2 and "--out" in result.output
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_a_disk_that_is_full_leaves_no_half_a_file(published, tmp_path, monkeypatch):
+    published("bluebird")
+    assert fetch("bluebird", tmp_path / "out").exit_code == 0
+    whole = {path: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    target = tmp_path / "out" / "bluebird_truth.csv"
+    target.write_bytes(whole[target][:100])
+    write = Path.write_bytes
+
+    def full(path, content):
+        write(path, content[:50])
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    result = fetch("bluebird", tmp_path / "out")
+    assert result.exit_code == 2 and "No space left" in result.output
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {path.name for path in whole}
+    assert target.read_bytes() == whole[target][:100]
 
 
 @pytest.mark.long
