@@ -9,6 +9,7 @@ from .certainty.held_out import calibration_curve as calibration_curve
 from .certainty.held_out import log_score as log_score
 from .certainty.risk import coarsen as coarsen
 from .certainty.risk import expected_value as expected_value
+from .certainty.sources import uncertainty_sources as uncertainty_sources
 from .certainty.thresholds import threshold_certainty as threshold_certainty
 from .checks.checks import model_checks as model_checks
 from .checks.effective import effective_raters as effective_raters
