@@ -183,15 +183,17 @@ def urn_items(
     spread: float | Sequence[float] | np.ndarray = 0.0,
     sharpness: float = 1.0,
     error: float = 0.5,
+    says: Sequence[Sequence[float]] | np.ndarray | None = None,
     random_seed: int | np.random.Generator | None = None,
 ) -> Simulated[Labels]:
-    """Simulate items as urns of labels, labels drawn from them, and a noisy classifier.
+    """Simulate items as urns of labels, labels drawn from them, and classifiers.
 
     Generative law, for item i and rater k:
 
         q_i ~ mixture over items: one of a few urns, or one of a few Betas (Dirichlets)
         y_ik ~ Categorical(q_i)
         score of a noisy classifier = softmax(sharpness log q_i + error e_i),   e ~ Normal(0, 1)
+        c_i of a hard classifier ~ Categorical(says of the state of i);   soft: P(y_ik given c_i)
 
     The raters of an item are exchangeable. The default is the running example of survey equivalence: of 1,000
     items with 10 raters, 70 % have a probability of a positive label of .8, 10 % of .5, 20 % of .1.
@@ -213,6 +215,9 @@ def urn_items(
         Factor of the classifier's log probabilities: above 1 overconfident, below 1 underconfident.
     error : float, default .5
         Standard deviation of the noise in the classifier's log scores.
+    says : array_like of float, shape (state, category), optional
+        Probability of each category to be what a hard classifier says of an item in this state; rows sum to one. That of
+        the running example says 1 with a probability of .9, .5 and .05.
     random_seed : int or numpy.random.Generator, optional
         Seed, or generator.
 
@@ -220,7 +225,8 @@ def urn_items(
     -------
     Simulated
         ``data``: Labels with integer ids; ``truth``: ``state`` (item), and (item, category) ``plausibility``,
-        the items' own probabilities (the omniscient rater's prediction), and ``score``, the classifier's.
+        the items' own probabilities (the omniscient rater's prediction), and ``score``, the noisy classifier's; with `says`
+        ``hard``, 1 for what it says, else 0, and ``soft``, the probabilities of a label given that.
 
     Raises
     ------
@@ -233,6 +239,9 @@ def urn_items(
     >>> simulated = models.simulators.urn_items(items=20, random_seed=1)
     >>> simulated.data
     Labels(20 items, 10 raters, 200 answers, 2 categories)
+    >>> simulated = models.simulators.urn_items(items=20, says=[[0.1, 0.9], [0.5, 0.5], [0.95, 0.05]], random_seed=1)
+    >>> [sorted({round(float(p), 4) for p in simulated.truth[name][:, 1]}) for name in ("hard", "soft")]
+    [[0.0, 1.0], [0.3226, 0.7681]]
 
     References
     ----------
@@ -260,22 +269,37 @@ def urn_items(
     noise = rng.normal(0.0, error, log_q.shape) if error else np.zeros(log_q.shape)
     score = normalised(np.maximum(sharpness * log_q, -700.0) + noise)
     truth = {"state": state, "plausibility": plausibility, "score": score}
+    if says is not None:
+        row = _rows("says", says, *mean.shape)
+        said = (row.cumsum(axis=1)[state, :-1] <= rng.random((items, 1))).sum(axis=1)
+        joint = ((share[:, None] * row).T @ mean)[said]  # of what the classifier and a rater say
+        truth |= {"hard": np.eye(mean.shape[1])[said], "soft": joint / joint.sum(axis=1, keepdims=True)}
     return Simulated(Labels.from_table(table, categories=range(mean.shape[1])), truth)
 
 
 def _law(weight: object, probability: object, spread: object) -> tuple[np.ndarray, ...]:
     """Validate share (state,), probability (state, category) and spread (state,), and return them as arrays."""
-    share, mean = np.asarray(weight, float), np.asarray(probability, float)
+    share = np.asarray(weight, float)
     if share.ndim != 1 or not (share >= 0).all() or abs(share.sum() - 1) > 1e-9:
         raise ValueError(f"weight={weight!r} must be shares that sum to one")
-    fits = mean.ndim == 2 and len(mean) == len(share) and mean.shape[1] > 1
-    if not fits or not (mean >= 0).all() or (np.abs(mean.sum(axis=1) - 1) > 1e-9).any():
-        raise ValueError(
-            f"probability={probability!r} must have {len(share)} rows that sum to one, of two categories or more"
-        )
+    mean = _rows("probability", probability, len(share))
     rho = np.asarray(spread, float)
     if rho.shape not in ((), share.shape) or not ((rho >= 0) & (rho < 1)).all():
         raise ValueError(
             f"spread={spread!r} must be from 0 to below 1: one number, or {len(share)}, one for each state"
         )
     return share / share.sum(), mean, np.broadcast_to(rho, share.shape)
+
+
+def _rows(name: str, value: object, states: int, categories: int | None = None) -> np.ndarray:
+    """Return probabilities (state, category), or raise unless their rows sum to one."""
+    p = np.asarray(value, float)
+    fits = (
+        p.ndim == 2
+        and len(p) == states
+        and (p.shape[1] > 1 if categories is None else p.shape[1] == categories)
+    )
+    if not fits or not (p >= 0).all() or (np.abs(p.sum(axis=1) - 1) > 1e-9).any():
+        allowed = "two categories or more" if categories is None else f"{categories} categories"
+        raise ValueError(f"{name}={value!r} must have {states} rows that sum to one, of {allowed}")
+    return p

@@ -64,6 +64,34 @@ def test_classifier_without_error_knows_the_urns_and_is_as_sharp_as_said(drawn):
     assert (np.abs(drawn.truth["score"] - drawn.truth["plausibility"]) > 0.01).mean() > 0.5
 
 
+SAYS = np.array([[0.1, 0.9], [0.5, 0.5], [0.95, 0.05]])
+
+
+def test_hard_classifier_follows_its_law_and_the_soft_one_is_calibrated(drawn):
+    made = simulators.urn_items(items=20_000, says=SAYS, random_seed=seed_of("urns"))
+    for (
+        name,
+        values,
+    ) in drawn.truth.items():  # the items, labels and scores are those without these classifiers
+        np.testing.assert_array_equal(made.truth[name], values)
+    np.testing.assert_array_equal(made.data.counts, drawn.data.counts)
+    state, hard, soft = (made.truth[name] for name in ("state", "hard", "soft"))
+
+    def check(says):
+        n = np.bincount(state)
+        z = (np.bincount(state, hard[:, 1]) - n * says[:, 1]) / np.sqrt(n * says[:, 0] * says[:, 1])
+        assert np.abs(z).max() < bonferroni_threshold(3)
+
+    check(SAYS)
+    assert_rejects_twin(check, SAYS[[1, 0, 2]])
+    assert hard.sum(axis=1).tolist() == [1] * 20_000
+    # section 3 of the paper: .7681 and .3226, what a label is given what the hard classifier says
+    exact = np.array([0.1 / 0.31, 0.53 / 0.69])
+    np.testing.assert_allclose(soft[:, 1], exact[hard[:, 1].astype(int)], rtol=1e-12)
+    check_labels(made.data.counts.astype(float), soft)
+    assert_rejects_twin(check_labels, made.data.counts.astype(float), SAYS[state])
+
+
 def test_raters_may_differ_by_item_and_urns_be_pure():
     raters = np.array([1, 5, 2])
     data = simulators.urn_items(
@@ -77,6 +105,7 @@ def test_raters_may_differ_by_item_and_urns_be_pure():
     [
         {"items": 0}, {"raters": 0}, {"raters": [1, 2]}, {"weight": (0.7, 0.7, 0.2)}, {"probability": [[0.5, 0.5]]},
         {"probability": [[0.5, 0.6]] * 3}, {"spread": 1.0}, {"spread": [0.1]}, {"error": -1}, {"sharpness": np.inf},
+        {"says": SAYS[:2]}, {"says": SAYS * 0.9}, {"says": np.full((3, 3), 1 / 3)},
     ],
 )  # fmt: skip
 def test_wrong_numbers_are_named(options):
