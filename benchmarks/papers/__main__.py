@@ -74,12 +74,12 @@ def page(name: str, paper: Paper, record: dict[str, dict[str, str]], long: bool)
         f"`python -m benchmarks.papers {name}` writes this page. "
         + (f"Long rows are of {'; '.join(sorted(origins))}; `--long` makes them anew." if origins else ""),
     ]
-    parts += [f"![{alternative}]({picture})" for picture, (alternative, _) in paper.pictures.items()]
+    parts += [f"![{caption}]({picture})\n\n*{caption}.*" for picture, (caption, _) in paper.pictures.items()]
     module = import_module(f"benchmarks.papers.{name}")
     if hasattr(module, "study_table"):
         parts += [
             "## The study that the paper could not do",
-            module.ABOUT_STUDY,
+            module.about_study(),
             "\n".join(module.study_table()),
         ]
     parts += ["## Where the paper is wrong, or silent", "\n".join(f"- {point}" for point in paper.points)]
