@@ -27,8 +27,9 @@ centred bound; ± one standard error. Joint ML has fewer data sets where an item
 - **The alternating gradient as printed** misranks more in every cell, by over three standard errors: a third more at
   N = 40, and half as many to as many again at N = 400. Of Thurstone it misranks about twice as many at N = 40, and four to eight
   times as many at N = 400.
-- **Fewer data sets**: {few} have 24, for 200 take minutes of CPU time in each. Their intervals, two standard
-  errors, are within {widest:.1f} % of the shares of QUITE and joint ML. Of the alternating gradient {steps} cells have 24.
+- **Fewer data sets**: 24, for 200 take minutes of CPU time in each: {few}.
+  Their intervals, two standard errors, are within {widest:.1f} % of the shares of QUITE and joint ML.
+  Of the alternating gradient {steps} cells have 24.
   The others have 200.
 
 `python -m benchmarks.papers.quite_study` adds to the record.
@@ -103,7 +104,10 @@ def _needed(epsilons: list[float], items: list[int], weighted: bool = False) -> 
 def about_study() -> str:
     """Say what the study shows, and how certain its cells with few data sets are."""
     fewer = {cell: own for cell, own in sorted(study().items()) if own["QUITE"]["data sets"] < 200}
-    few = ", ".join(f"{NAMES[link]} N = {n}, alpha = {alpha:g}" for link, n, alpha in fewer)
+    at = {(link, n): [f"{alpha:g}" for *other, alpha in fewer if other == [link, n]] for link, n, _ in fewer}
+    few = "; ".join(
+        f"{NAMES[link]} at N = {n}, alpha = {', '.join(alphas)}" for (link, n), alphas in at.items()
+    )
     each = [
         2 * own[name]["misranked se"] / own[name]["misranked"]
         for own in fewer.values()
