@@ -377,7 +377,7 @@ PAPER = Paper(
         'Combiners at k = 0: the frequency of no labels is that of all items (`no_labels="data"`), '
         "or uniform, the paper's words.",
         "Theorems 4.1, 4.3, 6.3 and corollary 10.3 hold as we read them: "
-        "tests/papers/test_survey_equivalence_theorems.py.",
+        "`tests/papers/test_survey_equivalence_theorems.py`.",
         "Figures 6 and 8 treat blank cells as labels; only the running example and CredBank can be compared. "
         "The agreement of figure 8d is .31 without a label, where a coin has .5.",
         "The panels of figure 6 are ABC and frequency, by cross-entropy and by AUC, as the directories of the authors' stored "
