@@ -32,8 +32,11 @@ def annotations(name: str) -> Any:
         return simulate.comparisons(items=8, raters=4, degree=4, tie=1.0, random_seed=1).data
     if kind == "scores":
         return simulate.scores(items=8, raters=4, random_seed=1).data
-    law = "shared_guess" if name == "shared_guess" else "dawid_skene"  # only that one has groups of raters
-    return simulate.labels(model=law, items=30, raters=5, categories=3, random_seed=1).data
+    law = (
+        name if name in ("shared_guess", "multi_label") else "dawid_skene"
+    )  # with groups of raters, with tags
+    n = 4 if name == "multi_label" else 3
+    return simulate.labels(model=law, items=30, raters=5, categories=n, random_seed=1).data
 
 
 def model_of(asked: str) -> Any:

@@ -21,6 +21,7 @@ from raterzoo.inference.labels import ebcc as subtype_chains
 from raterzoo.inference.labels import gibbs as label_chains
 from raterzoo.inference.labels import item_response as response_chains
 from raterzoo.inference.labels import item_states as state_chains
+from raterzoo.inference.labels import multi_label as tag_chains
 from raterzoo.inference.labels import shared_guess as guess_chains
 from raterzoo.inference.labels import skill_in_time as walk_chains
 from raterzoo.inference.labels.correlated_votes import (
@@ -39,6 +40,7 @@ from raterzoo.inference.labels.kernels import ebcc as subtype_chain
 from raterzoo.inference.labels.kernels import gibbs as label_chain
 from raterzoo.inference.labels.kernels import item_response as response_chain
 from raterzoo.inference.labels.kernels import item_states
+from raterzoo.inference.labels.kernels import multi_label as tag_chain
 from raterzoo.inference.labels.kernels import shared_guess as guess_chain
 from raterzoo.inference.labels.kernels import skill_in_time as walk_chain
 from raterzoo.inference.labels.kernels.gibbs import (
@@ -48,7 +50,9 @@ from raterzoo.inference.labels.kernels.gibbs import (
     LabelSchedule,
     LabelState,
 )
+from raterzoo.inference.labels.kernels.multi_label import TagDraws, TagState
 from raterzoo.inference.labels.kernels.skill_in_time import WalkDraws, WalkState
+from raterzoo.inference.labels.multi_label import begin_multi_label, read_tag_sets
 from raterzoo.inference.labels.recognition import (
     LabelStructure,
     as_table,
@@ -76,6 +80,7 @@ from raterzoo.inference.scores.kernels import hierarchical as score_chain
 from raterzoo.inference.scores.kernels.hierarchical import ScoreDraws, ScoreState
 from raterzoo.inference.scores.recognition import read_rater_scores
 from raterzoo.models.distributions.marginal_labels_kernels import answer_codes
+from raterzoo.models.labels.tag_laws import confusion_of_sets, log_odds_of_sets
 
 from .joint_law import Values
 
@@ -315,6 +320,42 @@ class SubtypeChains(Chains):
         draws = subtype_chain.SubtypeDraws(*(np.empty((1, *shape)) for shape in shapes))
         subtype_chain.sample_subtypes(stream(rng), told, prior, (0, moves), (state, draws))
         return {name: x[0] for name, x in self.named(draws).items()}
+
+
+class TagChains(Chains):
+    """Gibbs of sets of tags."""
+
+    begun_by = begin_multi_label
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.law = read_tag_sets(model)
+        self.n = self.law.prior.feature.shape[1]
+        self.rater = self.law.answers.code // self.n
+
+    def told(self, answers: np.ndarray) -> tag_chains.TagLaw:
+        """Return the law with these answers."""
+        code = answer_codes(self.rater, answers, self.n)
+        return replace(self.law, answers=self.law.answers._replace(code=code))
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain."""
+        plan, told = ChainPlan(1, KEPT, self.tune, seed, 1, "float64", self.thin), self.told(answers)
+        drawn = tag_chains.continue_tags(told, plan, tag_chains.begin_tags(told, plan))
+        return {name: x[0] for name, x in tag_chains.values_of(told, drawn).items()}
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Draw the sets of the items given the parameters, then sweep."""
+        told, own = self.told(answers), {name: np.array(values[name], np.float64) for name in tag_chains.LAWS}
+        weight, ratio, skill, strength, *rates = own.values()
+        log_p = log_odds_of_sets(weight, ratio, self.law.n_tags)
+        table = as_table(confusion_of_sets(*rates, self.law.n_tags))
+        truth = drawn_states(told.answers, np.exp(log_p), table, rng)
+        state = TagState(truth, np.append(weight, ratio), np.stack([skill, strength], axis=1))
+        shapes = ((len(state.weight),), state.skill.shape, (*rates[0].shape, 2), (self.n,), (0, self.n), (0,))
+        draws = TagDraws(*(np.empty((1, *shape)) for shape in shapes))
+        tag_chain.sample_tags(stream(rng), told.answers, self.law.prior, (0, moves), (state, draws))
+        return {name: x[0] for name, x in tag_chains.values_of(told, draws).items()}
 
 
 class ConsensusChains(Chains):
@@ -587,6 +628,7 @@ def chains_of(name: str) -> type[Chains]:
         "hierarchical_scores_with_features": ScoreChains,
         "item_response": ResponseChains,
         "item_states": StateChains,
+        "multi_label": TagChains,
         "one_coin_with_time": WalkChains,
         "plackett_luce": WorthChains,
         "shared_guess": GuessChains,

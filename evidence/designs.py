@@ -23,6 +23,7 @@ __all__ = [
     "rankings",
     "scores",
     "shown_rankings",
+    "tag_labels",
     "timed_labels",
 ]
 
@@ -53,6 +54,12 @@ def tree_labels(items: int = 20) -> models.Labels:
     data = labels(4, items)
     edges = {"node": np.array([0, 1, 2, 3, 10]), "parent": np.array([10, 10, 12, 12, 12])}
     return replace(data, taxonomy=edges)
+
+
+@cache
+def tag_labels(items: int = 20) -> models.Labels:
+    """Labels whose four categories are the sets of two tags."""
+    return replace(labels(4, items), categories=np.array(["none", "a", "b", "a|b"]))
 
 
 @cache

@@ -191,6 +191,16 @@ def _tree(items: int = 20, **options: Any) -> Study:
     )
 
 
+def _tags(items: int = 20, **options: Any) -> Study:
+    return Study(
+        "multi_label",
+        f"{items} items, 4 raters, 3 answers an item, all sets of 2 tags",
+        lambda: designs.tag_labels(items),
+        lambda data: models.multi_label(data, **options),
+        of_labels,
+    )
+
+
 def _featured(study: Study) -> Study:
     """Return the study of the same model with two features, which are correlated."""
     return replace(
@@ -455,6 +465,7 @@ STUDIES: Mapping[str, Study] = {
         _states(20, 2.0, 1.0),
         _effects("logistic_random_effects"),
         _labels("mace", prevalence_concentration=2.0),
+        _tags(skill_concentration=(6.0, 3.0), strength=(2.5, 0.5)),
         _labels("multinomial", 3),
         Study(
             "normal_scores",
@@ -541,6 +552,7 @@ FEW_DATA: Mapping[str, Study] = {
         _in_time("one_coin", 2, 3, **ABILITIES),
         _responses(5, ability=(0.3, 1.0), key_reliability=(1.2, 0.6), **WEAK),
         _labels("mace", 2, 5, competence_concentration=(1.2, 0.6), spam_concentration=0.8, **WEAK),
+        _tags(5, skill_concentration=(2.0, 4.0), strength=(3.0, 0.3), log_odds_ratio=(0.5, 0.7)),
         _labels("multinomial", 3, 5, confusion_concentration=0.6, **WEAK),
         _labels("one_coin", 3, 5, **ABILITIES),
         _tree(5, nearness_concentration=(1.2, 0.7), **ABILITIES),

@@ -28,6 +28,7 @@ from .labels.item_response import item_response as item_response
 from .labels.item_states import item_states as item_states
 from .labels.logistic_random_effects import logistic_random_effects as logistic_random_effects
 from .labels.mace import mace as mace
+from .labels.multi_label import multi_label as multi_label
 from .labels.multinomial import multinomial as multinomial
 from .labels.one_coin import one_coin as one_coin
 from .labels.ordinal import ordinal as ordinal

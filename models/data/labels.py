@@ -35,7 +35,7 @@ from .reading.stated import (
     read_probabilities,
     refuse_unlikely,
 )
-from .reading.tag_sets import read_tags, refuse_second_answers, tag_sets, with_tag_sets
+from .reading.tag_sets import read_tags, refuse_second_answers, tag_sets, tags_of, tell_unnamed, with_tag_sets
 from .reading.vote_shapes import AND
 from .reading.wide_tables import (
     UNKNOWN,
@@ -242,9 +242,10 @@ class Labels(Container):
         given = ~out if out.any() else slice(None)
         items, item_code = code_ids(columns["item"])
         raters, rater_code = code_ids(columns["rater"])
+        labels, code = code_categories(answered["label"], categories_of(categories, no_answer))
         if tags is not None:
             refuse_second_answers(columns["rater"], item_code, rater_code)
-        labels, code = code_categories(answered["label"], categories_of(categories, no_answer))
+            tell_unnamed(tags, code)
         times = read_counts(columns["count"]) if count is not None else np.ones(len(item_code), np.int64)
         truth = None if gold is None else read_gold(columns["gold"], items, item_code, labels)
         if stated is not None:
@@ -604,6 +605,11 @@ class Labels(Container):
             return True
         per_item = np.bincount(self.annotation_item, self.count, len(self.items))
         return bool((per_item + (self.gold >= 0) > 1).any())
+
+    @property
+    def tags(self) -> list[str]:
+        """Tags of labels read with ``tags=``, whose categories are all sets of them; none of other labels."""
+        return tags_of(self.categories)
 
     @property
     def has_gold(self) -> bool:

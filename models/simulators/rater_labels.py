@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -10,6 +11,15 @@ import numpy as np
 from .._prior_arguments import confusion_concentrations
 from ..data.errors import DataWarning
 from ..data.labels import Labels
+from ..data.reading.tag_sets import tag_sets
+from ..labels.population import SKILL_PRIOR, STRENGTH_PRIOR
+from ..labels.tag_laws import (
+    PAIR_PRIOR,
+    TAG_PRIOR,
+    concentrations_of_rates,
+    confusion_of_sets,
+    log_odds_of_sets,
+)
 from .partial_rankings import normalised
 from .simulated import KINDS, LARGEST, SMALLEST, Simulated, check_numbers, check_whole, draw_columns, families
 
@@ -147,6 +157,25 @@ def _ebcc(rng: np.random.Generator, design: Design) -> Law:
     return truth, own[design.rater, known, subtype[design.item]]
 
 
+def _multi_label(rng: np.random.Generator, design: Design) -> Law:
+    """Multi-label: sets of tags that go together in pairs, each tag found or missed by rates about the skill of the rater."""
+    n_tags = len(design.prevalence).bit_length() - 1
+    weight, ratio = rng.normal(*TAG_PRIOR, n_tags), rng.normal(*PAIR_PRIOR, n_tags * (n_tags - 1) // 2)
+    skill, strength = rng.beta(*SKILL_PRIOR, design.raters), rng.lognormal(*STRENGTH_PRIOR, design.raters)
+    rates = rng.beta(*concentrations_of_rates(skill, strength), (2, design.raters, n_tags))
+    own = normalised(log_odds_of_sets(weight, ratio, n_tags)[None])[0]
+    known, truth = _true_categories(rng, design._replace(prevalence=own))
+    confusion = confusion_of_sets(rates[0], rates[1], n_tags)
+    truth |= {
+        "tag_log_odds": weight,
+        "log_odds_ratio": ratio,
+        "rater_skill": skill,
+        "rater_strength": strength,
+    }
+    truth |= {"sensitivity": rates[0], "specificity": rates[1], "confusion": confusion}
+    return truth, confusion[design.rater, known]
+
+
 def _ordinal(rng: np.random.Generator, design: Design) -> Law:
     """Ordinal: items on a line, raters with thresholds and a scale; the truth is a typical rater's label."""
     n = len(design.prevalence)
@@ -217,12 +246,14 @@ EFFECTS: dict[str, Callable[[np.random.Generator, Design], Law]] = {
     "item_difficulty": _item_difficulty,
     "item_response": _item_response,
     "logistic_random_effects": _logistic_random_effects,
+    "multi_label": _multi_label,
     "ordinal": _ordinal,
 }
 
 LabelModel = Literal[
     "dawid_skene", "multinomial", "one_coin", "class_conditional", "cultural_consensus", "hierarchical_dawid_skene",
-    "dirichlet", "mace", "shared_guess", "ebcc", "glad", "item_difficulty", "item_response", "logistic_random_effects", "ordinal",
+    "dirichlet", "mace", "shared_guess", "ebcc", "glad", "item_difficulty", "item_response", "logistic_random_effects",
+    "multi_label", "ordinal",
 ]  # fmt: skip
 
 RIGHT, WRONG = 4.0, 2.0
@@ -280,6 +311,8 @@ def labels(
                                   probability ~ Beta(19, 1)
         logistic_random_effects   log odds of rater k ~ Normal(zeta, Omega), minus the effect of item i,
                                   ~ Normal(0, Chi)
+        multi_label               all sets of log2 categories tags, "a", "b", ...: log odds of tags ~ Normal(0, 2), of pairs
+                                  ~ Normal(0, 1.5); rates of rater k ~ Beta about a skill
         ordinal                   thresholds and scale of rater k, location of item i ~ Normal(0, 1)
 
     Parameters
@@ -291,8 +324,8 @@ def labels(
     answers : int
         Answers to each item, by different raters as far as there are enough.
     prevalence_concentration : float
-        Dirichlet concentration of the prevalence, or plausibilities ("dirichlet"); unused by "ordinal" and
-        "cultural_consensus".
+        Dirichlet concentration of the prevalence, or plausibilities ("dirichlet"); unused by "ordinal",
+        "multi_label" and "cultural_consensus".
     gold : float
         Share of items with a gold label.
     features, useless_features : int
@@ -327,6 +360,8 @@ def labels(
         - logistic_random_effects: ``prevalence``, ``population_mean``, ``population_spread`` and
           ``effect_spread`` (category, contrast), ``log_odds`` (rater, category, contrast), ``effect`` (item,
           contrast);
+        - multi_label: ``prevalence``, ``confusion``, ``tag_log_odds`` (tag), ``log_odds_ratio`` (tag_pair), ``rater_skill`` and
+          ``rater_strength`` (rater), ``sensitivity`` and ``specificity`` (rater, tag);
         - ordinal: ``location`` (item), ``threshold`` (cut), ``scale``, ``rater_shift`` and ``rater_scale``
           (rater); ``true_category`` is a typical rater's answer.
 
@@ -359,6 +394,8 @@ def labels(
     check_whole(2, categories=categories)
     if model not in LabelModel.__args__:
         raise ValueError(f"model={model!r} is not one of {', '.join(LabelModel.__args__)}")
+    if model == "multi_label" and categories not in (4, 8, 16, 32, 64):
+        raise ValueError(f"categories={categories}: the sets of two to six tags are 4, 8, 16, 32 or 64")
     check_numbers(0, 1, gold=gold)
     check_numbers(SMALLEST, LARGEST, prevalence_concentration=prevalence_concentration)
     if gold and model == "dirichlet":
@@ -408,6 +445,8 @@ def labels(
         warnings.simplefilter("ignore", DataWarning)  # of those who give no answer
         none_is = (-1,) if no_answer else ()
         data = Labels.from_table(table, categories=range(categories), no_answer=none_is, **columns_read)
+    if model == "multi_label":
+        data = replace(data, categories=np.array(tag_sets([*"abcdef"][: categories.bit_length() - 1])))
     if not columns:
         return Simulated(data, truth)
     names = [f"feature {k + 1}" for k in range(columns)]

@@ -14,6 +14,7 @@ from raterzoo.reports.sections.against_truth import without_section
 
 from tests.support.cli_parts import read_predictions
 from tests.support.command_line import read, run, said, write
+from tests.support.label_designs import tiny_tag_sets
 
 MODEL = ("--kind", "labels", "--model", "one_coin", "--draws", 50, "--chains", 2)
 
@@ -198,7 +199,7 @@ def test_the_catalog_says_whose_raters_are_alike():
             assert not entry.raters_alike or entry.data in ("rankings", "scores")
             continue
         order = {"order": ["n", "y"]} if entry.needs_order else {}
-        model = getattr(models, name)(labels, **order)
+        model = getattr(models, name)(tiny_tag_sets(labels) if name == "multi_label" else labels, **order)
         of_raters = any("rater" in dims for dims in model.named_vars_to_dims.values() if dims)
         assert of_raters != entry.raters_alike, name
 

@@ -12,6 +12,8 @@ import pytest
 import xarray as xr
 from raterzoo import inference, models
 
+from tests.support.label_designs import tiny_tag_sets
+
 SIMULATED = {
     "rankings": lambda: models.simulators.rankings(items=4, raters=3, categories=4, random_seed=1),
     "labels": lambda: models.simulators.labels(items=8, raters=4, categories=3, answers=3, random_seed=1),
@@ -72,6 +74,7 @@ def cases():
 def test_tree_is_one_of_arviz(name, options, tmp_path):
     logging.getLogger("pymc").setLevel(logging.ERROR)
     data = SIMULATED[models.catalog[name].data]().data
+    data = tiny_tag_sets(data) if name == "multi_label" else data
     if hasattr(data, "rater_attributes"):
         data = dataclasses.replace(data, rater_attributes={"kind": np.array(["person", "judge"] * 2)})
     model = getattr(models, name)(data, **options)

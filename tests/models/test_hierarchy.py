@@ -12,6 +12,7 @@ from raterzoo import inference, models
 from scipy.special import betaln
 from scipy.stats import halfnorm, multivariate_t, norm
 
+from tests.support.label_designs import tiny_tag_sets
 from tests.support.label_samplers import read_labels
 from tests.support.runs import route_of
 
@@ -23,6 +24,7 @@ DATA = {
     "scores": simulators.scores(items=5, raters=4, random_seed=1).data,
 }
 LABELS = DATA["labels"]
+TAG_SETS = tiny_tag_sets(LABELS)
 PREVALENCE = {"prevalence_concentration": lambda a: a * np.ones(3)}
 SPREADS = PREVALENCE | {"diagonal": lambda a: a, "spread": lambda a: 2.0 * a}
 ABILITY = PREVALENCE | {"ability_concentration": lambda a: (1.0 + a, 2.0)}
@@ -47,6 +49,11 @@ PRIORS = {  # argument -> expression of one number; of other models all priors t
     "logistic_random_effects": SPREADS | {"effect_spread": lambda a: a},
     "mace": PREVALENCE
     | {"competence_concentration": lambda a: (a, 1.0), "spam_concentration": lambda a: a * np.ones((4, 3))},
+    "multi_label": {
+        "skill_concentration": lambda a: (1.0 + a, 2.0),
+        "log_odds_ratio": lambda a: (a, 1.0),
+        "strength": lambda a: (1.0, a),
+    },
     "multinomial": PREVALENCE | {"confusion_concentration": lambda a: 0.5 + a * np.eye(3)},
     "normal_scores": {
         "mean": lambda a: a * np.arange(5.0),
@@ -73,7 +80,7 @@ AT = 1.3
 def built(name, a):
     build = getattr(models, name)
     arguments = {argument: of(a) for argument, of in (PRIORS.get(name) or positive_priors(build)).items()}
-    return build(DATA[models.catalog[name].data], **arguments)
+    return build(TAG_SETS if name == "multi_label" else DATA[models.catalog[name].data], **arguments)
 
 
 def positive_priors(build):

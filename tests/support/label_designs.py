@@ -1,5 +1,6 @@
 """Small designs of labels, and their exact posteriors by enumeration, written independently of the package."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -18,6 +19,11 @@ TINY = {
 
 def tiny_labels():
     return Labels.from_table(TINY, count="count", gold="gold")
+
+
+def tiny_tag_sets(labels=None):
+    """Labels, by default the tiny ones, whose categories are the sets of two tags, and theirs the first of these."""
+    return replace(labels or tiny_labels(), categories=np.array(["none", "a", "b", "a|b"]))
 
 
 def exact_means(labels, alpha, beta):

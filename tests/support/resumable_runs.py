@@ -5,7 +5,7 @@ import xarray as xr
 from raterzoo import models
 from raterzoo.inference.runs.trees import Completion
 
-from tests.support.label_designs import tiny_labels
+from tests.support.label_designs import tiny_labels, tiny_tag_sets
 from tests.support.runs import Draws, begin_run
 
 SCORES = {
@@ -51,6 +51,7 @@ BUILD = {
     "one_coin": lambda: models.one_coin(tiny_labels()),
     "ebcc": lambda: models.ebcc(tiny_labels(), subtypes=2),
     "item_response": lambda: models.item_response(tiny_labels(), key={"a": "x", "b": "y"}),
+    "multi_label": lambda: models.multi_label(tiny_tag_sets()),
     "mace": lambda: models.mace(tiny_labels()),
     "shared_guess": lambda: models.shared_guess(tiny_labels(), ["x", "x", "y"], "y"),
     "item_states": lambda: models.item_states(models.Labels.from_counts(COUNTS), states=3),

@@ -1,13 +1,12 @@
 """Answers that are sets of tags: lists, texts such as "a|b", or a column of 0 and 1 for each tag; a set is a category."""
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from ...._messages import short_repr
-from ..errors import DataError, refused_argument
+from ...._messages import short_repr, warn_user
+from ..errors import DataError, DataWarning, refused_argument
 from .columns import distinct_ids, first_repeat, is_blank, nearest, refused_cell
 from .frames import Column, column_names, named_columns
 from .label_cells import parsed_cell
@@ -28,16 +27,33 @@ def read_tags(tags: Any) -> list[str]:
             allowed = f"texts without {BETWEEN}, other than {NO_TAGS}"
             raise refused_argument("tags", problem, value=name, allowed=allowed, remedy="rename the tag")
     if not 2 <= len(names) <= MAX_TAGS:
-        problem, allowed = f"there are {len(names):,} tags", f"2 to {MAX_TAGS} tags"
+        problem = f"the number of tags is {len(names):,}"
+        allowed = f"2 to {MAX_TAGS} tags"
         remedy = "make a table for each group of tags that go together"
+        if len(names) < 2:
+            remedy = "leave tags= out: whether one tag is true is a label of two categories"
         raise refused_argument("tags", problem, value=len(names), allowed=allowed, remedy=remedy)
     return names
 
 
 def tag_sets(tags: Sequence[str]) -> list[str]:
     """Return the name of every set of tags: set k has tag t if bit t of k is 1; shape (2 to the power of the tags,)."""
-    bits = (own[::-1] for own in product((False, True), repeat=len(tags)))
-    return [_name([tag for tag, given in zip(tags, own, strict=True) if given]) for own in bits]
+    return [
+        _name([tag for tag, own in zip(tags, row, strict=True) if own]) for row in bits_of_sets(len(tags))
+    ]
+
+
+def bits_of_sets(n_tags: int) -> np.ndarray:
+    """Return whether each set has each tag, bool (set, tag)."""
+    return (np.arange(2**n_tags)[:, None] >> np.arange(n_tags)) % 2 == 1
+
+
+def tags_of(categories: np.ndarray) -> list[str]:
+    """Return the tags of which the categories are all sets, as `tag_sets` has them; none of other categories."""
+    if not 4 <= len(categories) <= 2**MAX_TAGS:
+        return []
+    named = [str(name) for name in categories[2 ** np.arange(len(categories).bit_length() - 1)]]
+    return named if tag_sets(named) == categories.tolist() else []
 
 
 def _name(given: Sequence[str]) -> str:
@@ -131,3 +147,12 @@ def refuse_second_answers(rater: Column, item_code: np.ndarray, rater_code: np.n
     if place is not None:
         remedy = "write all tags of an answer in one row; of answers to two sittings choose keep='last'"
         raise refused_cell(rater, place, "answers the item twice", allowed="one row an answer", remedy=remedy)
+
+
+def tell_unnamed(tags: Sequence[str], code: np.ndarray) -> None:
+    """Warn of a tag that none of the answers, codes of sets, has."""
+    for tag, given in zip(tags, bits_of_sets(len(tags))[code].any(axis=0).tolist(), strict=True):
+        if not given:
+            warn_user(
+                f"no answer has the tag {short_repr(tag)}: check its name, or leave it out", DataWarning
+            )

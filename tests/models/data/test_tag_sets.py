@@ -48,9 +48,9 @@ def test_gold_is_a_set_and_may_be_unknown():
 @pytest.mark.parametrize(
     "table",
     [
-        IDS | {"label": ["pos", "none", None, "neg"]},
-        IDS | {"label": [["pos"], [], float("nan"), ["neg"]]},
-        wide((1, 0, 0), (0, 0, 0), (None, None, None), (0, 1, 0)),
+        IDS | {"label": ["pos", "none", None, "neg|spam"]},
+        IDS | {"label": [["pos"], [], float("nan"), ["neg", "spam"]]},
+        wide((1, 0, 0), (0, 0, 0), (None, None, None), (0, 1, 1)),
     ],
 )
 def test_a_missing_answer_is_not_an_answer_of_no_tags(table):
@@ -59,7 +59,7 @@ def test_a_missing_answer_is_not_an_answer_of_no_tags(table):
     assert refused.value.row == 3
     with pytest.warns(models.DataWarning, match="1 of 4 rows"):
         found = L.from_table(table, tags=TAGS, missing="drop")
-    assert found.label_code.tolist() == [1, 0, 2]
+    assert found.label_code.tolist() == [1, 0, 6]
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,17 @@ def test_of_two_answers_to_an_item_the_last_may_count():
     table = {"item": [*"aaab"], "rater": [*"xxyx"], "label": ["pos", "neg", "none", "spam"]}
     with pytest.warns(models.DataWarning):
         assert L.from_table(table, tags=TAGS, keep="last").label_code.tolist() == [2, 0, 4]
+
+
+def test_a_tag_that_nobody_names_is_told():
+    with pytest.warns(models.DataWarning, match="no answer has the tag 'spam'"):
+        found = L.from_table(IDS | {"label": ["pos", "none", "neg", "neg"]}, tags=TAGS)
+    assert found.tags == TAGS and len(found.categories) == 8
+
+
+@pytest.mark.parametrize(
+    "names", [["none", "a", "b"], ["none", "a", "b", "c"], ["none", "a", "b", "b|a"], [0, 1, 2, 3]]
+)
+def test_other_categories_are_no_sets_of_tags(names):
+    table = IDS | {"label": [names[0], names[1], names[0], names[1]]}
+    assert L.from_table(table, categories=names).tags == []
