@@ -395,12 +395,68 @@ def strength(how: str, seed: int, draws: int) -> dict[str, Row]:
     return fitted(ways, lambda tree: judged_qualities(tree, quality), seed, draws)
 
 
+# --- 7. Several labels at once ---
+
+TAGS, SHARE = ["a", "b", "c"], 0.35  # and the share of the items that have each
+
+
+def study_of_tags(
+    rng: np.random.Generator, dependence: float, items: int = 300
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return the tags of the items (item, tag), correlated in pairs by `dependence`, and answers of 10 raters, three an item.
+
+    A tag is that of the item's kind with probability sqrt(dependence), which is no law of pairs. Raters have a skill, about which
+    the log odds of their sensitivities and specificities spread by .5.
+    """
+    kind = rng.random((items, 1)) < SHARE
+    truth = np.where(rng.random((items, 3)) < np.sqrt(dependence), kind, rng.random((items, 3)) < SHARE)
+    right = 1 / (1 + np.exp(-(rng.normal(1.2, 0.6, (10, 1, 1)) + rng.normal(0, 0.5, (10, 3, 2)))))
+    rows = []
+    for i, own in enumerate(truth):
+        for k in rng.choice(10, 3, replace=False):
+            said = np.where(rng.random(3) < right[k, [0, 1, 2], own.astype(int)], own, ~own)
+            rows.append((i, int(k), *said.astype(int).tolist()))
+    return truth, dict(zip(("item", "rater", *TAGS), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def judged_sets(p: np.ndarray, truth: np.ndarray) -> Row:
+    """Return the figures of probabilities of all sets, by their bits."""
+    own = truth @ [1, 2, 4]
+    right, of_tags = (p.argmax(axis=1) == own).mean(), p @ ((np.arange(8)[:, None] >> np.arange(3)) & 1)
+    return {
+        "set right": right,
+        "log loss": -np.log(np.maximum(p[np.arange(len(own)), own], 1e-6)).mean(),
+        "claim - right": p.max(axis=1).mean() - right,
+        "tags right": ((of_tags > 0.5) == truth).mean(),
+    }
+
+
+def tags(dependence: str, seed: int, draws: int) -> dict[str, Row]:
+    """Return the figures of one study in each treatment."""
+    truth, table = study_of_tags(np.random.default_rng([49, seed]), float(dependence))
+    sets = models.Labels.from_table(table, tags=TAGS)
+
+    def mean(tree: Any) -> np.ndarray:
+        return tree["posterior"]["plausibility"].mean(("chain", "draw")).sortby("item").to_numpy()
+
+    ways = {"sets": models.dawid_skene(sets), "together": models.multi_label(sets)}
+    found = fitted(ways, lambda tree: judged_sets(mean(tree), truth), seed, draws)
+    begun, alone = time.process_time(), np.ones((len(truth), 1))
+    for tag in TAGS:
+        model = models.dawid_skene(models.Labels.from_table(table, label=tag, categories=[0, 1]))
+        tree = inference.sample(model, draws=draws, random_seed=seed, cores=1, progressbar=False)
+        alone = (mean(tree)[:, :, None] * alone[:, None, :]).reshape(len(truth), -1)
+    own = judged_sets(alone, truth) | {"CPU s": time.process_time() - begun}
+    return {"tag by tag": own} | found
+
+
 WORLDS: dict[str, tuple[tuple[str, ...], Callable[[str, int, int], dict[str, Row]], str]] = {
     "no_answer": (("truth", "difficulty", "chance"), no_answer, "dropped"),
     "taxonomy": (("careful", "careful when wrong", "exact"), taxonomy, "dropped"),
     "probabilities": (("stated", "log odds", "decimals", "mixed", "only 0 and 1"), probabilities, "votes"),
     "populations": (("0.3", "0.0"), populations, "one coin"),
     "strength": (("four levels", "five levels", "no strength"), strength, "who won"),
+    "tags": (("0.3", "0.6", "0.0"), tags, "tag by tag"),
     "shown": (("ranked", "best", "best-worst"), shown, "flat"),
 }
 

@@ -42,6 +42,7 @@ from .options import (
     SharingOptions,
     SourceOption,
     Subtypes,
+    Tags,
     Thresholds,
     VoteOptions,
     alike_in_words,
@@ -51,6 +52,7 @@ from .options import (
     check_output,
     expand_options,
     settings_of,
+    tags_of_text,
 )
 from .planning import plan
 from .terminal import exit_on_input_error, print_text
@@ -76,8 +78,9 @@ def _settings(
     for group in groups:
         options |= vars(group)
     layout, source = data.layout, data.source
-    kind = data.kind or kind_of(table, columns, layout=layout, source=source, model=data.model)
-    model = data.model or model_without_raters(table, kind, columns, layout, source)
+    tagged = "labels" if options.get("tags") else None
+    kind = data.kind or tagged or kind_of(table, columns, layout=layout, source=source, model=data.model)
+    model = data.model or (None if tagged else model_without_raters(table, kind, columns, layout, source))
     more = {"layout": data.layout, "source": data.source, "drop_missing": data.drop_missing}
     settings = settings_of(kind, model, options, **more, **vars(sampler))
     return replace(settings, guessed=data.kind is None and data.model is None, by_default=data.model is None)
@@ -565,6 +568,7 @@ def check(
     column: Columns = None,
     rater_attribute: RaterAttributes = None,
     categories: Categories = None,
+    tags: Tags = None,
     bounds: Bounds = None,
     drop_missing: DropMissing = False,
     *,
@@ -576,12 +580,18 @@ def check(
     from .anonymity import refuse_annotations_among
     from .tables import check_table, kind_of
 
-    found = kind or kind_of(annotations, column or [], layout=layout, source=source, model=None)
+    found = (
+        kind
+        or ("labels" if tags else None)
+        or kind_of(annotations, column or [], layout=layout, source=source, model=None)
+    )
     if anonymize:
         refuse_annotations_among([categories], annotations, source)
     read = {"layout": layout, "source": source, "missing": "drop" if drop_missing else "error"}
     read |= {"rater_attributes": rater_attribute or (), "bounds": bounds_of(bounds), "anonymize": anonymize}
-    settings = Settings(found, "", (1.0,), 0, 0, 0, categories=categories, **vars(cleaning), **read)
+    settings = Settings(
+        found, "", (1.0,), 0, 0, 0, categories=categories, tags=tags_of_text(tags), **vars(cleaning), **read
+    )
     print_text(check_table(annotations, settings, column or []))
 
 

@@ -152,6 +152,10 @@ Categories = Annotated[
     str | None,
     "All categories: a text file with one per line, or a,b,c; default those in the table. For ordinal: lowest first.",
 ]
+Tags = Annotated[
+    str | None,
+    "For labels: two to six tags of which an answer is a set, such as a,b,c: cells a|b, lists, or columns of 0 and 1.",
+]
 Bounds = Annotated[
     str | None, "For scores: the lowest and the highest possible score, such as 1,10; default none."
 ]
@@ -227,6 +231,7 @@ class CategoryOptions:
     """Models of rankings and labels."""
 
     categories: Categories = None
+    tags: Tags = None
     concentration: Annotated[float | None, "Prior concentration of each category; default 1 / K."] = None
     unranked: Annotated[str | None, "Treatment of unranked categories: pooled, single or dropped."] = None
     tie_weight: Annotated[str | None, "For prirn: weight of tied categories, split or full."] = None
@@ -565,6 +570,11 @@ def _parsed(option: str, text: str, allowed: str) -> list[float]:
     return values
 
 
+def tags_of_text(text: str | None) -> tuple[str, ...]:
+    """Parse 'a,b,c' as names of tags; none without a text."""
+    return () if text is None else tuple(part.strip() for part in text.split(","))
+
+
 def _reliabilities(text: str) -> tuple[float, ...]:
     """Parse '1,2.5' as distinct positive numbers; whole ones become int."""
     values = _parsed("reliability", text, "numbers with commas between them, such as 1,2,3")
@@ -600,7 +610,8 @@ def settings_of(
     from ..reports.settings import Settings
 
     featured = annotation_kinds[kind].default_with_features if options.get("features") is not None else None
-    model = model or featured or annotation_kinds[kind].default_model
+    tagged = annotation_kinds[kind].default_of_tags if options.get("tags") is not None else None
+    model = model or tagged or featured or annotation_kinds[kind].default_model
     given = {
         ARGUMENT_OF_OPTION.get(name, name): own
         for name, own in options.items()
@@ -646,6 +657,7 @@ def settings_of(
         chains,
         seed,
         categories=given.get("categories"),
+        tags=tags_of_text(given.get("tags")),
         layout=layout,
         source=source,
         missing="drop" if drop_missing else "error",

@@ -150,8 +150,11 @@ def _annotation_header(
     columns: Sequence[str],
     layout: str,
     attributes: Sequence[str],
+    tags: Sequence[str] = (),
 ) -> _Header:
     """Resolve the columns of a table of annotations; raise if the kind has no such layout."""
+    if tags and (kind, layout) != ("labels", "long"):
+        raise ValueError(f"--tags is an option of long tables of labels, not of {layout} {kind}")
     if layout not in LAYOUTS.get(kind, ("long",)):
         raise ValueError(f"--layout {layout} is a layout of labels and scores; {kind} are long tables")
     optional = {"count"} if kind in ("labels", "scores", "comparisons") and layout != "counts" else set()
@@ -160,6 +163,7 @@ def _annotation_header(
         timed = "time" in [*names, *renamed]  # no other name is taken for it
         optional |= {"gold", "order", *(["time"] * timed)}
         optional |= {"probability", "label"} if "probability" in renamed else set()
+        optional |= {"label"} if {*tags} & {*names} else set()
     optional |= {"shown"} if kind == "rankings" else set()
     optional |= {"rater"} if kind in ANONYMOUS_KINDS and layout == "long" else set()
     optional |= {"item"} if layout == "wide" else set()
@@ -192,7 +196,9 @@ def check_header(path: Path, settings: Settings, columns: Sequence[str]) -> None
     kind, layout, source = settings.kind, settings.layout, settings.source
     with _quoting(path, settings, columns):
         names, columns = source_names(path, kind, columns, layout=layout, source=source)
-        header = _annotation_header(path, names, kind, columns, layout, settings.rater_attributes)
+        header = _annotation_header(
+            path, names, kind, columns, layout, settings.rater_attributes, settings.tags
+        )
         _check_covariates(path, [*names, *header.others.values()], settings.vote_covariates)
 
 
@@ -481,13 +487,13 @@ def _read_layout(
     with _quoting(path, settings, columns):
         table, columns = read_source(path, kind, columns, layout=layout, source=settings.source)
         raters, also_raters = None, []
-        header = _annotation_header(path, table.names, kind, columns, layout, attributes)
+        header = _annotation_header(path, table.names, kind, columns, layout, attributes, settings.tags)
         if settings.anonymize:
             also_raters = _also_raters(table, header, layout, classifiers)
             table, header, raters = _without_names(table, header, layout)
         further = settings.vote_covariates
         numbers = ["score", *further] if layout == "long" else header.free() if layout == "wide" else []
-        taken = {*header.found.values(), *header.others, *attributes, *further}
+        taken = {*header.found.values(), *header.others, *attributes, *further, *settings.tags}
         naming = "--column probability={}"
         if layout == "long" and (unread := unread_in_words(table.names, taken, kind, naming)):
             print_note(f"{path.name}: {unread}")
@@ -559,6 +565,7 @@ def _container_of(table: _Read, settings: Settings) -> Any:
     options = {
         "categories": table.categories, "bounds": settings.bounds, "rater_attributes": settings.rater_attributes,
         "missing": settings.missing, "no_answer": settings.no_answer or None, "keep": settings.keep_answers,
+        "tags": settings.tags or None,
     }  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None} | dict(header.found)
     if given.get("time") == "time" and not tells_time(frame, "time"):

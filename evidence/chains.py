@@ -351,7 +351,9 @@ class TagChains(Chains):
         log_p = log_odds_of_sets(weight, ratio, self.law.n_tags)
         table = as_table(confusion_of_sets(*rates, self.law.n_tags))
         truth = drawn_states(told.answers, np.exp(log_p), table, rng)
-        state = TagState(truth, np.append(weight, ratio), np.stack([skill, strength], axis=1))
+        state = TagState(
+            truth, np.append(weight, ratio), np.stack([skill, strength], axis=1), np.zeros(1, np.int64)
+        )
         shapes = ((len(state.weight),), state.skill.shape, (*rates[0].shape, 2), (self.n,), (0, self.n), (0,))
         draws = TagDraws(*(np.empty((1, *shape)) for shape in shapes))
         tag_chain.sample_tags(stream(rng), told.answers, self.law.prior, (0, moves), (state, draws))

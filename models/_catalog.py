@@ -30,6 +30,7 @@ class AnnotationKind:
     default_with_features: str | None = (
         None  # default where items have features, if the other default takes none
     )
+    default_of_tags: str | None = None  # default where answers are sets of tags
     # other models in a role, where there are such
     rater_model: str = ""  # raters differ, and err independently of each other
     divided_model: str = ""  # drawn by several workers
@@ -51,8 +52,9 @@ _KINDS = (
         "labels",
         "Labels",
         "correlated_votes",
-        ("categories", "rater_attribute", *_OF_ALL),
+        ("categories", "tags", "rater_attribute", *_OF_ALL),
         default_with_features="dawid_skene",
+        default_of_tags="multi_label",
         rater_model="dawid_skene",
         divided_model="dawid_skene",
         sharing_model="shared_guess",

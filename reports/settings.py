@@ -42,6 +42,7 @@ class Settings:
     chains: int
     seed: int
     categories: str | None = None  # closed set: a text file with one per line, or comma-separated
+    tags: tuple[str, ...] = ()  # labels: tags of which an answer is a set
     layout: str = "long"  # labels and scores: long, wide or counts
     source: str | None = None  # tool that exported the annotations, or "table"; None: the content tells
     missing: Literal["error", "drop"] = "error"  # treatment of rows with an empty cell

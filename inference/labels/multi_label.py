@@ -117,7 +117,7 @@ def begin_tags(law: TagLaw, plan: ChainPlan) -> dict[str, np.ndarray]:
     def begin(rng: np.random.Generator) -> dict[str, np.ndarray]:
         truth = drawn_near_vote(law.answers, n_sets, rng)
         skill = np.tile([SKILL_BEGIN, STRENGTH_BEGIN], (law.n_raters, 1))
-        return {"truth": truth, "weight": np.zeros(n_weights), "skill": skill}
+        return {"truth": truth, "weight": np.zeros(n_weights), "skill": skill, "done": np.zeros(1, np.int64)}
 
     return begun(plan, begin)
 

@@ -296,7 +296,12 @@ class Container(ABC):
           items                      7
         ...
         """
-        names = [name for name in ("items", "raters", "categories") if hasattr(self, name)]
+        own = (
+            "items",
+            "raters",
+            *(() if getattr(self, "tags", None) else ("categories",)),
+        )  # "none" is a set of tags
+        names = [name for name in own if hasattr(self, name)]
         lines = self._summary() | suspicious_ids({name: getattr(self, name) for name in names})
         width = max(map(len, lines))
         return "\n".join([self._kind, *(f"  {name:<{width}}  {text}" for name, text in lines.items())])

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -11,15 +12,7 @@ import numpy as np
 from .._prior_arguments import confusion_concentrations
 from ..data.errors import DataWarning
 from ..data.labels import Labels
-from ..data.reading.tag_sets import tag_sets
-from ..labels.population import SKILL_PRIOR, STRENGTH_PRIOR
-from ..labels.tag_laws import (
-    PAIR_PRIOR,
-    TAG_PRIOR,
-    concentrations_of_rates,
-    confusion_of_sets,
-    log_odds_of_sets,
-)
+from ..data.reading.tag_sets import bits_of_sets, tag_sets
 from .partial_rankings import normalised
 from .simulated import KINDS, LARGEST, SMALLEST, Simulated, check_numbers, check_whole, draw_columns, families
 
@@ -159,20 +152,28 @@ def _ebcc(rng: np.random.Generator, design: Design) -> Law:
 
 def _multi_label(rng: np.random.Generator, design: Design) -> Law:
     """Multi-label: sets of tags that go together in pairs, each tag found or missed by rates about the skill of the rater."""
-    n_tags = len(design.prevalence).bit_length() - 1
-    weight, ratio = rng.normal(*TAG_PRIOR, n_tags), rng.normal(*PAIR_PRIOR, n_tags * (n_tags - 1) // 2)
-    skill, strength = rng.beta(*SKILL_PRIOR, design.raters), rng.lognormal(*STRENGTH_PRIOR, design.raters)
-    rates = rng.beta(*concentrations_of_rates(skill, strength), (2, design.raters, n_tags))
-    own = normalised(log_odds_of_sets(weight, ratio, n_tags)[None])[0]
-    known, truth = _true_categories(rng, design._replace(prevalence=own))
-    confusion = confusion_of_sets(rates[0], rates[1], n_tags)
+    n = len(design.prevalence)
+    has = bits_of_sets(n.bit_length() - 1)
+    n_tags = has.shape[1]
+    weight, pairs = rng.normal(0, 2, n_tags), list(combinations(range(n_tags), 2))
+    ratio = rng.normal(0, 1.5, len(pairs))
+    score = has @ weight + sum(
+        r * (has[:, t] - 0.5) * (has[:, v] - 0.5) for r, (t, v) in zip(ratio, pairs, strict=True)
+    )
+    skill, strength = rng.beta(2, 1, design.raters), rng.lognormal(np.log(8), 1, design.raters)
+    right, wrong = ((strength * (1 + side * skill) / 2)[:, None, None] for side in (1, -1))
+    rate = rng.beta(right, wrong, (design.raters, n_tags, 2))  # of answers no and yes that are right
+    sets = design._replace(prevalence=normalised(score))
+    known, truth = _true_categories(rng, sets)
+    of_right = np.where(has[:, None], rate[:, None, None, :, 1], rate[:, None, None, :, 0])
+    confusion = np.where(has[:, None] == has, of_right, 1 - of_right).prod(axis=-1)
     truth |= {
         "tag_log_odds": weight,
         "log_odds_ratio": ratio,
         "rater_skill": skill,
         "rater_strength": strength,
     }
-    truth |= {"sensitivity": rates[0], "specificity": rates[1], "confusion": confusion}
+    truth |= {"sensitivity": rate[..., 1], "specificity": rate[..., 0], "confusion": confusion}
     return truth, confusion[design.rater, known]
 
 

@@ -45,6 +45,7 @@ def analyse(
     missing: Literal["error", "drop"] = "error",
     no_answer: Sequence[Any] | str | int = (),
     levels: Sequence[Any] | None = None,
+    tags: Sequence[str] | None = None,
     keep: Literal["all", "first", "last"] = "all",
     people_column: str | None = None,
     sample: Mapping[str, xr.DataArray] | None = None,
@@ -75,7 +76,7 @@ def analyse(
         Model of `models.catalog`; by default that of the command line, which takes raters of labels with one answer each as one.
     tree : DataTree, optional
         Posterior by `inference.sample`, which is then not drawn.
-    columns, layout, categories, bounds, rater_attributes, missing, no_answer, levels, keep
+    columns, layout, categories, bounds, rater_attributes, missing, no_answer, levels, tags, keep
         As of `raterzoo.read`.
     people_column : str, optional
         Of judges: "kind=person" if the column ``kind`` of the answers says person of people; by default all raters are people.
@@ -149,7 +150,7 @@ def analyse(
         raise ValueError(f"{strange[0]}: no argument for {kind or 'annotations without kind='}; leave it out")
     given: dict[str, Any] = {"columns": columns, "layout": layout, "categories": categories, "bounds": bounds}
     given["rater_attributes"] = [*dict.fromkeys([*rater_attributes, *(people or ())[:1]])]
-    given |= {"missing": missing, "no_answer": no_answer, "keep": keep, "levels": levels}
+    given |= {"missing": missing, "no_answer": no_answer, "keep": keep, "levels": levels, "tags": tags}
     data, found = _read(source, "labels" if beside else kind, given)
     fit = partial(draw, draws=draws, chains=chains, random_seed=random_seed, progressbar=progressbar)
     if beside and predictions is None:
@@ -237,7 +238,8 @@ def _model_of(kind: str, name: str) -> str:
 def _default_model(kind: str, data: Any) -> str:
     """Return the model of a kind of annotation, as on the command line."""
     own = annotation_kinds[kind]
-    return (getattr(data, "anonymous", False) and own.default_of_anonymous) or own.default_model
+    of_tags = own.default_of_tags if getattr(data, "tags", []) else None
+    return (getattr(data, "anonymous", False) and own.default_of_anonymous) or of_tags or own.default_model
 
 
 def _predicted(predictions: Any) -> xr.DataArray:

@@ -13,6 +13,7 @@ from ... import evaluation
 from ...models import Labels, catalog
 from ...models._catalog import shared_errors_of
 from ...models.data.labels import EVERYONE
+from ...models.data.reading.tag_sets import bits_of_sets
 from ...posterior.errors import EvaluationError
 from ...posterior.ordered import ordered_categories
 from ...posterior.schema import SAMPLE
@@ -41,6 +42,13 @@ class LabelFacts:
     items: int
     answers: int
     differs: int  # items whose most probable label is not among the most frequent answers
+    tags: Mapping[
+        str, float
+    ]  # tag -> share of the items of which it is true, the most common first; empty without tags
+    misses: (
+        tuple[str, str, float] | None
+    )  # rater, tag and sensitivity farthest below that of the middle rater
+    invents: tuple[str, str, float] | None  # and specificity
     right: Quantity  # expected share of the items whose most probable label is the truth
     raters: int
     named: bool  # whether the model tells the raters apart
@@ -194,6 +202,27 @@ class LabelAnalysis(TruthAnalysis):
         of = dict(zip(mean["history"].to_numpy().astype(str).tolist(), mean.to_numpy().tolist(), strict=True))
         return {"known": int(self.tree["constant_data"]["history_known"].to_numpy().sum()), "history": of}
 
+    def _tags(self) -> dict[str, Any]:
+        """Return the shares of the tags, and the raters who are clearly worse at one than the middle rater."""
+        share = (
+            self.truth["probability"].mean("item").to_numpy() @ bits_of_sets(len(self.labels.tags))
+            if self.labels.tags
+            else []
+        )
+        order = sorted(zip(self.labels.tags, map(float, share), strict=True), key=lambda own: -own[1])
+        found: dict[str, Any] = {"tags": dict(order), "misses": None, "invents": None}
+        posterior = self.tree["posterior"].to_dataset()
+        for fault, name in {"misses": "sensitivity", "invents": "specificity"}.items():
+            if name not in posterior:
+                continue
+            rate = posterior[name].transpose(*SAMPLE, "rater", "tag")
+            mean, upper = rate.mean(SAMPLE), rate.quantile(ENDS[1], SAMPLE).to_numpy()
+            below = np.median(mean.to_numpy(), axis=0) - upper
+            k, t = np.unravel_index(below.argmax(), below.shape)
+            if below[k, t] > 0:
+                found[fault] = (str(mean["rater"][k].item()), str(mean["tag"][t].item()), mean[k, t].item())
+        return found
+
     @cached_property
     def facts(self) -> LabelFacts:
         """Numbers of the answers."""
@@ -213,6 +242,7 @@ class LabelAnalysis(TruthAnalysis):
             items=len(self.labels.items),
             answers=len(self.labels),
             differs=sum(self.items["differs_from_vote"].tolist()),
+            **self._tags(),
             right=Quantity(expected["mean"], expected["lower"], expected["upper"]),
             raters=len(self.labels.raters),
             named=len(raters) > 0,

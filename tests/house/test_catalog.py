@@ -63,7 +63,7 @@ def test_models_in_a_role_are_of_their_kind():
         named = {
             name
             for field, name in vars(kind).items()
-            if name and field.endswith(("model", "anonymous", "features"))
+            if name and field.endswith(("model", "anonymous", "features", "tags"))
         }
         assert named and all(models.catalog[name].data == kind.name for name in named)
         if kind.sharing_model:

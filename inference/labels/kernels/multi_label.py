@@ -47,6 +47,7 @@ class TagState(NamedTuple):
     truth: np.ndarray  # int64 (item,)
     weight: np.ndarray  # (weight,)
     skill: np.ndarray  # (rater, 2), skill and strength
+    done: np.ndarray  # int64 (1,), sweeps so far, of which some move the skills
 
 
 class TagDraws(NamedTuple):
@@ -84,13 +85,12 @@ def sample_tags(
     pointwise = (np.empty(n_items), np.empty((n_items, n_sets)))
     _count(answers, state.truth, n_tags, (often, totals, counts))
     every = 1 + int(MOVE * n_raters / (ANSWER * n_tags * (len(answers.code) + 1.0)))
-    done = 0
     for d in range(len(draws.weight)):
         sweeps += thin
         for _ in range(sweeps):
-            if done % every == 0:
+            if state.done[0] % every == 0:
                 _move_skills(rng, prior, (totals, counts), state.skill, n_tags, (beta, row_total))
-            done += 1
+            state.done[0] += 1
             _draw_rates(rng, counts, beta, log_rate)
             _draw_weights(rng, prior, often, state.weight, log_prior)
             _draw_sets(rng, answers, (log_prior, log_rate), n_tags, state.truth, pointwise)

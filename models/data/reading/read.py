@@ -59,6 +59,7 @@ def read(
     keep: Keep = "all",
     taxonomy: Mapping[Any, Any] | None = None,
     levels: Sequence[Any] | np.ndarray | None = None,
+    tags: Sequence[str] | None = None,
 ) -> Container:
     """Read annotations of any kind from a file, an export of an annotation tool, or a frame.
 
@@ -96,6 +97,9 @@ def read(
         Of labels: parent of each category, see `Labels.from_table`.
     levels : sequence, optional
         Of comparisons: scale of preference, the strongest level for the left item first, see `Comparisons.from_table`.
+
+    tags : sequence of str, optional
+        Of labels: tags of which an answer is a set, such as "a|b" or columns of 0 and 1, see `Labels.from_table`.
 
     Returns
     -------
@@ -139,7 +143,7 @@ def read(
         else:
             frame = read_table(path)
     names = column_names(frame)
-    kind = kind or ("labels" if PROBABILITY in given else _kind_of(names, given))
+    kind = kind or ("labels" if PROBABILITY in given or tags is not None else _kind_of(names, given))
     if kind not in CONTAINERS:
         raise DataError(
             f"kind={short_repr(kind)} is no kind of annotation",
@@ -184,6 +188,7 @@ def read(
     options = {
         "categories": categories,
         "taxonomy": taxonomy,
+        "tags": tags,
         "levels": levels,
         "bounds": bounds,
         "rater_attributes": tuple(rater_attributes) or None,
@@ -198,7 +203,7 @@ def read(
                 remedy="leave it out",
                 where=f"argument {name}",
             )
-    taken = {*given.values(), *rater_attributes}
+    taken = {*given.values(), *rater_attributes, *(tags or ())}
     taken |= {
         own for role in KINDS[kind].roles if role not in given for own in columns_alike(role, names, taken)
     }

@@ -187,3 +187,34 @@ def test_of_five_tags_the_matrices_are_not_stored():
     tree = inference.sample(model, draws=20, tune=5, chains=1, random_seed=1, progressbar=False)
     assert tree["posterior"]["plausibility"].sizes["category"] == 32
     np.testing.assert_allclose(tree["posterior"]["prevalence"].sum("category"), 1, rtol=1e-5)
+
+
+def test_simulated_answers_are_of_the_law():
+    """Confusion of the simulator is that of the model at its rates; shares of sets are its prevalence, in 20,000 items."""
+    simulated = models.simulators.labels(
+        model="multi_label", items=20_000, raters=3, categories=8, random_seed=2
+    )
+    truth, data = simulated.truth, simulated.data
+    assert data.tags == ["a", "b", "c"] and truth["log_odds_ratio"].shape == (3,)
+    model = models.multi_label(data.select(items=range(5)))
+    free = {name: truth[name] for name in ("tag_log_odds", "log_odds_ratio")}
+    free |= {name: truth[name][data.raters] for name in ("sensitivity", "specificity")}
+    options = {"inputs": [model[name] for name in free], "point_fn": False, "mode": "FAST_COMPILE"}
+    p, confusion = model.compile_fn([model["prevalence"], model["confusion"]], **options)(*free.values())
+    np.testing.assert_allclose(truth["confusion"][data.raters], confusion, rtol=1e-10)
+    share = np.bincount(truth["true_category"], minlength=8) / 20_000
+    assert np.abs((share - truth["prevalence"]) / np.sqrt(p * (1 - p) / 20_000)).max() < 4.5
+    np.testing.assert_allclose(truth["prevalence"], p, rtol=1e-10)
+    given = np.zeros((3, 8, 8))
+    answered = truth["true_category"][data.annotation_item]
+    np.add.at(given, (data.raters[data.annotation_rater], answered, data.label_code), 1)
+    seen = given.sum(axis=2, keepdims=True)
+    off = (given - seen * truth["confusion"]) / np.sqrt(
+        seen * truth["confusion"] * (1 - truth["confusion"]) + 0.5
+    )
+    assert np.abs(off).max() < 5.5
+
+
+def test_categories_that_are_no_sets_are_not_simulated(golden):
+    with golden.raises(ValueError):
+        models.simulators.labels(model="multi_label", categories=6)
