@@ -79,20 +79,22 @@ def _cell(what: str, method: str, *of) -> str:
     return f"{own[what]:.{digits}f} ± {own[f'{what} se']:.{digits}f} ({own['data sets']} data sets)"
 
 
-def _shares(section: str, link: str, items: int, epsilon: float, by: str) -> str:
-    """Return shares of misranked data sets, with their intervals, from the page of every cell."""
+def _misranked(section: str, link: str, items: int, epsilon: float, by: str) -> pd.Series:
+    """Return shares of misranked data sets with their intervals, in words, and their number, from the page of every cell."""
     text = CELLS.read_text().split(f"## {section}")[1].split("## ")[0]
     header, _, *rows = (
         [cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line[:1] == "|"
     )
     table = pd.DataFrame(rows, columns=header)
     own = table[(table["link"] == NAMES[link]) & (table["N"] == str(items))]
-    value = own[f"epsilon {epsilon:g}"]
-    runs = ", ".join(sorted(set(own["R"])))
-    return (
-        "; ".join(f"{name}: {share}" for name, share in zip(own[by], value, strict=True))
-        + f"; {runs} data sets"
-    )
+    shares = own.set_index(by)[f"epsilon {epsilon:g}"]
+    return shares.rename(", ".join(sorted(set(own["R"]))))
+
+
+def _shares(*of) -> str:
+    """Say shares of misranked data sets."""
+    shares = _misranked(*of)
+    return "; ".join(f"{name}: {share}" for name, share in shares.items()) + f"; {shares.name} data sets"
 
 
 def _needed(epsilons: list[float], items: list[int], weighted: bool = False) -> str:
@@ -175,6 +177,38 @@ def _figure():
             ax.axhline(1, color="black", linewidth=0.8)
             ax.set_ylim(bottom=0)
     axes[0, 0].legend(frameon=False)
+    return figure
+
+
+DEGREE = ("Degree", 200, 0.04, "D")
+STAGES = ("One stage", 100, 0.02, "method")
+
+
+def _designs():
+    """Draw the share of misranked data sets by degree and by stages, with 95 % intervals."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(9.6, 3.4), layout="constrained")
+    for ax, (section, items, epsilon, by) in zip(axes, (DEGREE, STAGES), strict=True):
+        for k, (link, name) in enumerate(NAMES.items()):
+            shares = _misranked(section, link, items, epsilon, by)
+            share, low, high = shares.str.findall(r"[\d.]+").apply(pd.Series).astype(float).to_numpy().T
+            place = np.arange(len(shares)) + 0.15 * (k - 0.5)
+            error = [share - low, high - share]
+            if by == "D":
+                ax.errorbar(place, share, error, marker="os"[k], capsize=2, label=name)
+            else:
+                ax.errorbar(share, place, xerr=error, marker="os"[k], capsize=2, linestyle="", label=name)
+        names = shares.index.tolist()
+        if by == "D":
+            ax.set_xticks(range(len(names)), names)
+            ax.set(xlabel="degree D, as many answers", ylabel="share of data sets misranked", ylim=(-0.03, 1))
+        else:
+            ax.set_yticks(range(len(names)), names)
+            ax.invert_yaxis()
+            ax.set(xlabel="share of data sets misranked", xlim=(-0.03, 1.03))
+        ax.set_title(f"N = {items}, by more than {epsilon:g}", fontsize=10)
+    axes[0].legend(frameon=False)
     return figure
 
 
@@ -261,16 +295,8 @@ PAPER = Paper(
                 note=note,
             )
             for where, section, items, epsilon, by, what, note in (
-                ("figure 7", "Degree", 200, 0.04, "D", "by degree D", "as many answers: alpha D = 10"),
-                (
-                    "figures 8, 9",
-                    "One stage",
-                    100,
-                    0.02,
-                    "method",
-                    "by stages",
-                    "alpha = .5, degree 20, or 10 and 10",
-                ),
+                ("figure 7", *DEGREE, "by degree D", "as many answers: alpha D = 10"),
+                ("figures 8, 9", *STAGES, "by stages", "alpha = .5, degree 20, or 10 and 10"),
             )
             for link, name in NAMES.items()
         ),
@@ -322,6 +348,10 @@ PAPER = Paper(
             "Pairs misranked, and error over the bound, of QUITE, joint ML, the alternating gradient "
             "and the posterior mean",
             _figure,
-        )
+        ),
+        "quite_designs.svg": (
+            "Figure 7, by the degree of the graph, and figures 8 and 9, by stages: the share of data sets with a misranked pair",
+            _designs,
+        ),
     },
 )
