@@ -91,7 +91,7 @@ def multi_label(
     >>> from raterzoo import models
     >>> table = {"item": [1, 1, 2, 2], "rater": ["Ann", "Bob"] * 2, "label": ["wet|cold", "wet", "none", "cold"]}
     >>> model = models.multi_label(models.Labels.from_table(table, tags=["wet", "cold"]))
-    >>> model.named_vars_to_dims["sensitivity"], list(model.coords["category"])
+    >>> model.named_vars_to_dims["sensitivity"], [*map(str, model.coords["category"])]
     (('rater', 'tag'), ['none', 'wet', 'cold', 'wet|cold'])
 
     References
