@@ -87,14 +87,16 @@ def _sides(section: Section) -> str:
 
 
 def _predictions(section: Section) -> str:
-    """Return the first metric of the best classifier of sides."""
+    """Return the first metric of the two best classifiers of sides."""
     facts: Mapping[str, Any] = section.facts
     metric = section.rows[0]["metric"]
     rows = [row for row in section.rows if row["metric"] == metric]
-    pick = max if facts["larger_is_better"][metric] else min
-    best = pick(rows, key=lambda row: row["mean"])
-    whose = f"{best['classifier']} has" if len(rows) > 1 else "They have"
-    return f"{whose} {best['metric']} {best['mean']:.2f} ({best['lower']:.2f} to {best['upper']:.2f})."
+    best_first = sorted(rows, key=lambda row: row["mean"], reverse=facts["larger_is_better"][metric])
+    return " ".join(
+        f"{f'{row["classifier"]} has' if len(rows) > 1 else 'They have'} {metric} "
+        f"{row['mean']:.2f} ({row['lower']:.2f} to {row['upper']:.2f})."
+        for row in best_first[:2]
+    )
 
 
 # answers of sections beside those of the analysis, by key of the section

@@ -289,14 +289,17 @@ def _views(sections: Sequence[Section], known: set[str]) -> list[_View]:
 IDENTIFIER = re.compile(r"\b(doi:|https://doi\.org/|arXiv:)((?:10\.\d{4,9}/)?[\w./()-]*\w)")
 
 
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
 def _linked(text: str) -> Markup:
-    """Make the DOIs and arXiv numbers in a text links."""
+    """Make the DOIs and arXiv numbers in a text links, and its options code, which no line divides."""
 
     def link(found: re.Match[str]) -> str:
         site = "arxiv.org/abs" if found[1] == "arXiv:" else "doi.org"
         return f'<a href="https://{site}/{found[2]}">{found[0]}</a>'
 
-    return Markup(IDENTIFIER.sub(link, str(escape(text))))
+    return Markup(OPTION.sub(r"<code>\g<0></code>", IDENTIFIER.sub(link, str(escape(text)))))
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:

@@ -177,7 +177,7 @@ class JudgeAnalysis(Analysis):
         checks = judging.checks_section(self.checked, self.tree, self.panel)
         made = [
             judging.accuracy_section(self.scores),
-            judging.quality_section(self.tree, self.panel),
+            judging.quality_section(self.tree, self.panel, self.scores["truth"]),
             *judging.added_sections(
                 self.panel, self.scores["truth"], self.trees.get("people and classifiers"), self.seed
             ),

@@ -102,17 +102,22 @@ class Panel:
 # --- Who is worth what ---
 
 
-def quality_section(tree: xr.DataTree, panel: Panel) -> Section:
-    """Return the section on accuracy and worth of each rater, by the posterior of all."""
+def quality_section(tree: xr.DataTree, panel: Panel, joint: xr.Dataset) -> Section:
+    """Return the section on accuracy and worth of each rater, by the posterior of all; `joint` is what `scored` gives by it."""
     labels = panel.labels
     found = evaluation.rater_worth(tree, panel.kind, panel.people)
     worth = {row["rater"]: row for row in worth_rows(found, "worth", "censored", "rater")}
     right = evaluation.answers_right(tree).sel(rater=found["rater"])
     accuracy, given = interval_columns(right["right"], "mean"), right["answers"].to_numpy().tolist()
     names, rows, shown = found["rater"].to_numpy().astype(str).tolist(), [], []
+    of_classifiers = {
+        str(own): figures_of(joint, own, "raters") for own in joint["classifier"].to_numpy().tolist()
+    }
     role = dict(zip(labels.raters.astype(str).tolist(), panel.role.tolist(), strict=True))
     for name, answers, mean, lower, upper in zip(names, given, *accuracy.values(), strict=True):
         middle, ends = worth_figures(worth[name], "information")
+        if role[name] == CLASSIFIER:
+            mean, lower, upper = (of_classifiers[name][part] for part in ("mean", "lower", "upper"))
         first = {"rater": name, "role": role[name], "answers": answers, "accuracy": float(mean)}
         own = {part: worth[name][f"information{end}"] for part, end in WORTH.items()}
         rows.append(first | {"lower": float(lower), "upper": float(upper)} | own)
@@ -121,9 +126,9 @@ def quality_section(tree: xr.DataTree, panel: Panel) -> Section:
         )
     order = sorted(range(len(rows)), key=lambda k: (ROLES.index(rows[k]["role"]), -rows[k]["worth"]))
     text = (
-        "Accuracy: how many of the answers of this rater are right. Worth: how many answers of people, we do not know whose, "
-        "tell as much about the truth as one more of this rater. Intervals hold 90 %; all by one posterior of people, judges and "
-        "classifiers."
+        "Accuracy: how many of the answers of this rater are right, with an interval for these items. "
+        "Worth: how many answers of people, we do not know whose, tell as much about the truth as one more of this rater. "
+        "Intervals hold 90 %; all by one posterior of people, judges and classifiers."
     )
     if shared_errors_of(tree) == "average":
         text += " Worths take raters to err independently."
@@ -219,7 +224,7 @@ def accuracy_section(found: Mapping[str, xr.Dataset]) -> Section:
             )
     text = (
         "Accuracy against the truth is how often a classifier is right, by a posterior that has seen answers and predictions; "
-        "it leans on the model, whose checks are above. Agreement with what the raters leave open is by a posterior of the "
+        "it leans on the model, whose checks are below. Agreement with what the raters leave open is by a posterior of the "
         "answers alone, and is lower for a good classifier, since the raters err: it is not an accuracy. Intervals hold 90 %, "
         "for the uncertainty of the truth and for the sample of items."
     )

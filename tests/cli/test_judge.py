@@ -132,7 +132,10 @@ def test_the_numbers_are_those_of_the_functions(page, trees, golden):
     right = evaluation.answers_right(trees["joint"])["right"].mean(("chain", "draw"))
     for row in found["raters"]["rows"]:
         assert np.isclose(row["worth"], float(median.sel(rater=row["rater"])))
-        assert np.isclose(row["accuracy"], float(right.sel(rater=row["rater"])))
+        if row["role"] == "classifier":  # to the last digit, as one page tells both
+            (same,) = (own for own in found["accuracy"]["rows"] if own["question"] == "truth")
+            assert row["accuracy"] == same["mean"]
+        assert np.isclose(row["accuracy"], float(right.sel(rater=row["rater"])), atol=0.003)
     checks = evaluation.model_checks(trees["joint"], "kind", random_seed=1)
     assert found["shared_errors"]["sentences"] == checks.attrs["sentences"] and checks.attrs["fits"]
     for row in found["accuracy"]["rows"]:

@@ -108,7 +108,7 @@ def test_report_cuts_scores_and_judges_predictions(files, posterior, tmp_path, m
     result = run("report", files["long"], files["both"], *options, *metrics, "--out", tmp_path, *QUICK)
     assert result.exit_code == 0, result.output
     assert len(walks) == 2  # one through the draws for each threshold
-    golden.says(result.output, "net has accuracy")
+    golden.says(result.output, "net has accuracy", "coin has accuracy")
     assert "most plausible label" not in said(result)
     found = json.loads((tmp_path / "report.json").read_text())
     assert found["kind"] == "scores" and found["data"]["bounds"] == [-3, 3]
