@@ -72,7 +72,7 @@ def rank_votes(
     print_answers(analysis.answers)
     print_text("")
     _show_board(board, data, top, prob)
-    print_text(f"\nItems that share a rank (=) cannot be told apart at {tie_certainty(prob):.0%}.")
+    print_text(f"\nItems that share a rank (=) cannot be told apart at {100 * tie_certainty(prob):.0f} %.")
     if warning := one_sided_in_words(tree, sides):
         print_text(warning)
     print_text(scale_in_words(tree))
@@ -107,9 +107,9 @@ def _show_board(board: list[dict[str, Any]], data: Comparisons, top: int, prob: 
         {
             "rank": f"{row['rank']}{'=' if holders[row['rank']] > 1 else ' '}",
             "item": row["item"],
-            f"{prob:.0%} ranks": f"{row['rank from']}-{row['rank to']}",
+            f"{100 * prob:.0f} % ranks": f"{row['rank from']}-{row['rank to']}",
             "quality": f"{row['quality']:z.2f}",
-            f"{prob:.0%} interval": _interval(row["quality from"], row["quality to"]),
+            f"{100 * prob:.0f} % interval": _interval(row["quality from"], row["quality to"]),
             "best": _percent(row["P(best)"]),
             "votes": row["votes"],
             "won": row["won"],
@@ -138,7 +138,7 @@ def _show_raters(raters: list[dict[str, Any]], data: Comparisons, tree: xr.DataT
         {name: cell for name, cell in row.items() if name not in ("reliability", "from", "to")}
         | {
             "reliability": f"{row['reliability']:.2f}",
-            f"{prob:.0%} interval": _interval(row["from"], row["to"]),
+            f"{100 * prob:.0f} % interval": _interval(row["from"], row["to"]),
         }
         for row in ends
     ]
@@ -156,5 +156,5 @@ def _interval(lower: float, upper: float) -> str:
 def _percent(share: float) -> str:
     """Return a probability as a percentage, never rounded to 0 % or 100 %."""
     if share < 0.005:
-        return "<1%"
-    return ">99%" if share > 0.995 else f"{share:.0%}"
+        return "< 1 %"
+    return "> 99 %" if share > 0.995 else f"{100 * share:.0f} %"

@@ -369,7 +369,7 @@ def _switching_remarks(diagnosis: xr.Dataset) -> list[str]:
     often = np.flatnonzero(share > SWITCHING_THRESHOLD)
     if not len(often):
         return []
-    chains = ", ".join(f"chain {chain} ({share[chain]:.0%} of the draws)" for chain in often)
+    chains = ", ".join(f"chain {chain} ({100 * share[chain]:.0f} % of the draws)" for chain in often)
     return [
         f"label switching in {chains}: raters would be right more often under other names of the "
         "categories; give a prior that favours the diagonal, or see inference.relabel"

@@ -50,10 +50,10 @@ def percent(probability: float) -> str:
     if not math.isfinite(probability):
         return "not defined"
     if probability < 0.001:
-        return "< 0.1%"
+        return "< 0.1 %"
     if probability > 0.999:
-        return "> 99.9%"
-    return f"{probability:.1%}"
+        return "> 99.9 %"
+    return f"{100 * probability:.1f} %"
 
 
 def share_interval(count: int, total: int) -> tuple[float, float]:
@@ -71,7 +71,7 @@ def share_with_interval(count: int, total: int) -> str:
 
 def percent_with_interval(share: float, lower: float, upper: float) -> str:
     """Percentage of a share, with its interval."""
-    return f"{share:.0%} ({lower:.0%} to {upper:.0%})"
+    return f"{100 * share:.0f} % ({100 * lower:.0f} to {100 * upper:.0f} %)"
 
 
 def first_names(names: Sequence[object], shown: int = 5, joint: str = ", ") -> str:

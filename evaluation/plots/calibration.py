@@ -149,7 +149,7 @@ def _coverages(panel: Panel, methods: list[tuple[str, xr.Dataset]]) -> None:
             panel.spans(([low], [high]), [row], along="x", colour=colour, width=5, alpha=0.5)
             reach += [low, high]
             middles.append(mean)
-            text = f"{mean:.1%} ({low:.1%} to {high:.1%})"
+            text = f"{100 * mean:.1f} % ({100 * low:.1f} to {100 * high:.1f} %)"
             panel.points([mean], [row], colour=colour, area=34)
             longest = max(longest, len(text))
             panel.write([mean], [row - 0.1], [text], align=("center", "bottom"), over_lines=True)

@@ -57,7 +57,7 @@ def comparison(result: xr.Dataset, *, source: str = "both", label: str | None = 
     >>> result = evaluation.compare(evaluation.brier_score(), tree, predictions, random_seed=1)
     >>> figure = evaluation.plots.comparison(result)
     >>> [axes.get_title(loc="left") for axes in figure.axes]
-    ['pale is better: 98%']
+    ['pale is better: 98 %']
     """
     needs(result, ("mean", "interval", "difference", "probability_better"), "compare")
     if "group" in result.dims:
@@ -87,7 +87,8 @@ def comparison(result: xr.Dataset, *, source: str = "both", label: str | None = 
     if points:
         _points(panels[-1], own, names, metric)
     panels[0].ax.set_xlabel(
-        f"{panels[0].ax.get_xlabel()}\nuncertainty: {SOURCES[source]},\nintervals of {own.attrs['probability']:.0%}".strip()
+        f"{panels[0].ax.get_xlabel()}\nuncertainty: {SOURCES[source]},\n"
+        f"intervals of {100 * own.attrs['probability']:.0f} %".strip()
     )
     return figure
 
@@ -144,7 +145,7 @@ def _differences(
     larger = "larger" if own.attrs.get("larger_is_better", 1) else "smaller"
     title = "differences" if len(names) <= FEW else f"{names[0]} minus"
     if len(names) == 2:
-        title = f"{names[0]} is better: {_percent(float(own['probability_better'][0, 1]))}%"
+        title = f"{names[0]} is better: {_percent(float(own['probability_better'][0, 1]))} %"
     panel.title(title)
     panel.labels(f"difference in {metric}\n({larger} is better)")
 

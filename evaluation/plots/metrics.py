@@ -88,7 +88,7 @@ def metric_intervals(summary: xr.Dataset | Mapping[str, xr.Dataset], *, label: s
         panel.limits(y=(len(names) - 0.4, -0.6))
         known = name.replace(" ", "_") == every[name].attrs.get("metric")
         words = in_words(every[name].attrs["metric"]) if known else name
-        panel.labels(f"{words}: mean, {every[name].attrs['probability']:.0%} interval")
+        panel.labels(f"{words}: mean, {100 * every[name].attrs['probability']:.0f} % interval")
     legend(last, "above")
     return figure
 
@@ -202,7 +202,7 @@ def subgroups(summary: xr.Dataset, *, label: str | None = None) -> Figure:
     for panel in panels:
         panel.ticks("y", range(len(groups)), shortened(groups) if panel is left else [""] * len(groups))
         panel.limits(y=(len(groups) - 0.45, -0.6))
-    probability = f"{summary.attrs['probability']:.0%}"
+    probability = f"{100 * summary.attrs['probability']:.0f} %"
     left.labels(f"{label or _metric(summary)}: mean, {probability} interval of raters and items")
     right.labels(f"share of the items: mean, {probability} interval")
     legend(left, "above")
@@ -223,7 +223,7 @@ def _shares(panel: Panel, own: xr.Dataset, step: float, lift: float) -> None:
         whole = (0 * share[place], share[place])
         panel.spans(whole, at, along="x", colour=colour, width=width, alpha=0.35)
         panel.spans(ends[place], at, along="x", colour=INK, width=width, alpha=0.8)
-        text = readings("{:.1%} ({:.1%} to {:.1%})", share[place], *ends[place])
+        text = readings("{:.1f} % ({:.1f} to {:.1f} %)", 100 * share[place], *(100 * ends[place]))
         panel.points(share[place], at, colour="white", area=3)
         panel.write(np.full(len(at), 0.015 * top), at - 1.4 * lift, text, align=("left", "bottom"))
     panel.limits((0, top))

@@ -60,10 +60,10 @@ def leaderboard(intervals: xr.Dataset, groups: xr.DataArray | None = None, *, mo
     room = 0.16 if (upper[shown] > 0.85 * last).any() else 0.02
     of = "simultaneous " if intervals.attrs["simultaneous"] else ""
     ax.set_xlim(0.5 - 0.01 * last, last + 0.5 + room * last)
-    ax.set_xlabel(f"rank: median, {of}{intervals.attrs['prob']:.0%} interval")
+    ax.set_xlabel(f"rank: median, {of}{100 * intervals.attrs['prob']:.0f} % interval")
     look = {"xytext": (5, 0), "textcoords": "offset points", "fontsize": 8, "color": INK}
     for row in shown:
-        ax.annotate(f"{best[row]:.0%} best", (upper[row], row), va="center", ha="left", **look)
+        ax.annotate(f"{100 * best[row]:.0f} % best", (upper[row], row), va="center", ha="left", **look)
     return figure
 
 
@@ -95,7 +95,7 @@ def quality_forest(
     >>> quality = xr.DataArray(draws, {"item": ["a", "b", "c"]}, ("chain", "draw", "item"), name="quality")
     >>> figure = evaluation.plots.quality_forest(evaluation.rank_intervals(quality))
     >>> figure.axes[0].get_xlabel()
-    'quality, 90% intervals'
+    'quality, 90 % intervals'
     """
     needs(intervals, ("quality", "quality_lower"), "rank_intervals")
     order = np.argsort(-intervals["quality"].to_numpy(), kind="stable")[:most]
@@ -108,7 +108,7 @@ def quality_forest(
         true = truth.sel(item=own["item"]).to_numpy()
         ax.scatter(true, rows, color=COLOURS[1], marker="x", s=26, zorder=4, label="truth")
         legend(Panel(ax))
-    ax.set_xlabel(plain(f"{label}, {intervals.attrs['prob']:.0%} intervals"))
+    ax.set_xlabel(plain(f"{label}, {100 * intervals.attrs['prob']:.0f} % intervals"))
     return figure
 
 

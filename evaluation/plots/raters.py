@@ -225,7 +225,7 @@ def rater_reliability(
     else:
         ax.axhline(0, color=GREY, linewidth=1)
     ax.set(xlim=(-1, len(names)), xlabel=f"{len(names)} raters, by median reliability")
-    ax.set_ylabel(f"reliability: median, {probability:.0%} interval")
+    ax.set_ylabel(f"reliability: median, {100 * probability:.0f} % interval")
     if kind is not None:
         legend(Panel(ax))
     return ax
@@ -295,7 +295,7 @@ def rater_worth(worth: xr.Dataset, *, measure: str = "information", probability:
     >>> tree = xr.DataTree.from_dict({"posterior": posterior})
     >>> axes = evaluation.plots.rater_worth(evaluation.rater_worth(tree))
     >>> axes.get_xlabel()
-    'worth in typical raters, by information: median, 90% interval'
+    'worth in typical raters, by information: median, 90 % interval'
     """
     needs(worth, ("worth", "censored", "panel"), "rater_worth")
     measures = worth["measure"].to_numpy().tolist()
@@ -314,7 +314,7 @@ def rater_worth(worth: xr.Dataset, *, measure: str = "information", probability:
     panel.limits((-0.02 * high, room * max(high, 1.0)))
     unit = worth.attrs.get("reference") or "all"
     typical = "raters" if unit == "all" else f"raters of {unit!r}"
-    panel.labels(f"worth in typical {typical}, by {measure}: median, {probability:.0%} interval")
+    panel.labels(f"worth in typical {typical}, by {measure}: median, {100 * probability:.0f} % interval")
     if GROUPS in own.dims:
         legend(panel, "above")
     return panel.ax

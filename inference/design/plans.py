@@ -559,12 +559,12 @@ def _verdict(result: xr.Dataset, answers: np.ndarray, simulations: int) -> str:
 
     if not meets.any():
         return (
-            f"No design reaches {aim} in {asked:.0%} of {simulations} simulated studies. The nearest: "
+            f"No design reaches {aim} in {100 * asked:.0f} % of {simulations} simulated studies. The nearest: "
             f"{named(int(share.argmax()))}. Try more items or people"
         )
     order = np.lexsort((answers, cost))
     chosen = int(order[meets[order]][0])
-    text = f"The cheapest design that reaches {aim} in {asked:.0%} of {simulations} simulated studies: {named(chosen)}"
+    text = f"The cheapest design that reaches {aim} in {100 * asked:.0f} % of {simulations} simulated studies: {named(chosen)}"
     cheaper = order[: order.tolist().index(chosen)]
     near = cheaper[share[cheaper] + 2 * error[cheaper] >= asked]
     if len(near):

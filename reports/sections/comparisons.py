@@ -198,7 +198,7 @@ def equals_in_words(tree: xr.DataTree, prob: float) -> str:
     """Return a sentence on votes between items of equal quality; "" without ties and left bias."""
     named = {"tie": "tie in {} of the votes", "left": "the left one has {} of the decided votes"}
     parts = [
-        named[name].format(f"{mean:.0%} ({low:.0%} to {high:.0%})")
+        named[name].format(f"{100 * mean:.0f} % ({100 * low:.0f} to {100 * high:.0f} %)")
         for name, (mean, low, high) in votes_between_equals(tree, prob).items()
     ]
     return f"Of two items of equal quality: {', '.join(parts)}." if parts else ""
@@ -212,7 +212,7 @@ def scale_in_words(tree: xr.DataTree) -> str:
     posterior = tree["posterior"]
     wins = ONE_MORE_WINS[tree.attrs["model"] == LOGISTIC]
     judge = ", for an average judge" if "reliability" in posterior else ""
-    return f"Quality +1 wins {wins:.0%} against quality 0{judge}; their mean is 0."
+    return f"Quality +1 wins {100 * wins:.0f} % against quality 0{judge}; their mean is 0."
 
 
 def raters_in_words(raters: list[dict[str, Any]], signed: bool, prob: float) -> str:
@@ -220,8 +220,8 @@ def raters_in_words(raters: list[dict[str, Any]], signed: bool, prob: float) -> 
     below = [row["rater"] for row in reversed(raters) if row["to"] < 1]
     above = sum(row["from"] > 1 for row in raters)
     text = (
-        f"Reliability 1 is the mean of the raters. The {prob:.0%} interval lies above it for {above:,} of them, and below it "
-        f"for {_named(below)}."
+        f"Reliability 1 is the mean of the raters. The {100 * prob:.0f} % interval lies above it for {above:,} of them, and "
+        f"below it for {_named(below)}."
     )
     if not signed:
         return text
@@ -358,8 +358,8 @@ def vote_sections(tree: xr.DataTree, votes: Comparisons, board: list[dict[str, A
     intervals = evaluation.rank_intervals(tree, PROB)
     groups = evaluation.tied_groups(tree, tie_certainty(PROB))
     text = (
-        f"Rank 1 is the best. Items share a rank where none is below the first of them with {tie_certainty(PROB):.0%} "
-        f"probability; intervals hold {PROB:.0%}. P(best) is the probability to be the best of all."
+        f"Rank 1 is the best. Items share a rank where none is below the first of them with {100 * tie_certainty(PROB):.0f} % "
+        f"probability; intervals hold {100 * PROB:.0f} %. P(best) is the probability to be the best of all."
     )
     text = " ".join(filter(None, (one_sided, open_order, text, sides_in_words(tree, sides))))
     facts = {

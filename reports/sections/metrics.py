@@ -288,7 +288,7 @@ def _shown(row: Row) -> dict[str, Any]:
         return shown | dict.fromkeys(("mean", "90 % interval"), missing) | dict.fromkeys(alone)
     shown |= {"mean": row["mean"], "90 % interval": interval(row["lower"], row["upper"])}
     shown |= {"note": row["note"]} if "note" in row else {}
-    part = "" if row["raters_share"] is None else f"{row['raters_share']:.0%}"
+    part = "" if row["raters_share"] is None else f"{100 * row['raters_share']:.0f} %"
     return shown | dict(zip(alone, (row["sd_raters"], row["sd_items"], part), strict=True))
 
 

@@ -51,7 +51,7 @@ def question_section(
 
 def _shown(row: Mapping[str, Any], most: float) -> dict[str, Any]:
     """Return a row of the page, with the information relative to that of the first."""
-    own = {"bits": f"{row['bits'] / most:.0%}"} if most > 0 else {}
+    own = {"bits": f"{100 * row['bits'] / most:.0f} %"} if most > 0 else {}
     return {DISPLAYED.get(name, name): value for name, value in {**row, **own}.items()}
 
 

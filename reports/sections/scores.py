@@ -134,7 +134,7 @@ def misfit_in_words(found: ScaleEnds | None) -> str:
     said = []
     if found.share >= HALF:
         said.append(
-            f"{found.share:.0%} of the scores are {found.fullest:.12g}, a bound: their median is the bound, and a normal "
+            f"{100 * found.share:.0f} % of the scores are {found.fullest:.12g}, a bound: their median is the bound, and a normal "
             "law has half of its scores beyond its median"
         )
     if found.outside:

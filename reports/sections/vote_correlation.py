@@ -132,9 +132,9 @@ def _words(facts: dict[str, Any]) -> str:
     sure = facts.get("independent_probability")
     if sure is not None and sure > MAY_BE_INDEPENDENT:
         outside = (
-            f"Probability that your raters err independently: {sure:.0%} ({INDEPENDENT:.0%} before seeing the data). If they do, "
-            f"labels are right with probability {would}. On {studies}, none with such raters, that claim was "
-            f"{CLAIMED_BY_POPULATION:.2f} and {RIGHT:.2f} was right."
+            f"Probability that your raters err independently: {100 * sure:.0f} % ({100 * INDEPENDENT:.0f} % before "
+            f"seeing the data). If they do, labels are right with probability {would}. On {studies}, none with such raters, "
+            f"that claim was {CLAIMED_BY_POPULATION:.2f} and {RIGHT:.2f} was right."
         )
     else:
         outside = (

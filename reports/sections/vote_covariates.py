@@ -114,7 +114,7 @@ def covariate_sections(tree: xr.DataTree, prob: float) -> list[Section]:
     rows = effect_rows(tree, prob)
     text = (
         f"{_rows_in_words(tree, rows)} Effects are {unit} of a vote per difference of that size, the same for all raters; "
-        f"intervals hold {prob:.0%}. {CAUTION}"
+        f"intervals hold {100 * prob:.0f} %. {CAUTION}"
     )
     facts = {"probability": prob, "covariates": len(rows)}
     return [

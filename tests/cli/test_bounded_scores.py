@@ -55,7 +55,7 @@ def test_the_share_at_the_bound_and_the_items_beyond_are_counted(trees, golden):
 def test_fit_and_report_say_it_and_the_command_that_they_offer_runs(tmp_path):
     path = write(tmp_path / "stars.csv", table(True))
     result = run("fit", path, *QUICK, "-o", tmp_path / "p.nc")
-    assert result.exit_code == 0 and "MISFIT: 78% of the scores are 5, a bound" in said(result), said(result)
+    assert result.exit_code == 0 and "MISFIT: 78 % of the scores are 5, a bound" in said(result), said(result)
     out = tmp_path / "page"
     result = run("report", path, *QUICK, "--out", out)
     assert result.exit_code == 0, result.output

@@ -151,7 +151,9 @@ def test_words_say_which_effect_is_clear_and_what_qualities_are(golden):
     tree = tree_of("bradley_terry", EFFECTS)
     text = vote_covariates.effects_in_words(tree, 0.9)
     low, high = np.quantile(EFFECTS[..., 1], [0.05, 0.95])
-    share = f"{expit(EFFECTS[..., 1]).mean():.0%} ({expit(low):.0%} to {expit(high):.0%})"
+    share = (
+        f"{100 * expit(EFFECTS[..., 1]).mean():.0f} % ({100 * expit(low):.0f} to {100 * expit(high):.0f} %)"
+    )
     assert f"style wins {share} of the" in text
     golden.says(text, "less length", "clear which")
     golden.says(text, "answers that")

@@ -80,7 +80,7 @@ def test_categories_of_a_file_may_be_numbers_and_frames_keep_their_type(tmp_path
 def test_information_is_relative_to_the_first_question():
     rows = [{"left": "a", "right": "b", "bits": 4e-5}, {"left": "a", "right": "c", "bits": 1e-5}]
     section = question_section(rows, ["a with b", "a with c"], asked="to compare")
-    assert [row["information"] for row in section.table] == ["100%", "25%"]
+    assert [row["information"] for row in section.table] == ["100 %", "25 %"]
     assert section.rows[0]["bits"] == 4e-5
 
 

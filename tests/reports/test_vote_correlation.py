@@ -67,7 +67,7 @@ def test_gold_and_a_given_prior_are_the_source_that_is_said(golden):
 def test_raters_who_look_independent_are_said_to(golden):
     words, facts, _ = words_of(table_of(0.0))
     sure = facts["independent_probability"]
-    assert sure > 0.6 and f"independently: {sure:.0%} (50%" in words
+    assert sure > 0.6 and f"independently: {100 * sure:.0f} % (50 %" in words
     golden.says(words, "independent raters")
     assert abs(facts["residual_correlation"] - facts["expected_residual_correlation"]) < 0.03
 

@@ -11,7 +11,7 @@ from scipy.stats import beta
 
 @pytest.mark.parametrize(
     ("probability", "words"),
-    [(0.5, "50.0%"), (0.0, "< 0.1%"), (1.0, "> 99.9%"), (0.9991, "> 99.9%"), (np.nan, "not defined")],
+    [(0.5, "50.0 %"), (0.0, "< 0.1 %"), (1.0, "> 99.9 %"), (0.9991, "> 99.9 %"), (np.nan, "not defined")],
 )
 def test_what_is_nearly_sure_is_not_said_to_be(probability, words):
     assert wording.percent(probability) == words

@@ -119,7 +119,7 @@ def _close(printed, found):
         return abs(a - b) <= 0.2 * a
     if "e" in text or "e" in other:
         return abs(math.log10(a / b)) <= 0.5  # a Monte-Carlo error
-    drawn = "." in text or line[printed.end() :].startswith("%")
+    drawn = "." in text or bool(re.match(r"( to [\d.,]+)? ?%", line[printed.end() :]))
     digits = len(text.partition(".")[2])
     return abs(a - b) <= 3.5 * 10**-digits if drawn else a == b
 

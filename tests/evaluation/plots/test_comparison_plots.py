@@ -41,7 +41,7 @@ def test_leaderboard_has_the_best_on_top(n):
     assert max(map(len, texts(ax.get_yticklabels()))) <= 42  # forty letters, two dollars escaped
     written = texts(ax.texts)
     best = table["best"].to_numpy()[order]
-    assert [t for t in written if "best" in t] == [f"{b:.0%} best" for b in best if b >= 0.01]
+    assert [t for t in written if "best" in t] == [f"{100 * b:.0f} % best" for b in best if b >= 0.01]
     assert [t for t in written if t.isdecimal()] == [str(g) for g in range(1, int(groups.max()) + 1)]
     assert len(ax.patches) == int(groups.max()) // 2
     assert min(ax.get_xticks()) == 1
@@ -52,7 +52,7 @@ def test_leaderboard_has_the_best_on_top(n):
     np.testing.assert_allclose(numbers, [np.flatnonzero(own == g).mean() for g in np.unique(own)])
     assert "simultaneous" not in ax.get_xlabel()
     joint = plots.leaderboard(evaluation.rank_intervals(draws, simultaneous=True), most=4)
-    assert "simultaneous 90%" in joint.axes[0].get_xlabel()
+    assert "simultaneous 90 %" in joint.axes[0].get_xlabel()
     assert len(joint.axes[0].get_yticks()) == min(n, 4)
 
 
@@ -77,7 +77,7 @@ def test_forest_shows_means_and_truths_by_label(n):
     _, points, crosses = ax.collections
     np.testing.assert_allclose(points.get_offsets()[:, 0], table["quality"][order])
     np.testing.assert_allclose(crosses.get_offsets()[:, 0], table["quality"][order] + 1)
-    assert ax.get_xlabel() == "quality, 80% intervals"
+    assert ax.get_xlabel() == "quality, 80 % intervals"
     assert len(plots.quality_forest(table).axes[0].collections) == 2
 
 

@@ -143,10 +143,10 @@ def test_axes_say_metrics_in_words_unless_told():
     one = evaluation.metric_intervals(evaluation.set_accuracy(2), truth(), predicted("AB"), **QUIET)
     both = {"set_accuracy_2": one, "set accuracy 2": one, "mine_2": one}
     said = [ax.get_xlabel() for ax in plots.metric_intervals(both).axes]
-    words = "set accuracy, 2 best: mean, 90% interval"
-    assert said == [words, words, "mine_2: mean, 90% interval"]
+    words = "set accuracy, 2 best: mean, 90 % interval"
+    assert said == [words, words, "mine_2: mean, 90 % interval"]
     told = plots.metric_intervals(one, label="own_name").axes[0].get_xlabel()
-    assert told == "own_name: mean, 90% interval"
+    assert told == "own_name: mean, 90 % interval"
     differences = plots.comparison(compared("AB")).axes
     assert any(ax.get_xlabel().startswith("difference in set accuracy, 2 best") for ax in differences)
 
@@ -227,7 +227,7 @@ def test_shares_are_written_and_their_intervals_dark():
     _, right = plots.subgroups(own).axes
     low, high = own["share_interval"].sel(group="low").to_numpy()
     share = float(own["share"].sel(group="low"))
-    assert right.texts[0].get_text() == f"{share:.1%} ({low:.1%} to {high:.1%})"
+    assert right.texts[0].get_text() == f"{100 * share:.1f} % ({100 * low:.1f} to {100 * high:.1f} %)"
     pale, dark = right.collections[:2]
     assert dark.get_linewidth()[0] >= pale.get_linewidth()[0] > 5
     assert dark.get_alpha() > 2 * pale.get_alpha()
