@@ -52,7 +52,8 @@ class LabelFacts:
     right: Quantity  # expected share of the items whose most probable label is the truth
     raters: int
     named: bool  # whether the model tells the raters apart
-    pooled: bool  # whether raters with one answer each are taken as one
+    anonymous: bool  # whether the table does not say who answered
+    pooled: bool  # whether all raters are taken as one
     known: int | None  # raters known from earlier studies; None without a history
     history: Mapping[str, float]  # share of the raters who are as in the history, as in a tenth of it, ...
     copying: tuple[tuple[str, ...], ...]  # sets of raters who copy each other
@@ -184,8 +185,13 @@ class LabelAnalysis(TruthAnalysis):
 
     @cached_property
     def agreement(self) -> pd.DataFrame:
-        """Coefficients of agreement beyond chance, with 90 % intervals over resampled items."""
-        return pd.DataFrame(agreement_rows(self.tree, pairs=False, random_seed=self.seed))
+        """Coefficients of agreement beyond chance, with 90 % intervals over resampled items; none if no item has two answers."""
+        ordered = catalog[self.study.settings.model].needs_order
+        try:
+            rows = agreement_rows(self.labels, ordered=ordered, pairs=False, random_seed=self.seed)
+        except EvaluationError:
+            rows = []
+        return table({name: [own[name] for own in rows] for name in ("coefficient", "value", "low", "high")})
 
     def _changed(self) -> int:
         """Return the number of labels that the second fit changed."""
@@ -246,6 +252,7 @@ class LabelAnalysis(TruthAnalysis):
             right=Quantity(expected["mean"], expected["lower"], expected["upper"]),
             raters=len(self.labels.raters),
             named=len(raters) > 0,
+            anonymous=self.labels.anonymous,
             pooled=EVERYONE in self.labels.raters.tolist(),
             **self._history(),
             copying=tuple(map(tuple, self.copying)),

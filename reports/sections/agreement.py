@@ -9,13 +9,13 @@ import xarray as xr
 
 from ... import evaluation
 from ...evaluation.raters.agreement_coefficients import Weights
-from ...models import catalog
-from ...models.data.labels import EVERYONE
-from ...posterior.groups import with_groups
+from ...models import Labels
+from ...models.data.labels import EVERYONE, expand_answers
 from ...posterior.ordered import ordered_categories
 from ..page import Section
 
 RESAMPLES = 200
+MAX_CELLS = 20_000_000  # of the table of items by raters
 COEFFICIENTS = {
     "alpha": "Krippendorff's alpha",
     "ac1": "Gwet's AC1",
@@ -30,23 +30,29 @@ OF_ORDER: dict[str, tuple[str, ...]] = {
 }  # where the categories have an order: kinds of weights, and the coefficients that are shown with each
 
 
-def agreement_rows(tree: xr.DataTree, *, pairs: bool, random_seed: int) -> list[dict[str, Any]]:
+def agreement_rows(labels: Labels, *, ordered: bool, pairs: bool, random_seed: int) -> list[dict[str, Any]]:
     """Return a row for each coefficient with its 90 % interval over resampled items; of ordered categories also weighted ones.
+
+    Conger's and Cohen's kappas need raters who are told apart, and a table of items by raters that is not too large.
 
     Raises
     ------
     EvaluationError
         If no item has labels of two raters.
     """
-    alike = _are_one(tree)
-    ratings, ordered = _in_order(_answers_in_turn(tree) if alike else evaluation.ratings_of(tree))
-    ordered = ordered or catalog[tree.attrs["model"]].needs_order
+    alike = labels.anonymous or EVERYONE in labels.raters.tolist()
+    in_turn = alike or len(labels.items) * len(labels.raters) > MAX_CELLS
+    ratings, looks_ordered = _in_order(_ratings(labels, alike, in_turn))
     rows: list[dict[str, Any]] = []
-    for weights in get_args(Weights) if ordered else ("nominal",):
+    for weights in get_args(Weights) if ordered or looks_ordered else ("nominal",):
         found = evaluation.label_agreement(
-            ratings, weights=weights, bootstrap=RESAMPLES, pairs=pairs and not alike, random_seed=random_seed
+            ratings,
+            weights=weights,
+            bootstrap=RESAMPLES,
+            pairs=pairs and not in_turn,
+            random_seed=random_seed,
         )
-        found = found.drop_vars(("conger", "kappa") if alike else (), errors="ignore")
+        found = found.drop_vars(("conger", "kappa") if in_turn else (), errors="ignore")
         how = "" if weights == "nominal" else f", {weights} weights"
         for name, statistic, place in _places(found, OF_ORDER.get(weights, (*COEFFICIENTS, "kappa"))):
             low, high = found[f"{statistic}_interval"].sel(place).to_numpy().tolist()
@@ -55,23 +61,27 @@ def agreement_rows(tree: xr.DataTree, *, pairs: bool, random_seed: int) -> list[
     return rows
 
 
-def _are_one(tree: xr.DataTree) -> bool:
-    """Whether raters with one answer each are taken as one, so that coefficients may only ask which answers an item got."""
-    return tree["posterior"].coords.get("rater", xr.DataArray([])).to_numpy().tolist() == [EVERYONE]
+def _ratings(labels: Labels, alike: bool, in_turn: bool) -> xr.DataArray:
+    """Return answers as `evaluation.ratings_of` does, shape (item, rater); `in_turn`: those of each item in a column each.
 
-
-def _answers_in_turn(tree: xr.DataTree) -> xr.DataArray:
-    """Return the answers to each item in a column each, as `evaluation.ratings_of`, shape (item, rater)."""
-    constant = tree["constant_data"].to_dataset()
-    item = constant["annotation_item"].to_numpy()
-    order = np.argsort(item, kind="stable")
-    turn = np.empty(len(item), int)
-    turn[order] = np.arange(len(item)) - np.searchsorted(item[order], item[order])
-    one_by_one = (
-        tree["posterior"].to_dataset().drop_dims("rater").assign_coords(rater=np.arange(turn.max() + 1))
-    )
-    constant = constant.assign(annotation_rater=("annotation", turn))
-    return evaluation.ratings_of(with_groups(tree, posterior=one_by_one, constant_data=constant))
+    Of several answers of a rater the most frequent counts, unless the raters are `alike`.
+    """
+    if alike:
+        item, rater, label = expand_answers(labels)
+    else:
+        item, rater, label = labels.annotation_item, labels.annotation_rater, labels.label_code
+        order = np.lexsort((label, -labels.count, rater, item))
+        item, rater, label = item[order], rater[order], label[order]
+        other = np.append(True, (item[1:] != item[:-1]) | (rater[1:] != rater[:-1]))
+        item, rater, label = item[other], rater[other], label[other]
+    ids: np.ndarray = labels.raters
+    if in_turn:
+        rater = np.arange(len(item)) - np.searchsorted(item, item)
+        ids = np.arange(rater.max() + 1)
+    found = np.full((len(labels.items), len(ids)), np.nan)
+    found[item, rater] = label
+    attrs = {"categories": len(labels.categories), "names": labels.categories}
+    return xr.DataArray(found, {"item": labels.items, "rater": ids}, ("item", "rater"), attrs=attrs)
 
 
 def _in_order(ratings: xr.DataArray) -> tuple[xr.DataArray, bool]:
@@ -95,10 +105,10 @@ def _places(found: xr.Dataset, shown: tuple[str, ...]) -> Iterator[tuple[str, st
             yield f"kappa of {a} and {b}", "kappa", {"rater": a, "other": b}
 
 
-def agreement_section(tree: xr.DataTree) -> Section:
+def agreement_section(labels: Labels, *, ordered: bool) -> Section:
     """Return the section on agreement beyond chance, with 90 % intervals over resampled items."""
     try:
-        found = agreement_rows(tree, pairs=True, random_seed=1)
+        found = agreement_rows(labels, ordered=ordered, pairs=True, random_seed=1)
     except evaluation.EvaluationError as missing:
         return Section("Agreement", f"Not computed: {missing}.")
     rows = [

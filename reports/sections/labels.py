@@ -11,7 +11,7 @@ from ... import evaluation
 from ...evaluation import plots
 from ...evaluation.plots.raters import MOST_TEXTS
 from ...evaluation.truth.gold import contradicts_answers, gold_in_words
-from ...models import Labels
+from ...models import Labels, catalog
 from ...models._catalog import SHARED_ON_ITEMS, shared_errors_of
 from ...posterior.prior_of_items import effect_on_categories, shares_of_categories
 from ...posterior.schema import SAMPLE, posterior_with_attributes
@@ -216,7 +216,8 @@ def _rater_sections(
     else:
         sections += [*_raters_sections(tree, right), *worth]
     if 1 < len(data.raters) <= FEW_RATERS and data.identified:
-        sections.append(agreement_section(tree))
+        ordered = catalog[tree.attrs["model"]].needs_order
+        sections.append(agreement_section(data, ordered=ordered))
     return sections
 
 

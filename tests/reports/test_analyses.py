@@ -173,13 +173,15 @@ def test_raters_with_one_answer_each_are_one(tmp_path, golden):
     assert analysis.raters["right"].item() == pytest.approx(0.75, abs=0.04)
     assert analysis.facts.right.mean == pytest.approx(0.896, abs=0.04)
     assert (analysis.items["label"].to_numpy() == truth).mean() == pytest.approx(0.896, abs=0.04)
-    golden.says(str(analysis), "Each rater")
+    golden.says(str(analysis), "All raters")
     expected = evaluation.label_agreement(
         xr.DataArray(label.reshape(600, 5), dims=("item", "rater")), bootstrap=0
     )
     agreement = analysis.agreement.set_index("coefficient")["value"]
     assert list(agreement.index) == ["Krippendorff's alpha", "Gwet's AC1", "Fleiss' kappa"]
     np.testing.assert_allclose(agreement, [float(expected[name]) for name in ("alpha", "ac1", "fleiss")])
+    once = raterzoo.analyse(table[:3000:5], model="dirichlet", **QUICK)
+    assert once.agreement.empty and list(once.agreement) == ["coefficient", "value", "low", "high"]
     apart = raterzoo.analyse(table[:60], model="correlated_votes", **QUICK)
     assert len(apart.raters) == 60 and not apart.facts.pooled
     path = write(tmp_path / "once.csv", table[:60].to_dict("list"))
@@ -187,6 +189,23 @@ def test_raters_with_one_answer_each_are_one(tmp_path, golden):
         found = run("fit", path, "-o", tmp_path / "p.nc", "--kind", "labels", "--draws", 50, *named)
         assert found.exit_code == 0, found.output
         assert read_posterior(tmp_path / "p.nc")["posterior"].sizes["rater"] == raters
+
+
+@pytest.mark.parametrize("model", ["dirichlet", "multinomial"])
+def test_agreement_is_of_the_answers_whatever_the_model(model, golden, monkeypatch):
+    """Laws without raters keep none: the coefficients are those of the table, and of large ones those that need no rater."""
+    labels = [*"xxyyxyxxyx"]
+    table = pd.DataFrame({"item": np.repeat(np.arange(5), 2), "rater": [*"ab"] * 5, "label": labels})
+    table = pd.concat([table, table[:1], table[1:2]])  # answers that are repeated count once
+    analysis = raterzoo.analyse(table, model=model, **QUICK)
+    ratings = xr.DataArray(np.array([[own == "y" for own in labels[k::2]] for k in (0, 1)], float).T)
+    found = evaluation.label_agreement(ratings.rename(dim_0="item", dim_1="rater"), bootstrap=0, pairs=False)
+    names = ["alpha", "ac1", "fleiss", "conger"]
+    np.testing.assert_allclose(analysis.agreement["value"], [float(found[name]) for name in names])
+    golden.says(str(analysis), "all raters as alike")
+    monkeypatch.setattr("raterzoo.reports.sections.agreement.MAX_CELLS", 5)
+    large = raterzoo.analyse(table, model=model, **QUICK)
+    np.testing.assert_allclose(large.agreement["value"], [float(found[name]) for name in names[:3]])
 
 
 @pytest.mark.slow

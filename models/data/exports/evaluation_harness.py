@@ -13,6 +13,7 @@ from .records import Document, Node
 MODEL = "model"  # the samples do not name it
 NO_FILTER = "none"
 SEPARATE = "read the samples of each task, model and filter as a file of its own"
+SHARED = {"arguments": "requests to a model", "resps": "responses of a model"}  # by filters of a document
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 FIXED = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash",
@@ -54,26 +55,28 @@ def read(document: Document, answers: Answers) -> None:
 def _filters(samples: Sequence[Node]) -> list[str]:
     """Filter of each sample; repeats of a document are of filters that the file does not name, by their order.
 
-    Raises if documents do not repeat equally often, or with other responses of the model, which filters share: then files were
-    joined.
+    Raises if documents do not repeat equally often, or with other requests to the model or responses of it, which filters share:
+    then files were joined; so they were if a named filter repeats a document, or nothing is there to compare.
     """
     named = [found.text() if (found := own.get("filter")) is not None else None for own in samples]
     keys = [(own.need("doc_id").text(), name) for own, name in zip(samples, named, strict=True)]
     times, seen = Counter(keys), Counter[tuple[str, str | None]]()
     most = max(times.values(), default=1)
-    filters, responses = [], dict[str, Any]()
+    filters, shared = [], dict[tuple[str, str], Any]()
     for sample, key in zip(samples, keys, strict=True):
         seen[key] += 1
-        given = sample.get("resps")
-        if given is not None and responses.setdefault(key[0], given.value) != given.value:
-            raise sample.refused(
-                f"document {short_repr(key[0])} has other responses of a model than above", SEPARATE
-            )
+        for name, what in SHARED.items():
+            given = sample.get(name)
+            if given is not None and shared.setdefault((name, key[0]), given.value) != given.value:
+                raise sample.refused(f"document {short_repr(key[0])} has other {what} than above", SEPARATE)
+        if seen[key] > 1 and (key[1] or ("resps", key[0]) not in shared):
+            why = f"of filter {short_repr(key[1])}" if key[1] else "without the responses of the model"
+            raise sample.refused(f"document {short_repr(key[0])} is there twice {why}", SEPARATE)
         if times[key] != most:
             few = f"document {short_repr(key[0])} is {times[key]} times in the file"
             raise sample.refused(f"{few}, another {most} times", SEPARATE)
-        order = [ORDINALS.get(seen[key], f"{seen[key]}th")] if most > 1 else []
-        filters.append(", ".join([*([key[1]] if key[1] else []), *order]) or NO_FILTER)
+        order = ORDINALS.get(seen[key], f"{seen[key]}th") if most > 1 else NO_FILTER
+        filters.append(key[1] or order)
     return filters
 
 

@@ -34,21 +34,30 @@ def read(document: Document, answers: Answers) -> None:
 
     An item is a task, by its id; a question is a control tag, by its name; the rater is who completed the
     annotation. Read are choices and taxonomies with one answer, ratings and numbers, not labels of regions.
-    Of several versions of an annotation, by its id, the newest counts; several annotations of a rater to a task are repeated
-    answers, in the order of their last changes, of which `keep` of `raterzoo.read` chooses. Cancelled annotations are left out;
-    one that is marked as ground truth is gold, not an answer. A prediction is of the classifier named by its model_version; its
-    score, which is of no category, is not read.
+    Of several versions of an annotation, by its id, the newest counts, and of several annotations of a rater to a task the one
+    that was changed last, if all have times, else the last one: nobody is asked about a task twice. Cancelled annotations are
+    left out; one that is marked as ground truth is gold, not an answer. A prediction is of the classifier named by its
+    model_version; its score, which is of no category, is not read.
 
     A pairwise control is a vote between two fields of the data of a task, by whom the items are called.
     """
-    outdated = _outdated(document)
+    outdated, answers.one_each = _outdated(document), True
     for task in _tasks(document):
         item = task.need("id").text()
         annotations = list(_current(task, "annotations", outdated, answers))
         if all(map(_changed, annotations)):
             annotations.sort(key=_changed)
+        newest: dict[tuple[str, bool], Node] = {}
         for own in annotations:
-            _add_annotation(task, item, own, answers)
+            if (cancelled := own.get("was_cancelled")) is not None and cancelled.value is True:
+                answers.left_out["cancelled annotations"] += 1
+                continue
+            truth = own.get("ground_truth")
+            whose = _rater(own), truth is not None and truth.value is True
+            answers.left_out[EARLIER] += whose in newest
+            newest[whose] = own
+        for (rater, gold), own in newest.items():
+            _add_annotation(task, item, own, rater, answers, gold=gold)
         for own in _current(task, "predictions", outdated, answers):
             version = own.get("model_version")
             classifier = None if version is None else version.text()
@@ -120,22 +129,23 @@ def _listed(task: Node, name: str) -> Iterator[Node]:
     return (own for own in members if isinstance(own.value, dict))
 
 
-def _add_annotation(task: Node, item: str, annotation: Node, answers: Answers) -> None:
-    """Add the answers of one annotation."""
-    cancelled, truth = annotation.get("was_cancelled"), annotation.get("ground_truth")
-    if cancelled is not None and cancelled.value is True:
-        answers.left_out["cancelled annotations"] += 1
-        return
+def _rater(annotation: Node) -> str:
+    """Name of who completed an annotation."""
     by = annotation.need("completed_by")
-    rater = (by.get("email", "id") or by.need("id")) if isinstance(by.value, dict) else by
-    gold = truth is not None and truth.value is True
-    _add_votes(task, annotation, rater.text(), answers, gold=gold)
+    return ((by.get("email", "id") or by.need("id")) if isinstance(by.value, dict) else by).text()
+
+
+def _add_annotation(
+    task: Node, item: str, annotation: Node, rater: str, answers: Answers, *, gold: bool
+) -> None:
+    """Add the answers of one annotation."""
+    _add_votes(task, annotation, rater, answers, gold=gold)
     for control, meaning in _results(annotation, answers, votes_are_read=True):
         if gold:
             if meaning.label is not None:
                 answers.set_gold(annotation, control.from_name, item, meaning.label)
         else:
-            answers.add(task, control.from_name, item, rater.text(), meaning)
+            answers.add(task, control.from_name, item, rater, meaning)
 
 
 def _add_votes(task: Node, annotation: Node, rater: str, answers: Answers, *, gold: bool) -> None:

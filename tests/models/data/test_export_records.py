@@ -103,7 +103,8 @@ def sample(document, answer, **more):
 
 
 def test_filters_that_a_file_does_not_name_are_questions(tmp_path):
-    both = [*(sample(d, "[invalid]") for d in range(3)), *(sample(d, str(5 - (d == 1))) for d in range(3))]
+    found = [["[invalid]"] * 3, ["5", "4", "5"]]
+    both = [sample(d, found[k][d], resps=[["it is 5"]]) for k in range(2) for d in range(3)]
     path = write_lines(tmp_path / "samples.jsonl", both)
     with pytest.raises(DataError) as caught:
         read_export(path, "labels")
@@ -130,6 +131,26 @@ def test_joined_samples_of_two_models_are_no_filters(tmp_path):
         assert caught.value.row == 4 and "file of its own" in caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"filter": "strict"}, {"filter": "strict"}),
+        ({"arguments": [["Q", {}]]}, {"arguments": [["<user>Q", {}]]}),
+        ({"resps": None}, {"resps": None}),
+    ],
+    ids=["filter named", "other requests", "no responses"],
+)
+def test_two_models_that_agree_are_no_filters_either(tmp_path, first, second):
+    """A named filter finds one answer, and filters share what the model was asked; without responses nothing tells."""
+    samples = [sample(d, "5", resps=[["it is 5"]]) | more for more in (first, second) for d in range(3)]
+    with pytest.raises(DataError) as caught:
+        read_export(write_lines(tmp_path / "joined.jsonl", samples), "scores")
+    assert caught.value.row == 4 and "file of its own" in caught.value.remedy
+    alike = [sample(d, "5", resps=[["it is 5"]]) | first | {"resps": [["it is 5"]]} for d in range(3)]
+    unnamed = [{name: own for name, own in one.items() if name != "filter"} for one in (*alike, *alike)]
+    read_export(write_lines(tmp_path / "filters.jsonl", unnamed), "labels", question="2nd")
+
+
 def choice(number, label, **more):
     result = {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": [label]}}
     return {"id": number, "completed_by": 1, "result": [result], **more}
@@ -137,29 +158,44 @@ def choice(number, label, **more):
 
 def test_the_newest_version_of_an_annotation_counts(tmp_path, golden):
     tasks = [
-        {"id": 1, "data": {}, "annotations": [choice(7, "b", updated_at="2026-02-01"), choice(8, "a")]},
+        {"id": 1, "data": {}, "annotations": [choice(7, "b", updated_at="2026-02-01"), choice(8, "a", completed_by=2)]},
         {"id": 2, "data": {}, "annotations": [choice(7, "a")]},
-        {"id": 1, "data": {}, "annotations": [choice(7, "a", updated_at="2026-01-01"), choice(8, "c")],
+        {"id": 1, "data": {}, "annotations": [choice(7, "a", updated_at="2026-01-01"), choice(8, "c", completed_by=2)],
          "predictions": [choice(3, "a", model_version="m")]},
         {"id": 1, "data": {}, "annotations": [], "predictions": [choice(3, "b", model_version="m")]},
     ]  # fmt: skip
     path = write_json(tmp_path / "export.json", tasks)
     with golden.warns(DataWarning):
-        assert labels_of(path) == [("1", "1", "b"), ("1", "1", "c"), ("2", "1", "a")]
+        assert labels_of(path) == [("1", "1", "b"), ("1", "2", "c"), ("2", "1", "a")]
         assert read_export(path, "predictions")["category"] == ["b"]
     assert "earlier copies" in run("check", path, "--kind", "labels").output
 
 
-def test_of_two_annotations_of_a_rater_the_newest_can_be_kept(tmp_path, golden):
-    """Whatever their order in the file; both are answers otherwise."""
+def test_of_two_annotations_of_a_rater_the_newest_counts(tmp_path, golden):
+    """Nobody is asked about a task twice: whatever their order, the one changed last; without times the last one."""
     own = [choice(8, "b", updated_at="2026-02-01"), choice(7, "a", updated_at="2026-01-01")]
+    other = choice(9, "a", completed_by=2, updated_at="2026-03-01")
+    path = tmp_path / "export.json"
     for annotations in (own, own[::-1]):
-        path = write_json(tmp_path / "export.json", [{"id": 1, "data": {}, "annotations": annotations}])
-        assert labels_of(path) == [("1", "1", "a"), ("1", "1", "b")]
+        write_json(path, [{"id": 1, "data": {}, "annotations": [*annotations, other]}])
         with golden.warns(DataWarning):
-            kept = raterzoo.read(path, "labels", keep="last", categories=["a", "b"])
-        assert kept.to_table()["label"].tolist() == ["b"]
-        assert raterzoo.read(path, "labels").report().count("repeated answers         1, 1 of them") == 1
+            labels = raterzoo.read(path, "labels")
+        assert list(labels.to_table()["label"]) == ["b", "a"] and labels.contradictions() == 0
+        found = run("check", path, "--kind", "labels").output
+        assert "repeated answers         0" in found and "earlier copies" in found
+    truth = choice(10, "b", ground_truth=True)
+    untimed = [choice(8, "a"), choice(7, "b"), truth, choice(11, "a", was_cancelled=True)]
+    write_json(
+        path,
+        [{"id": 1, "data": {}, "annotations": untimed}, {"id": 2, "data": {}, "annotations": untimed[:1]}],
+    )
+    with golden.warns(DataWarning):
+        assert labels_of(path) == [("1", "1", "b"), ("2", "1", "a")]
+    write_json(
+        path, [{"id": 1, "data": {}, "annotations": [one]} for one in (choice(8, "a"), choice(7, "b"))]
+    )
+    with golden.warns(DataWarning):  # a task of two exports, whose annotations got ids of their own
+        assert labels_of(path) == [("1", "1", "b")]
 
 
 def test_later_copies_of_records_of_argilla_and_copies_of_prodigy_count_once(tmp_path, golden):
