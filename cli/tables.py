@@ -495,7 +495,8 @@ def _read_layout(
         numbers = ["score", *further] if layout == "long" else header.free() if layout == "wide" else []
         taken = {*header.found.values(), *header.others, *attributes, *further, *settings.tags}
         naming = "--column probability={}"
-        if layout == "long" and (unread := unread_in_words(table.names, taken, kind, naming)):
+        timed = settings.keep_answers != "all"
+        if layout == "long" and (unread := unread_in_words(table.names, taken, kind, naming, timed=timed)):
             print_note(f"{path.name}: {unread}")
         frame = _renamed(table, header, numbers)
         free = [] if layout == "long" else _free_columns(frame, header, kind, layout)
@@ -579,6 +580,7 @@ def _container_of(table: _Read, settings: Settings) -> Any:
             frame = _cells(frame, [header.found["item"], *table.free])
     read = getattr(container, {"long": "from_table"}.get(layout, f"from_{layout}"))
     accepted = signature(read).parameters
+    given |= {role: name for name, role in header.others.items() if role == "time"}
     if given.get("keep", "all") != "all" and "keep" not in accepted:
         raise ValueError("--keep-answers: an option of long tables; leave it out")
     # a wide table may be taken for counts by mistake: then the names of raters stand above the columns

@@ -63,6 +63,7 @@ def _of_stored_data(problem: BaseException) -> bool:
 # words of Python in errors and warnings of containers -> the same on the command line
 OPTIONS = {
     "missing='drop'": "--drop-missing",
+    "keep='last'": "--keep-answers last",
     "pass categories= with": "--categories",
     "add it to categories=": "add it to --categories",
     "bounds=(low, high)": "--bounds low,high",

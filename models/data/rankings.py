@@ -12,8 +12,8 @@ from .container import MANY, Container, range_of, tell_keys
 from .errors import DataError
 from .no_answers import NoAnswer, categories_of, tell_suspects
 from .reading.columns import Missing, code_categories, code_ids, distinct_ids
-from .reading.frames import Column, nested_columns
-from .reading.long_tables import Keep, annotation_columns
+from .reading.frames import Column, column_names, nested_columns
+from .reading.long_tables import Keep, annotation_columns, time_column
 from .reading.numbers import read_ranks
 from .reading.predicted_labels import (
     joined_ids,
@@ -28,8 +28,8 @@ _ENTRY = ("annotation_item", "annotation_rater", "category_code", "rank")
 UNRANKED = np.iinfo(np.int64).max  # rank of a category that a rater was shown and did not rank
 
 
-def refuse_repeats(entries: CodedRows, columns: Mapping[str, Column]) -> None:
-    """Raise at the first row that repeats a category of an annotation; `columns` are for the message."""
+def refuse_repeats(entries: CodedRows, columns: Mapping[str, Column], timed: str | None) -> None:
+    """Raise at the first row that repeats a category of an annotation; `columns`, and that of times, are for the message."""
     names = _ENTRY[:3]
     # stable sort: equal entries keep the order of their rows
     order = np.lexsort([entries[name] for name in reversed(names)])
@@ -46,7 +46,9 @@ def refuse_repeats(entries: CodedRows, columns: Mapping[str, Column]) -> None:
         column=columns["category"].name,
         value=value,
         allowed="each category once in an annotation",
-        remedy="keep one of the rows",
+        remedy="keep one of the rows"
+        if timed is None
+        else f"keep='last' takes the last ranking of a rater, by column {short_repr(timed)}",
     )
 
 
@@ -193,7 +195,8 @@ class PartialRankings(Container):
         if shown is not None:
             of_dtype = columns["category"].declared if declared is None else declared
             columns, ranked = shown_rows(columns, of_dtype, no_answer)
-        found = cls._of_columns(columns, declared, ranked)
+        timed = time_column(column_names(frame), columns.names) if keep == "all" else None
+        found = cls._of_columns(columns, declared, ranked, timed)
         if categories is None:
             ranked = np.ones(len(found.category_code), np.int64)
             tell_suspects(found.categories, found.category_code, ranked, kind="ranked categories")
@@ -326,9 +329,16 @@ class PartialRankings(Container):
 
     @classmethod
     def _of_columns(
-        cls, columns: Mapping[str, Column], categories: Any, ranked: np.ndarray | None = None
+        cls,
+        columns: Mapping[str, Column],
+        categories: Any,
+        ranked: np.ndarray | None = None,
+        timed: str | None = None,
     ) -> Self:
-        """Build from validated columns item, rater, category and rank; `ranked` (row,) are the rows with a rank of sets shown."""
+        """Build from validated columns item, rater, category and rank; `ranked` (row,) are the rows with a rank of sets shown.
+
+        `timed` is the column of times by which `keep` could choose.
+        """
         items, item = code_ids(columns["item"])
         raters, rater = code_ids(columns["rater"])
         labels, category = code_categories(columns["category"], categories)
@@ -339,7 +349,7 @@ class PartialRankings(Container):
             rank = shown
         codes = (item, rater, category, rank)
         entries = CodedRows(zip(_ENTRY, codes, strict=True))
-        refuse_repeats(entries, columns)
+        refuse_repeats(entries, columns, timed)
         if categories is None and len(np.unique(item * np.int64(len(raters)) + rater)) >= MANY:
             tell_keys({"category": columns["category"].name}, len(category), {"category": labels})
         return cls._of_rows(entries, items=items, raters=raters, categories=labels, shown=ranked is not None)

@@ -97,7 +97,7 @@ class TestAnswersGivenAgain:
             assert Comparisons.from_table(table, keep="first").outcome.tolist() == [0]
 
     @pytest.mark.filterwarnings("always")
-    def test_a_whole_ranking_is_kept(self, tmp_path):
+    def test_a_whole_ranking_is_kept(self, tmp_path, golden):
         """Rater r ranked item 1 twice; the rows of a ranking have one time."""
         table = {
             "item": [1, 1, 1, 1, 1, 2],
@@ -120,11 +120,19 @@ class TestAnswersGivenAgain:
         with pytest.warns(DataWarning):
             first = raterzoo.read(table, "rankings", keep="first", columns={"time": "created_at"})
         assert len(first) == 3 and first.category_code.tolist() == [0, 1, 0, 0]
-        path = write(tmp_path / "t.csv", table)
-        found = run(
-            "check", path, "--kind", "rankings", "--keep-answers", "last", "--column", "time=created_at"
-        )
-        assert found.exit_code == 0, found.output
+        with golden.raises(DataError):  # the remedy is the one that was followed above
+            PartialRankings.from_table(table)
+        named = {"stamp" if name == "created_at" else name: cells for name, cells in table.items()}
+        path, other = write(tmp_path / "t.csv", table), write(tmp_path / "s.csv", named)
+        kept = ("--kind", "rankings", "--keep-answers", "last")
+        for found, column in (
+            (run("check", path, *kept, "--column", "time=created_at"), "created_at"),
+            (run("check", path, *kept), "created_at"),
+            (run("check", other, *kept, "--column", "time=stamp"), "stamp"),
+        ):
+            assert found.exit_code == 0, found.output
+            assert f"by column '{column}'" in found.output and "not read" not in found.output
+        golden.says(run("check", path, *kept[:2]).output, "ranked twice")
 
     @pytest.mark.parametrize(
         "read",

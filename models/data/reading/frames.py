@@ -42,12 +42,15 @@ _STATED = {"confidence", "certainty", "probability"}
 _UNREAD = TRADE["time"] | _STATED | {"leadtime", "duration", "prompt"}
 
 
-def unread_in_words(names: Sequence[str], taken: Collection[str], kind: str, naming: str) -> str:
+def unread_in_words(
+    names: Sequence[str], taken: Collection[str], kind: str, naming: str, *, timed: bool
+) -> str:
     """Say which columns of time, confidence and prompt are not read; empty if none is there.
 
-    `naming` is how a column of probabilities of labels, in place of "{}", is named.
+    `naming` is how a column of probabilities of labels, in place of "{}", is named; `timed` says that times choose answers.
     """
     read = {"prompt"} if kind == "comparisons" else set()  # of votes it tells duplicates apart
+    read |= TRADE["time"] if timed else set()
     found = [name for name in names if name not in taken and folded(name) in _UNREAD - read]
     if not found:
         return ""

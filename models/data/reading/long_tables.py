@@ -107,7 +107,7 @@ def annotation_columns(
         if (marks := REJECTED.get(folded(name))) and name not in found.values():
             columns = _without_rejected(columns, name, marks)
     if keep != "all":
-        columns = _without_repeats(columns, kind, keep, time or _time_column(names, found))
+        columns = _without_repeats(columns, kind, keep, time or time_column(names, found))
     if listed_answers(no_answer):
         columns, out = set_apart(columns, KINDS[kind].answer, no_answer)
         columns = left_out(columns, out, "have no answer") if out.any() else columns
@@ -192,7 +192,7 @@ def check_keep(keep: Keep) -> None:
         raise refused_argument("keep", problem, value=keep, allowed=allowed, remedy="choose one")
 
 
-def _time_column(names: Sequence[str], found: Mapping[str, str]) -> str | None:
+def time_column(names: Sequence[str], found: Mapping[str, str]) -> str | None:
     """Column of the time of an answer, the later one of several such as created_at and updated_at; None if there is none."""
     alike = columns_alike("time", names, [*found.values()])
     return min(alike, key=lambda name: TIMES.index(folded(name)), default=None)

@@ -208,7 +208,8 @@ def read(
         own for role in KINDS[kind].roles if role not in given for own in columns_alike(role, names, taken)
     }
     naming = "columns={{'probability': {}}}"
-    if layout == "long" and keep == "all" and (unread := unread_in_words(names, taken, kind, naming)):
+    unread = unread_in_words(names, taken, kind, naming, timed=keep != "all") if layout == "long" else ""
+    if unread:
         warn_user(unread, DataWarning)
     own = {name: value for name, value in options.items() if value is not None and name in accepted}
     try:
