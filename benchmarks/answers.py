@@ -402,8 +402,10 @@ TAGS, SHARE = ["a", "b", "c"], 0.35  # and the share of the items that have each
 
 def study_of_tags(
     rng: np.random.Generator, dependence: float, items: int = 300
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return the tags of the items (item, tag), correlated in pairs by `dependence`, and answers of 10 raters, three an item.
+) -> tuple[np.ndarray, dict[str, Any], np.ndarray]:
+    """Return tags (item, tag), correlated in pairs by `dependence`, answers of 10 raters, three an item, and what is attainable.
+
+    The last is p(set | answers), (item, set), for one who knows the rates of the raters and the shares of the sets.
 
     A tag is that of the item's kind with probability sqrt(dependence), which is no law of pairs. Raters have a skill, about which
     the log odds of their sensitivities and specificities spread by .5.
@@ -411,12 +413,24 @@ def study_of_tags(
     kind = rng.random((items, 1)) < SHARE
     truth = np.where(rng.random((items, 3)) < np.sqrt(dependence), kind, rng.random((items, 3)) < SHARE)
     right = 1 / (1 + np.exp(-(rng.normal(1.2, 0.6, (10, 1, 1)) + rng.normal(0, 0.5, (10, 3, 2)))))
-    rows = []
+    has = (np.arange(8)[:, None] >> np.arange(3)) & 1
+    follows = np.sqrt(dependence)
+    p = sum(
+        share
+        * np.where(
+            has, follows * of + (1 - follows) * SHARE, follows * (1 - of) + (1 - follows) * (1 - SHARE)
+        ).prod(axis=1)
+        for of, share in ((1, SHARE), (0, 1 - SHARE))
+    )
+    rows, known = [], np.tile(p, (items, 1))
     for i, own in enumerate(truth):
         for k in rng.choice(10, 3, replace=False):
             said = np.where(rng.random(3) < right[k, [0, 1, 2], own.astype(int)], own, ~own)
             rows.append((i, int(k), *said.astype(int).tolist()))
-    return truth, dict(zip(("item", "rater", *TAGS), map(list, zip(*rows, strict=True)), strict=True))
+            q = right[k, [0, 1, 2], has]
+            known[i] *= np.where(has == said, q, 1 - q).prod(axis=1)
+    table = dict(zip(("item", "rater", *TAGS), map(list, zip(*rows, strict=True)), strict=True))
+    return truth, table, known / known.sum(axis=1, keepdims=True)
 
 
 def judged_sets(p: np.ndarray, truth: np.ndarray) -> Row:
@@ -433,7 +447,7 @@ def judged_sets(p: np.ndarray, truth: np.ndarray) -> Row:
 
 def tags(dependence: str, seed: int, draws: int) -> dict[str, Row]:
     """Return the figures of one study in each treatment."""
-    truth, table = study_of_tags(np.random.default_rng([49, seed]), float(dependence))
+    truth, table, known = study_of_tags(np.random.default_rng([49, seed]), float(dependence))
     sets = models.Labels.from_table(table, tags=TAGS)
 
     def mean(tree: Any) -> np.ndarray:
@@ -447,7 +461,7 @@ def tags(dependence: str, seed: int, draws: int) -> dict[str, Row]:
         tree = inference.sample(model, draws=draws, random_seed=seed, cores=1, progressbar=False)
         alone = (mean(tree)[:, :, None] * alone[:, None, :]).reshape(len(truth), -1)
     own = judged_sets(alone, truth) | {"CPU s": time.process_time() - begun}
-    return {"tag by tag": own} | found
+    return {"tag by tag": own} | found | {"known": judged_sets(known, truth)}
 
 
 WORLDS: dict[str, tuple[tuple[str, ...], Callable[[str, int, int], dict[str, Row]], str]] = {

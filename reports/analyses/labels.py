@@ -222,7 +222,9 @@ class LabelAnalysis(TruthAnalysis):
             if name not in posterior:
                 continue
             rate = posterior[name].transpose(*SAMPLE, "rater", "tag")
-            mean, upper = rate.mean(SAMPLE), rate.quantile(ENDS[1], SAMPLE).to_numpy()
+            mean = rate.mean(SAMPLE)
+            # at the level of the worst of all raters and tags, of which some stray
+            upper = rate.quantile(1 - ENDS[0] / mean.size, SAMPLE).to_numpy()
             below = np.median(mean.to_numpy(), axis=0) - upper
             k, t = np.unravel_index(below.argmax(), below.shape)
             if below[k, t] > 0:
