@@ -97,6 +97,18 @@ def log_mean_ratio(scores: np.ndarray) -> np.ndarray:
     return np.log(shares) + DISTANCE * largest[:, 0] - DISTANCE**2 / 2
 
 
+def log_ratio_of_some(scores: np.ndarray) -> np.ndarray:
+    """Return the log likelihood ratio that members are off, by scores of either sign (table, member).
+
+    One of them with probability 1/2, else each with probability 1/2, independently: a few far off show, and many a little.
+    """
+    both = np.stack([scores, -scores])
+    one = log_mean_ratio(np.concatenate(both, axis=1))
+    off = np.logaddexp(*DISTANCE * both) - np.log(2) - DISTANCE**2 / 2
+    each = (np.logaddexp(0, off) - np.log(2)).sum(axis=1)
+    return np.logaddexp(one, each) - np.log(2)
+
+
 def judged(
     checks: Sequence[Check], families: Sequence[Family] = (), attrs: Mapping[str, Any] | None = None
 ) -> xr.Dataset:

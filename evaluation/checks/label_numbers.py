@@ -48,9 +48,7 @@ class Numbers(NamedTuple):
     classifiers: np.ndarray  # residual correlation of each classifier with all people (table, classifier)
     first: np.ndarray  # agreement with the first answer to an item, less that among later ones (table,)
     late: np.ndarray  # rise of a label late in a rater's queue, in standard errors (table, queue)
-    later_skill: (
-        np.ndarray
-    )  # rise of the answers that are right late in a rater's queue, in standard errors (table, queue)
+    later_skill: np.ndarray  # trend of right answers in a rater's queue, in standard errors (table, queue)
 
 
 def numbers_of_replicates(answers: Answers, law: LabelLaw, start: int, rng: np.random.Generator) -> Numbers:

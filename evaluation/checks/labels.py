@@ -11,7 +11,7 @@ from scipy.stats import false_discovery_control, norm
 
 from ...posterior.ordered import ordered_categories
 from ..raters.joint_answers import drawn
-from .discrepancies import LEVEL, Check, Family, judged, log_mean_ratio, standard_scores
+from .discrepancies import LEVEL, Check, Family, judged, log_mean_ratio, log_ratio_of_some, standard_scores
 from .label_laws import (
     OF_ITEMS,
     Answers,
@@ -41,7 +41,7 @@ SHOWN = "residual correlation of raters with the classifier"
 TWINS = "share of items that repeat the answers to another"
 FIRST = "agreement with the first answer to an item, less that among later ones,"
 LATE = "log likelihood ratio of one label late in the queue of a rater"
-TIME = "log likelihood ratio of a rater who gets better or worse in time"
+TIME = "log likelihood ratio of raters who get better or worse in time"
 GOLD = "agreement on gold items, less that on others,"
 FEATURES = "curvature of the labels by features"
 AGREE = "raters agree beyond what the inferred truth explains: some share errors"
@@ -269,7 +269,7 @@ def _in_time(answers: Answers, found: Numbers) -> list[Check]:
 
 
 def _changes(answers: Answers, later: np.ndarray) -> list[Check]:
-    """Return the check of whether any rater is right more or less often late in its queue (table, queue)."""
+    """Return the check of whether raters are right more or less often later in their queues (table, queue)."""
     scores = standard_scores(later[0], later[1:])
     far = np.argsort(-np.abs(scores[0]), kind="stable")[:MOST_LATE]
     far = [k for k in far if abs(scores[0, k]) >= FAR or k == far[0]]
@@ -280,7 +280,7 @@ def _changes(answers: Answers, later: np.ndarray) -> list[Check]:
         for c, k in zip(codes, far, strict=True)
     )
     high = f"raters change in time (later {', '.join(said)}): give the model their times, time=True of dawid_skene or one_coin"
-    return _check(TIME, log_mean_ratio(np.concatenate([scores, -scores], axis=1)), "", high)
+    return _check(TIME, log_ratio_of_some(scores), "", high)
 
 
 def _alike(answers: Answers, found: Numbers) -> list[list[str]]:

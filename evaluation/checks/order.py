@@ -94,21 +94,27 @@ class Ordered:
         return np.array(found)
 
     def later_skill(self, label: np.ndarray, weight: np.ndarray, table: np.ndarray) -> np.ndarray:
-        """Return by how many standard errors more answers are right late in each queue (table, queue).
+        """Return by how many standard errors right answers rise with their place in each queue (table, queue).
 
-        Of each answer it takes the probability that it is right, given all answers, less that of its rater for the item. Shapes:
-        weight, p(true category) (table, item, category); table, p(label) (table, rater, label, category).
+        Of each answer it takes the probability that it is right, given all answers, less that of its rater for the item: its
+        correlation with the place, times the root of the number of answers. Shapes: weight, p(true category)
+        (table, item, category); table, p(label) (table, rater, label, category).
         """
         kept, raters, late, early = self._halves
         if not len(raters):
             return np.zeros((len(label), 0))
         item, rater = self._answers.item[kept], self._answers.rater[kept]
+        begins = (late + early).indptr[:-1]
+        number = np.diff(np.append(begins, len(kept)))
+        trend = np.arange(len(kept)) - np.repeat(begins + (number - 1) / 2, number)
+        length = np.sqrt(np.add.reduceat(trend**2, begins) / number)
         found = []
         for own, share, law in zip(label, weight, table, strict=True):
             right = np.einsum("kjj->kj", law)
             beyond = share[item, own[kept]] - (share[item] * right[rater]).sum(axis=1)
-            (after, error), (before, other) = (_mean_and_error(half, beyond) for half in (late, early))
-            found.append((after - before) / np.sqrt(error + other + TINY))
+            beyond -= np.repeat(np.add.reduceat(beyond, begins) / number, number)
+            size = np.sqrt(np.add.reduceat(beyond**2, begins) + TINY)
+            found.append(np.add.reduceat(trend * beyond, begins) / (length * size))
         return np.array(found)
 
 

@@ -20,9 +20,12 @@ def failed_checks(rule):
         label = np.where(half, label[np.lexsort((time, item))[::ANSWERS]][item], label)
     elif rule == "default":
         label = np.where(half & (time > n / 2) & (rater < 3), 0, label)
-    elif rule in ("drift", "windows"):
-        right = np.where(rater < 3, 0.95 - 0.6 * time / n, 0.75)
+    elif rule in ("drift", "windows", "many", "permuted"):
+        few = np.where(rater < 3, 0.95 - 0.6 * time / n, 0.75)
+        many = 0.75 + 0.15 * np.where(rater % 2, 1, -1) * (2 * time / n - 1)
+        right = few if rule in ("drift", "windows") else many
         label = np.where(rng.random(n) < right, truth[item], (truth[item] + rng.integers(1, 3, n)) % 3)
+    time = rng.permutation(n) if rule == "permuted" else time
     names = np.array([f"r{k}" for k in range(RATERS)])[rater]
     table = {"item": item, "rater": names, "label": np.array([*"abc"])[label], "time": time}
     labels = models.Labels.from_table(table, time="time")
@@ -42,6 +45,8 @@ def failed_checks(rule):
         ("hard", set()),
         ("drift", {TIME}),
         ("windows", set()),
+        ("many", {TIME}),
+        ("permuted", set()),
     ],
 )
 def test_the_cause_is_named_and_no_other(rule, cause):
