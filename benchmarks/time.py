@@ -151,7 +151,10 @@ def update(studies: int) -> None:
 
 
 def retire(studies: int) -> None:
-    """Claims of retired items, and answers, where 20 % of the items are hard for all raters, beside nine answers to each."""
+    """Claims of retired items, and answers, where 20 % of the items are hard for all raters, beside nine answers to each.
+
+    Items begin with three answers, and get two at a time.
+    """
     rows = []
     for k in range(studies):
         rng = np.random.default_rng(k)
@@ -167,13 +170,16 @@ def retire(studies: int) -> None:
             item, place = np.nonzero(np.arange(9) < number[:, None])
             table = {"item": item, "rater": who[item, place], "label": label[item, place]}
             tree = inference.sample(
-                models.correlated_votes(models.Labels.from_table(table, categories=[0, 1])), **QUIET
+                models.correlated_votes(models.Labels.from_table(table, categories=[0, 1])),
+                draws=250,
+                chains=2,
+                **QUIET,
             )
             return tree, tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
 
         tree, mean = fitted(asked)
-        for number in (4, 5, 6, 7, 8, 9):
-            asked[~inference.retire(tree, cost=20).to_numpy() & (asked == number - 1)] = number
+        for number in (5, 7, 9):
+            asked[~inference.retire(tree, cost=20).to_numpy() & (asked == number - 2)] = number
             tree, mean = fitted(asked)
         whole = fitted(np.full(n, 9))[1]
         done = inference.retire(tree, cost=20).to_numpy()
@@ -329,14 +335,16 @@ def skill(studies: int) -> None:
 
 
 def changes(studies: int) -> None:
-    """How often the checks find raters who change, or a late label, in studies of 600 items; and the claims."""
+    """How often the checks find raters who change, or a late label, in studies of 300 items; and the claims."""
     print("world    right  claimed  log loss  fails: skill in time  late label  any check  CPU s")
     for world in WORLDS:
         found = []
         for seed in range(studies):
-            labels, truth, _ = changing_study(1000 + seed, world, 600)
+            labels, truth, _ = changing_study(1000 + seed, world, 300)
             begun = time.process_time()
-            tree = inference.sample(models.dawid_skene(labels), draws=100, chains=2, thin=2, **QUIET)
+            tree = inference.sample(
+                models.dawid_skene(labels), draws=100, chains=2, thin=2, tune=100, **QUIET
+            )
             checks = evaluation.model_checks(tree, replicates=99, random_seed=seed)
             cost = time.process_time() - begun
             failed = {*checks["check"].to_numpy()[checks["fails"].to_numpy()].tolist()}

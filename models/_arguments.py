@@ -17,12 +17,12 @@ PRIOR_LOGITS = """prior_logits : array_like or tensor, optional
 
 RATERS = """raters : Dataset, optional
     What earlier studies know of the raters, of `raterzoo.inference.rater_prior`. The matrix of rater k is then of one of four
-    kinds c, with probabilities w ~ Dirichlet(1/2, 1/2, 1/2, 1/2), variable ``history_weight`` (history): its rows are
+    kinds c, with probabilities w ~ Dirichlet(1/2, 1/2, 1/2, 3/2), variable ``history_weight`` (history): its rows are
 
     - "rater": Dirichlet(h_kj), with the pseudo-counts h of the rater in the history;
     - "rater, a tenth": Dirichlet(.1 h_kj + .9 g_j);
     - "population": Dirichlet(g_j), with those of the population of raters;
-    - "none": Dirichlet(beta_kj), as without a history.
+    - "none": Dirichlet(beta_kj), as without a history, by default with the population of the raters of this study.
 
     All rows of a rater are of the same kind, which is summed out. For raters whom the history does not know h_k is g. So a
     history of another task, which these answers contradict, loses its weight."""

@@ -12,7 +12,7 @@ from ..data.errors import refused_argument
 from ..data.labels import Labels
 from .known_raters import confusion_of_raters, coords_of_history
 from .observed import coords_of, observe_labels, prevalence_prior, require_identified_raters
-from .population import coords_of_population
+from .population import POPULATION, coords_of_population
 from .responses import prior_given_responses, reads_responses, requests_of, words_of
 from .skill_in_time import (
     INITIAL_CONFUSION,
@@ -100,8 +100,8 @@ def dawid_skene(
         label) or (rater, category, answer); with "population" it is learnt from all raters, as in
         `correlated_votes`, with names (rater,) from the raters of each population. The default favours the
         diagonal: 4.8 there, and 8 in the whole row; for classifiers (`Labels.with_predictions`), whose
-        predictions are many, 2 there and 1 beside it. A flat prior does not identify the categories: its
-        posterior has a mode for every permutation of them.
+        predictions are many, 2 there and 1 beside it; with `raters` it is "population". A flat prior does not
+        identify the categories: its posterior has a mode for every permutation of them.
     {raters}
     {features}
     {prior_logits}
@@ -151,6 +151,8 @@ def dawid_skene(
             "a history does not know who gives no answer",
             remedy='build the model with no_answer="ignored"',
         )
+    if raters is not None and confusion_concentration is None:
+        confusion_concentration = POPULATION
     coords |= {} if asked is None else asked.coords
     coords |= feature_coords(own) | coords_of_population(labels, confusion_concentration)
     coords |= coords_of_history(raters) | coords_in_time(windows) | coords_of_statements(labels, said)

@@ -19,7 +19,7 @@ PRIOR_KIND, COUNTS, POPULATION_COUNTS = "rater_prior", "pseudo_count", "populati
 WEIGHT, COMPONENT = "history_weight", "history"  # variable of a model, and its dim
 KNOWN = "history_known"  # data of a model: whether a rater is known
 COMPONENTS = ("rater", "rater, a tenth", "population", "none")
-COMPONENT_PRIOR = np.array([0.5, 0.5, 0.5, 0.5])
+COMPONENT_PRIOR = np.array([0.5, 0.5, 0.5, 1.5])  # a history counts as much as none
 TENTH = 0.1
 
 
@@ -33,7 +33,7 @@ def confusion_of_raters(
 ) -> tuple[TensorVariable, Any]:
     """Register matrices (rater, category, answer) under a name; return them, and their concentrations without a history.
 
-    w       ~ Dirichlet(1/2, 1/2, 1/2, 1/2)
+    w       ~ Dirichlet(1/2, 1/2, 1/2, 3/2)
     pi_k    ~ sum_c w_c prod_j Dirichlet(b_ckj),    b_1 = h_k,  b_2 = .1 h_k + .9 g,  b_3 = g,  b_4 = beta_k
 
     with h_k the pseudo-counts of a known rater, g those of the population, which replace h_k for others, and beta_k the

@@ -24,6 +24,7 @@ class History(NamedTuple):
     known: np.ndarray  # bool (rater,)
 
 
+TURNS = 5  # of components and weights in a move: both cost less than the probabilities of the counts
 NO_HISTORY = History(np.empty(0), np.empty((0, 0, 0)), np.empty(0, np.bool_))
 
 
@@ -60,23 +61,32 @@ def move_history(
     confusion, row_total = concentrations
     n, last = counts.shape[1], len(weight) - 1
     component, p = np.empty(len(totals), np.int64), np.empty(last + 1)
-    number, either = np.zeros(last + 1), 0.0  # raters by component; unknown ones who are of the population
+    marginal = np.empty((len(totals), last + 1))
     for k in range(len(totals)):
         for c in range(last + 1):
-            p[c] = math.log(weight[c]) + _log_marginal(history.concentration[c], counts, totals[k], k * n)
-        exp_normalise(p)
-        c = component[k] = category_at(p, uniform(rng))
-        if history.known[k] or c == last:
-            number[c] += 1.0
-        else:
-            either += 1.0
-        own = history.concentration[c]
+            marginal[k, c] = _log_marginal(history.concentration[c], counts, totals[k], k * n)
+    for _ in range(TURNS):
+        number, either = (
+            np.zeros(last + 1),
+            0.0,
+        )  # raters by component; unknown ones who are of the population
+        for k in range(len(totals)):
+            for c in range(last + 1):
+                p[c] = math.log(weight[c]) + marginal[k, c]
+            exp_normalise(p)
+            c = component[k] = category_at(p, uniform(rng))
+            if history.known[k] or c == last:
+                number[c] += 1.0
+            else:
+                either += 1.0
+        _draw_weights(rng, history, (number, either), weight)
+    for k in range(len(totals)):
+        own = history.concentration[component[k]]
         for j in range(n):
             row_total[k, j] = 0.0
             for row in range(k * n, k * n + n):
                 confusion[row, j] = own[row, j]
                 row_total[k, j] += own[row, j]
-    _draw_weights(rng, history, (number, either), weight)
     return component
 
 
