@@ -388,10 +388,8 @@ def strength(how: str, seed: int, draws: int) -> dict[str, Row]:
     """Return the figures of one study in each treatment, of pairs of items in their true order."""
     quality, votes = study_of_strength(how, seed)
     shared = {"reliability": "shared"}
-    ways = {
-        "who won": models.bradley_terry(votes, strength="ignored", **shared),
-        "strength": models.bradley_terry(votes, strength="cut_points", **shared),
-    }
+    laws = {"who won": "ignored", "strength": "cut_points", "weighted": "weighted"}
+    ways = {way: models.bradley_terry(votes, strength=law, **shared) for way, law in laws.items()}
     return fitted(ways, lambda tree: judged_qualities(tree, quality), seed, draws)
 
 

@@ -34,6 +34,7 @@ from .options import (
     LargestComponent,
     Layout,
     LayoutOption,
+    Levels,
     PanelledCommand,
     Prob,
     RaterAttributes,
@@ -570,6 +571,7 @@ def check(
     categories: Categories = None,
     tags: Tags = None,
     bounds: Bounds = None,
+    levels: Levels = None,
     drop_missing: DropMissing = False,
     *,
     cleaning: CleaningOptions,
@@ -589,9 +591,8 @@ def check(
         refuse_annotations_among([categories], annotations, source)
     read = {"layout": layout, "source": source, "missing": "drop" if drop_missing else "error"}
     read |= {"rater_attributes": rater_attribute or (), "bounds": bounds_of(bounds), "anonymize": anonymize}
-    settings = Settings(
-        found, "", (1.0,), 0, 0, 0, categories=categories, tags=tags_of_text(tags), **vars(cleaning), **read
-    )
+    read |= {"categories": categories, "tags": tags_of_text(tags), "levels": levels}
+    settings = Settings(found, "", (1.0,), 0, 0, 0, **vars(cleaning), **read)
     print_text(check_table(annotations, settings, column or []))
 
 

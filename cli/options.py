@@ -174,6 +174,10 @@ RaterAttributes = Annotated[
     list[str] | None,
     "For comparisons, labels and scores: a column with an attribute of the rater, such as kind.",
 ]
+Levels = Annotated[
+    str | None,
+    "For comparisons: all levels of a scale of preference, the strongest for the left item first, such as 2,1,0,-1,-2.",
+]
 LargestComponent = Annotated[
     bool, "For comparisons: keep only the largest set of items connected by comparisons."
 ]
@@ -284,6 +288,12 @@ class VoteOptions:
         "For comparisons: a column of numbers, such as the length of the left answer minus that of the right one, that may "
         "decide a vote beside the qualities. Repeat for several.",
     ] = None
+    strength: Annotated[
+        str | None,
+        "For comparisons that say by how much: weighted (a weight that is learnt), cut_points (full weight), ignored (who "
+        "won alone), or auto: weighted if votes are of several strengths.",
+    ] = None
+    levels: Levels = None
 
 
 @dataclass
@@ -488,6 +498,7 @@ def check_limit(limit: float | None) -> None:
 
 RATERS = ("hierarchical", "per-rater", "shared")
 LEFT_SIDES = ("shared", "rater")
+STRENGTHS = ("auto", "weighted", "cut_points", "ignored")
 
 
 def _check_model(kind: str, model: str) -> None:
@@ -511,7 +522,7 @@ def _check_options(kind: str, model: str, given: Mapping[str, Any]) -> None:
         raise ValueError(
             f"{flag(wrong[0])} is not an option of the model {model}, but of {', '.join(takers)}"
         )
-    words = {"ties": entry.ties, "left_side": LEFT_SIDES} | (
+    words = {"ties": entry.ties, "left_side": LEFT_SIDES, "strength": STRENGTHS} | (
         {"raters": RATERS} if kind == "comparisons" else {}
     )
     for name, allowed in words.items():
@@ -526,6 +537,7 @@ def _check_one_by_one(given: Mapping[str, Any]) -> None:
     """Raise at options that change the votes, if each has covariates of its own."""
     reasons = {
         "drop_duplicates": "votes of a rater on the same pair may be on other answers",
+        "levels": "votes and covariates are matched by who won; write the winner",
         "merge_look_alikes": "votes and covariates are matched by exact ids; correct the ids in the table",
     }
     for name, reason in reasons.items():
@@ -669,6 +681,7 @@ def settings_of(
         drop_duplicates=given.get("drop_duplicates", False),
         merge_look_alikes=given.get("merge_look_alikes", False),
         no_answer=tuple(given.get("no_answer", ())),
+        levels=given.get("levels"),
         keep_answers=given.get("keep_answers", "all"),
         features=given.get("features"),
         prior_predictions=given.get("prior_predictions"),

@@ -26,6 +26,7 @@ from ..reports.sections.comparisons import (
     sides_in_words,
     tastes_in_words,
     tie_certainty,
+    weight_in_words,
 )
 from ..reports.sections.predictive_fit import predictive_fit_sections
 from ..reports.sections.vote_covariates import effects_in_words
@@ -76,7 +77,12 @@ def rank_votes(
     if warning := one_sided_in_words(tree, sides):
         print_text(warning)
     print_text(scale_in_words(tree))
-    said = (equals_in_words(tree, prob), sides_in_words(tree, sides), tastes_in_words(tree, prob))
+    said = (
+        equals_in_words(tree, prob),
+        weight_in_words(tree, prob),
+        sides_in_words(tree, sides),
+        tastes_in_words(tree, prob),
+    )
     for sentence in (*said, effects_in_words(tree, prob)):
         if sentence:
             print_text(sentence)

@@ -460,6 +460,8 @@ def read_container(path: Path, settings: Settings, columns: Sequence[str]) -> tu
         raise ValueError(f"--bounds is an option of scores, not of {settings.kind}")
     if settings.categories is not None and settings.kind not in ("rankings", "labels"):
         raise ValueError(f"--categories is an option of rankings and labels, not of {settings.kind}")
+    if settings.levels is not None and settings.kind != "comparisons":
+        raise ValueError(f"--levels is an option of comparisons, not of {settings.kind}")
     if settings.rater_attributes and settings.kind == "rankings":
         raise ValueError("--rater-attribute is an option of labels, scores and comparisons")
     table = _read_layout(path, settings, columns)
@@ -566,7 +568,7 @@ def _container_of(table: _Read, settings: Settings) -> Any:
     options = {
         "categories": table.categories, "bounds": settings.bounds, "rater_attributes": settings.rater_attributes,
         "missing": settings.missing, "no_answer": settings.no_answer or None, "keep": settings.keep_answers,
-        "tags": settings.tags or None,
+        "tags": settings.tags or None, "levels": settings.levels and listed("levels", settings.levels),
     }  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None} | dict(header.found)
     if given.get("time") == "time" and not tells_time(frame, "time"):
@@ -597,7 +599,7 @@ def _container_of(table: _Read, settings: Settings) -> Any:
         elif error.row is not None:  # of which table, as commands read two
             error.where = f"{header.path.name} (rows counted below the header), {error.where}"
         raise
-    if settings.kind == "comparisons":
+    if settings.kind == "comparisons" and not settings.levels:
         _say_outcome_words(frame, header, data.items)
     return data if table.raters is None else raters_in_order(data, table.raters.numbers)
 
@@ -716,11 +718,14 @@ def declared_categories(categories: str) -> list[str]:
     """Return the categories of a text file, or of a comma-separated list."""
     if isfile(categories):  # Path.is_file raises in Python 3.12 if the text is too long for a name
         return [line for text in text_lines(Path(categories)) if (line := text.rstrip("\r\n"))]
-    if "," not in categories:
-        raise ValueError(
-            f"--categories {categories}: there is no such file; name one, or write the categories with commas: a,b,c"
-        )
-    return [name.strip() for name in categories.split(",")]
+    return listed("categories", categories, "there is no such file; name one, or ")
+
+
+def listed(name: str, text: str, instead: str = "") -> list[str]:
+    """Split a comma-separated list, the value of an option; `instead` begins the remedy of one without commas."""
+    if "," not in text:
+        raise ValueError(f"--{name} {text}: {instead}write the {name} with commas: a,b,c")
+    return [own.strip() for own in text.split(",")]
 
 
 def read_predictions(

@@ -68,6 +68,9 @@ OPTIONS = {
     "add it to categories=": "add it to --categories",
     "bounds=(low, high)": "--bounds low,high",
     "no_answer=": "--no-answer",
+    "add it to levels=": "add it to --levels",
+    "levels=": "--levels",
+    "strength='ignored'": "--strength ignored",
     'from_table(..., shown="rank")': "--column shown=rank",
     "shown= a column": "--column shown= a column",
 }

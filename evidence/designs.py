@@ -14,6 +14,7 @@ __all__ = [
     "features",
     "few_labels",
     "few_scores",
+    "graded_comparisons",
     "grouped_labels",
     "labels",
     "many_comparisons",
@@ -136,6 +137,21 @@ def comparisons() -> models.Comparisons:
     return models.Comparisons.from_table(
         {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
     )
+
+
+@cache
+def graded_comparisons() -> models.Comparisons:
+    """Six votes of each of three raters on every pair of four items, on a scale of four levels."""
+    rows = [
+        (r, i, j, sign)
+        for r in range(3)
+        for i in range(4)
+        for j in range(i)
+        for sign in ("A>B", "A>>B")
+        for _ in range(3)
+    ]
+    names = ("rater", "left", "right", "winner")
+    return models.Comparisons.from_table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
 
 
 @cache

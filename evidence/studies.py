@@ -354,6 +354,11 @@ def votes_with_taste(data: Any, groups: str = "abb") -> pm.Model:
     return models.bradley_terry(data, ties="davidson", groups=list(groups), independent="a")
 
 
+def votes_with_strength(data: Any) -> pm.Model:
+    """Bradley-Terry of votes on a scale, whose strength has a weight."""
+    return models.bradley_terry(data, strength="weighted")
+
+
 def scores_with_shared_bias(data: Any, groups: str = "abaab") -> pm.Model:
     """Hierarchical scores whose raters of group b share a bias on each item; `groups` has a letter for each rater."""
     return models.hierarchical_scores(data, mean=0.0, spread=1.0, groups=list(groups), independent="a")
@@ -519,6 +524,14 @@ STUDIES: Mapping[str, Study] = {
             "180 votes of 3 raters on 4 items, with ties and a taste that 2 raters share",
             designs.many_comparisons,
             votes_with_taste,
+            of_places("quality"),
+        ),
+        _by_nuts(
+            "bradley_terry",
+            "strength",
+            "108 votes of 3 raters on 4 items, on a scale of 4 levels whose strength has a weight",
+            designs.graded_comparisons,
+            votes_with_strength,
             of_places("quality"),
         ),
         _by_nuts(

@@ -117,6 +117,11 @@ def _turned(answers: np.ndarray) -> np.ndarray:
     return told
 
 
+def _strong_as_weak(answers: np.ndarray) -> np.ndarray:
+    """Exchange the strengths of the votes for the left item."""
+    return answers[:, [1, 0, 2, 3]]
+
+
 def _the_same(answers: np.ndarray) -> np.ndarray:
     return answers.copy()
 
@@ -380,6 +385,7 @@ OF_PREDICTIONS = (
 OF_SHARING = (
     Twin("told the taste of other raters", "bradley_terry_with_taste", "nuts", "calibration",
          told=lambda: studies.votes_with_taste(designs.many_comparisons(), "bba")),
+    Twin("told strong votes as weak ones", "bradley_terry_with_strength", "nuts", "calibration", spoil=_strong_as_weak),
     Twin("told the bias of other raters", "hierarchical_scores_with_shared_bias", "nuts", "calibration",
          told=lambda: studies.scores_with_shared_bias(designs.scores(), "babaa")),
 )  # fmt: skip

@@ -102,9 +102,10 @@ independent : str or collection of str
     Groups whose raters share no taste, such as ``("person",)``: their votes are about the qualities themselves.
 taste_scale : float or random variable, optional
     Value of tau, the same for all groups, instead of its prior.
-strength : {"auto", "cut_points", "ignored"}, default "auto"
-    Law of votes that say by how much an item is better, all raters with the same cut points; sampled by NUTS. "auto": if
-    they are of several strengths; "ignored": who won is all that counts. Ties then follow the cut points, too.
+strength : {"auto", "weighted", "cut_points", "ignored"}, default "auto"
+    Law of votes that say by how much an item is better, all raters with the same cut points; sampled by NUTS. "cut_points": of
+    full weight; "weighted": of a weight that is learnt, 0 where strength is a habit; "ignored": who won is all that counts;
+    "auto": "weighted" if votes are of several strengths. Ties follow the cut points, too, unless strength is ignored.
 
 Returns
 -------

@@ -38,7 +38,7 @@ class AnnotationKind:
     power_curve_model: str = ""  # the law behind a survey power curve
 
 
-_LAW_OF_VOTES = ("ties", "left_side", "left_bias", "signed", "groups", "independent")
+_LAW_OF_VOTES = ("ties", "left_side", "left_bias", "signed", "groups", "independent", "strength")
 _OF_ALL = ("anonymize", "drop_duplicates", "merge_look_alikes", "no_answer", "keep_answers")
 _KINDS = (
     AnnotationKind(
@@ -64,7 +64,15 @@ _KINDS = (
         "comparisons",
         "Comparisons",
         "bradley_terry",
-        (*_LAW_OF_VOTES, "raters", "rater_attribute", "vote_covariate", "largest_component", *_OF_ALL),
+        (
+            *_LAW_OF_VOTES,
+            "raters",
+            "rater_attribute",
+            "vote_covariate",
+            "largest_component",
+            "levels",
+            *_OF_ALL,
+        ),
         _LAW_OF_VOTES,
     ),
     AnnotationKind(

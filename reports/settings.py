@@ -53,6 +53,7 @@ class Settings:
     anonymize: bool = False  # replace rater ids by numbers in random order
     drop_duplicates: bool = False  # count each repeated answer of a rater once
     no_answer: tuple[str, ...] = ()  # answers that are no truth, which are left out
+    levels: str | None = None  # comparisons: scale of preference, comma-separated
     keep_answers: Literal["all", "first", "last"] = "all"  # of a rater to an item
     merge_look_alikes: bool = False  # take ids and categories that look alike as one
     features: Path | None = None  # file of features of the items

@@ -37,8 +37,9 @@ def model_checks(
     repeated; errors that raters share; whether lenient raters scored the better items; curvature of the locations by features.
 
     Comparisons: wins of the left side, ties, pairs of items that are decided against the order of the qualities, cycles;
-    agreement of each rater with the order, side and ties of each rater; votes that a rater repeated; tastes of single raters,
-    and tastes that raters share, within and between groups; effects of covariates of votes that bend or differ by rater.
+    agreement of each rater with the order, side, ties and strengths of each rater; whether strong votes are of items further
+    apart; votes that a rater repeated; tastes of single raters, and tastes that raters share, within and between groups;
+    effects of covariates of votes that bend or differ by rater.
 
     Rankings: agreement of the raters of an item (cosine of inverse ranks), on the first place, of each rater with the others,
     of pairs of raters, of rankings with ties and of long ones; ranked categories of an item.

@@ -45,16 +45,18 @@ def comparison_checks(
     covariates = None
     if "vote_covariate_value" in constants:
         covariates = constants["vote_covariate_value"].transpose("annotation", ...)[own.place]
-    tables = map(by_winner, tables)
-    observed = next(tables)[own.place]
+    first = next(tables)[own.place]
+    observed = by_winner(first)
     swapped = (left > right) & winner_first(observed, len(own.raters))
     left, right = np.where(swapped, right, left), np.where(swapped, left, right)
     if covariates is not None:
         covariates = covariates * np.where(swapped, -1, 1)[:, None]
+    graded = first.shape[1] > TIE + 1
     numbers = _Numbers(own, left, right, observed.sum(axis=1), covariates)
-    for counts in chain([observed], (table[own.place] for table in tables)):
+    for table in chain([first], (table[own.place] for table in tables)):
+        of_sides = [by_winner(table), *[strength_sums(table)] * graded]
         found.append(
-            numbers(np.where(swapped[:, None], counts[:, [1, 0, *range(2, counts.shape[1])]], counts))
+            numbers(*(np.where(swapped[:, None], x[:, [1, 0, *range(2, x.shape[1])]], x) for x in of_sides))
         )
     names = [] if covariates is None else covariates["vote_covariate"].to_numpy().astype(str).tolist()
     checks, families = _checks(own, found, names), _families(own, found, names)
@@ -68,6 +70,14 @@ def by_winner(counts: np.ndarray) -> np.ndarray:
         return counts
     sides = [counts[:, : n // 2].sum(axis=1), counts[:, -(n // 2) :].sum(axis=1)]
     return np.stack(sides + [counts[:, n // 2]] * (n % 2), axis=1)
+
+
+def strength_sums(counts: np.ndarray) -> np.ndarray:
+    """Add up the strengths 0, 1, ... of votes for the left and the right item (annotation, side); counts (annotation, level)."""
+    strength = np.arange(counts.shape[1] // 2)
+    return np.stack(
+        [counts[:, : len(strength)] @ strength[::-1], counts[:, -len(strength) :] @ strength], axis=1
+    )
 
 
 def winner_first(counts: np.ndarray, raters: int) -> bool:
@@ -124,7 +134,8 @@ class _Numbers:
         degree = np.asarray(weight.sum(axis=1)).ravel()
         return splu((diags_array(degree + RIDGE * degree.mean()) - weight).tocsc())
 
-    def __call__(self, counts: np.ndarray) -> dict[str, np.ndarray]:
+    def __call__(self, counts: np.ndarray, strength: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """Return the numbers of votes (annotation, outcome), and of the sums of their strengths (annotation, side), if any."""
         own, votes = self._own, self._votes
         margin = (counts[:, 0] - counts[:, 1]).astype(float)
         decided = counts[:, :TIE].sum(axis=1).astype(float)
@@ -139,13 +150,16 @@ class _Numbers:
         ties = counts.shape[1] > TIE
         if ties:
             found["ties"] = ratio(counts[:, TIE].sum(), votes.sum())
+        ahead = quality[self._left] - quality[self._right]
+        if strength is not None:
+            found["strength"] = _rise(strength, counts[:, :TIE], ahead)
         if own.raters:
             found["repeats"] = self._agreement_of_repeats(counts)
         if self._bent is not None:
             found["bend"] = residual @ self._bent
         if self._told:
             given = np.bincount(own.rater, votes, size)
-            expected = np.sign(quality[self._left] - quality[self._right])
+            expected = np.sign(ahead)
             liked = np.r_[residual, -residual]  # of the left item, and of the right one
             within, between = self._shared(liked)
             own_liking = np.bincount(self._of_liking, liked)
@@ -162,6 +176,9 @@ class _Numbers:
                 found[f"effect {k}"] = np.bincount(own.rater, residual * z, size) / np.where(
                     square > 0, square, 1
                 )
+            if strength is not None:
+                decided = np.bincount(own.rater, decided, size)
+                found["strengths"] = ratio(np.bincount(own.rater, strength.sum(axis=1), size), decided)
             if ties:
                 found["tie_shares"] = ratio(np.bincount(own.rater, counts[:, TIE], size), given)
         return {name: np.asarray(value, float) for name, value in found.items()}
@@ -206,6 +223,16 @@ class _Numbers:
         return ratio(((beats @ beats) * beats.T).sum() / 3, triads)
 
 
+def _rise(strength: np.ndarray, won: np.ndarray, ahead: np.ndarray) -> np.ndarray:
+    """Return the rise of strength for a standard deviation of the winner's lead in quality.
+
+    Shapes: sums of strengths and numbers of votes (annotation, side), lead of the left item (annotation,).
+    """
+    lead = np.stack([ahead, -ahead], axis=1)
+    lead = lead - (won * lead).sum() / won.sum()
+    return ratio((strength * lead).sum(), np.sqrt((won * lead**2).sum() * won.sum()))
+
+
 def _bent(covariate: np.ndarray) -> np.ndarray:
     """Return weights of votes whose sum with the residuals is of a bend: of small differences against large ones (annotation,).
 
@@ -223,8 +250,10 @@ LEFT_WINS = "share of left wins among the decided votes"
 LEFT_WINS_OF_RATERS = "left wins of each rater, beyond the qualities"
 REPEATS = "agreement of votes that a rater repeated on the same items"
 TASTES = "largest eigenvalue of the residuals of the raters by item"
+STRENGTH = "rise of strength with the lead of the winner in quality"
+STRENGTHS = "strength of the votes of each rater"
 BENT = "bend of the effect of a covariate of votes"
-MAIN = {"left", "eigenvalue", "repeats"}  # of the single numbers; the checks of groups are, too
+MAIN = {"left", "eigenvalue", "repeats", "strength"}  # of the single numbers; the checks of groups are, too
 SINGLE = {
     "left": (
         LEFT_WINS,
@@ -252,6 +281,12 @@ SINGLE = {
         "fewer triads of items are cycles than the model expects",
         "more triads of items are cycles (a beats b, b beats c, c beats a) than the model expects",
     ),
+    "strength": (
+        STRENGTH,
+        "strong votes are less often on items that are far apart than the model expects: strength says little of quality, and "
+        "the qualities take it as if it did",
+        "strong votes are more often on items that are far apart than the model expects",
+    ),
     "eigenvalue": (
         TASTES,
         "raters share less of what they like than the model expects",
@@ -270,6 +305,11 @@ FAMILIES = {
         "some raters vote with the order of the items more or less often than the model says",
     ),
     "sides": (LEFT_WINS_OF_RATERS, "rater_of_side", "raters prefer a side more than the model says"),
+    "strengths": (
+        STRENGTHS,
+        "rater_of_strength",
+        "some raters call an item much better more or less readily than the model, whose cut points all share, says",
+    ),
     "tie_shares": (
         "share of ties of each rater",
         "rater_of_tie",

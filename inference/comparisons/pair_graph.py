@@ -16,10 +16,10 @@ from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import cg, splu
 
-from ..._messages import short_repr
+from ..._messages import short_repr, warn_user
 from ...models.data.comparisons import Comparisons, require_connected
 from ...models.data.container import require_container
-from ...models.data.errors import DataError
+from ...models.data.errors import DataError, DataWarning
 from ...models.data.reading.comparison_tables import TIE
 
 
@@ -38,7 +38,13 @@ class PairTable(NamedTuple):
 
 
 def pair_table(pairs: Comparisons) -> PairTable:
-    """Group comparisons by pair and rater; both orders of a pair are merged."""
+    """Group comparisons by pair and rater; both orders of a pair are merged. Warns (DataWarning) of strengths, not read."""
+    if pairs.graded:
+        warn_user(
+            f"the votes say by how much, on a scale of {pairs.strengths} strengths, and this estimator reads who won alone; "
+            "models.bradley_terry and models.thurstone read strength, too",
+            DataWarning,
+        )
     swapped = pairs.left > pairs.right
     first = np.where(swapped, pairs.right, pairs.left).astype(np.int64)
     pair = first * len(pairs.items) + np.where(swapped, pairs.left, pairs.right)

@@ -62,6 +62,10 @@ def bradley_terry(
         p(left by strength s or more) = F(x - t_s),  p(right by s or more) = F(-x - t_s),  the rest are ties
         t_0 ~ LogNormal(0, 1), or 0 without ties             t_s - t_(s-1) ~ LogNormal(0, 1);  F(x) = 1 / (1 + e^-x)
 
+    of which, by default, who won counts fully and strength by a weight that is learnt, as raters may choose it by habit:
+
+        p(strength s or more | left won) = F(w x - t_s) / F(w x - t_0)      w ~ Beta(1/2, 1/2), or 1 ("cut_points"); right: -x
+
     ====================  ======================  =================================
     symbol                variable                dims
     ====================  ======================  =================================
@@ -87,6 +91,7 @@ def bradley_terry(
     t_0                   tie                     scalar
     t_s - t_(s-1)         step                    strength
     t_s                   cut_point               strength
+    w                     strength_weight         scalar
     counts of answers     observed_winner         annotation, outcome
     ====================  ======================  =================================
 

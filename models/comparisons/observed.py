@@ -82,37 +82,36 @@ def _level_of(pairs: Comparisons, ties: bool) -> np.ndarray:
     return np.choose(pairs.outcome, [from_end, n - 1 - from_end, np.full(len(from_end), pairs.strengths)])
 
 
-Strength = Literal["auto", "cut_points", "ignored"]
+Strength = Literal["auto", "weighted", "cut_points", "ignored"]
 
 
-def strength_is_modelled(pairs: Comparisons, strength: Strength, others: Any = None) -> bool:
-    """Return whether the levels of graded votes are outcomes of the model: for "auto", whether votes are of several strengths.
+def law_of_strength(pairs: Comparisons, strength: Strength, others: Any = None) -> Strength:
+    """Return the law of the levels of graded votes: for "auto", "weighted" if votes are of several strengths, else "ignored".
 
     Warns (DataWarning) where all are of one. `others` are covariates of votes, which a law of levels does not have: ValueError.
     """
     if strength not in get_args(Strength):
         raise ValueError(f"strength={strength!r} is not one of {', '.join(map(repr, get_args(Strength)))}")
     if strength == "ignored" or (strength == "auto" and pairs.strengths == 1):
-        return False
+        return "ignored"
     if pairs.strengths == 1:
         raise ValueError(
-            "strength='cut_points', but the votes say no strength; read a scale with Comparisons.from_table(..., levels=[...]), "
+            f"strength={strength!r}, but the votes say no strength; read a scale with Comparisons.from_table(..., levels=[...]), "
             "or leave strength out"
         )
-    decided = pairs.strength[pairs.outcome != TIE]
-    if len(np.unique(decided)) < 2:
+    if not pairs.graded:
         warn_user(
             f"the votes have a scale of {pairs.strengths} strengths, and all that name a winner are of one: strength says "
             "nothing here, and the law of who won is used; strength='ignored' says so without this warning",
             DataWarning,
         )
-        return False
+        return "ignored"
     if others is not None:
         raise ValueError(
             "vote_covariates: graded votes have no covariates yet; pass strength='ignored', which keeps who won, or leave "
             "vote_covariates out"
         )
-    return True
+    return "weighted" if strength == "auto" else strength
 
 
 def ties_are_modelled(pairs: Comparisons, ties: str, name: str) -> bool:
@@ -198,11 +197,13 @@ def votes_model(
 ) -> pm.Model:
     """Return the model whose ``observed_winner``, pointwise by annotation, follows the law `link` of the strength of items.
 
-    If asked, it has tastes, ``tie``, ``left_bias`` and ``vote_effect``, and of graded votes ``step`` and ``cut_point``.
+    If asked, it has tastes, ``tie``, ``left_bias`` and ``vote_effect``, and of graded votes ``step``, ``cut_point`` and
+    ``strength_weight``.
     """
     ties = ties_are_modelled(pairs, asked.ties, asked.word_for_ties)
     left_side = side_effect(pairs, asked.left_side, asked.left_bias)
-    graded = strength_is_modelled(pairs, asked.strength, asked.vote_covariates)
+    law = law_of_strength(pairs, asked.strength, asked.vote_covariates)
+    graded = law != "ignored"
     votes = vote_covariates(asked.vote_covariates, pairs)
     left, right, rater, counts = pair_counts(pairs, ties, graded)
     of_votes = {}
@@ -230,8 +231,10 @@ def votes_model(
         laws |= {"observed": counts, "dims": ("annotation", "outcome")}
         if graded:
             laws |= {"cut_points": _cut_points(tie, pairs.strengths - 1), "ties": ties}
-        law = GradedVotes if graded else partial(PairedVotes, tie=tie)
-        law("observed_winner", *strength, codes, counts.sum(axis=1), **laws)
+        if law == "weighted":
+            laws |= {"weight": pm.Beta("strength_weight", 0.5, 0.5)}
+        brick = GradedVotes if graded else partial(PairedVotes, tie=tie)
+        brick("observed_winner", *strength, codes, counts.sum(axis=1), **laws)
     return model
 
 

@@ -62,6 +62,10 @@ def thurstone(
         p(left by strength s or more) = Phi(x - t_s),  p(right by s or more) = Phi(-x - t_s),  the rest are ties
         t_0 ~ LogNormal(0, 1), or 0 without ties             t_s - t_(s-1) ~ LogNormal(0, 1)
 
+    of which, by default, who won counts fully and strength by a weight that is learnt, as raters may choose it by habit:
+
+        p(strength s or more | left won) = Phi(w x - t_s) / Phi(w x - t_0)  w ~ Beta(1/2, 1/2), or 1 ("cut_points"); right: -x
+
     ====================  ======================  =================================
     symbol                variable                dims
     ====================  ======================  =================================
@@ -86,6 +90,7 @@ def thurstone(
     t, t_0                tie                     scalar
     t_s - t_(s-1)         step                    strength
     t_s                   cut_point               strength
+    w                     strength_weight         scalar
     counts of answers     observed_winner         annotation, outcome
     ====================  ======================  =================================
 

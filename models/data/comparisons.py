@@ -579,6 +579,12 @@ class Comparisons(Container):
             )
         return lines
 
+    @property
+    def graded(self) -> bool:
+        """Whether votes that name a winner are of several strengths."""
+        own = self.strength[self.outcome != TIE] if self.strengths > 1 else self.strength[:0]
+        return len(own) > 0 and bool(own.min() < own.max())
+
     def without_duplicates(self) -> Self:
         """Count a vote that a rater repeated exactly only once; votes on several prompts stay.
 

@@ -1,5 +1,6 @@
 """GradedVotes: distribution of votes that say by how much one item is better than the other."""
 
+import math
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
@@ -18,6 +19,11 @@ from .vote_counts import VoteCountsRV, possible_counts, vote_parameters
 
 SQRT_HALF = 0.7071067811865476
 pt: Any = pytensor.tensor  # whose annotations leave out what its functions return
+
+
+def _cdf(z: float, logistic: bool) -> float:
+    """Return F(z)."""
+    return 0.5 + 0.5 * math.tanh(0.5 * z) if logistic else 0.5 * math.erfc(-z * SQRT_HALF)
 
 
 def _log_cdf(z: Any, link: Link) -> Any:
@@ -40,28 +46,39 @@ def _log_between(low: Any, high: Any, link: Link) -> Any:
     return above + pt.log(-pt.expm1(_log_cdf(low, link) - above))
 
 
-def _log_levels(x: TensorVariable, cut_points: TensorVariable, n_levels: int, link: Link) -> TensorVariable:
-    """Return log p of every level (annotation, level), the strongest for the left item first."""
+def _log_levels(x: Any, seen: Any, cut_points: TensorVariable, n_levels: int, link: Link) -> TensorVariable:
+    """Return log p of every level (annotation, level), the strongest for the left item first.
+
+    Who won follows the advantage `x`, and strength given who won `seen`.
+    """
     cuts = [cut_points[n] for n in range((n_levels - 1) // 2)]
     middle = [] if n_levels % 2 else [0.0]
     bounds = [*cuts[::-1], *middle, *(-cut for cut in cuts)]  # falling: of x + noise between the levels
-    inner = [_log_between(low - x, high - x, link) for high, low in pairwise(bounds)]
-    return pt.stack([_log_cdf(x - bounds[0], link), *inner, _log_cdf(bounds[-1] - x, link)], axis=1)
+    n, odd = n_levels // 2, n_levels % 2
+    tie = cuts[0] if odd else 0.0
+    won, lost = (_log_cdf(way * x - tie, link) - _log_cdf(way * seen - tie, link) for way in (1, -1))
+    at = [seen] * n + [x] * odd + [seen] * n
+    inner = [
+        _log_between(low - y, high - y, link)
+        for y, (high, low) in zip(at[1:-1], pairwise(bounds), strict=True)
+    ]
+    levels = [_log_cdf(seen - bounds[0], link), *inner, _log_cdf(bounds[-1] - seen, link)]
+    sides = [won] * n + [0.0] * odd + [lost] * n
+    return pt.stack([level + side for level, side in zip(levels, sides, strict=True)], axis=1)
 
 
 @cache
 def _compiled_draw(link: Link, n_levels: int) -> Callable:
-    """Compile the draw of the levels: noise added to x, vote by vote, falls between two bounds."""
-    n_cuts, odd, logistic = (n_levels - 1) // 2, n_levels % 2, link == LOGISTIC
+    """Compile the draw of the levels, vote by vote: the winner by noise added to x, then the strength given the winner."""
+    n, odd, logistic = n_levels // 2, n_levels % 2, link == LOGISTIC
+    options: Any = {"nogil": True, "error_model": "numpy", "fastmath": False}
+    cdf = cached_njit(**options)(_cdf)
 
-    @cached_njit(nogil=True, error_model="numpy", fastmath=False)
+    @cached_njit(**options)
     def draw(rng, strengths, codes, total, counts):
-        quality, reliability, left_bias, cut_points = strengths
+        quality, reliability, left_bias, of_levels = strengths
         left, right, rater = codes
-        bounds = np.zeros(n_levels - 1)
-        for n in range(n_cuts):
-            bounds[n_cuts - 1 - n] = cut_points[n]
-            bounds[n_cuts + 1 - odd + n] = -cut_points[n]
+        weight, tie, cuts = of_levels[0], of_levels[1] * odd, of_levels[1 + odd :]
         counts[:] = 0
         for a in range(len(total)):
             k = rater[a]
@@ -69,16 +86,20 @@ def _compiled_draw(link: Link, n_levels: int) -> Callable:
             for _ in range(total[a]):
                 u = rng.random()
                 noise = np.log(u / (1.0 - u)) if logistic else rng.standard_normal()
-                level = 0
-                for bound in bounds:
-                    level += x + noise < bound
-                counts[a, level] += 1
+                if abs(x + noise) < tie:
+                    counts[a, n] += 1
+                    continue
+                lead = weight * (x if x + noise > 0 else -x)
+                reached, strength = rng.random() * cdf(lead - tie, logistic), 0
+                for cut in cuts:
+                    strength += reached < cdf(lead - cut, logistic)
+                counts[a, n - 1 - strength if x + noise > 0 else n + odd + strength] += 1
 
     return draw
 
 
 class GradedVotesRV(VoteCountsRV):
-    """Random variable of counts of graded votes, the strongest level for the left item first."""
+    """Random variable of counts of graded votes, the strongest level for the left item first; of weight, then cut points."""
 
     name = "graded_votes"
     of_law = "c"
@@ -93,10 +114,11 @@ class GradedVotesRV(VoteCountsRV):
 @cast(Any, _logprob).register(GradedVotesRV)
 def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
     """Return the log probability of each annotation, with the multinomial coefficient."""
-    *_, quality, reliability, left_bias, cut_points, left, right, rater, total = inputs
+    *_, quality, reliability, left_bias, of_levels, left, right, rater, total = inputs
+    weight, cut_points = of_levels[0], of_levels[1:]
     counts, orders = possible_counts(values[0], total)
     x = reliability[rater] * (quality[left] - quality[right]) + left_bias[rater]
-    log_p = (counts * _log_levels(x, cut_points, op.n_outcomes, op.link)).sum(axis=1) + orders
+    log_p = (counts * _log_levels(x, weight * x, cut_points, op.n_outcomes, op.link)).sum(axis=1) + orders
     steps = pt.concatenate([cut_points[:1], pt.diff(cut_points)])
     rising = pt.all(steps > 0)
     return cast(
@@ -114,8 +136,13 @@ class GradedVotes(pm.Discrete):
         p(right by strength s or more) = F(-x_a - t_s)              the rest, if t_0 > 0, are ties
         n_a  ~ Multinomial(total_a, p)
 
-    with F(x) = 1 / (1 + e^-x) ("bradley_terry") or Phi(x) ("thurstone"). An even number of levels has no tie, t_0 = 0, and its
-    first cut point is t_1. Two levels are `PairedVotes` without ties, and three under "thurstone" those with ties.
+    with F(x) = 1 / (1 + e^-x) ("bradley_terry") or Phi(x) ("thurstone"). With a weight w below 1 strength says less of quality
+    than who won does; at 0 it says nothing:
+
+        p(left by strength s or more)  = F(x_a - t_0) F(w x_a - t_s) / F(w x_a - t_0)      right: -x_a
+
+    An even number of levels has no tie, t_0 = 0, and its first cut point is t_1. Two levels are `PairedVotes` without ties, and
+    three under "thurstone" those with ties.
 
     ====================  ==========================================================  ====================
     symbol                argument                                                    dims
@@ -124,6 +151,7 @@ class GradedVotes(pm.Discrete):
     rho                   reliability; negative if the rater prefers the worse item   rater, or scalar
     left, right, k        codes: item on the left, item on the right, rater           annotation
     b                     left_bias: advantage of the left side                       rater, or scalar
+    w                     weight of strength, 1 or less                               scalar
     t                     cut_points, positive and rising                             cut point
     total                 total: number of votes                                      annotation
     n                     value: counts, strongest for the left item first            annotation, level
@@ -144,6 +172,8 @@ class GradedVotes(pm.Discrete):
         Number of votes of each annotation, 1 by default.
     left_bias : tensor, default 0
         Advantage of the left side, for all raters or (rater,).
+    weight : tensor, default 1
+        Weight of the advantage in strength given who won.
     cut_points : tensor, shape (cut point,)
         Positive and rising: two of five levels or, without ties, of six.
     ties : bool, default True
@@ -186,6 +216,7 @@ class GradedVotes(pm.Discrete):
         total: Any = None,
         *,
         left_bias: Any = 0.0,
+        weight: Any = 1.0,
         cut_points: Any,
         ties: bool = True,
         link: Link = LOGISTIC,
@@ -203,5 +234,6 @@ class GradedVotes(pm.Discrete):
             quality, reliability, [left_bias], codes, total, link
         )
         n_levels = 2 * cut_points.type.shape[0] + (1 if ties else 2)
-        parameters = [quality, reliability, side, cut_points, *answers]
+        of_levels = pt.concatenate([pt.as_tensor_variable(weight)[None], cut_points])
+        parameters = [quality, reliability, side, of_levels, *answers]
         return super().dist(parameters, link=link, n_outcomes=n_levels, **kwargs)

@@ -18,12 +18,13 @@ from ..sections.comparisons import (
     rater_rows,
     side_test_of,
     sides_by_rater,
+    weight_of_strength,
 )
 from ..sections.model_fit import checked
 from ..sections.next_annotation import pair_rows_to_ask
 from ..sections.predictive_fit import with_replicates
 from ..settings import Settings
-from .analysis import Analysis, Soundness
+from .analysis import Analysis, Quantity, Soundness
 
 PROB = 0.9
 LISTED = 20
@@ -44,6 +45,7 @@ class VoteFacts:
     sure: float  # probability that it is the best
     tied: tuple[str, ...]  # others that share its rank
     tiers: int
+    weight: Quantity | None  # of the strength of votes, from 0 to 1
     told_apart: bool  # whether judges have reliabilities
     random: tuple[str, ...]
     backwards: tuple[str, ...]
@@ -114,6 +116,7 @@ class VoteAnalysis(Analysis):
         }
         ranks = [row["rank"] for row in self.board]
         pairs = self.next.head(LISTED)
+        weight = weight_of_strength(self.tree, PROB)
         return VoteFacts(
             items=len(self.votes.items),
             votes=len(self.votes),
@@ -123,6 +126,7 @@ class VoteAnalysis(Analysis):
             sure=float(first["P(best)"]),
             tied=tuple(row["item"] for row in self.board[1:] if row["rank"] == 1),
             tiers=len(set(ranks)),
+            weight=weight and Quantity(*weight),
             told_apart=len(flags) > 0,
             random=flagged["votes at random"],
             backwards=flagged["votes backwards"],

@@ -204,6 +204,22 @@ def equals_in_words(tree: xr.DataTree, prob: float) -> str:
     return f"Of two items of equal quality: {', '.join(parts)}." if parts else ""
 
 
+def weight_of_strength(tree: xr.DataTree, prob: float) -> tuple[float, float, float] | None:
+    """Return mean and interval of the weight of strength; None if the model has none."""
+    if "strength_weight" not in tree["posterior"]:
+        return None
+    weight, tail = tree["posterior"]["strength_weight"].to_numpy(), (1 - prob) / 2
+    return float(weight.mean()), *map(float, np.quantile(weight, [tail, 1 - tail]))
+
+
+def weight_in_words(tree: xr.DataTree, prob: float) -> str:
+    """Return a sentence on the weight of strength; "" if the model has none."""
+    if (weight := weight_of_strength(tree, prob)) is None:
+        return ""
+    mean, low, high = (f"{100 * own:.0f}" for own in weight)
+    return f"Strength of votes counts {mean} % ({low} to {high} %) of what it could, and who won fully."
+
+
 ONE_MORE_WINS = {True: 0.731, False: 0.841}  # by the logistic law, and by the normal one of a comparison
 
 
@@ -374,7 +390,12 @@ def vote_sections(tree: xr.DataTree, votes: Comparisons, board: list[dict[str, A
     plot = plots.leaderboard(intervals, groups, most=MOST_DRAWN)
     own = {"facts": facts, "alarm": bool(facts["warnings"])}
     sections = [Section("Leaderboard", text, [plot], board, "leaderboard", key="leaderboard", **own)]
-    parts = (scale_in_words(tree), equals_in_words(tree, PROB), at_equal_covariates(tree))
+    parts = (
+        scale_in_words(tree),
+        equals_in_words(tree, PROB),
+        weight_in_words(tree, PROB),
+        at_equal_covariates(tree),
+    )
     text = " ".join(filter(None, parts))
     sections.append(Section("Quality", text, [plots.quality_forest(intervals, most=MOST_DRAWN)]))
     if raters := rater_rows(tree, votes, PROB, sides):

@@ -8,7 +8,7 @@ import xarray as xr
 
 from ... import evaluation, inference
 from ..._messages import step, way
-from ...evaluation.checks.comparisons import LEFT_WINS, LEFT_WINS_OF_RATERS, TASTES
+from ...evaluation.checks.comparisons import LEFT_WINS, LEFT_WINS_OF_RATERS, STRENGTH, STRENGTHS, TASTES
 from ...evaluation.checks.comparisons import REPEATS as REPEATED_VOTES
 from ...evaluation.checks.populations import DESIGN
 from ...evaluation.checks.rankings import AGREEMENT
@@ -90,6 +90,8 @@ def _remedies(predicted: xr.DataTree, attributes: Mapping[str, np.ndarray], chec
             "Intervals count every vote. Unless votes are on several prompts, count equal ones of a rater once: "
             f"{way('--drop-duplicates', 'votes.without_duplicates()')}."
         )
+    if {STRENGTH, STRENGTHS} & set(failed):
+        found.append(f"{way('--strength ignored', 'strength="ignored"')} counts who won alone.")
     spec = catalog.get(str(predicted.attrs.get("model")))
     if SPREAD in failed and spec is not None and spec.remedy:
         found.append(spec.remedy)

@@ -185,6 +185,35 @@ def covariate_study(seed, bend=0.0, own=0.0, items=8, votes=2800):
     return tree_of("observed_winner", counts, replicates, codes, groups=False, vote_covariate_value=value)
 
 
+def graded_study(seed, coin=False, habit=0.0, items=10, votes=700, cut=1.5):
+    """Tree of votes of two strengths with a known cut point in the model; in the data strength is a coin, or also a habit."""
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, items, votes)
+    right = (left + rng.integers(1, items, votes)) % items
+    rater, quality = rng.integers(0, len(KIND), votes), rng.standard_normal(items)
+    felt = quality[left] - quality[right] + rng.logistic(size=votes)
+    strong = np.abs(felt) > cut * np.exp(habit * (rater - 3))
+    strong = rng.random(votes) < strong.mean() if coin else strong
+    low = np.where(strong, np.where(felt > 0, cut, -np.inf), np.where(felt > 0, 0, -cut))
+    high = np.where(strong, np.where(felt > 0, np.inf, -cut), np.where(felt > 0, cut, 0))
+    design = np.eye(items)[left] - np.eye(items)[right]
+    mean = np.zeros(items)
+    for _ in range(8):  # Laplace approximation of the law of levels, with a standard normal prior
+        p = [1 / (1 + np.exp(design @ mean - end)) for end in (low, high)]
+        slope = p[0] + p[1] - 1
+        precision = (design.T * (p[0] * (1 - p[0]) + p[1] * (1 - p[1]))) @ design + np.eye(items)
+        mean = mean + np.linalg.solve(precision, design.T @ slope - mean)
+    draws = rng.multivariate_normal(mean, np.linalg.inv(precision), REPLICATES)
+    again = draws[:, left] - draws[:, right] + rng.logistic(size=(REPLICATES, votes))
+
+    def levels(felt, strong):
+        return np.eye(4, dtype=np.int64)[np.where(felt > 0, 1 - strong, 2 + strong)]
+
+    counts, replicates = levels(felt, strong), levels(again, np.abs(again) > cut)
+    codes = {"left": left, "right": right, "rater": rater}
+    return tree_of("observed_winner", counts, replicates, codes, groups=False)
+
+
 def failed(study, seeds=range(STUDIES)):
     """Number of studies of which any check fails, and for each check the number of studies in which it does."""
     number, by_name = 0, {}
@@ -203,6 +232,7 @@ LAWFUL = [
     population_study,
     repeated_votes,
     covariate_study,
+    graded_study,
 ]
 
 
@@ -239,6 +269,8 @@ def test_data_of_the_law_raise_few_alarms(study):
         (partial(population_study, curve=0.7), "curvature of the locations by features"),
         (partial(repeated_votes, again=0.7), "agreement of votes that a rater repeated on the same items"),
         (partial(covariate_study, bend=1.0), "bend of the effect of a covariate of votes"),
+        (partial(graded_study, coin=True), "rise of strength with the lead of the winner in quality"),
+        (partial(graded_study, habit=0.3), "strength of the votes of each rater"),
         (partial(covariate_study, own=0.8), "effect of length on the votes of each rater"),
     ],
 )

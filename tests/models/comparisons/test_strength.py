@@ -1,5 +1,10 @@
 """Strength of preference: the law against SciPy level by level, what it reduces to, what is refused, and what is learnt."""
 
+import warnings
+from dataclasses import replace
+from itertools import product
+
+import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
@@ -19,8 +24,19 @@ def graded(seed=1, **options):
     return models.simulators.comparisons(random_seed=seed, **options)
 
 
-def log_p_of_levels(law, x, cut_points, ties=True):
-    """Log p (annotation, level) by differences of survival functions, or of cdfs where these are small."""
+def log_p_of_levels(law, x, cut_points, ties=True, weight=1.0):
+    """Log p (annotation, level) by differences of survival functions, or of cdfs where these are small.
+
+    With a weight p(level) = p(side) p(level of w x) / p(side of w x), of the tie that of x.
+    """
+    if weight != 1:
+        x = np.asarray(x)
+        own, seen = (log_p_of_levels(law, a, cut_points, ties) for a in (x, weight * x))
+        half = own.shape[1] // 2
+        for side in (np.s_[:, :half], np.s_[:, -half:]):
+            won, lost = (np.logaddexp.reduce(a[side], axis=1, keepdims=True) for a in (own, seen))
+            own[side] = won + seen[side] - lost
+        return own
     bounds = np.r_[cut_points[::-1], [] if ties else 0.0, -np.asarray(cut_points)]
     x = np.asarray(x)[:, None]
     upper, lower = np.r_[np.inf, bounds] - x, np.r_[bounds, -np.inf] - x
@@ -33,14 +49,16 @@ def evaluated(variable):
 
 
 @pytest.mark.parametrize("link", LAWS)
-@pytest.mark.parametrize("ties", [True, False])
-def test_the_law_is_scipys_level_by_level(link, ties):
+@pytest.mark.parametrize(("ties", "weight"), [(True, 1.0), (False, 1.0), (True, 0.4), (False, 0.0)])
+def test_the_law_is_scipys_level_by_level(link, ties, weight):
     x, cut_points = np.array([-30.0, -6.0, -1.3, 0.0, 0.4, 2.0, 8.0, 25.0]), [0.3, 1.1, 2.7]
     levels = 6 + (1 if ties else 2)
-    expected = log_p_of_levels(LAWS[link], x, cut_points, ties)
+    expected = log_p_of_levels(LAWS[link], x, cut_points, ties, weight)
     codes = (np.repeat(np.arange(len(x)), levels), np.full(levels * len(x), len(x)))
     counts = np.tile(np.eye(levels, dtype=int), (len(x), 1))
-    law = GradedVotes.dist(np.r_[x, 0.0], codes=codes, cut_points=cut_points, ties=ties, link=link)
+    law = GradedVotes.dist(
+        np.r_[x, 0.0], codes=codes, cut_points=cut_points, ties=ties, link=link, weight=weight
+    )
     found = evaluated(pm.logp(law, counts)).reshape(expected.shape)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14)
     np.testing.assert_allclose(np.exp(expected).sum(axis=1), 1, atol=1e-12)
@@ -77,19 +95,20 @@ def test_the_model_is_its_formula(link):
     simulated = graded(reliability_range=(0.5, 3.0))
     votes = simulated.data
     model = getattr(models, link)(votes, left_side="shared")
-    wanted = ["quality", "reliability", "left_bias", "tie", "cut_point", "step"]
+    wanted = ["quality", "reliability", "left_bias", "tie", "cut_point", "step", "strength_weight"]
     outputs = model.replace_rvs_by_values([model[name] for name in wanted])
     rng = np.random.default_rng(seed_of(link))
     point = model.initial_point(1)
     point = {name: value + 0.5 * rng.normal(size=np.shape(value)) for name, value in point.items()}
     log_p = model.logp(vars=model.observed_RVs, sum=False)[0]
     found, *values = model.compile_fn([log_p, *outputs], inputs=model.value_vars, **COMPILED)(point)
-    quality, reliability, bias, tie, cut_point, step = values
+    quality, reliability, bias, tie, cut_point, step, weight = values
+    assert 0 < weight < 1
     np.testing.assert_allclose(cut_point, tie + np.cumsum(step), rtol=1e-12)
 
     def total(strength):
         x = reliability[votes.annotation_rater] * (quality[votes.left] - quality[votes.right]) + bias
-        levels = log_p_of_levels(LAWS[link], x, np.r_[tie, cut_point])
+        levels = log_p_of_levels(LAWS[link], x, np.r_[tie, cut_point], weight=weight)
         place = np.choose(votes.outcome, [2 - strength, 4 + strength, 3])
         return (votes.count * levels[np.arange(len(x)), place]).sum()
 
@@ -105,8 +124,8 @@ def test_names_of_the_levels_and_of_the_sampler():
     assert list(model.coords["outcome"]) == names and list(model.coords["strength"]) == [1, 2]
     route = route_of(model)
     assert (route.name, route.method) == ("bradley_terry", "nuts") and "cut points" in route.reason
-    none = models.thurstone(graded(tie=None).data)
-    assert len(none.coords["outcome"]) == 6 and "tie" not in none.named_vars
+    none = models.thurstone(graded(tie=None).data, strength="cut_points")
+    assert len(none.coords["outcome"]) == 6 and not {"tie", "strength_weight"} & {*none.named_vars}
 
 
 @pytest.mark.parametrize("build", [models.bradley_terry, models.thurstone])
@@ -149,6 +168,36 @@ def test_votes_of_one_strength_alone_say_nothing_by_it(golden):
     assert list(model.coords["outcome"]) == ["left", "right", "tie"]
 
 
+@pytest.mark.parametrize("link", LAWS)
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", pytest.param(None, marks=pytest.mark.slow)])
+def test_draws_of_a_weighted_law_have_its_probabilities(link, mode):
+    """Of 20,000 votes on each of three pairs, by both generators of draws; the law of full weight is the wrong one."""
+    x, cut_points, n = np.array([-2.0, 0.3, 1.2]), [0.3, 1.1], 20_000
+    codes = (np.arange(3), np.full(3, 3))
+    options = {"cut_points": cut_points, "link": link, "weight": 0.3, "total": np.full(3, n)}
+    law = GradedVotes.dist(np.r_[x, 0.0], codes=codes, **options)
+    drawn = pm.draw(law, random_seed=seed_of(link), **({"mode": mode} if mode else {})) / n
+
+    def check(weight):
+        p = np.exp(log_p_of_levels(LAWS[link], x, cut_points, weight=weight))
+        assert (np.abs(drawn - p) < 5 * np.sqrt(p * (1 - p) / n)).all()
+
+    check(0.3)
+    assert_rejects_twin(check, 1.0)
+
+
+def test_estimators_of_who_won_say_that_they_do_not_read_strength(golden):
+    votes = graded(items=4, raters=3, degree=3, alpha=1.0, quality_range=(0, 0.3)).data
+    with golden.warns(models.DataWarning):
+        inference.quite(votes)
+    with golden.warns(models.DataWarning):
+        inference.bradley_terry_mle(votes)
+    plain = replace(votes, strength=np.zeros_like(votes.strength), strengths=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", models.DataWarning)
+        inference.bradley_terry_mle(plain)
+
+
 def test_brick_refuses_what_has_no_cut_point():
     with pytest.raises(ValueError, match="cut_points"):
         GradedVotes.dist([0.0, 1.0], codes=([0], [1]), cut_points=[])
@@ -157,12 +206,52 @@ def test_brick_refuses_what_has_no_cut_point():
         pm.logp(law, [[1, 0, 0, 0, 0]]).eval()
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::raterzoo.inference.ConvergenceWarning")
+def test_posterior_of_the_weight_is_that_of_quadrature():
+    """Two items, their difference d ~ Normal(0, 2), log step ~ Normal(0, 1) and w ~ Beta(1/2, 1/2), each on a grid."""
+    counts = np.array([9, 3, 1, 3])
+    signs = np.repeat(["A>>B", "A>B", "B>A", "B>>A"], counts)
+    table = {"left": ["x"] * len(signs), "right": ["y"] * len(signs), "winner": signs}
+    votes = models.Comparisons.from_table(table, rater=None)
+    model = models.bradley_terry(votes, reliability="shared", quality_scale=1.0)
+    options = {"random_seed": 1, "progressbar": False, "cores": 1}
+    tree = inference.sample(model, draws=1500, chains=2, **options)
+    posterior = tree["posterior"].to_dataset()
+    gap = posterior["quality"].isel(item=0) - posterior["quality"].isel(item=1)
+    drawn = np.stack(
+        [gap, gap**2, posterior["strength_weight"], np.log(posterior["cut_point"].isel(strength=0))]
+    )
+    d, z, w = (
+        np.linspace(-7, 7, 71),
+        np.linspace(-5, 4, 46),
+        np.sin(np.pi / 2 * (np.arange(20) + 0.5) / 20) ** 2,
+    )
+
+    def means(w):
+        log_p = np.empty((len(d), len(z), len(w)))
+        for (k, step), (m, own) in product(enumerate(np.exp(z)), enumerate(w)):
+            levels = log_p_of_levels(logistic, d, [step], ties=False, weight=own)
+            log_p[:, k, m] = levels @ counts - d**2 / 4 - z[k] ** 2 / 2
+        p = np.exp(log_p - log_p.max())
+        of = np.broadcast_arrays(d[:, None, None], d[:, None, None] ** 2, w, z[:, None])
+        return np.array([(p * values).sum() / p.sum() for values in of])
+
+    error = np.array([own.std() / np.sqrt(az.ess(own)) for own in drawn])
+
+    def check(expected):
+        assert (np.abs(drawn.mean(axis=(1, 2)) - expected) < 4 * error).all()
+
+    check(means(w))
+    assert_rejects_twin(check, means(w[-10:]))  # a weight of a half or more
+
+
 @pytest.fixture(scope="module")
 def learnt():
     simulated = graded(
         items=8, raters=8, degree=6, alpha=0.6, quality_range=(0, 2), reliability_range=(1, 1.01), seed=3
     )
-    model = models.bradley_terry(simulated.data, reliability="shared")
+    model = models.bradley_terry(simulated.data, reliability="shared", strength="cut_points")
     options = {"random_seed": 1, "progressbar": False, "cores": 1, "predictive": True}
     return simulated, inference.sample(model, draws=500, chains=2, **options)
 
