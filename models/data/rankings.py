@@ -191,11 +191,11 @@ class PartialRankings(Container):
         columns = annotation_columns(
             frame, "rankings", roles, (), missing, no_answer, keep, time, may_be_empty
         )
+        timed = time_column(column_names(frame), columns.names) if keep == "all" else None
         declared, ranked = categories_of(categories, no_answer), None
         if shown is not None:
             of_dtype = columns["category"].declared if declared is None else declared
             columns, ranked = shown_rows(columns, of_dtype, no_answer)
-        timed = time_column(column_names(frame), columns.names) if keep == "all" else None
         found = cls._of_columns(columns, declared, ranked, timed)
         if categories is None:
             ranked = np.ones(len(found.category_code), np.int64)
