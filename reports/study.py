@@ -73,11 +73,17 @@ class Study:
 
 
 def told_apart(data: Any) -> Any:
-    """Return annotations as the default model takes them: raters with one answer each are one, which a warning says."""
-    if not (isinstance(data, Labels) and data.one_answer_each):
+    """Return annotations as the default model takes them.
+
+    Raters with one answer each are one, and a crowd with two at most, whose parameters would take gigabytes; a warning says so.
+    """
+    if not (isinstance(data, Labels) and (data.one_answer_each or data.two_answers_each)):
         return data
+    few = (
+        "one answer each tell nothing" if data.one_answer_each else "two answers at most tell hardly anything"
+    )
     text = (
-        f"raters with one answer each tell nothing of a rater: all {len(data.raters):,} are taken as one. "
+        f"raters with {few} of a rater: all {len(data.raters):,} are taken as one. "
         "A model that is named (model=, --model) takes them apart"
     )
     warn_user(text, DataWarning)

@@ -49,6 +49,7 @@ from .taxonomies import read_taxonomy, require_nodes
 
 MAX_CELLS = 1_000_000_000  # of counts by item and category
 MAX_ANSWERS = 200_000_000
+CROWD = 10_000  # raters whose parameters, of two answers each, take gigabytes
 EVERYONE = "all raters"  # id of raters taken as one
 
 
@@ -466,11 +467,20 @@ class Labels(Container):
         """Whether each of ten raters or more gave one answer, and no attribute groups them: none can be judged."""
         return MANY <= len(self.raters) == self.count.sum() and not self.rater_attributes
 
+    @property
+    def two_answers_each(self) -> bool:
+        """Whether each rater of a crowd, of 10,000 or more, gave two answers at most, and no attribute groups them."""
+        n = len(self.raters)
+        if n < CROWD or self.rater_attributes or self.count.sum() > 2 * n:
+            return False
+        return bool(np.bincount(self.annotation_rater, self.count, n).max() <= 2)
+
     def with_raters_pooled(self) -> Self:
         """Take all raters as one, "all raters": where each gave one answer, the answers tell none apart.
 
         A model of raters then learns one confusion matrix, the mean of theirs, in place of one for each. Given the true label,
-        answers of raters who answer once are independent draws from it, whether their skills differ or not.
+        answers of raters who answer once are independent draws from it, whether their skills differ or not. So are those to one
+        item of raters who answer several: the claim of an item then leaves out what their other answers say of them.
 
         Returns
         -------

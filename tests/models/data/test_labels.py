@@ -18,6 +18,7 @@ from raterzoo import models
 from raterzoo.evaluation import predictions_from_table
 from raterzoo.models import DataError, DataWarning, Labels
 from raterzoo.models.data.labels import expand_answers
+from raterzoo.reports.study import told_apart
 
 TABLE = {
     "item": ["b", "b", "a", "b", "a", "c"],
@@ -352,6 +353,21 @@ def test_raters_taken_as_one_keep_answers_and_truth():
     assert np.array_equal(pooled.counts, labels.counts) and np.array_equal(pooled.gold, labels.gold)
     counted = models.Labels.from_counts({"item": ["a", "b"], "x": [1, 0], "y": [2, 1]})
     assert counted.with_raters_pooled() is counted
+
+
+@pytest.mark.parametrize(("further", "few"), [([], True), ([0], False)], ids=["two", "three of one rater"])
+def test_a_crowd_with_two_answers_each_is_taken_as_one(further, few, monkeypatch, golden):
+    rater = [*range(40), *range(40), *further]
+    table = {"item": [place // 4 for place in range(len(rater))], "rater": rater}
+    labels = models.Labels.from_table(table | {"label": [*"xy" * len(rater)][: len(rater)]})
+    assert not labels.two_answers_each and told_apart(labels) is labels
+    monkeypatch.setattr("raterzoo.models.data.labels.CROWD", 40)
+    assert labels.two_answers_each == few
+    if not few:
+        return
+    with golden.warns(models.DataWarning):
+        pooled = told_apart(labels)
+    assert pooled.raters.tolist() == ["all raters"] and np.array_equal(pooled.counts, labels.counts)
 
 
 @pytest.mark.filterwarnings("ignore:each of the")
