@@ -1,9 +1,10 @@
 """Command `equivalence`: survey equivalence of classifiers, from files."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -43,19 +44,65 @@ COMBINERS = ("abc", "plurality", "frequency", "mean")
 ONE_LABEL = ("precision", "recall", "f1", "auc")  # scorers of one category against the rest
 CORRELATIONS = ("pearson", "spearman")
 SCORERS = (*ADDITIVE, *ONE_LABEL, "mcc", "dmi", "soft-dmi", *CORRELATIONS)
+CHOICES = {
+    "combiner": COMBINERS,
+    "scorer": SCORERS,
+    "items": ("available", "common"),
+    "estimand": ("pooled", "mean"),
+}
+# arguments of `evaluation.survey_equivalence` that are options
+RULES = (
+    "combiner",
+    "scorer",
+    "learn",
+    "clip",
+    "items",
+    "estimand",
+    "base",
+    "positive",
+    "max_raters",
+    "bootstrap",
+)
 MODEL = annotation_kinds["labels"].power_curve_model
 TITLES = ("scores", "k raters; P(a classifier is better)", "the better classifier first")
 NOT_CONVERGED = 1  # exit code
 
 
-class Extras(NamedTuple):
-    """Optional steps and outputs of the command."""
+@dataclass
+class EquivalenceOptions:
+    """Options."""
 
-    calibrate: bool
-    posterior: tuple[int, int] | None  # draws and chains
-    plot: Path | None
-    out: Path | None
-    private: bool  # files are readable by the user alone
+    column: Columns = None
+    anonymize: Anonymize = False
+    combiner: Annotated[
+        str | None, f"{', '.join(COMBINERS)}; default abc, for hard predictions plurality."
+    ] = None
+    scorer: Annotated[
+        str | None, f"{', '.join(SCORERS)}; default cross-entropy, for hard predictions agreement."
+    ] = None
+    clip: Annotated[float, "Lower bound of probabilities in the score."] = 0.02
+    items: Annotated[str, "Items of the curve: available at each k, or common to all k."] = "available"
+    estimand: Annotated[
+        str, "For f1, auc ...: pooled, of all answers jointly; or mean, over random samples of raters."
+    ] = "pooled"
+    learn: Annotated[
+        str | None, "For abc: leave-one-out, in-sample (default for f1, auc ...), or a number of folds."
+    ] = None
+    base: Annotated[float, "Base of the logarithm."] = 2
+    positive: Annotated[str | None, "Positive category of precision, recall, f1 and auc."] = None
+    max_raters: Annotated[int | None, "Largest number of raters on the curve."] = None
+    bootstrap: Annotated[int, "Resamples of the items; 0 for none."] = 500
+    clusters: ClustersFile = None
+    prob: Annotated[float, "Probability of the intervals."] = 0.9
+    calibrate: Annotated[bool, "Score also with cross-fitted isotonic calibration."] = False
+    posterior: Annotated[bool, "Fit item_states, for a curve beyond the observed raters."] = False
+    draws: Draws = 1000
+    chains: Chains = 4
+    plot: Annotated[Path | None, "Picture: curve.svg or curve.png."] = None
+    out: Annotated[Path | None, "All numbers: worth.csv, worth.json, or a folder for an HTML page.", "-o"] = (
+        None
+    )
+    seed: Seed = 1
 
 
 def equivalence(
@@ -67,39 +114,9 @@ def equivalence(
     layout: LayoutOption = Layout.long,
     source: SourceOption = None,
     drop_missing: DropMissing = False,
-    column: Columns = None,
     categories: Categories = None,
     cleaning: CleaningOptions,
-    anonymize: Anonymize = False,
-    combiner: Annotated[
-        str | None, f"{', '.join(COMBINERS)}; default abc, for hard predictions plurality."
-    ] = None,
-    scorer: Annotated[
-        str | None, f"{', '.join(SCORERS)}; default cross-entropy, for hard predictions agreement."
-    ] = None,
-    clip: Annotated[float, "Lower bound of probabilities in the score."] = 0.02,
-    items: Annotated[str, "Items of the curve: available at each k, or common to all k."] = "available",
-    estimand: Annotated[
-        str, "For f1, auc ...: pooled, of all answers jointly; or mean, over random samples of raters."
-    ] = "pooled",
-    learn: Annotated[
-        str | None, "For abc: leave-one-out, in-sample (default for f1, auc ...), or a number of folds."
-    ] = None,
-    base: Annotated[float, "Base of the logarithm."] = 2,
-    positive: Annotated[str | None, "Positive category of precision, recall, f1 and auc."] = None,
-    max_raters: Annotated[int | None, "Largest number of raters on the curve."] = None,
-    bootstrap: Annotated[int, "Resamples of the items; 0 for none."] = 500,
-    clusters: ClustersFile = None,
-    prob: Annotated[float, "Probability of the intervals."] = 0.9,
-    calibrate: Annotated[bool, "Score also with cross-fitted isotonic calibration."] = False,
-    posterior: Annotated[bool, "Fit item_states, for a curve beyond the observed raters."] = False,
-    draws: Draws = 1000,
-    chains: Chains = 4,
-    plot: Annotated[Path | None, "Picture: curve.svg or curve.png."] = None,
-    out: Annotated[
-        Path | None, "All numbers: worth.csv, worth.json, or a folder for an HTML page.", "-o"
-    ] = None,
-    seed: Seed = 1,
+    asked: EquivalenceOptions,
 ) -> None:
     """Estimate how many raters each classifier is worth."""
     from .anonymity import refuse_annotations_among
@@ -107,37 +124,30 @@ def equivalence(
     from .options import settings_of
     from .tables import check_header, check_prediction_header, read_clusters
 
-    rules = {
-        "clip": clip, "items": items, "estimand": estimand, "base": base, "positive": positive,
-        "max_raters": max_raters, "bootstrap": bootstrap, "probability": prob, "random_seed": seed,
-    }  # fmt: skip
-    _check_files(plot, out)
-    for option, value, allowed in (
-        ("combiner", combiner, COMBINERS),
-        ("scorer", scorer, SCORERS),
-        ("items", items, ("available", "common")),
-        ("estimand", estimand, ("pooled", "mean")),
-    ):
-        if value is not None and value not in allowed:
+    _check_files(asked.plot, asked.out)
+    for option, allowed in CHOICES.items():
+        if (value := getattr(asked, option)) is not None and value not in allowed:
             raise ValueError(f"--{option} {value}: expected one of {', '.join(allowed)}")
+    column, anonymize = asked.column or [], asked.anonymize
     settings = settings_of(
         "labels", MODEL, {"categories": categories, "anonymize": anonymize, **vars(cleaning)},
-        draws=draws, chains=chains, seed=seed, layout=layout, source=source, drop_missing=drop_missing,
+        draws=asked.draws, chains=asked.chains, seed=asked.seed, layout=layout, source=source,
+        drop_missing=drop_missing,
     )  # fmt: skip
     if anonymize:
         refuse_annotations_among([predictions, categories], labels, source)
-    check_header(labels, settings, column or [])
-    check_prediction_header(predictions, "labels", question=chosen_question(column or [], "labels"))
+    check_header(labels, settings, column)
+    check_prediction_header(predictions, "labels", question=chosen_question(column, "labels"))
     from ..reports.analyses.equivalence import rules_of
 
-    data, law, hard = _read(labels, predictions, column or [], settings)
-    rules |= {"combiner": combiner, "scorer": scorer, "learn": learn}
-    rules["clusters"] = read_clusters(clusters, data.items)
+    data, law, hard = _read(labels, predictions, column, settings)
+    rules = {name: getattr(asked, name) for name in RULES}
+    rules |= {"probability": asked.prob, "random_seed": asked.seed}
+    rules["clusters"] = read_clusters(asked.clusters, data.items)
     with options_named():
-        rules = rules_of(hard and not calibrate, rules, posterior=posterior)
+        rules = rules_of(hard and not asked.calibrate, rules, posterior=asked.posterior)
         _check_asked(rules, data)
-        extras = Extras(calibrate, (draws, chains) if posterior else None, plot, out, anonymize)
-        _compute_and_report(data, law, rules, extras)
+        _compute_and_report(data, law, rules, asked)
 
 
 def _check_files(plot: Path | None, out: Path | None) -> None:
@@ -191,18 +201,20 @@ def _read(
     return data, *law_of(predicted, data, str(predictions), "--categories")
 
 
-def _compute_and_report(data: "Labels", law: "xr.DataArray", rules: dict[str, Any], extras: Extras) -> None:
+def _compute_and_report(
+    data: "Labels", law: "xr.DataArray", rules: dict[str, Any], asked: EquivalenceOptions
+) -> None:
     """Compute the equivalences; print, plot and write them."""
     from ..reports.analyses.equivalence import compared
     from ..reports.composition import report_of
     from ..reports.sections.equivalence import scored_by
     from .terminal import print_answers, print_table, print_text
 
-    draw = _sampler(*extras.posterior, rules["random_seed"]) if extras.posterior else None
-    pictured = extras.plot is not None or (extras.out is not None and not extras.out.suffix)
+    draw = _sampler(asked) if asked.posterior else None
+    pictured = asked.plot is not None or (asked.out is not None and not asked.out.suffix)
     with step("Computing"):
         analysis = compared(
-            data, law, rules, calibrate=extras.calibrate, draw=draw, pictured=pictured, compose=report_of
+            data, law, rules, calibrate=asked.calibrate, draw=draw, pictured=pictured, compose=report_of
         )
     print_answers(analysis.answers)
     how = f"{rules['combiner']}, {scored_by(analysis.found)}"
@@ -213,13 +225,13 @@ def _compute_and_report(data: "Labels", law: "xr.DataArray", rules: dict[str, An
         print_table(rows, f"{title} ({how})", whole=whole)
     for section in analysis.sections_beyond[:1]:
         print_text("\n" + section.text.replace(". ", ".\n"))
-    with private_files(extras.private, extras.out):
-        _write(analysis, extras)
+    with private_files(asked.anonymize, asked.out):
+        _write(analysis, asked.plot, asked.out)
     if analysis.extrapolated is False:
         raise typer.Exit(NOT_CONVERGED)
 
 
-def _sampler(draws: int, chains: int, seed: int) -> "Callable[[Any], xr.DataTree]":
+def _sampler(asked: EquivalenceOptions) -> "Callable[[Any], xr.DataTree]":
     """Return a sampler of models that says nothing: whether the draws have converged is printed."""
     import warnings
 
@@ -227,24 +239,22 @@ def _sampler(draws: int, chains: int, seed: int) -> "Callable[[Any], xr.DataTree
 
     def draw(model: Any) -> "xr.DataTree":
         with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-            return sample(model, draws=draws, chains=chains, random_seed=seed, progressbar=False)
+            options: Any = {"draws": asked.draws, "chains": asked.chains, "random_seed": asked.seed}
+            return sample(model, progressbar=False, **options)
 
     return draw
 
 
-def _write(analysis: "EquivalenceAnalysis", extras: Extras) -> None:
+def _write(analysis: "EquivalenceAnalysis", plot: Path | None, out: Path | None) -> None:
     """Write the picture and the numbers: a page with tables, one JSON file, or one CSV file per table."""
     from .section_files import write_numbers
     from .terminal import print_text
 
-    out = extras.out
-    if extras.plot is not None:
-        extras.plot.parent.mkdir(parents=True, exist_ok=True)
-        analysis.figures[-1].savefig(extras.plot, bbox_inches="tight")
-        print_text(f"wrote {extras.plot}")
-    if out is None:
-        return
-    if not out.suffix:
+    if plot is not None:
+        plot.parent.mkdir(parents=True, exist_ok=True)
+        analysis.figures[-1].savefig(plot, bbox_inches="tight")
+        print_text(f"wrote {plot}")
+    if out is not None and not out.suffix:
         print_text(f"wrote {analysis.write(out)}")
-        return
-    write_numbers(out, analysis.sections, "equivalence")
+    elif out is not None:
+        write_numbers(out, analysis.sections, "equivalence")

@@ -17,15 +17,10 @@ from ..models.data.reading.columns import code_ids, is_blank, is_integer
 from ..models.data.reading.files import read_file, read_names, refuse_unreadable
 from ..models.data.reading.frames import Column, column_names, named_columns
 from ..models.data.reading.numbers import decimal_points
-from .terminal import print_note
+from .terminal import on_command_line, print_note
 
 ARRAYS = "arrays items (item,) and features (item, feature), and perhaps names (feature,)"
 MOST_BYTES = 16 * 2**30  # of the arrays of an .npz file, unpacked
-REMEDIES = {
-    ": .select(items=...)": "",
-    "; ids in the index of a pandas frame: features.reset_index(names='item')": "",
-    ", for example by pandas.get_dummies": "",
-}  # of Python -> of the command line
 
 
 def features_of(path: Path, items: np.ndarray) -> dict[str, Any]:
@@ -166,8 +161,7 @@ def _of_file(error: DataError, path: Path) -> DataError:
     """Return an error about features in the words of the command line, with the name of the file."""
     if error.where.startswith(path.name):
         return error
-    for python, option in REMEDIES.items():
-        error.remedy = error.remedy.replace(python, option)
+    error.remedy = on_command_line(error.remedy)
     place = error.where.removeprefix("argument ").removeprefix(WHERE).removeprefix(", ")
     error.allowed = error.allowed.replace("a DataArray (item, feature), or ", "")
     error.where = f"{path.name}, {place}" if place and place != "the table" else path.name

@@ -34,7 +34,7 @@ from .exports import chosen_question
 from .features import features_named, features_of
 from .prior_predictions import PRIOR, prior_tables, read_prior_predictions
 from .tables import classifiers_of, read_annotations, read_predictions, read_votes
-from .terminal import print_note, print_text
+from .terminal import on_command_line, print_note, print_text
 
 DRAWS = 1000  # of each chain by default
 
@@ -99,8 +99,7 @@ def _options_named() -> Iterator[None]:
         options = {"vote_covariates": "--vote-covariate", PRIOR: "--prior-predictions", "raters": "--raters"}
         for argument, option in options.items():
             error.where = error.where.replace(f"argument {argument}", option)
-        for python, option in OPTIONS.items():
-            error.remedy = error.remedy.replace(python, option)
+        error.remedy = on_command_line(error.remedy)
         raise
 
 
@@ -160,14 +159,6 @@ def draw(
     return trees
 
 
-OPTIONS = {
-    "or leave the prediction out": "or leave the row out",
-    ", leave the prediction out, or pass new_items='add' to take items that no rater answered": ", or leave the row out",
-    "read the labels with categories= that have it": "add it to --categories",
-    "read the annotations with categories= that have it": "add it to --categories",
-}  # remedies of predictions -> the same on the command line
-
-
 def _read(
     tables: tuple[Path, Path | None], columns: Sequence[str], settings: Settings
 ) -> tuple[Any, dict[str, Any]]:
@@ -220,8 +211,7 @@ def predictions_named(path: Path, predicted: xr.DataArray, also_raters: Sequence
             )
         yield
     except DataError as error:
-        for python, option in OPTIONS.items():
-            error.remedy = error.remedy.replace(python, option)
+        error.remedy = on_command_line(error.remedy)
         error.where = path.name
         raise
 

@@ -661,35 +661,20 @@ def settings_of(
         raise ValueError("--prior-classifier: name the table of its probabilities: --prior-predictions FILE")
     if "vote_covariate" in given:
         _check_one_by_one(given)
-    return Settings(
-        kind,
-        model,
-        _reliabilities(given.get("reliability", "1")),
-        draws,
-        chains,
-        seed,
-        categories=given.get("categories"),
-        tags=tags_of_text(given.get("tags")),
-        layout=layout,
-        source=source,
-        missing="drop" if drop_missing else "error",
-        rater_attributes=tuple(dict.fromkeys(attributes)),
-        largest_component=given.get("largest_component", False),
-        bounds=bounds_of(given.get("bounds")),
-        thresholds=thresholds_of(given.get("threshold", ())),
-        anonymize=given.get("anonymize", False),
-        drop_duplicates=given.get("drop_duplicates", False),
-        merge_look_alikes=given.get("merge_look_alikes", False),
-        no_answer=tuple(given.get("no_answer", ())),
-        levels=given.get("levels"),
-        keep_answers=given.get("keep_answers", "all"),
-        features=given.get("features"),
-        prior_predictions=given.get("prior_predictions"),
-        prior_classifier=given.get("classifier"),
-        vote_covariates=tuple(dict.fromkeys(given.get("vote_covariate", ()))),
-        has_reliability="reliability" in entry.options and not is_effective,
-        priors=priors,
-    )
+    parsed = {
+        "rater_attributes": tuple(dict.fromkeys(attributes)),
+        "tags": tags_of_text(given.get("tags")),
+        "bounds": bounds_of(given.get("bounds")),
+        "thresholds": thresholds_of(given.get("threshold", ())),
+        "no_answer": tuple(given.get("no_answer", ())),
+        "vote_covariates": tuple(dict.fromkeys(given.get("vote_covariate", ()))),
+        "prior_classifier": given.get("classifier"),
+        "missing": "drop" if drop_missing else "error",
+        "has_reliability": "reliability" in entry.options and not is_effective,
+    }
+    read = {own.name: given[own.name] for own in fields(Settings) if own.name in given} | parsed
+    of_fit = kind, model, _reliabilities(given.get("reliability", "1")), draws, chains, seed
+    return Settings(*of_fit, layout=layout, source=source, priors=priors, **read)
 
 
 def alike_in_words(model: str) -> str:

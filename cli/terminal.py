@@ -73,6 +73,15 @@ OPTIONS = {
     "strength='ignored'": "--strength ignored",
     'from_table(..., shown="rank")': "--column shown=rank",
     "shown= a column": "--column shown= a column",
+    # of predictions
+    "or leave the prediction out": "or leave the row out",
+    ", leave the prediction out, or pass new_items='add' to take items that no rater answered": ", or leave the row out",
+    "read the labels with categories= that have it": "add it to --categories",
+    "read the annotations with categories= that have it": "add it to --categories",
+    # of features
+    ": .select(items=...)": "",
+    "; ids in the index of a pandas frame: features.reset_index(names='item')": "",
+    ", for example by pandas.get_dummies": "",
 }
 
 
