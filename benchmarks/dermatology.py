@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from raterzoo import evaluation, inference, models
-from raterzoo.inference.rankings.gibbs import draw_log_worths, pilot_thinning
+from raterzoo.inference.rankings.gibbs import begin_worths, continue_worths, pilot_thinning
 from raterzoo.inference.rankings.recognition import (
     distinct_annotations,
     gamma_parameters,
@@ -55,12 +55,16 @@ def loop(rankings: models.PartialRankings, reliability: int, limit: str) -> None
     )
     posterior, keys = worth_posterior(annotations, shape, rate), item_keys(rankings.items)
     plan = ChainPlan(chains=4, draws=1000, tune=200, seed=1)
-    draw_log_worths(posterior, keys[:1], 1, ChainPlan(1, 1, 1, 1))  # compiles
+
+    def draw(keys: np.ndarray, thinning: np.ndarray | int, plan: ChainPlan = plan) -> np.ndarray:
+        return continue_worths(posterior, thinning, plan, begin_worths(posterior, keys, plan))
+
+    draw(keys[:1], 1, ChainPlan(1, 1, 1, 1))  # compiles
     name = f"{len(keys)} items, reliability {reliability}"
     thinning = measured(f"{name}: pilot", lambda: pilot_thinning(posterior, keys, plan))
-    measured(f"{name}: loop, one sweep a draw", lambda: draw_log_worths(posterior, keys, 1, plan), limit)
+    measured(f"{name}: loop, one sweep a draw", lambda: draw(keys, 1), limit)
     what = f"{name}: loop, thinned by {thinning.mean():.2f} on average"
-    measured(what, lambda: draw_log_worths(posterior, keys, thinning, plan))
+    measured(what, lambda: draw(keys, thinning))
 
 
 def law(rankings: models.PartialRankings) -> None:

@@ -31,7 +31,7 @@ from ..reports.sections.comparisons import and_more, concordances, order_pairs
 from ..reports.sections.metrics import best_rows, default_metrics, metric_rows, note_on_all, pair_rows, scored
 from ..reports.sections.scores import metrics_of_sides
 from ..reports.study import Groups, labels_of
-from ..reports.wording import first_names, interval, percent
+from ..reports.wording import first_names, percent, shown_interval
 from .options import EvaluationOptions, thresholds_of
 from .tables import (
     check_side_metrics,
@@ -273,21 +273,16 @@ def _heading(rows: Sequence[Mapping[str, Any]]) -> str:
 def _row_on_terminal(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns that fit on the terminal."""
     narrow = {name: row[name] for name in ("metric", "classifier", "group") if name in row}
-    narrow |= {"mean": row["mean"], "90 % interval": interval(row["lower"], row["upper"])}
+    narrow |= {"mean": row["mean"], **shown_interval(row)}
     if "sd_items" in row:
         narrow |= {"raters": row["sd_raters"], "items": row["sd_items"]}
     return narrow | {"MCSE": f"{row['mcse']:.1g}"}
 
 
 def _pair_on_terminal(row: Mapping[str, Any]) -> dict[str, Any]:
-    named = {
-        "metric": row["metric"],
-        "better": row["classifier"],
-        "than": row["other"],
-        "by": row["difference"],
-    }
-    ends = interval(row["lower"], row["upper"])
-    return named | {"90 % interval": ends, "P": percent(row["probability_better"])}
+    named = {"metric": row["metric"], "better": row["classifier"], "than": row["other"]}
+    named |= {"by": row["difference"], **shown_interval(row)}
+    return named | {"P": percent(row["probability_better"])}
 
 
 def _write(

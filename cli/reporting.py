@@ -17,14 +17,12 @@ from ..models.data.errors import DataError
 from ..posterior.matching import match_items, with_complement
 from ..reports.analyses.copies import refitted
 from ..reports.analyses.labels import LabelAnalysis
-from ..reports.analyses.scores import ScoreAnalysis
-from ..reports.analyses.votes import VoteAnalysis
-from ..reports.composition import Report, analysis_of, report_of
+from ..reports.composition import Report, analysis_of
 from ..reports.metric_names import metric_named
 from ..reports.posterior_files import kept_posterior
 from ..reports.sections.metrics import check_predictions
 from ..reports.settings import Settings, Sources
-from ..reports.study import Joint, Study
+from ..reports.study import Joint
 from .exports import chosen_question
 from .fitting import build, draw, with_classifiers
 from .options import alike_in_words
@@ -96,8 +94,7 @@ def _of_votes(
     if sources.predictions is not None:
         orders = read_orders(sources.predictions, [], votes.items, missing=settings.missing)
     model = build(votes, settings, 1.0, tables)
-    (tree,) = draw(lambda _: model, settings, keep=keep).values()
-    return report_of(VoteAnalysis(votes, tree, model, settings, orders))
+    return analysis_of(votes, draw(lambda _: model, settings, keep=keep), model, settings, orders).page
 
 
 def _of_scores(
@@ -109,9 +106,9 @@ def _of_scores(
     if predicted is not None:
         match_items(scores.items, predicted["item"].to_numpy())
     model = build(scores, settings, 1.0)
-    (tree,) = draw(lambda _: model, settings, keep=keep).values()
+    trees = draw(lambda _: model, settings, keep=keep)
     with step("Evaluating"):
-        return report_of(ScoreAnalysis(scores, tree, model, settings, predicted, tuple(sources.metrics)))
+        return analysis_of(scores, trees, model, settings, predicted, metrics=sources.metrics).page
 
 
 def _predicted_sides(sources: Sources, settings: Settings) -> xr.DataArray | None:
@@ -151,19 +148,17 @@ def _of_truth(
     built = {own: build(data, settings, own, tables) for own in settings.reliabilities}
     trees = draw(built.__getitem__, settings, keep=keep)
     settings = replace(settings, guessed=False)  # it was said
-    joint = None
+    first, known = settings.reliabilities[0], {"metrics": sources.metrics, "groups": groups}
     if predicted is not None:
-        joint = joint_of(data, predicted, sources, settings, also_raters, keep)
-    study = Study(data, settings, trees, predicted, tuple(sources.metrics), groups, joint)
-    model = built[settings.reliabilities[0]]
+        known["joint"] = joint_of(data, predicted, sources, settings, also_raters, keep)
     with step("Evaluating"):
-        analysis = analysis_of(study, model, only_predicted)
-        known = "raters" in (settings.priors or {})  # the model of a group has no history
-        if isinstance(analysis, LabelAnalysis) and not (sources.as_given or known):
-            analysis = refitted(
-                analysis, lambda own: draw(lambda _: own, settings, keep=keep)[settings.reliabilities[0]]
-            )
-        return report_of(analysis)
+        analysis = analysis_of(
+            data, trees, built[first], settings, predicted, only_predicted=only_predicted, **known
+        )
+        has_history = "raters" in (settings.priors or {})  # which the model of a group has not
+        if isinstance(analysis, LabelAnalysis) and not (sources.as_given or has_history):
+            analysis = refitted(analysis, lambda own: draw(lambda _: own, settings, keep=keep)[first])
+        return analysis.page
 
 
 def joint_of[Data: (Labels, PartialRankings)](

@@ -508,7 +508,9 @@ class WorthChains(Chains):
     def run(self, answers: np.ndarray, seed: int) -> Values:
         """Run one chain of every item."""
         plan = ChainPlan(1, KEPT, self.tune, seed, 1, "float64")
-        drawn = worth_chains.draw_log_worths(self.told(answers), self.keys, self.thin, plan)
+        told = self.told(answers)
+        start = worth_chains.begin_worths(told, self.keys, plan)
+        drawn = worth_chains.continue_worths(told, self.thin, plan, start)
         return {"worth": np.exp(drawn[0]).reshape(KEPT, *self.shape)}
 
     def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip

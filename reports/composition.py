@@ -64,11 +64,29 @@ from .wording import contradictions_in_words, first_names, percent_with_interval
 
 
 def analysis_of(
-    study: Study, model: pm.Model | None = None, only_predicted: Sequence[str] = ()
-) -> TruthAnalysis:
-    """Return the analysis of labels or rankings; `only_predicted` are categories that no rater used."""
-    made = LabelAnalysis if isinstance(study.data, Labels) else RankingAnalysis
-    return made(study.data, study.tree, model, study, only_predicted)
+    data: Any,
+    trees: Mapping[float, xr.DataTree],
+    model: pm.Model | None,
+    settings: Settings,
+    predicted: xr.DataArray | None = None,
+    *,
+    metrics: Sequence[str] = (),
+    groups: Groups | None = None,
+    joint: Joint | None = None,
+    only_predicted: Sequence[str] = (),
+) -> Analysis:
+    """Return the analysis of annotations of any kind, with posteriors by reliability; the parts of a `Study`.
+
+    Predictions of comparisons are orders (classifier, item); `only_predicted` are categories that no rater used.
+    """
+    tree = trees[settings.reliabilities[0]]
+    if isinstance(data, Comparisons):
+        return VoteAnalysis(data, tree, model, settings, predicted, compose=report_of)
+    if isinstance(data, Scores):
+        return ScoreAnalysis(data, tree, model, settings, predicted, tuple(metrics), compose=report_of)
+    study = Study(data, settings, trees, predicted, tuple(metrics), groups, joint)
+    made = LabelAnalysis if isinstance(data, Labels) else RankingAnalysis
+    return made(data, tree, model, study, only_predicted, compose=report_of)
 
 
 def _risk(section: Section) -> str:
@@ -348,28 +366,25 @@ def make(
         has_reliability=len(trees) > 1 or _has_reliability(first),
         priors=None if priors is None else dict(priors),
     )
+    known = None
     if isinstance(annotations, Comparisons):
-        orders = predictions
-        if orders is not None:
-            if "classifier" not in orders.dims:
-                orders = orders.expand_dims(classifier=["predictions"])
-            match_items(annotations.items, orders["item"].to_numpy())
-            orders = orders.reindex(item=annotations.items).transpose("classifier", "item")
-        analysis: Analysis = VoteAnalysis(annotations, first, model, settings, orders)
+        if predictions is not None:
+            if "classifier" not in predictions.dims:
+                predictions = predictions.expand_dims(classifier=["predictions"])
+            match_items(annotations.items, predictions["item"].to_numpy())
+            predictions = predictions.reindex(item=annotations.items).transpose("classifier", "item")
     elif isinstance(annotations, Scores):
         if predictions is not None and not thresholds:
             raise ValueError("thresholds: predictions of scores refer to a threshold; give one")
-        analysis = ScoreAnalysis(annotations, first, model, settings, predictions, tuple(metrics))
     else:
         if predictions is not None:
             match_items(annotations.items, predictions["item"].to_numpy())
             predictions = with_complement(predictions, annotations.categories)
-        known = None
         if groups is not None:
             known = Groups("groups", groups, values).of(annotations.categories.tolist())
-        seen = None if joint is None else Joint(joint)
-        study = Study(annotations, settings, trees, predictions, tuple(metrics), known, seen)
-        analysis = analysis_of(study, model)
+    seen = None if joint is None else Joint(joint)
+    given = {"metrics": metrics, "groups": known, "joint": seen}
+    analysis = analysis_of(annotations, trees, model, settings, predictions, **given)
     report = report_of(analysis)
     if title is not None:
         report = replace(report, title=title)

@@ -1,7 +1,8 @@
 """Numbers in words, with their intervals."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .._messages import escaped
 
@@ -28,6 +29,11 @@ PEOPLE = {
 def interval(lower: float, upper: float, digits: int = 3) -> str:
     """Text of both ends of an interval."""
     return f"{lower:z.{digits}f} to {upper:z.{digits}f}"
+
+
+def shown_interval(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the column of a table with the interval from lower to upper of a row."""
+    return {"90 % interval": interval(row["lower"], row["upper"])}
 
 
 def with_interval(mean: float, lower: float, upper: float, digits: int = 3) -> str:

@@ -91,17 +91,6 @@ def _by_draw(
 ITEMS_PER_TASK = 16
 
 
-def draw_log_worths(
-    posterior: WorthPosterior,
-    keys: np.ndarray,
-    thinning: np.ndarray | int,
-    plan: ChainPlan,
-    progress: Callable[[int], None] = lambda done: None,
-) -> np.ndarray:
-    """Draw log worths, all chains from their start; keys of `item_keys`, uint64 (item,), the rest as in `continue_worths`."""
-    return continue_worths(posterior, thinning, plan, begin_worths(posterior, keys, plan), progress)
-
-
 def begin_worths(posterior: WorthPosterior, keys: np.ndarray, plan: ChainPlan) -> dict[str, np.ndarray]:
     """Begin every item with key (item,) at a prior draw: stream (chain, item, word), log_worth (chain, candidate)."""
     start = posterior.candidate_start

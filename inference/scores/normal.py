@@ -30,14 +30,6 @@ BLOCK = 1024  # items in one unit of work, drawn in lockstep
 SWEEPS_BEFORE = 200  # default warm-up
 
 
-def draw_normal_posterior(
-    prior: NormalItems, moments: ScoreMoments, keys: np.ndarray, plan: Draws
-) -> NormalDraws:
-    """Draw locations and variances of items with keys uint64 (item,) from fresh streams, as `continue_normal_posterior`."""
-    streams = streams_of_items(keys, plan.chains, plan.seed)
-    return continue_normal_posterior(prior, moments, streams, plan)
-
-
 def continue_normal_posterior(
     prior: NormalItems, moments: ScoreMoments, streams: np.ndarray, plan: Draws
 ) -> NormalDraws:

@@ -16,18 +16,15 @@ from ...models.data.reading.frames import column_names, named_columns
 from ...models.data.reading.read import read
 from ...posterior.matching import match_items, with_complement
 from ...posterior.table_text import columns_alike, decimal_number
-from ..composition import report_of
+from ..composition import analysis_of, report_of
 from ..settings import Settings, people_of
-from ..study import Joint, Study, told_apart
+from ..study import Joint, told_apart
 from .analysis import Analysis
 from .copies import refitted
 from .drawing import draw
 from .equivalence import compared, law_of, rules_of
 from .judge import judged, panel_of, with_sample
 from .labels import LabelAnalysis
-from .rankings import RankingAnalysis
-from .scores import ScoreAnalysis
-from .votes import VoteAnalysis
 
 
 def analyse(
@@ -192,20 +189,15 @@ def analyse(
         tree = fit(built)
     sizes = tree["posterior"].sizes
     settings = Settings(found, name, (1.0,), sizes["draw"], sizes["chain"], random_seed, priors=told)
-    if found == "comparisons":
-        return VoteAnalysis(data, tree, built, settings, compose=report_of)
-    if found == "scores":
-        return ScoreAnalysis(data, tree, built, settings, compose=report_of)
     predicted = joint = None
     if predictions is not None:
         predicted = with_complement(_predicted(predictions), data.categories)
         match_items(data.items, predicted["item"].to_numpy())
         joint = _joint(data, predicted, lambda seen: build(seen, **priors), fit, name)
-    study = Study(data, settings, {1.0: tree}, predicted, tuple(metrics), None, joint)
-    if found == "rankings":
-        return RankingAnalysis(data, tree, built, study, compose=report_of)
-    analysis = LabelAnalysis(data, tree, built, study, compose=report_of)
-    return refitted(analysis, fit) if refit and model is None and raters is None else analysis
+    analysis = analysis_of(data, {1.0: tree}, built, settings, predicted, metrics=metrics, joint=joint)
+    if isinstance(analysis, LabelAnalysis) and refit and model is None and raters is None:
+        return refitted(analysis, fit)
+    return analysis
 
 
 def with_raters(raters: Any, kind: str, priors: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

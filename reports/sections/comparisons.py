@@ -20,7 +20,7 @@ from ...posterior.links import LOGISTIC
 from ...posterior.schema import SAMPLE, posterior_with_attributes
 from ..metric_names import CONCORDANCE
 from ..page import Row, Section, table_rows
-from ..wording import interval, with_interval
+from ..wording import shown_interval, with_interval
 from .metrics import difference_sentence, shown_pairs
 from .vote_covariates import at_equal_covariates, covariate_sections, has_covariates, names_of_covariates
 
@@ -361,9 +361,9 @@ def tastes_in_words(tree: xr.DataTree, prob: float) -> str:
     )
 
 
-def side_test_of(tree: xr.DataTree, votes: Comparisons, prob: float = 0.9) -> xr.Dataset:
+def side_test_of(tree: xr.DataTree, votes: Comparisons) -> xr.Dataset:
     """Return the test of sides of each rater, against the share of the left side that the model has fitted for all."""
-    shares = {} if sides_by_rater(tree) else votes_between_equals(tree, prob)
+    shares = {} if sides_by_rater(tree) else votes_between_equals(tree, PROB)
     return evaluation.side_test(votes, left=shares["left"][0] if "left" in shares else 0.5)
 
 
@@ -462,10 +462,7 @@ def concordance_section(tree: xr.DataTree, orders: xr.DataArray) -> Section:
         "intervals hold 90 % and include the posterior uncertainty of the qualities."
     )
     rows = concordances(tree, orders)
-    shown = []
-    for row in rows:
-        ends = interval(row["lower"], row["upper"])
-        shown.append({"classifier": row["classifier"], "mean": row["mean"], "90 % interval": ends})
+    shown = [{name: row[name] for name in ("classifier", "mean")} | shown_interval(row) for row in rows]
     return Section("Predictions", text, (), rows, "metrics", "metrics", {"probability": PROB}, shown=shown)
 
 

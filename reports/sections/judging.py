@@ -20,7 +20,7 @@ from ...evaluation.checks.labels import SHARE
 from ...models import Labels
 from ...models._catalog import shared_errors_of
 from ..page import Section, interval_columns
-from ..wording import first_names, interval, with_interval
+from ..wording import first_names, shown_interval, with_interval
 from .labels import worth_figures, worth_rows
 from .model_fit import WEAK
 
@@ -120,10 +120,9 @@ def quality_section(tree: xr.DataTree, panel: Panel, joint: xr.Dataset) -> Secti
             mean, lower, upper = (of_classifiers[name][part] for part in ("mean", "lower", "upper"))
         first = {"rater": name, "role": role[name], "answers": answers, "accuracy": float(mean)}
         own = {part: worth[name][f"information{end}"] for part, end in WORTH.items()}
-        rows.append(first | {"lower": float(lower), "upper": float(upper)} | own)
-        shown.append(
-            first | {"90 % interval": interval(lower, upper), "worth": middle, "90 % interval ": ends}
-        )
+        row = first | {"lower": float(lower), "upper": float(upper)}
+        rows.append(row | own)
+        shown.append(first | shown_interval(row) | {"worth": middle, "90 % interval ": ends})
     order = sorted(range(len(rows)), key=lambda k: (ROLES.index(rows[k]["role"]), -rows[k]["worth"]))
     text = (
         "Accuracy: how many of the answers of this rater are right, with an interval for these items. "
@@ -218,10 +217,8 @@ def accuracy_section(found: Mapping[str, xr.Dataset]) -> Section:
         for key, words in QUESTIONS.items():
             own = figures_of(found[key], name)
             rows.append({"classifier": str(name), "question": key, **own})
-            ends = interval(own["lower"], own["upper"])
-            shown.append(
-                {"classifier": str(name), "how often it": words, "mean": own["mean"], "90 % interval": ends}
-            )
+            cells = {"classifier": str(name), "how often it": words, "mean": own["mean"]}
+            shown.append(cells | shown_interval(own))
     text = (
         "Accuracy against the truth is how often a classifier is right, by a posterior that has seen answers and predictions; "
         "it leans on the model, whose checks are below. Agreement with what the raters leave open is by a posterior of the "
@@ -273,8 +270,7 @@ def sensitivity_section(found: Mapping[str, xr.Dataset], checks: Mapping[str, bo
             figures = {part: figures_of(own, name)[part] for part in ("mean", "lower", "upper")}
             rows.append({"classifier": str(name), "errors": key, **figures})
             cells = {"classifier": str(name), "errors of judges and classifiers": SENSITIVITY[key]}
-            ends = interval(figures["lower"], figures["upper"])
-            shown.append(cells | {"mean": figures["mean"], "90 % interval": ends})
+            shown.append(cells | {"mean": figures["mean"], **shown_interval(figures)})
     text = (
         "Accuracy against the truth if judges and classifiers err independently given the truth, and if they copy a guess of "
         "their group as often as the answers say. Where these differ, the figure rests on the assumption, not on the data alone."

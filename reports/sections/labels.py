@@ -19,7 +19,7 @@ from ..page import Section, interval_columns, table_rows
 from ..wording import PEOPLE, first_names, interval
 from .agreement import agreement_section
 from .certainty import BestGuesses, certainty_in_words
-from .scores import GROUPS, scale_rows
+from .scores import GROUPS, scale_figures, scale_rows
 from .vote_correlation import groups_in_words, independence_in_words
 
 TAIL = 0.05
@@ -251,11 +251,7 @@ def _shifts_section(posterior: xr.Dataset, data: Labels) -> Section:
         "The shift of a rater is how much higher than the others it puts all thresholds between labels, in standard deviations "
         "of the items: with a high one it gives low labels. The scale says how far its answers scatter. Intervals hold 90 %."
     )
-    label = "{} of the rater"
-    figures = [
-        plots.rater_forest(posterior[own], label=label.format(name)) for own, name in variables.items()
-    ]
-    return Section("Raters", text, figures, rows, "raters", key="raters")
+    return Section("Raters", text, scale_figures(posterior, variables), rows, "raters", key="raters")
 
 
 def _prevalence_section(tree: xr.DataTree) -> Section:

@@ -18,7 +18,7 @@ from ...posterior.schema import ALONE
 from ..metric_names import MetricError, metric_named
 from ..page import Row, Section, table_rows
 from ..study import Study
-from ..wording import interval, percent, percent_with_interval, with_interval
+from ..wording import percent, percent_with_interval, shown_interval, with_interval
 
 FEW_CATEGORIES = 4
 
@@ -118,8 +118,7 @@ def shown_pairs(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in rows:
         own = {"metric": row["metric"]} if several else {}
         own |= {"classifier": row["classifier"], "against": row["other"], "difference": row["difference"]}
-        own["90 % interval"] = interval(row["lower"], row["upper"])
-        own["is better with"] = percent(row["probability_better"])
+        own |= shown_interval(row) | {"is better with": percent(row["probability_better"])}
         alone = {source: row.get(f"probability_better_{source}") for source in ("raters", "items")}
         shown.append(own | {f"{source} alone": percent(p) for source, p in alone.items() if p is not None})
     return shown
@@ -195,8 +194,7 @@ def _optimism_section(rows: list[dict[str, Any]], headline: str) -> Section:
     """Section on the optimism of votes and other point estimates."""
     shown = [
         {"classifier": row["classifier"], "against": row["estimate"], "as if certain": row["point"]}
-        | {"under uncertainty": row["mean"], "too good by": row["optimism"]}
-        | {"90 % interval": interval(row["lower"], row["upper"])}
+        | {"under uncertainty": row["mean"], "too good by": row["optimism"], **shown_interval(row)}
         for row in rows
         if row["metric"] == headline
     ]
@@ -286,7 +284,7 @@ def _shown(row: Row) -> dict[str, Any]:
     if not np.isfinite(row["mean"]):
         missing = "infinite" if np.isinf(row["mean"]) else "not defined"
         return shown | dict.fromkeys(("mean", "90 % interval"), missing) | dict.fromkeys(alone)
-    shown |= {"mean": row["mean"], "90 % interval": interval(row["lower"], row["upper"])}
+    shown |= {"mean": row["mean"], **shown_interval(row)}
     shown |= {"note": row["note"]} if "note" in row else {}
     part = "" if row["raters_share"] is None else f"{100 * row['raters_share']:.0f} %"
     return shown | dict(zip(alone, (row["sd_raters"], row["sd_items"], part), strict=True))

@@ -209,11 +209,7 @@ def rater_sections(tree: xr.DataTree, scores: Scores) -> list[Section]:
         "The bias of a rater is how much higher than the population of raters it scores the same item; the scale is the standard "
         f"deviation of its scores about that. The highest bias has {highest}; the lowest {lowest}. Intervals hold 90 %."
     )
-    label = "{} of the rater"
-    figures = [
-        plots.rater_forest(posterior[own], label=label.format(name)) for own, name in variables.items()
-    ]
-    sections = [Section("Raters", text, figures, rows, "raters", key="raters")]
+    sections = [Section("Raters", text, scale_figures(posterior, variables), rows, "raters", key="raters")]
     return [*sections, _group_section(posterior)] if "group_bias" in posterior else sections
 
 
@@ -233,6 +229,13 @@ def scale_rows(
     return table_rows(
         {"rater": posterior["rater"].to_numpy().astype(str), **given, **known, **columns}, order
     )
+
+
+def scale_figures(posterior: xr.Dataset, variables: dict[str, str]) -> list[Figure]:
+    """Return a forest of the raters for each of `variables`, which are named."""
+    return [
+        plots.rater_forest(posterior[own], label=f"{name} of the rater") for own, name in variables.items()
+    ]
 
 
 def _group_section(posterior: xr.Dataset) -> Section:

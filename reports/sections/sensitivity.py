@@ -29,7 +29,7 @@ from ..metric_names import metric_named
 from ..page import Section, table_rows
 from ..posterior_files import thinned
 from ..study import Study
-from ..wording import first_names, interval, percent, share_interval, share_with_interval, with_interval
+from ..wording import first_names, percent, share_interval, share_with_interval, shown_interval, with_interval
 from .certainty import NORMAL_90, BestGuesses, best_guess_scores
 from .metrics import metric_rows, order_of, scored
 
@@ -57,7 +57,7 @@ def reliability_section(steps: Mapping[float, Step], metric: str, figures: Seque
             "of": row["quantity"],
             "classifier": row["classifier"] or "(most plausible label)",
             "mean": row["mean"],
-            "90 % interval": interval(row["lower"], row["upper"]),
+            **shown_interval(row),
             "P(best)": "" if (p := row["probability_best"]) is None else percent(p),
         }
         for row in rows

@@ -10,7 +10,7 @@ from raterzoo import inference, models, papers
 from raterzoo.inference.nuts.drawing import finished_groups
 from raterzoo.inference.scores.empirical_bayes import log_marginal_gradient
 from raterzoo.inference.scores.kernels import normal
-from raterzoo.inference.scores.normal import draw_normal_posterior
+from raterzoo.inference.scores.normal import continue_normal_posterior
 from raterzoo.models import DataWarning
 from scipy.optimize import approx_fprime
 from scipy.stats import invgamma, kstest, norm
@@ -24,7 +24,7 @@ from tests.support.monte_carlo import (
     seed_of,
     within_sbc_band,
 )
-from tests.support.runs import Draws
+from tests.support.runs import Draws, streams_of_items
 from tests.support.score_designs import PRIOR, marginal_by_quadrature, tiny_scores
 from tests.support.source_twins import altered
 
@@ -96,6 +96,11 @@ def closed_form(prior, moments):
     between = prior.mean_weight * n / weight * (moments.mean - prior.mean) ** 2
     rate = prior.rate + (moments.squares + between) / 2
     return normal.NormalItems(mean, weight, prior.shape + n / 2, rate)
+
+
+def draw_normal_posterior(prior, moments, keys, plan):
+    """Draw items with these keys from fresh streams."""
+    return continue_normal_posterior(prior, moments, streams_of_items(keys, plan.chains, plan.seed), plan)
 
 
 @pytest.mark.slow
