@@ -25,7 +25,6 @@ from ..posterior.plausibility import (
     truth_of,
 )
 from ..posterior.schema import ASK_TRUTH, OTHER
-from ..reports import page
 from ..reports.metric_names import CONCORDANCE
 from ..reports.sections.comparisons import and_more, concordances, order_pairs
 from ..reports.sections.metrics import best_rows, default_metrics, metric_rows, note_on_all, pair_rows, scored
@@ -33,6 +32,7 @@ from ..reports.sections.scores import metrics_of_sides
 from ..reports.study import Groups, labels_of
 from ..reports.wording import first_names, percent, shown_interval
 from .options import EvaluationOptions, thresholds_of
+from .section_files import write_rows
 from .tables import (
     check_side_metrics,
     read_clusters,
@@ -104,7 +104,10 @@ def _score_tree(tree: xr.DataTree, posterior: Path, predictions: Path, options: 
         print_text("")
         print_table([_pair_on_terminal(row) for row in pairs], "the better classifier first", whole=UNFOLDED)
     if options.out is not None:
-        _write(options.out, rows, pairs, best, _with_option(question))
+        asked = _with_option(question)
+        compared = {"rows": pairs, "best": {"rows": best}}
+        tables = {"": [row | {"question": asked} for row in rows]} | ({"-comparison": pairs} if pairs else {})
+        write_rows(options.out, {"question": asked, "metrics": rows, "comparison": compared}, tables)
 
 
 def _with_option(question: str) -> str:
@@ -283,27 +286,3 @@ def _pair_on_terminal(row: Mapping[str, Any]) -> dict[str, Any]:
     named = {"metric": row["metric"], "better": row["classifier"], "than": row["other"]}
     named |= {"by": row["difference"], **shown_interval(row)}
     return named | {"P": percent(row["probability_better"])}
-
-
-def _write(
-    out: Path,
-    rows: list[dict[str, Any]],
-    pairs: list[dict[str, Any]],
-    best: list[dict[str, Any]],
-    question: str,
-) -> None:
-    """Write the numbers: one JSON file, or CSV files of the metrics and of the comparison."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    if out.suffix.lower() == ".json":
-        compared = {"rows": pairs, "best": {"rows": best}}
-        page.write_json(
-            out, {"schema": page.SCHEMA, "question": question, "metrics": rows, "comparison": compared}
-        )
-        print_text(f"wrote {out}")
-        return
-    page.write_table(out, [row | {"question": question} for row in rows])
-    print_text(f"wrote {out}")
-    if pairs:
-        other = out.with_name(f"{out.stem}-comparison{out.suffix}")
-        page.write_table(other, pairs)
-        print_text(f"wrote {other}")

@@ -116,7 +116,10 @@ def plan(
     print_text(found.attrs["verdict"])
     print_text(ASSUMED)
     if out is not None:
-        _write(out, rows, found)
+        from .section_files import write_rows
+
+        facts = {name: found.attrs[name] for name in ("aim", "assurance", "simulations", "verdict")}
+        write_rows(out, {**facts, "designs": rows}, {"": rows})
 
 
 NAMED = {
@@ -217,16 +220,3 @@ def _on_terminal(row: dict[str, Any], found: "xr.Dataset") -> dict[str, Any]:
         shown["worse found"] = f"{row['wrong']:.2f}"
     shown["assurance"] = f"{row['assurance']:.2f} ± {row['assurance_mcse']:.2f}"
     return shown | {"cost": f"{row['cost']:,.10g}", "": "meets the aim" if row["meets"] else ""}
-
-
-def _write(out: Path, rows: list[dict[str, Any]], found: "xr.Dataset") -> None:
-    """Write the numbers."""
-    from ..reports import page
-
-    out.parent.mkdir(parents=True, exist_ok=True)
-    if out.suffix.lower() == ".json":
-        facts = {name: found.attrs[name] for name in ("aim", "assurance", "simulations", "verdict")}
-        page.write_json(out, {"schema": page.SCHEMA, **facts, "designs": rows})
-    else:
-        page.write_table(out, rows)
-    print_text(f"wrote {out}")
