@@ -209,7 +209,7 @@ def weight_of_strength(tree: xr.DataTree, prob: float) -> tuple[float, float, fl
     if "strength_weight" not in tree["posterior"]:
         return None
     weight, tail = tree["posterior"]["strength_weight"].to_numpy(), (1 - prob) / 2
-    return float(weight.mean()), *map(float, np.quantile(weight, [tail, 1 - tail]))
+    return (float(weight.mean()), *np.quantile(weight, [tail, 1 - tail]).tolist())
 
 
 def weight_in_words(tree: xr.DataTree, prob: float) -> str:
