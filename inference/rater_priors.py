@@ -55,7 +55,7 @@ def rater_prior(tree: xr.DataTree, *, anonymize: bool = False) -> xr.Dataset:
     >>> dict(prior["pseudo_count"].sizes)
     {'rater': 4, 'category': 3, 'answer': 3}
     >>> sorted(rv.name for rv in models.dawid_skene(later, raters=prior).free_RVs)
-    ['confusion', 'history_weight', 'prevalence']
+    ['confusion', 'history_weight', 'population_skill', 'population_strength', 'prevalence']
 
     References
     ----------

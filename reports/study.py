@@ -80,12 +80,11 @@ def told_apart(data: Any) -> Any:
     if not (isinstance(data, Labels) and (data.one_answer_each or data.two_answers_each)):
         return data
     few = (
-        "one answer each tell nothing" if data.one_answer_each else "two answers at most tell hardly anything"
+        "raters with one answer each tell nothing of a rater: all"
+        if data.one_answer_each
+        else "raters with two answers at most tell hardly anything of a rater: all"
     )
-    text = (
-        f"raters with {few} of a rater: all {len(data.raters):,} are taken as one. "
-        "A model that is named (model=, --model) takes them apart"
-    )
+    text = f"{few} {len(data.raters):,} are taken as one. A model that is named (model=, --model) takes them apart"
     warn_user(text, DataWarning)
     return data.with_raters_pooled()
 
