@@ -12,10 +12,13 @@ from ..no_answers import NoAnswer, matcher
 from .columns import cells_that, code_values, is_blank, refused_cell, rows_of
 from .frames import Column, is_listed, listed
 from .label_cells import parsed_cell
+from .tag_sets import BETWEEN
 
 _MARKS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _ALLOWED = "true or false for the category of the row, or the list of all that the rater was shown"
-_LIST = 'write the list of all that the rater was shown, such as ["a", "b"], the ranked ones among them'
+_LIST = (
+    'write the list of all that the rater was shown, such as ["a", "b"] or a|b, the ranked ones among them'
+)
 
 
 class ShownRows(NamedTuple):
@@ -66,7 +69,8 @@ def _mark(shown: Column, place: int) -> bool:
 def _members(cell: Any) -> list[Any] | None:
     """Categories in a cell that is a list, or the text of one; None if it is none."""
     if isinstance(cell, str):
-        cell = parsed_cell(cell) if cell.lstrip()[:1] in ("[", "(") else None
+        own = [part.strip() for part in cell.split(BETWEEN)] if BETWEEN in cell else None
+        cell = parsed_cell(cell) if cell.lstrip()[:1] in ("[", "(") else own
     return listed(cell) if is_listed(cell) else None
 
 

@@ -28,12 +28,20 @@ AND = ", "  # between the columns that a column of outcomes is derived from
 def vote_roles(names: Sequence[str], roles: Mapping[str, str]) -> dict[str, str]:
     """Columns of votes by role, of which that of the winner may be derived: its name is those of its sources.
 
-    Names that were asked for are kept.
+    Names that were asked for are kept. Raises DataError at a winner beside several losers, which is no vote on two items.
     """
     if not {"left", "right", "winner"} <= roles.keys():
         return dict(roles)
     if (ends := _ends(names, roles)) is not None:
         return {**roles, "left": ends[0], "right": ends[1], "winner": AND.join(ends)}
+    if (several := _losers(names)) and not {roles["left"], roles["right"]} & {*names}:
+        raise DataError(
+            "a winner beside several losers is a choice among all of them, no vote on two items",
+            column=several,
+            allowed="columns left, right and winner, or winner and loser",
+            remedy="write columns item, rater, category (the winner), rank (1) and shown (all of the choice, as a|b|c), "
+            "and read rankings; a vote for each loser would make standard errors too small",
+        )
     if roles["winner"] == "winner" and not columns_alike("winner", names, ()) and (marks := _marks(names)):
         return {**roles, "winner": AND.join(marks)}
     return dict(roles)
@@ -94,6 +102,12 @@ def _ends(names: Sequence[str], roles: Mapping[str, str]) -> tuple[str, str] | N
         if free and (asked == ends or by_default):
             return ends
     return None
+
+
+def _losers(names: Sequence[str]) -> str | None:
+    """Column of several losers of one winner; None if there is none."""
+    by_text = {folded(name): name for name in names}
+    return next((by_text[f"{lost}s"] for won, lost in ENDS if won in by_text and f"{lost}s" in by_text), None)
 
 
 def _marks(names: Sequence[str]) -> list[str]:

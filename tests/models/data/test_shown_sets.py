@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import raterzoo
 from raterzoo import evaluation, models
+from raterzoo.models import DataError
 
 R = models.PartialRankings
 # x was shown A and B and ranked A; y was shown all three and ranked B, A
@@ -38,6 +39,7 @@ def test_the_layout_by_hand():
             shown="seen",
         ),
         lambda: R.from_table({**RANKED, "shown": ['["B","A"]', "['A', 'B', 'C']", '["C","B","A"]']}, shown="shown"),
+        lambda: R.from_table({**RANKED, "shown": ["B|A", "A | B | C", "C|B|A"]}, shown="shown"),
         lambda: R.from_table({**RANKED, "shown": [np.array(own) for own in SETS]}, shown="shown"),
         lambda: R.from_blocks(NESTED, shown={"a": {"x": ["A", "B"], "y": ["A", "B", "C"]}}),
         lambda: R.from_table(two_raters().to_table(), shown="shown"),
@@ -131,6 +133,27 @@ def test_the_remedy_for_a_choice_among_several_works():
     code = caught.value.remedy.partition(": ")[2].partition(", and inference")[0]
     found = eval(code, {"PartialRankings": R, "choices": choices})  # the printed remedy
     assert (found.category_code.tolist(), found.shown_code.tolist()) == ([0, 1], [0, 1, 2, 0, 1])
+
+
+def test_a_winner_beside_several_losers_is_a_choice_and_the_remedy_works(golden):
+    """Read as the remedy says, the choices are those of the remedy for pairs in Python."""
+    choices = {"winner": ["A", "B"], "losers": ["B,C", "A"]}
+    for read in (models.Comparisons.from_table, lambda table: raterzoo.read(table, "comparisons")):
+        with pytest.raises(DataError) as refused:
+            read(choices)
+        assert refused.value.column == "losers"
+    golden.says(str(refused.value))
+    table = {
+        "item": ["q"] * 2,
+        "rater": [0, 1],
+        "category": ["A", "B"],
+        "rank": [1, 1],
+        "shown": ["A|B|C", "B|A"],
+    }
+    same = R.from_blocks([[[["A"]], [["B"]]]], shown=[[["A", "B", "C"], ["B", "A"]]], items=["q"])
+    found = raterzoo.read(table, "rankings")
+    assert found.shown_start.tolist() == same.shown_start.tolist() == [0, 3, 5]
+    assert found.shown_code.tolist() == same.shown_code.tolist()
 
 
 def test_a_simulated_set_holds_all_ranks():
