@@ -20,7 +20,7 @@ from ..models.data.errors import DataError
 from ..models.data.exports.answers import PREDICTIONS
 from ..models.data.look_alikes import alike_in_words, look_alikes
 from ..models.data.no_answers import matcher
-from ..models.data.reading.columns import ANONYMOUS_KINDS, Missing, is_blank, is_empty
+from ..models.data.reading.columns import ANONYMOUS_KINDS, POINT, Missing, is_blank, is_empty
 from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
 from ..models.data.reading.folders import JoinedTable
@@ -657,6 +657,7 @@ def _holds_other_things(name: str, cells: Mapping[str, set[Any]], kind: str) -> 
     """Whether no label of a column is in any other, or all its scores are beyond those of all others."""
     own, others = cells[name], set[Any]().union(*(cells[other] for other in cells if other != name))
     if kind == "labels":
+        own, others = ({str(value).removesuffix(POINT) for value in values} for values in (own, others))
         return bool(others) and not own & others
     numbers, rest = ([n for n in map(number_of, values) if n is not None] for values in (own, others))
     return bool(numbers and rest) and (min(numbers) > max(rest) or max(numbers) < min(rest))

@@ -28,6 +28,7 @@ from .reading.long_tables import Keep, annotation_columns
 from .reading.numbers import read_counts, split_counts
 from .reading.vote_shapes import prompt_columns
 from .reading.vote_strengths import levels_in_words, refuse_fractions, strengths_of_levels, strengths_of_marks
+from .reading.wide_tables import written_as
 
 ENOUGH = 8  # votes that are all on one side by chance with probability below .01
 EVALICA = {"X": "left", "Y": "right", "Draw": "tie"}
@@ -135,6 +136,7 @@ def code_outcomes(
     if items.dtype.kind != "U":
         column = _ids_for_words(column, items, word)
     used, code = code_ids(column)
+    used = written_as(used, items)
     place = match_ids(used, items, "items", row=column.row(int((word < 0).argmax())), column=column.name)
     winner = place[code]
     outcome = np.select([word >= 0, winner == left, winner == right], [word, LEFT, RIGHT], NOT_READ)

@@ -139,6 +139,15 @@ def test_files_that_are_odd(tmp_path, name, text, options, golden):
     golden.says(said(result))
 
 
+@pytest.mark.filterwarnings("ignore::raterzoo.models.DataWarning")
+@pytest.mark.parametrize(("cells", "odd"), [(("1.0", "0.0"), False), (("one", "two"), True)])
+def test_a_rater_with_floats_is_no_odd_one(tmp_path, cells, odd):
+    """The remedy would leave the rater out."""
+    (tmp_path / "w.csv").write_text(f"item,a,b,c\n1,1,{cells[0]},1\n2,0,{cells[1]},1\n3,1,,0\n")
+    result = run("check", tmp_path / "w.csv", "--kind", "labels", "--layout", "wide")
+    assert result.exit_code == 0 and ("shares no label" in said(result)) == odd
+
+
 def test_check_takes_the_categories_that_its_remedy_names(tmp_path):
     (tmp_path / "t.csv").write_text("item,rater,label\na,r1,x\nb,r1,x\n")
     assert "--categories" in said(run("check", tmp_path / "t.csv", "--kind", "labels"))

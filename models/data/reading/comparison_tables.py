@@ -8,7 +8,16 @@ import numpy as np
 from ...._messages import short_repr
 from ....posterior.table_text import folded
 from ..errors import refused_argument
-from .columns import code_ids, distinct_ids, match_ids, nearest, refused_cell, refused_value
+from .columns import (
+    POINT,
+    code_ids,
+    distinct_ids,
+    match_ids,
+    nearest,
+    refused_cell,
+    refused_value,
+    without_points,
+)
 from .frames import Column
 from .vote_shapes import SIDES, TIES
 from .vote_strengths import LEFT, RIGHT, vote_marks
@@ -68,7 +77,7 @@ def code_items(
     Without a closed set the items come in order of first appearance, row by row, left before right. Refuses
     words for an outcome, ids outside the closed set, and an item compared with itself.
     """
-    coded = [(column, *code_ids(column)) for column in (left, right)]
+    coded = _of_one_writing([(column, *code_ids(column)) for column in (left, right)])
     for column, index, _ in coded:
         if taken := _ambiguous_ids(index):
             problem, remedy = "is also the word for an outcome", "give the item another name"
@@ -82,6 +91,19 @@ def code_items(
         remedy = "correct one of the two cells, or leave the row out"
         raise refused_cell(right, row, problem, allowed="two different items", remedy=remedy)
     return items, one, other
+
+
+def _of_one_writing(coded: list[_CodedColumn]) -> list[_CodedColumn]:
+    """Take "1.0" in one column of items as the "1" of the other: a missing cell makes floats of one of them."""
+    if any(index.dtype.kind != "U" for _, index, _ in coded):
+        return coded
+    ids = [text for _, index, _ in coded for text in index.tolist()]
+    if without_points(coded[0][0].name, ids) is None:
+        return coded
+    return [
+        (column, np.array([text.removesuffix(POINT) for text in index.tolist()]), code)
+        for column, index, code in coded
+    ]
 
 
 def _union_in_order(one: _CodedColumn, other: _CodedColumn) -> np.ndarray:

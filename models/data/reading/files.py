@@ -21,6 +21,7 @@ from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
 import narwhals as nw
+import numpy as np
 
 from ...._messages import first_reprs, quoted_error, short_repr, warn_user
 from ..errors import DataError, DataWarning
@@ -374,6 +375,7 @@ def _excel_cell(cell: Any) -> Any:
 
 COMPRESSED = (".gz", ".zip", ".bz2", ".xz", ".zst", ".7z")
 MAX_BYTES = 2**30
+MAX_EXACT = 2**53  # from here on floats are not all whole numbers
 MAX_CELLS = 200_000_000
 MAX_COLUMNS = 10_000
 MAX_SPARSE = 20_000_000  # cells of records whose keys differ
@@ -520,8 +522,20 @@ def _read_parquet(path: Path) -> TableFile:
             table = file.read()
         validate_arrow(table)
         frame = nw.from_native(table, eager_only=True)
+        gaps = [
+            name for name, kind in frame.schema.items() if kind.is_float() and _is_of_integers(frame[name])
+        ]
+        frame = frame.with_columns(nw.col(name).cast(nw.Int64) for name in gaps)
         whole = [name for name, kind in frame.schema.items() if kind.is_integer()]
         return TableFile(frame.with_columns(nw.col(name).cast(nw.String) for name in whole).to_native())
+
+
+def _is_of_integers(floats: nw.Series[Any]) -> bool:
+    """Whether a column of floats has missing cells, which made it so, and otherwise whole numbers."""
+    there = floats.drop_nulls().to_numpy()
+    return 0 < len(there) < len(floats) and bool(
+        ((there == np.trunc(there)) & (np.abs(there) < MAX_EXACT)).all()
+    )
 
 
 def validate_arrow(table: Any) -> None:

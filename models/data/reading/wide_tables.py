@@ -47,7 +47,7 @@ def read_gold(column: Column, items: np.ndarray, item: np.ndarray, categories: n
     cells = column.values
     given = cells.kept(rows) if isinstance(cells, CodedCells) else [_whole(cells[r]) for r in rows.tolist()]
     used, code = code_ids(Column(column.name, given))
-    used = _without_points(used, categories)
+    used = written_as(used, categories)
     place = match_ids(used, categories, "categories", row=column.row(int(rows[0])), column=column.name)
     several = np.array(
         [own < 0 and _names_several(text, categories) for own, text in zip(place, used.tolist(), strict=True)]
@@ -85,7 +85,7 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float | np.floating) and value.is_integer() else value
 
 
-def _without_points(truths: np.ndarray, categories: np.ndarray) -> np.ndarray:
+def written_as(truths: np.ndarray, categories: np.ndarray) -> np.ndarray:
     """Write "1.0" as "1", (truth,), where only that is a category: gold has gaps, of which libraries make floats."""
     if truths.dtype.kind != "U" or categories.dtype.kind != "U":
         return truths
