@@ -352,6 +352,8 @@ def rows_of(column: Column, rows: np.ndarray) -> Column:
 
 def nearest(label: Any, index: np.ndarray) -> str:
     """Phrase with the id most similar to a label that was not found, or with the first three ids."""
-    if isinstance(label, str) and (near := get_close_matches(label, index.tolist(), n=1)):
+    texts = [own for own in index.tolist() if isinstance(own, str)]
+    near = get_close_matches(label, texts, n=1) if isinstance(label, str) else []
+    if near:
         return f"the nearest is {short_repr(near[0])}"
     return f"{len(index):,} such as {', '.join(map(short_repr, index[:3].tolist()))}"

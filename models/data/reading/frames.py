@@ -36,10 +36,12 @@ KINDS = {
 
 OF_IDS = ("item", "rater", "left", "right", "classifier")  # roles whose columns may be keys
 _KEY = re.compile(r"(?i:[_ -]id|^id)$|[a-z]I[dD]$")  # names of keys
+_KEY_OF_ROWS = re.compile(r"(annotation|answer|judge?ment|label|rating|record|response|row|vote)id")  # folded
 
 
 _STATED = {"confidence", "certainty", "probability"}
 _UNREAD = TRADE["time"] | _STATED | {"leadtime", "duration", "prompt"}
+_OF_TIES = {"tie", "tied", "istie", "draw", "isdraw"}
 
 
 def unread_in_words(
@@ -51,11 +53,15 @@ def unread_in_words(
     """
     read = {"prompt"} if kind == "comparisons" else set()  # of votes it tells duplicates apart
     read |= TRADE["time"] if timed else set()
-    found = [name for name in names if name not in taken and folded(name) in _UNREAD - read]
+    unread = _UNREAD - read | (_OF_TIES if kind == "comparisons" else set())
+    unread |= set() if kind == "rankings" else {"shown"}
+    found = [name for name in names if name not in taken and folded(name) in unread]
     if not found:
         return ""
     said = f"not read: column{'s' * (len(found) > 1)} {', '.join(map(short_repr, found[:5]))}"
     stated = next((name for name in found if folded(name) in _STATED), None)
+    if any(folded(name) in _OF_TIES for name in found):
+        return f"{said}; a tie is the word tie as the winner"
     if stated is None or kind != "labels":
         return said
     return f"{said}; {naming.format(short_repr(stated))} reads the probability of the label given"
@@ -137,6 +143,7 @@ def missing_columns(
     The `taken` columns have another role, and are not suggested.
     """
     known = {folded(name): name for name in names if folded(name) and name not in taken}
+    known = {own: name for own, name in known.items() if not _KEY_OF_ROWS.fullmatch(own)}
     near = {
         role: _nearest(
             role, name, known if role in OF_IDS else [own for own in known if not _KEY.search(known[own])]

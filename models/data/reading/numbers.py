@@ -162,7 +162,7 @@ _RANK = _NumberKind(
     most=MAX_RANK,
     allowed=f"whole numbers from 1 (best) to {MAX_RANK:,}, equal ranks for a tie",
     not_whole="number the blocks 1, 2, 3 from the best",
-    too_small="add 1 if the best counts from 0",
+    too_small="leave the row out if the category was not ranked, or add 1 to all if the best counts from 0",
     too_large="leave out the rows of unranked categories",
 )
 

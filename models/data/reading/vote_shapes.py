@@ -17,7 +17,7 @@ TIES = frozenset(
 TEXTS = ("chosen", "rejected")  # by default columns of texts, whose items are no ids
 ENDS = tuple(  # columns of what won and of what lost
     (f"{won}{what}", f"{lost}{what}")
-    for won, lost in (("winner", "loser"), TEXTS)
+    for won, lost in (("winner", "loser"), ("better", "worse"), TEXTS)
     for what in ("", "id", "item", "model", "name")
 )
 MARK = "winner"  # begins the name of a column that marks one outcome: winner_model_a, winner_tie
@@ -34,6 +34,13 @@ def vote_roles(names: Sequence[str], roles: Mapping[str, str]) -> dict[str, str]
         return dict(roles)
     if (ends := _ends(names, roles)) is not None:
         return {**roles, "left": ends[0], "right": ends[1], "winner": AND.join(ends)}
+    if folded(roles["winner"]) in {lost for _, lost in ENDS}:
+        raise DataError(
+            "it names who lost",
+            column=roles["winner"],
+            allowed="a column of who won",
+            remedy="write the other item of each row, which won, and name that column",
+        )
     if (several := _losers(names)) and not {roles["left"], roles["right"]} & {*names}:
         raise DataError(
             "a winner beside several losers is a choice among all of them, no vote on two items",

@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import raterzoo
 import xarray as xr
@@ -309,6 +311,36 @@ def test_whole_numbers_with_a_point_are_those_without(tmp_path, layout):
     assert labels.categories.tolist() == ["0", "1"] and labels.label_code.tolist() == [0, 1, 1, 0]
     file.write_text("item,rater,label\n1,a,1\n1,b,1.0\n2,a,1.5\n")
     assert raterzoo.read(file, kind="labels").categories.tolist() == ["1", "1.0", "1.5"]
+
+
+@pytest.mark.filterwarnings("ignore::raterzoo.models.DataWarning")
+def test_floats_that_a_gap_made_are_the_integers_beside_them_in_parquet(tmp_path):
+    file = tmp_path / "table.parquet"
+    pq.write_table(pa.table({"item": [1, 2, 3], "a": [1, 0, 1], "b": [1.0, None, 0.0]}), file)
+    wide = raterzoo.read(file, "labels", layout="wide")
+    assert wide.categories.tolist() == ["0", "1"] and wide.label_code.tolist() == [1, 1, 0, 1, 0]
+    gold = [1.0, 1.0, None, None]
+    long = {"item": [1, 1, 2, 2], "rater": [*"abab"], "label": [0, 1, 1, 1], "gold": gold}
+    pq.write_table(pa.table(long), file)
+    assert raterzoo.read(file).gold.tolist() == [1, -1]
+    pq.write_table(pa.table({"item": [1, 1, 2], "score": [0.5, 2.0, None]}), file)
+    assert raterzoo.read(file, "scores", missing="drop").score.tolist() == [0.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("column", "proposed"), [("annotation_id", "rater=..."), ("annotator_name", "rater='annotator_name'")]
+)
+def test_a_key_of_the_rows_is_not_proposed_as_the_rater(column, proposed):
+    with pytest.raises(DataError) as refused:
+        Labels.from_table({column: [1, 2], "item": [1, 2], "label": [*"ab"]})
+    assert proposed in refused.value.remedy
+
+
+def test_a_predicted_text_among_integers_is_refused():
+    labels = models.Labels.from_table({"item": [1, 2], "rater": [*"aa"], "label": [0, 1]})
+    rows = {"item": [1, 2], "rank": [1, 1], "category": ["-1", "0"]}
+    with pytest.raises(models.DataError, match="'-1'"):
+        labels.with_predictions(predictions_from_table(pd.DataFrame(rows), rank="rank"))
 
 
 def test_gold_with_gaps_is_of_the_categories():

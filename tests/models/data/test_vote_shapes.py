@@ -27,7 +27,8 @@ MARKS = {
 @pytest.mark.filterwarnings("ignore::raterzoo.models.DataWarning")
 @pytest.mark.parametrize("frame", [dict, pd.DataFrame, pa.table])
 @pytest.mark.parametrize(
-    "names", [("winner", "loser"), ("Winner ID", "loser_id"), ("chosen_model", "rejected-model")]
+    "names",
+    [("winner", "loser"), ("Winner ID", "loser_id"), ("chosen_model", "rejected-model"), ("better", "worse")],
 )
 def test_winner_and_loser_are_votes(frame, names):
     table = frame(dict(zip(names, PAIRS.values(), strict=True)))
@@ -138,3 +139,31 @@ def test_chosen_and_rejected_are_votes_where_they_are_named():
     assert votes.items.tolist() == ["oak", "fir", "elm"] and votes.outcome.tolist() == [0, 0]
     with pytest.raises(models.DataError):  # by default they are columns of texts
         models.Comparisons.from_table(table)
+
+
+def test_a_column_of_losers_is_no_winner():
+    votes = {"left": [*"ab"], "right": [*"bc"], "loser": [*"bc"]}
+    for read in (raterzoo.read, models.Comparisons.from_table):
+        roles = {"columns": {"winner": "loser"}} if read is raterzoo.read else {"winner": "loser"}
+        with pytest.raises(models.DataError) as refused:
+            read(votes, **roles)
+        assert refused.value.column == "loser"
+
+
+def test_a_column_of_ties_that_is_not_read_is_named():
+    for votes in (PAIRS, {"left": [*"abc"], "right": [*"bca"], "winner": [*"aca"]}):
+        with pytest.warns(models.DataWarning, match="'is_tie'"):
+            raterzoo.read({**votes, "is_tie": [0, 1, 0]})
+    with pytest.warns(models.DataWarning, match="'shown'"):
+        raterzoo.read({"item": [1, 2], "rater": [*"ab"], "label": [*"xy"], "shown": ["x|y"] * 2})
+
+
+def test_whole_numbers_with_a_point_are_the_same_item_in_all_columns():
+    plain = models.Comparisons.from_table(
+        {"left": [*"123"], "right": [*"231"], "winner": [*"133"]}, rater=None
+    )
+    table = {"left": [*"123"], "right": ["2.0", "3.0", "1.0"], "winner": ["1.0", "3.0", "3.0"]}
+    with pytest.warns(models.DataWarning, match="with and without a point"):
+        assert models.Comparisons.from_table(table, rater=None) == plain
+    versions = {"left": ["1.5", "2"], "right": ["2.0", "1.5"], "winner": ["left", "left"]}
+    assert models.Comparisons.from_table(versions, rater=None).items.tolist() == ["1.5", "2.0", "2"]
