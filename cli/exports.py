@@ -86,9 +86,9 @@ def _raters_of(columns: Sequence[str], layout: str) -> dict[str, Any]:
     return {"raters": layout == "long" and "rater" not in given, "taken": given.values()}
 
 
-def is_export(path: Path, source: str | None) -> bool:
-    """Whether a file is read as the export of a tool."""
-    return _tool_of(path, "long", source) is not None
+def exporting_tool(path: Path, source: str | None) -> str | None:
+    """Name of the tool as whose export a file is read in the long layout; None for a table."""
+    return _tool_of(path, "long", source)
 
 
 def chosen_question(columns: Sequence[str], kind: str) -> str | None:

@@ -18,6 +18,7 @@ from ..models._catalog import annotation_kinds
 from ..models.data.container import raters_in_order, suspicious_ids
 from ..models.data.errors import DataError
 from ..models.data.exports.answers import PREDICTIONS
+from ..models.data.exports.tools import TOOLS
 from ..models.data.look_alikes import alike_in_words, look_alikes
 from ..models.data.no_answers import matcher
 from ..models.data.reading.columns import ANONYMOUS_KINDS, POINT, Missing, is_blank, is_empty
@@ -42,7 +43,7 @@ from ..posterior.table_text import columns_alike, folded, renamed_in_words
 from ..reports.settings import Groups, Settings
 from ..reports.wording import contradictions_in_words
 from .anonymity import Raters, may_show, without_named_columns, without_names
-from .exports import is_export, read_source, source_names
+from .exports import exporting_tool, read_source, source_names
 from .terminal import on_command_line, print_note, print_text
 
 if TYPE_CHECKING:
@@ -186,8 +187,8 @@ def kind_of(path: Path, columns: Sequence[str], *, layout: str, source: str | No
         raise ValueError(
             f"--layout {layout} is a layout of labels and scores: say --kind labels or --kind scores"
         )
-    if is_export(path, source):
-        return "rankings"  # an export may hold several kinds
+    if (tool := exporting_tool(path, source)) is not None:
+        return TOOLS[tool].kind or "rankings"  # an export may hold several kinds
     return likeliest_kind(source_names(path, "", columns, source=source)[0], dict(map(_pair, columns)))[0]
 
 

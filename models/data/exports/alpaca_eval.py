@@ -54,4 +54,4 @@ def _winner(preference: Node, answers: Answers) -> str:
     return "left" if number < 1.5 else "right"
 
 
-TOOL = Tool("alpaca-eval", "AlpacaEval", ("generator_1",), recognises, read)
+TOOL = Tool("alpaca-eval", "AlpacaEval", ("generator_1",), recognises, read, "comparisons")

@@ -319,3 +319,4 @@ class Tool(NamedTuple):
     keys: tuple[str, ...]  # one of them is in every export
     recognises: Callable[[Document], bool]
     read: Callable[[Document, Answers], None]
+    kind: str | None = None  # the only one that it exports

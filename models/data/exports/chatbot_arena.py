@@ -59,4 +59,4 @@ def _winner(vote: Node) -> str:
     return won[0]
 
 
-TOOL = Tool("arena", "Chatbot Arena", ("model_a",), recognises, read)
+TOOL = Tool("arena", "Chatbot Arena", ("model_a",), recognises, read, "comparisons")

@@ -55,4 +55,4 @@ def _add_choice(task: Node, answer: str, item: str, rater: str, answers: Answers
         answers.add(task, ONLY, item, rater, Meaning(chosen[0]))
 
 
-TOOL = Tool("prodigy", "Prodigy", ("_input_hash",), recognises, read)
+TOOL = Tool("prodigy", "Prodigy", ("_input_hash",), recognises, read, "labels")

@@ -9,6 +9,7 @@ from ..errors import DataError
 
 SUFFIXES = (".soc", ".soi", ".toc", ".toi")
 MOST = 20_000_000  # rows, one for each alternative that a voter ranks
+_VOTERS = re.compile(r"#\s*NUMBER VOTERS\s*:\s*([0-9]{1,9})\s*$", re.IGNORECASE)
 _NAME = re.compile(r"#\s*ALTERNATIVE NAME\s+(\d+)\s*:\s*(.*?)\s*$", re.IGNORECASE)
 _ORDER = re.compile(r"\s*([0-9]{1,9})\s*:\s*([0-9{},\s]+?)\s*$")
 _BLOCK = re.compile(r"\{([^{}]*)\}|([^{},]+)")
@@ -18,14 +19,16 @@ def preference_columns(lines: Iterable[str], path: Path) -> dict[str, list[str]]
     """Columns item, rater, category and rank of a PrefLib file; the item is the file, voters are numbered.
 
     Each line "count: 3,{1,2}" is a ranking, best first, by as many voters; alternatives in braces are tied. Raises `DataError` at
-    a line that is none, with its number.
+    a line that is none, with its number, and where the header has another number of voters, as of a file that was cut.
     """
     names: dict[str, str] = {}
     columns: dict[str, list[str]] = {name: [] for name in ("item", "rater", "category", "rank")}
-    voters = 0
+    voters, declared = 0, None
     for number, line in enumerate(lines, 1):
         if named := _NAME.match(line):
             names[named[1]] = named[2]
+        if counted := _VOTERS.match(line):
+            declared = (int(counted[1]), number)
         if line.lstrip().startswith("#") or not line.strip():
             continue
         if (order := _ORDER.match(line)) is None:
@@ -50,6 +53,13 @@ def preference_columns(lines: Iterable[str], path: Path) -> dict[str, list[str]]
             columns["rank"] += [rank for _, rank in ranked]
         voters += times
         columns["item"] += [path.stem] * (times * len(ranked))
+    if declared is not None and declared[0] != voters:
+        raise _refused(
+            f"NUMBER VOTERS is {declared[0]:,}, but the orders are of {voters:,}",
+            declared[1],
+            path,
+            "get the whole file, or correct that line",
+        )
     return columns
 
 

@@ -13,7 +13,7 @@ from ....posterior.table_text import TRADE, columns_alike, folded
 from ..comparisons import Comparisons
 from ..errors import DataError, DataWarning
 from ..exports.records import SUFFIXES
-from ..exports.tools import read_export, tool_of
+from ..exports.tools import TOOLS, read_export, tool_of
 from ..labels import Labels
 from ..no_answers import NoAnswer, listed_answers
 from ..rankings import PartialRankings
@@ -132,6 +132,7 @@ def read(
         path = Path(source)
         exported = layout == "long" and path.suffix.lower() in SUFFIXES and (tool or _tool_of(path))
         if exported:
+            kind = kind or (TOOLS[exported].kind if exported in TOOLS else None)
             if kind is None:
                 raise DataError(
                     "an export may hold several kinds of annotation",

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import warnings
 
 import pytest
 import raterzoo
@@ -9,7 +10,7 @@ from raterzoo import models
 from raterzoo.models import DataError, DataWarning, read_export
 
 from tests.support.command_line import run
-from tests.support.exports import ALPACA_EVAL, ARGILLA, PRODIGY, PROMPTFOO, write_json, write_lines
+from tests.support.exports import ALPACA_EVAL, ARGILLA, PRODIGY, PROMPTFOO, VOTES, write_json, write_lines
 
 VALUES = [1.0, 0.5, 0.0, 1]
 GRADES = ["C", "I", "C", "I"]
@@ -256,6 +257,36 @@ def test_files_of_preflib(tmp_path):
     path.write_text("3\n1,Oak\n")
     with pytest.raises(DataError):
         raterzoo.read(path)
+
+
+def test_a_preflib_file_that_was_cut_is_refused(tmp_path):
+    path = tmp_path / "town.toi"
+    for voters in (3, 4):
+        path.write_text(PREFLIB.replace("# TITLE", f"# NUMBER VOTERS: {voters}\n# TITLE"))
+        if voters == 3:
+            assert len(raterzoo.read(path).raters) == 3
+            continue
+        with pytest.raises(DataError) as caught:
+            raterzoo.read(path)
+        assert caught.value.row == 2
+
+
+@pytest.mark.parametrize(
+    ("write", "records", "container"),
+    [
+        (write_json, ALPACA_EVAL, models.Comparisons),
+        (write_json, VOTES, models.Comparisons),
+        (write_lines, PRODIGY, models.Labels),
+    ],
+)
+def test_exports_of_one_kind_need_no_kind(tmp_path, write, records, container):
+    path = write(tmp_path / ("export.json" if write is write_json else "export.jsonl"), records)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        assert isinstance(raterzoo.read(path), container)
+    result = run("check", path)
+    assert result.exit_code == 0
+    assert result.stdout.split()[0] == container.__name__.lower()
 
 
 def test_what_is_said_on_the_command_line_is_warned_of_in_python(tmp_path, golden):
