@@ -227,7 +227,8 @@ class Classifiers:
             c, i, j = wrong[0]
             raise EvaluationError(
                 f"predictions: item {items[i]!s}, category {names[j]!s}: {values[c, i, j]:g} is no probability; divide "
-                "scores by their sum; for a hard classifier pass 1 for its label and 0 for the others"
+                "percentages by 100, or take the softmax of scores; for a hard classifier pass 1 for its label and 0 for the "
+                "others"
             )
         exact = rescaled(values)
         values = values if exact is None else exact

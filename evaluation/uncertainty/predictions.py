@@ -278,9 +278,10 @@ def _numbers(frame: Frame, column: str) -> np.ndarray:
     for row, value in enumerate(listed):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not (value == -np.inf or abs(value) <= LARGEST):
+            what = "text, no number" if isinstance(value, str) else "no finite number"
             raise EvaluationError(
-                f"predictions: row {row + 1}, column {column!r}: {short_repr(value)} is no finite number; "
-                "leave the row out where nothing is predicted"
+                f"predictions: row {row + 1}, column {column!r}: {short_repr(value)} is {what}; "
+                "write it as a number, or leave the row out where nothing is predicted"
             )
     return values.astype(float)
 
