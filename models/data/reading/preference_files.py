@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"\{([^{}]*)\}|([^{},]+)")
 
 
 def preference_columns(lines: Iterable[str], path: Path) -> dict[str, list[str]]:
-    """Columns item, rater, category and rank of a PrefLib file; the item is the file, voters are numbered.
+    """Columns item, rater, category and rank of a PrefLib file; the item is the file, voters are numbered in it.
 
     Each line "count: 3,{1,2}" is a ranking, best first, by as many voters; alternatives in braces are tied. Raises `DataError` at
     a line that is none, with its number, and where the header has another number of voters, as of a file that was cut.
@@ -48,7 +48,7 @@ def preference_columns(lines: Iterable[str], path: Path) -> dict[str, list[str]]
         if len(columns["item"]) + times * len(ranked) > MOST:
             raise _refused(f"the orders have more than {MOST:,} places", number, path, "divide the file")
         for voter in range(voters + 1, voters + times + 1):
-            columns["rater"] += [f"voter {voter}"] * len(ranked)
+            columns["rater"] += [f"{path.stem}, voter {voter}"] * len(ranked)
             columns["category"] += [names[key] for key, _ in ranked]
             columns["rank"] += [rank for _, rank in ranked]
         voters += times

@@ -244,7 +244,9 @@ def test_files_of_preflib(tmp_path):
     table = rankings.to_table()
     rows = sorted(zip(table["rater"], table["category"], table["rank"].tolist(), strict=True))
     ranked = [("Elm", 1), ("Fir", 2), ("Oak, north", 2)]
-    assert rows == [(f"voter {v}", *own) for v in (1, 2) for own in ranked] + [("voter 3", "Fir", 1)]
+    assert rows == [(f"town, voter {v}", *own) for v in (1, 2) for own in ranked] + [
+        ("town, voter 3", "Fir", 1)
+    ]
     assert rankings.items.tolist() == ["town"]
     result = run("check", path, "--kind", "rankings")
     assert result.exit_code == 0
@@ -257,6 +259,14 @@ def test_files_of_preflib(tmp_path):
     path.write_text("3\n1,Oak\n")
     with pytest.raises(DataError):
         raterzoo.read(path)
+
+
+def test_voters_of_two_preflib_files_are_others(tmp_path):
+    for name in ("town", "village"):
+        (tmp_path / f"{name}.toi").write_text(PREFLIB)
+    rankings = raterzoo.read(tmp_path)
+    assert rankings.items.tolist() == ["town", "village"]
+    assert len(rankings.raters) == 6
 
 
 def test_a_preflib_file_that_was_cut_is_refused(tmp_path):
