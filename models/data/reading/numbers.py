@@ -40,6 +40,8 @@ def read_scores(column: Column, bounds: Bounds | None) -> np.ndarray:
                 raise refused_cell(column, place, "is a missing cell", remedy=column.fill_in)
         code, distinct = code_values(column.values)
         scores = np.array([_score(column, value, allowed) for value in distinct])[code]
+    for end in bounds or ():
+        scores[scores == np.float64(np.float32(end))] = end  # .3 of a column in 32 bits is a little more
     low, high = bounds or (-MAX_SCORE, MAX_SCORE)
     if (outside := (scores < low) | (scores > high)).any():
         place = int(outside.argmax())

@@ -230,3 +230,13 @@ def rows(scores):
     rater = scores.to_table().get("rater", np.array([""] * len(table[0]))).tolist()
     found = zip(table[0], rater, table[1], table[2], strict=True)
     return sorted(row for row in found if row[3])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pa.table, pl.DataFrame])
+def test_bounds_hold_scores_in_32_bits(frame):
+    cells = np.array([0.1, 0.2, 0.3], "float32")
+    table = {"item": ["a", "a", "b"], "score": cells}
+    scores = Scores.from_table(frame(table), bounds=(0.1, 0.3))
+    assert sorted(scores.score.tolist()) == [0.1, float(cells[1]), 0.3]
+    with pytest.raises(DataError):
+        Scores.from_table(frame(table), bounds=(0.1, 0.29))
