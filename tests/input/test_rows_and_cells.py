@@ -189,6 +189,8 @@ class TestRejectedRows:
     def test_no_other_column_rejects(self):
         assert len(Labels.from_table({**TABLE, "status": ["ok", "rejected", "ok"]})) == 3
         assert len(Labels.from_table({**TABLE, "AssignmentStatus": ["Approved"] * 3})) == 3
+        with pytest.warns(DataWarning, match="'status'"):  # kept, and said
+            assert len(raterzoo.read({**TABLE, "status": ["ok", "rejected", "ok"]})) == 3
 
     def test_rows_keep_their_numbers(self):
         table = {**TABLE, "label": ["yes", "no", ""], "_tainted": [True, False, False]}

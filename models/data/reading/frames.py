@@ -40,14 +40,14 @@ _KEY_OF_ROWS = re.compile(r"(annotation|answer|judge?ment|label|rating|record|re
 
 
 _STATED = {"confidence", "certainty", "probability"}
-_UNREAD = TRADE["time"] | _STATED | {"leadtime", "duration", "prompt"}
+_UNREAD = TRADE["time"] | _STATED | {"leadtime", "duration", "prompt", "status"}
 _OF_TIES = {"tie", "tied", "istie", "draw", "isdraw"}
 
 
 def unread_in_words(
     names: Sequence[str], taken: Collection[str], kind: str, naming: str, *, timed: bool
 ) -> str:
-    """Say which columns of time, confidence and prompt are not read; empty if none is there.
+    """Say which columns of time, confidence, prompt and status are not read; empty if none is there.
 
     `naming` is how a column of probabilities of labels, in place of "{}", is named; `timed` says that times choose answers.
     """
