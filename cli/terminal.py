@@ -1,5 +1,7 @@
 """Terminal output: text and tables."""
 
+import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -110,7 +112,16 @@ def _say_warning(message: Warning | str, *where: Any) -> None:
         typer.echo(f"raterzoo: {printable_line(on_command_line(str(message)))}", err=True)
 
 
-_console = Console(soft_wrap=True)
+class _Terminal(Console):
+    """Console whose command goes on, to its files, when the reader of its output, such as head, has enough."""
+
+    def on_broken_pipe(self) -> None:
+        """Print nothing more."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_console = _Terminal(soft_wrap=True)
 
 
 def print_text(text: str) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -304,3 +306,15 @@ def test_the_analysis_is_that_of_the_command(files, tmp_path, golden):
     assert page.with_name("equivalence.csv").exists() and analysis.summary in page.read_text()
     with golden.raises(ValueError):
         raterzoo.analyse(files["long"], scorer="f1", positive="yes", posterior=True, **options)
+
+
+def test_files_are_written_when_the_reader_of_the_output_has_enough(files, tmp_path):
+    out = tmp_path / "worth.csv"
+    arguments = ["raterzoo", "equivalence", files["long"], files["soft"], "--bootstrap", 0, "-o", out]
+    code = f"import sys, raterzoo.cli; sys.argv = {[*map(str, arguments)]!r}; raterzoo.cli.main()"
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([sys.executable, "-c", code], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(read(out)) > 0
