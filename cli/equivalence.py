@@ -44,7 +44,7 @@ COMBINERS = ("abc", "plurality", "frequency", "mean")
 ONE_LABEL = ("precision", "recall", "f1", "auc")  # scorers of one category against the rest
 CORRELATIONS = ("pearson", "spearman")
 SCORERS = (*ADDITIVE, *ONE_LABEL, "mcc", "dmi", "soft-dmi", *CORRELATIONS)
-CHOICES = {
+CHOICES: dict[str, tuple[str, ...]] = {
     "combiner": COMBINERS,
     "scorer": SCORERS,
     "items": ("available", "common"),
