@@ -182,7 +182,7 @@ def coords_of(
 
 
 class Outcomes(NamedTuple):
-    """What was asked of the outcomes of votes, as the arguments of the models say it."""
+    """Options of the outcomes of votes: arguments of the models, not yet checked."""
 
     ties: str
     word_for_ties: str  # the model's
