@@ -23,6 +23,7 @@ from ..runs.model_graph import (
     only_observed,
     positive_constant,
     refuse_further,
+    require_prior,
     shape_of,
 )
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, run_chains, thinned
@@ -102,10 +103,8 @@ def _free(model: pm.Model) -> list[TensorVariable]:
     named = {rv.name: rv for rv in model.free_RVs}
     laws = {ABILITY: NormalRV, SPREAD: HalfNormalRV, RELIABILITY: BetaRV, "prevalence": DirichletRV}
     for name, law in laws.items():
-        if name in named and not isinstance(named[name].owner.op, law):
-            raise NotConjugate(
-                f"the prior of {name!r} is {named[name].owner.op}, not {law.__name__.removesuffix('RV')}"
-            )
+        if name in named:
+            require_prior(named[name], law)
     if not {ABILITY, SPREAD} <= {*named}:
         raise NotConjugate(f"{ABILITY!r} and {SPREAD!r} are not both free random variables of the model")
     return [named[name] for name in laws if name in named]

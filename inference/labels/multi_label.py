@@ -30,6 +30,7 @@ from ..runs.model_graph import (
     only_observed,
     positive_constant,
     refuse_further,
+    require_prior,
     shape_of,
 )
 from ..runs.run import ChainPlan, Draws, Run, Sampler, Tuning, begun, run_chains, thinned
@@ -66,10 +67,7 @@ def read_tag_sets(model: pm.Model) -> TagLaw:
     probability, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
     free: list[Any] = [model[name] for name in LAWS]
     for rv, law in zip(free, LAWS.values(), strict=True):
-        if not isinstance(rv.owner.op, law):
-            raise NotConjugate(
-                f"the prior of {rv.name!r} is {rv.owner.op}, not {law.__name__.removesuffix('RV')}"
-            )
+        require_prior(rv, law)
     refuse_further(model, free)
     n_tags, (n_raters,) = shape_of(free[0])[0], shape_of(free[2])
     _check_law(free, (probability, confusion), n_tags)

@@ -121,6 +121,14 @@ def positive_constant(variable: Variable, what: str) -> np.ndarray:
     return value
 
 
+def require_prior(rv: TensorVariable, law: type) -> None:
+    """Raise NotConjugate unless a variable is a random variable of this law."""
+    if not isinstance(rv.owner.op, law):
+        raise NotConjugate(
+            f"the prior of {rv.name!r} is {rv.owner.op}, not {law.__name__.removesuffix('RV')}"
+        )
+
+
 def refuse_further(model: pm.Model, own: Collection[TensorVariable], remedy: str = "") -> None:
     """Raise NotConjugate, with the prior that is no number, if the model has free variables besides `own`."""
     others = [rv for rv in model.free_RVs if rv not in own]
