@@ -150,51 +150,40 @@ def update(studies: int) -> None:
     )
 
 
+def hard_items(seed: int, n: int = 400) -> tuple[np.ndarray, ...]:
+    """Return the truth (item,), and nine raters and labels (item, answer), where 20 % of the items are hard for all raters."""
+    rng, raters = np.random.default_rng(seed), 30
+    truth, hard = rng.integers(0, 2, n), rng.random(n) < 0.2
+    skill, who = rng.uniform(0.7, 0.9, raters), np.argsort(rng.random((n, raters)), axis=1)[:, :9]
+    right = rng.random((n, 9)) < np.where(hard[:, None], 0.6, skill[who])
+    return truth, who, np.where(right, truth[:, None], 1 - truth[:, None])
+
+
+def fitted(who: np.ndarray, label: np.ndarray, number: np.ndarray) -> tuple[xr.DataTree, np.ndarray]:
+    """Return a posterior by the first answers to each item, their `number` (item,), and its plausibilities (item, category)."""
+    item, place = np.nonzero(np.arange(label.shape[1]) < number[:, None])
+    table = {"item": item, "rater": who[item, place], "label": label[item, place]}
+    model = models.correlated_votes(models.Labels.from_table(table, categories=[0, 1]))
+    tree = inference.sample(model, draws=250, chains=2, **QUIET)
+    return tree, tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
+
+
 def retire(studies: int) -> None:
-    """Claims of retired items, and answers, where 20 % of the items are hard for all raters, beside nine answers to each.
-
-    Items begin with three answers, and get two at a time.
-    """
-    rows = []
+    """Claims of retired items, and answers, beside nine answers to each: two at a time and one at a time, after three."""
+    found: dict[int, list[tuple[float, ...]]] = {2: [], 1: []}
     for k in range(studies):
-        rng = np.random.default_rng(k)
-        n, raters = 400, 30
-        truth, hard = rng.integers(0, 2, n), rng.random(n) < 0.2
-        skill, who = rng.uniform(0.7, 0.9, raters), np.argsort(rng.random((n, raters)), axis=1)[:, :9]
-        right = rng.random((n, 9)) < np.where(hard[:, None], 0.6, skill[who])
-        label, asked = np.where(right, truth[:, None], 1 - truth[:, None]), np.full(n, 3)
-
-        def fitted(
-            number: np.ndarray, who: np.ndarray = who, label: np.ndarray = label
-        ) -> tuple[xr.DataTree, np.ndarray]:
-            item, place = np.nonzero(np.arange(9) < number[:, None])
-            table = {"item": item, "rater": who[item, place], "label": label[item, place]}
-            tree = inference.sample(
-                models.correlated_votes(models.Labels.from_table(table, categories=[0, 1])),
-                draws=250,
-                chains=2,
-                **QUIET,
-            )
-            return tree, tree["posterior"]["plausibility"].mean(("chain", "draw")).to_numpy()
-
-        tree, mean = fitted(asked)
-        for number in (5, 7, 9):
-            asked[~inference.retire(tree, cost=20).to_numpy() & (asked == number - 2)] = number
-            tree, mean = fitted(asked)
-        whole = fitted(np.full(n, 9))[1]
-        done = inference.retire(tree, cost=20).to_numpy()
-        sure, correct = mean.max(axis=1), mean.argmax(axis=1) == truth
-        rows.append(
-            (
-                sure[done].mean(),
-                correct[done].mean(),
-                asked.mean(),
-                correct.mean(),
-                (whole.argmax(axis=1) == truth).mean(),
-            )
-        )
-        print(k, *np.mean(rows, axis=0).round(3), flush=True)
-    print("retired: claimed, right; answers an item; right of all; right of all with nine answers")
+        truth, who, label = hard_items(k)
+        whole = (fitted(who, label, np.full(len(truth), 9))[1].argmax(axis=1) == truth).mean()
+        for step, rows in found.items():
+            asked, done = np.full(len(truth), 3), np.zeros(len(truth), bool)
+            for number in range(3, 10, step):
+                asked[~done] = number
+                tree, mean = fitted(who, label, asked)
+                done |= inference.retire(tree, cost=20).to_numpy()
+            sure, correct = mean.max(axis=1), mean.argmax(axis=1) == truth
+            rows.append((sure[done].mean(), correct[done].mean(), asked.mean(), correct.mean(), whole))
+            print(k, step, *np.mean(rows, axis=0).round(3), flush=True)
+    print("study, at a time; retired: claimed, right; answers an item; right of all; right of all with nine")
 
 
 # --- Raters who are known from an earlier study ---

@@ -25,7 +25,9 @@ FALSE_ALARM = 0.02  # probability outside the interval by which a judge has chan
 MOVES = 20  # of the truth and the answers of both versions given it
 TINY = 1e-300
 SWEEPS = 200  # of EM for the shares of the true categories of a run
-RIGHT, EQUAL = 1.0, 0.5  # prior answers: both versions right, and equal, in each true category
+# prior items of each true category: both versions right, equally wrong, and differing; over all true categories the last are one
+# that gets and one that loses each label, whatever their number: with far fewer one item that differs looks like a change
+RIGHT, WRONG, DIFFER = 1.0, 0.5, 1.0
 
 
 def judge_change(
@@ -46,8 +48,9 @@ def judge_change(
 
     N counts the items that both versions labelled, by their truth, which is drawn in turn with Theta given the answers of others
     and the confusion matrices of these in each draw of the tree; versions need not err independently of each other. Where nobody
-    else labelled such an item the truth is that of the tree. The prior of Theta has one answer a row that both give rightly, and
-    half a one that mostly is the same. A run are the items that one version alone labelled; if there are none, those of both.
+    else labelled such an item the truth is that of the tree. The prior of Theta are 2.5 items of each true category:
+    one that both label rightly, one whose labels differ, and half a one that both label alike and wrongly. So one item that
+    differs, among a hundred, is no change. A run are the items that one version alone labelled; if there are none, those of both.
 
     Parameters
     ----------
@@ -254,8 +257,9 @@ def _joint_of(
 ) -> np.ndarray:
     """Return draws of Theta (sample, truth, old, new), by Gibbs with the truth (sample, n) if others answered these items."""
     n_samples, n = len(truth), both.pair.shape[1]
-    prior = np.tile(EQUAL * (0.5 / n * np.eye(n) + 0.5 / n**2), (n, 1, 1))
-    prior[range(n), range(n), range(n)] += RIGHT
+    same = np.eye(n) > 0
+    prior = np.tile(np.where(same, WRONG / max(n - 1, 1), DIFFER / max(n * (n - 1), 1)), (n, 1, 1))
+    prior[range(n), range(n), range(n)] = RIGHT
     pair = both.pair.reshape(len(both.item), n * n)
 
     def given(truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

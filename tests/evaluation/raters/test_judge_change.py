@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 from raterzoo import evaluation, models
 from raterzoo.evaluation import EvaluationError
+from raterzoo.evaluation.raters import change
 
 from tests.support.monte_carlo import assert_rejects_twin, seed_of
 
@@ -25,12 +26,13 @@ def two_runs_of(rng, new=NEW, shares=SHARES, then=(0.5, 0.5), sizes=(100, 400, 4
     return np.array(rows), np.array(truth)
 
 
-def tree_of(rows, truth, draws=200):
+def tree_of(rows, truth, draws=200, categories=2):
     """A posterior in which Ann, who is nearly always right, labelled the items of both versions."""
     item, rater, label = rows.T
-    known = np.eye(2)[truth]
+    known = np.eye(categories)[truth]
     common = np.intersect1d(item[rater == 0], item[rater == 1])
-    named = {"category": ["no", "yes"], "answer": ["no", "yes"], "rater": ["gpt (old)", "gpt (new)", "Ann"]}
+    names = ["no", "yes"] if categories == 2 else [*range(categories)]
+    named = {"category": names, "answer": names, "rater": ["gpt (old)", "gpt (new)", "Ann"]}
     posterior = xr.Dataset(
         {
             "plausibility": (
@@ -39,7 +41,9 @@ def tree_of(rows, truth, draws=200):
             ),
             "confusion": (
                 ("chain", "draw", "rater", "category", "answer"),
-                np.broadcast_to([[0.999, 0.001], [0.001, 0.999]], (1, draws, 3, 2, 2)),
+                np.broadcast_to(
+                    0.998 * np.eye(categories) + 0.002 / categories, (1, draws, 3, categories, categories)
+                ),
             ),
         },
         named | {"item": np.arange(len(truth))},
@@ -99,10 +103,28 @@ def test_interval_of_the_part_of_the_judge_has_its_coverage(dependent):
     assert_rejects_twin(check, inside["drift"])
 
 
+@pytest.mark.parametrize("categories", [2, 5])
+def test_one_item_that_differs_is_no_change(categories, monkeypatch):
+    """It is as sure of the direction as the sign test with half of the tie; a prior that expects no differing items is surer."""
+    truth = np.repeat(np.arange(categories), 100 // categories)
+    item, rater = np.tile(np.arange(100), 2), np.repeat([0, 1], 100)
+    label = np.tile(truth, 2)
+    label[100] = 1  # of truth 0, by the new version
+    tree = tree_of(np.column_stack([item, rater, label]), truth, 1000, categories)
+
+    def check(found):
+        assert (found["by_judge"].isel(category=1) > 0).mean() == pytest.approx(0.75, abs=0.055)  # 4 errors
+
+    check(evaluation.judge_change(tree, random_seed=1))
+    monkeypatch.setattr(change, "DIFFER", 0.1)
+    assert_rejects_twin(check, evaluation.judge_change(tree, random_seed=1))
+
+
 @pytest.mark.slow
 def test_judge_that_did_not_change_seldom_seems_to():
-    """At most 5 % of 200 studies, though the items changed."""
-    assert sum(bool(change_of(f"same {k}", new=OLD)["changed"]) for k in range(200)) <= 10
+    """At most 5 % of 200 studies, though the items changed; in half of them both versions mostly err on the same items."""
+    found = [change_of(f"same {k}", new=OLD, dependent=0.8 * (k % 2)) for k in range(200)]
+    assert sum(bool(own["changed"]) for own in found) <= 10
     assert change_of("other", sizes=(400, 400, 400))["changed"]  # power
 
 
