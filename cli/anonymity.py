@@ -16,9 +16,10 @@ from ..models.data.container import suspicious_ids
 from ..models.data.look_alikes import look_alikes
 from ..models.data.reading.columns import code_ids, is_blank
 from ..models.data.reading.files import TableFile
-from ..models.data.reading.frames import Column, named_columns
+from ..models.data.reading.frames import PYTHON, Column, named_columns
+from ..models.data.reading.headers import Asked
+from ..models.data.reading.sources import exporting_tool
 from ..posterior.table_text import TRADE, folded
-from .exports import exporting_tool
 
 # names of columns in the words of the trade; single letters may be the initials of raters
 NAMES_OF_ROLES = {word for words in TRADE.values() for word in words if len(word) > 1} | {"count", "gold"}
@@ -59,7 +60,10 @@ def refuse_annotations_among(
     for table in tables:
         if table is None or not (isfile(table) and isfile(annotations)):
             continue
-        if samefile(table, annotations) and exporting_tool(annotations, source) is None:
+        if (
+            samefile(table, annotations)
+            and exporting_tool(annotations, Asked("", tool=source), PYTHON) is None
+        ):
             raise ValueError(
                 f"--anonymize: {table} is the table of the annotations itself, and in any other place the names of its raters "
                 "would be read as names of categories, classifiers, features or groups; name the other table"

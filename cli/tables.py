@@ -1,11 +1,9 @@
 """Readers of annotation and prediction files; the headers are read before any slow import."""
 
 import shlex
-from collections import ChainMap
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
-from inspect import signature
+from dataclasses import replace
 from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,29 +19,18 @@ from ..models.data.exports.answers import PREDICTIONS
 from ..models.data.exports.tools import TOOLS
 from ..models.data.look_alikes import alike_in_words, look_alikes
 from ..models.data.no_answers import matcher
-from ..models.data.reading.columns import ANONYMOUS_KINDS, POINT, Missing, is_blank, is_empty
+from ..models.data.reading.columns import Missing, is_blank, is_empty
 from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
-from ..models.data.reading.folders import JoinedTable
-from ..models.data.reading.frames import (
-    KINDS,
-    MAX_CHARACTERS,
-    Wording,
-    missing_columns,
-    named_columns,
-    resolved_names,
-    unread_in_words,
-)
-from ..models.data.reading.label_cells import turk_roles
-from ..models.data.reading.long_tables import tells_time
-from ..models.data.reading.numbers import decimal_points, is_number, number_of
-from ..models.data.reading.read import likeliest_kind
-from ..models.data.reading.vote_shapes import AND, derived_outcomes, is_derived, vote_roles
-from ..posterior.table_text import columns_alike, folded, renamed_in_words
+from ..models.data.reading.frames import MAX_CHARACTERS, Wording, missing_columns, named_columns
+from ..models.data.reading.headers import Asked, Header, annotation_header, resolved_header
+from ..models.data.reading.numbers import is_number, number_of
+from ..models.data.reading.read import Prepared, cells_of, container_of, likeliest_kind, prepared, renamed
+from ..models.data.reading.sources import exporting_tool, opened, source_names
+from ..posterior.table_text import columns_alike, folded
 from ..reports.settings import Groups, Settings
 from ..reports.wording import contradictions_in_words
 from .anonymity import Raters, may_show, without_named_columns, without_names
-from .exports import exporting_tool, read_source, source_names
 from .terminal import on_command_line, print_note, print_text
 
 if TYPE_CHECKING:
@@ -51,132 +38,68 @@ if TYPE_CHECKING:
 
     from ..models import Comparisons, Scores
 
-LAYOUTS: dict[str, tuple[str, ...]] = {
-    "labels": ("long", "wide", "counts"),
-    "scores": ("long", "wide", "counts"),
-}  # other kinds: long
 PREDICTED = ("category", "score", "rank")  # roles of a long table of predicted categories
-LISTED: dict[str, tuple[str, ...]] = {
-    "wide": ("rater",),
-    "counts": ("category", "label", "score"),
-    "predictions": ("category",),
+_NAMES = {  # of options, by argument
+    "tool": "format",
+    "keep": "keep-answers",
+    "rater_attributes": "rater-attribute, --group or --people-column",
 }
 
 
 def _words(path: Path) -> Wording:
     """Remedies of the command line for the table of a file."""
+
+    def column(role: str, name: str) -> str:
+        return f"--column {role}={shlex.quote(name) if name != '...' and is_shown(name) else '...'}"
+
     return Wording(
-        lambda role, name: (
-            f"--column {role}={shlex.quote(name) if name != '...' and is_shown(name) else '...'}"
-        ),
+        column,
         lambda kind: f"these look like {kind}, which --kind {kind} of fit, report and check reads",
         lambda kind: f"read {kind} with --layout wide",
         "several of these if each category has a column",
         " ",
         path.name,
+        _option,
+        _option,
+        repeated=lambda role, names: (
+            " ".join(column(role, name) for name in names[:2]) + " ..." * (len(names) > 2)
+        ),
+        raters_optional=False,
+        say=(noted := lambda text: print_note(f"{path.name}: {text}")),
+        mention=noted,
     )
 
 
-@dataclass(frozen=True)
-class _Header:
-    """Columns of a table by role, with those that ``--column`` names."""
-
-    path: Path
-    names: Sequence[str]  # all columns
-    found: Mapping[str, str]  # by role
-    listed: Sequence[str]  # columns that are raters or categories; empty: all others
-    others: Mapping[str, str]  # further columns to rename, such as attributes of the raters
-    said: str  # columns that were found by a synonym
-
-    def free(self) -> list[str]:
-        """Columns that are none of the roles, or those that were listed."""
-        return list(self.listed) or [name for name in self.names if name not in self.found.values()]
+def _option(name: str, value: object = None) -> str:
+    """Option of the command line for an argument, perhaps with its value."""
+    option = f"--{_NAMES.get(name, name.replace('_', '-'))}"
+    return option if value is None else f"{option} {value}"
 
 
-def _header(
-    path: Path,
-    names: Sequence[str],
-    columns: Sequence[str],
-    roles: Collection[str],
-    optional: Collection[str],
-    *,
-    kind: str | None = None,
-    several: str = "long",
-    synonyms: Mapping[str, str] | None = None,
-) -> _Header:
-    """Resolve the columns of a table; ``--column role=name`` wins, and may be repeated for `several`."""
-    given = [_pair(column) for column in columns]
-    if strange := [(role, name) for role, name in given if name not in names]:
-        role, name = strange[0]
-        raise ValueError(
-            f"{path}: there is no column {short_repr(name)} to rename to {role!r}; the columns are {first_reprs(names)}"
-        )
-    listed = [name for role, name in given if role in LISTED.get(several, ()) and role not in roles]
-    by_role = {role: name for role, name in given if name not in listed}
-    if several == "predictions" and [role for role, _ in given].count("category") > 1:
-        listed = [name for role, name in given if role == "category"]
-        del by_role["category"]
-    if (
-        kind == "labels"
-        and (marks := [name for role, name in given if role == "label" and role in roles])[1:]
-    ):
-        by_role["label"] = AND.join(marks)  # a column for each category
-    asked = {role: by_role.get(role, role) for role in roles}
-    if kind == "comparisons":
-        asked = vote_roles(names, asked)
-    elif kind in ("labels", "scores") and several == "long":
-        asked = turk_roles(names, asked)
-    derived = [own for own in asked.values() if is_derived(own, names)]
-    found = resolved_names(
-        [*(name for name in names if name not in listed), *derived], asked,
-        optional=optional, synonyms=synonyms, kind=kind, words=_words(path),
-    )  # fmt: skip
-    others = {name: role for role, name in by_role.items() if role not in roles}
-    said = renamed_in_words({role: name for role, name in found.items() if role not in by_role})
-    return _Header(path, names, found, listed, others, said)
-
-
-def _pair(column: str) -> tuple[str, str]:
+def pairs_of(columns: Sequence[str]) -> list[tuple[str, str]]:
     """Parse ``item=case`` to ('item', 'case')."""
-    role, equals, name = column.partition("=")
-    if not (role and equals and name):
-        raise ValueError(f"--column {column}: write item=case to read the column 'case' as 'item'")
-    return role, name
+    pairs = [column.partition("=") for column in columns]
+    for column, (role, equals, name) in zip(columns, pairs, strict=True):
+        if not (role and equals and name):
+            raise ValueError(f"--column {column}: write item=case to read the column 'case' as 'item'")
+    return [(role, name) for role, _, name in pairs]
 
 
-def _annotation_header(
-    path: Path,
-    names: Sequence[str],
-    kind: str,
-    columns: Sequence[str],
-    layout: str,
-    attributes: Sequence[str],
-    tags: Sequence[str] = (),
-) -> _Header:
-    """Resolve the columns of a table of annotations; raise if the kind has no such layout."""
-    if tags and (kind, layout) != ("labels", "long"):
-        raise ValueError(f"--tags is an option of long tables of labels, not of {layout} {kind}")
-    if layout not in LAYOUTS.get(kind, ("long",)):
-        raise ValueError(f"--layout {layout} is a layout of labels and scores; {kind} are long tables")
-    optional = {"count"} if kind in ("labels", "scores", "comparisons") and layout != "counts" else set()
-    if kind == "labels" and layout == "long":
-        renamed = [_pair(column)[0] for column in columns]
-        timed = "time" in [*names, *renamed]  # no other name is taken for it
-        optional |= {"gold", "order", *(["time"] * timed)}
-        optional |= {"probability", "label"} if "probability" in renamed else set()
-        optional |= {"label"} if {*tags} & {*names} else set()
-    optional |= {"shown"} if kind == "rankings" else set()
-    optional |= {"rater"} if kind in ANONYMOUS_KINDS and layout == "long" else set()
-    optional |= {"item"} if layout == "wide" else set()
-    optional -= {"count"} if (kind, layout) == ("scores", "wide") else set()
-    needed = KINDS[kind].roles if layout == "long" else ("item",)
-    header = _header(
-        path, names, columns, dict.fromkeys([*needed, *sorted(optional)]), optional, kind=kind, several=layout
+def _asked(settings: Settings, columns: Sequence[str], **options: Any) -> Asked:
+    """How the annotations of a fit are read; `options` are those of the container that were read themselves."""
+    given = {
+        "categories": settings.categories, "bounds": settings.bounds, "missing": settings.missing, "tags": settings.tags,
+        "no_answer": settings.no_answer, "levels": settings.levels, "keep": settings.keep_answers,
+        "rater_attributes": settings.rater_attributes,
+    }  # fmt: skip
+    return Asked(
+        settings.kind,
+        settings.layout,
+        pairs_of(columns),
+        settings.source,
+        settings.vote_covariates,
+        given | options,
     )
-    known = [*names, *header.others.values()]
-    if kind != "rankings":
-        _check_attributes(path, known, attributes, layout)
-    return header
 
 
 def kind_of(path: Path, columns: Sequence[str], *, layout: str, source: str | None, model: str | None) -> str:
@@ -187,20 +110,22 @@ def kind_of(path: Path, columns: Sequence[str], *, layout: str, source: str | No
         raise ValueError(
             f"--layout {layout} is a layout of labels and scores: say --kind labels or --kind scores"
         )
-    if (tool := exporting_tool(path, source)) is not None:
+    asked, words = Asked("", layout, pairs_of(columns), source), _words(path)
+    if (tool := exporting_tool(path, asked, words)) is not None:
         return TOOLS[tool].kind or "rankings"  # an export may hold several kinds
-    return likeliest_kind(source_names(path, "", columns, source=source)[0], dict(map(_pair, columns)))[0]
+    return likeliest_kind(source_names(path, asked, words)[0], dict(asked.columns))[0]
 
 
 def check_header(path: Path, settings: Settings, columns: Sequence[str]) -> None:
     """Raise, before any slow import, if columns of a table of annotations are missing or ambiguous."""
-    kind, layout, source = settings.kind, settings.layout, settings.source
     with _quoting(path, settings, columns):
-        names, columns = source_names(path, kind, columns, layout=layout, source=source)
-        header = _annotation_header(
-            path, names, kind, columns, layout, settings.rater_attributes, settings.tags
-        )
-        _check_covariates(path, [*names, *header.others.values()], settings.vote_covariates)
+        _header_of(path, _asked(settings, columns))
+
+
+def _header_of(path: Path, asked: Asked) -> Header:
+    """Resolve the columns of a table of annotations by its names alone."""
+    names, pairs = source_names(path, asked, _words(path))
+    return annotation_header(names, replace(asked, columns=pairs), _words(path))
 
 
 def model_without_raters(
@@ -211,8 +136,7 @@ def model_without_raters(
     if model is None or layout == "wide":
         return None
     try:
-        names, columns = source_names(path, kind, columns, layout=layout, source=source)
-        header = _annotation_header(path, names, kind, columns, layout, ())
+        header = _header_of(path, Asked(kind, layout, pairs_of(columns), source))
     except (OSError, ValueError):
         return None
     return None if "rater" in header.found else model
@@ -222,7 +146,7 @@ def _quoting(path: Path, settings: Settings, columns: Sequence[str]) -> Abstract
     """Context manager: while names of raters are read that are to be replaced, messages quote only what was typed."""
     if not settings.anonymize:
         return nullcontext()
-    typed = [name for role, name in map(_pair, columns) if (settings.layout, role) != ("wide", "rater")]
+    typed = [name for role, name in pairs_of(columns) if (settings.layout, role) != ("wide", "rater")]
     typed += [*settings.rater_attributes, *settings.vote_covariates, str(path)]
     return quotes_hidden(may_show(typed, settings.layout))
 
@@ -235,12 +159,13 @@ def check_prediction_header(
     roles: tuple[str, ...] = ("item",)
     if kind in ("rankings", "labels"):
         roles, synonyms = ("item", *PREDICTED, "classifier"), {"score": "confidence"}
+    pairs, words = pairs_of(columns), _words(path)
     names = read_names(path) if len(roles) == 1 else []
     if not names:
-        names, columns = source_names(path, PREDICTIONS, columns, question=question)
-    header = _header(path, names, columns, roles, roles[1:], several="predictions", synonyms=synonyms)
+        names, pairs = source_names(path, Asked(PREDICTIONS, columns=pairs), words, question)
+    header = resolved_header(names, pairs, roles, roles[1:], words, several="predictions", synonyms=synonyms)
     if len(roles) > 1 and "category" not in header.found:
-        _check_wide_predictions(header)
+        _check_wide_predictions(header, words)
 
 
 def has_categories(posterior: Path) -> bool:
@@ -283,8 +208,7 @@ def read_annotations(
         names = {name for own in given for name in labels_of(own)}
         only_predicted = sorted(names - set(data.categories.tolist()))
     if only_predicted:
-        table = table._replace(categories=[*data.categories.tolist(), *only_predicted])
-        data = _container_of(table, settings)
+        data = _container_of(table, settings, [*data.categories.tolist(), *only_predicted])
     data = _kept(data, settings, table)
     if settings.by_default and not settings.priors:
         from ..reports.study import told_apart
@@ -313,12 +237,12 @@ def read_votes(
 
 def _votes_one_by_one(path: Path, table: "_Read", settings: Settings, items: np.ndarray) -> dict[str, Any]:
     """Columns of the votes on these items, a row for each, with those of their covariates as numbers."""
-    found = table.header.found
+    found = table.columns.header.found
     for name in settings.vote_covariates:
         if name in found or name in found.values():
             raise ValueError(f"--vote-covariate {name}: that column has the votes themselves; name another")
     names = {**found, **{name: name for name in (*settings.vote_covariates, *settings.rater_attributes)}}
-    cells = _cells(table.frame, list(dict.fromkeys(names.values())))
+    cells = cells_of(table.columns.frame, list(dict.fromkeys(names.values())))
     own = {role: cells[name] for role, name in names.items()}
     for name in settings.vote_covariates:
         numbers = as_numbers(path, name, own[name])
@@ -386,14 +310,14 @@ def _cleaned(data: Any, settings: Settings, table: "_Read") -> Any:
     if (repeated := len(data) - len(once)) and settings.drop_duplicates:
         print_note(f"--drop-duplicates leaves out {repeated:,} of the {len(data):,} annotations")
         return once
-    if repeated and "count" not in table.header.found and not settings.vote_covariates:
+    if repeated and "count" not in table.columns.header.found and not settings.vote_covariates:
         print_note(
             f"{repeated:,} of the {len(data):,} annotations repeat another of the same rater exactly, and are counted again; "
             "--drop-duplicates counts each once"
         )
     if (
         (other := data.contradictions())
-        and "count" not in table.header.found
+        and "count" not in table.columns.header.found
         and not settings.vote_covariates
     ):
         print_note(contradictions_in_words(other, len(data)))
@@ -457,14 +381,6 @@ def read_container(path: Path, settings: Settings, columns: Sequence[str]) -> tu
 
     Comparisons and scores without a column of raters are anonymous.
     """
-    if settings.bounds is not None and settings.kind != "scores":
-        raise ValueError(f"--bounds is an option of scores, not of {settings.kind}")
-    if settings.categories is not None and settings.kind not in ("rankings", "labels"):
-        raise ValueError(f"--categories is an option of rankings and labels, not of {settings.kind}")
-    if settings.levels is not None and settings.kind != "comparisons":
-        raise ValueError(f"--levels is an option of comparisons, not of {settings.kind}")
-    if settings.rater_attributes and settings.kind == "rankings":
-        raise ValueError("--rater-attribute is an option of labels, scores and comparisons")
     table = _read_layout(path, settings, columns)
     return _container_of(table, settings), table.raters
 
@@ -472,55 +388,46 @@ def read_container(path: Path, settings: Settings, columns: Sequence[str]) -> tu
 class _Read(NamedTuple):
     """Table that was read."""
 
-    frame: Any
-    header: _Header
-    free: Sequence[str] = ()  # columns of raters, categories or scores, unless the table is long
+    columns: Prepared
     raters: Raters | None = None  # their numbers, if names were replaced
-    source: TableFile | None = None  # where rows are from
     also_raters: Sequence[str] = ()  # classifiers with the name of a rater, if names were replaced
-    categories: Sequence[str] | None = None  # the closed set, if it is known
 
 
 def _read_layout(
     path: Path, settings: Settings, columns: Sequence[str], classifiers: Collection[str] = ()
 ) -> _Read:
     """Read a table of annotations, and say how if it is not plain; with ``--anonymize`` without the names of the raters."""
-    kind, layout, attributes = settings.kind, settings.layout, settings.rater_attributes
-    categories = None if settings.categories is None else declared_categories(settings.categories)
+    categories, levels = settings.categories, settings.levels
+    categories = categories if categories is None else declared_categories(categories)
+    levels = levels if levels is None else listed("levels", levels)
+    asked, words = _asked(settings, columns, categories=categories, levels=levels), _words(path)
     with _quoting(path, settings, columns):
-        table, columns = read_source(path, kind, columns, layout=layout, source=settings.source)
+        table, pairs = opened(path, asked, words)
+        asked = replace(asked, columns=pairs)
         raters, also_raters = None, []
-        header = _annotation_header(path, table.names, kind, columns, layout, attributes, settings.tags)
+        header = annotation_header(table.names, asked, words)
         if settings.anonymize:
-            also_raters = _also_raters(table, header, layout, classifiers)
-            table, header, raters = _without_names(table, header, layout)
-        further = settings.vote_covariates
-        numbers = ["score", *further] if layout == "long" else header.free() if layout == "wide" else []
-        taken = {*header.found.values(), *header.others, *attributes, *further, *settings.tags}
-        naming = "--column probability={}"
-        timed = settings.keep_answers != "all"
-        if layout == "long" and (unread := unread_in_words(table.names, taken, kind, naming, timed=timed)):
-            print_note(f"{path.name}: {unread}")
-        frame = _renamed(table, header, numbers)
-        free = [] if layout == "long" else _free_columns(frame, header, kind, layout)
-        if layout == "wide" and not header.listed:
-            _say_odd_raters(frame, header, free, kind)
-    return _Read(frame, header, free, raters, table, also_raters, categories)
+            also_raters = _also_raters(table, header, asked.layout, classifiers)
+            table, header, raters = _without_names(table, header, asked.layout, path)
+        own = prepared(table, header, asked, words)
+    return _Read(own, raters, also_raters)
 
 
-def _also_raters(table: TableFile, header: _Header, layout: str, classifiers: Collection[str]) -> list[str]:
+def _also_raters(table: TableFile, header: Header, layout: str, classifiers: Collection[str]) -> list[str]:
     """Return the classifiers that have the name of a rater."""
     if not classifiers or layout == "counts" or (layout == "long" and "rater" not in header.found):
         return []
     names = (
         header.free()
         if layout == "wide"
-        else _cells(table.columns, [header.found["rater"]])[header.found["rater"]]
+        else cells_of(table.columns, [header.found["rater"]])[header.found["rater"]]
     )
     return sorted({*map(str, names)} & {*classifiers})
 
 
-def _without_names(table: TableFile, header: _Header, layout: str) -> tuple[TableFile, _Header, Raters]:
+def _without_names(
+    table: TableFile, header: Header, layout: str, path: Path
+) -> tuple[TableFile, Header, Raters]:
     """Replace the names of the raters, which stand in a column or, in a wide table, above their columns."""
     if layout == "wide":
         names = [name for name in header.free() if folded(name) != "gold"]
@@ -533,150 +440,24 @@ def _without_names(table: TableFile, header: _Header, layout: str) -> tuple[Tabl
     try:
         table, raters = without_names(table, header.found["rater"])
     except DataError as error:
-        raise error.moved(f"{header.path.name} (rows counted below the header), {error.where}") from None
+        raise error.moved(f"{path.name} (rows counted below the header), {error.where}") from None
     return table, header, raters
 
 
-def _renamed(table: TableFile, header: _Header, numbers: Sequence[str]) -> Any:
-    """Columns of a file, some under other names, with decimal points in `numbers`, which are roles or columns."""
-    notes = [f"reading {note}" for note in (table.note, header.said) if note]
-    notes += [
-        f"reading {short_repr(cell)} in column {short_repr(name)} without its first apostrophe, which guards text from being run "
-        "as a formula"
-        for name, cell in table.guarded.items()
-    ]
-    frame = table.columns
-    derived = [
-        name for role, name in header.found.items() if role == "winner" and is_derived(name, table.names)
-    ]
-    if header.others or derived:
-        whole: Any = frame if isinstance(frame, Mapping) else _cells(frame, table.names)
-        more = {role: whole[name] for name, role in header.others.items()}
-        frame = ChainMap(more | {name: derived_outcomes(name, whole) for name in derived}, whole)
-    for name in (header.found.get(role, role) for role in numbers):
-        if table.may_have_commas and name in table.names and (points := decimal_points(frame[name])):
-            frame = ChainMap({name: points}, frame)
-            notes.append(f"reading decimal commas as points in column {short_repr(name)}")
-    for note in notes:
-        print_note(f"{header.path.name}: {note}")
-    return frame
-
-
-def _container_of(table: _Read, settings: Settings) -> Any:
-    """Return the container of a table that was read."""
-    frame, header, layout = table.frame, table.header, settings.layout
-    container = getattr(models, annotation_kinds[settings.kind].container)
-    options = {
-        "categories": table.categories, "bounds": settings.bounds, "rater_attributes": settings.rater_attributes,
-        "missing": settings.missing, "no_answer": settings.no_answer or None, "keep": settings.keep_answers,
-        "tags": settings.tags or None, "levels": settings.levels and listed("levels", settings.levels),
-    }  # fmt: skip
-    given = {name: value for name, value in options.items() if value is not None} | dict(header.found)
-    if given.get("time") == "time" and not tells_time(frame, "time"):
-        del given["time"]  # a column of that name, which holds something else
-        print_note(f"{header.path.name}: column 'time' is not read: its cells are no times")
-    if layout == "long":
-        given |= {"rater": header.found.get("rater")}
-    else:
-        given |= {"raters": table.free}
-        if layout == "counts":
-            frame = _cells(frame, [header.found["item"], *table.free])
-    read = getattr(container, {"long": "from_table"}.get(layout, f"from_{layout}"))
-    accepted = signature(read).parameters
-    given |= {role: name for name, role in header.others.items() if role == "time"}
-    if given.get("keep", "all") != "all" and "keep" not in accepted:
-        raise ValueError("--keep-answers: an option of long tables; leave it out")
+def _container_of(read: _Read, settings: Settings, categories: Sequence[str] | None = None) -> Any:
+    """Return the container of a table that was read, perhaps with a closed set of categories."""
+    own = read.columns
+    if categories is not None:
+        own = own._replace(asked=replace(own.asked, options={**own.asked.options, "categories": categories}))
     # a wide table may be taken for counts by mistake: then the names of raters stand above the columns
-    hidden = layout == "counts" and table.raters is not None
+    hidden = settings.layout == "counts" and read.raters is not None
     try:
-        with quotes_hidden(may_show((), layout)) if hidden else nullcontext():
-            data = read(frame, **{name: value for name, value in given.items() if name in accepted})
+        with quotes_hidden(may_show((), settings.layout)) if hidden else nullcontext():
+            data = container_of(own)
     except DataError as error:
         error.remedy = on_command_line(error.remedy)
-        if isinstance(table.source, JoinedTable):
-            raise table.source.placed(error) from None
-        if error.row is not None and table.source is not None and table.source.records:
-            error.where = f"{header.path.name}, record {table.source.records[error.row - 1]:,}, {error.where}"
-        elif error.row is not None:  # of which table, as commands read two
-            error.where = f"{header.path.name} (rows counted below the header), {error.where}"
         raise
-    if settings.kind == "comparisons" and not settings.levels:
-        _say_outcome_words(frame, header, data.items)
-    return data if table.raters is None else raters_in_order(data, table.raters.numbers)
-
-
-def _say_outcome_words(frame: Any, header: _Header, items: np.ndarray) -> None:
-    """Say which words of the column of winners were read as which outcome."""
-    name = header.found["winner"]
-    words = outcome_words(_cells(frame, [name])[name], items, (header.found["left"], header.found["right"]))
-    meant = [
-        f"{short_repr(word)} as {OUTCOMES[place]}"
-        for word, place in sorted(words.items())
-        if word not in OUTCOMES
-    ]
-    if meant:
-        print_note(f"{header.path.name}: reading in column {short_repr(name)} {', '.join(meant)}")
-
-
-def _free_columns(frame: Any, header: _Header, kind: str, layout: str) -> list[str]:
-    """Columns of raters, categories or scores; unless they were listed, those that cannot be are left out."""
-    free = header.free()
-    if header.listed:
-        return free
-    if layout == "wide" and (gold := [name for name in free if folded(name) == "gold"]):
-        print_note(f"a wide table has no place for gold labels: column {short_repr(gold[0])} is left out")
-        free = [name for name in free if name not in gold]
-    if (kind, layout) == ("labels", "wide"):
-        return free
-    return _with_numbers(free, _cells(frame, free))
-
-
-def _say_odd_raters(frame: Any, header: _Header, free: Sequence[str], kind: str) -> None:
-    """Say which columns of a wide table, all taken as raters, hold nothing that the others hold, so that they may be none."""
-    cells = {  # cells that are lists or objects are refused by the container
-        name: {own for own in column if isinstance(own, Hashable) and not is_empty(own)}
-        for name, column in _cells(frame, free).items()
-    }
-    if len(cells) < 2:
-        return
-    names = [name for name, own in cells.items() if own and _holds_other_things(name, cells, kind)]
-    if names and len(names) < len(cells):
-        kept = [name for name in cells if name not in names]
-        columns = " ".join(f"--column rater={name}" for name in kept[:2])
-        what = (
-            "shares no label with the others"
-            if kind == "labels"
-            else "has all values beyond those of the others"
-        )
-        print_note(
-            f"{header.path.name}: each column is a rater, {first_reprs(list(cells))}, and {first_reprs(names)} {what}. "
-            f"If that is no rater, name those who are: {columns}{' ...' if len(kept) > 2 else ''}"
-        )
-
-
-def _holds_other_things(name: str, cells: Mapping[str, set[Any]], kind: str) -> bool:
-    """Whether no label of a column is in any other, or all its scores are beyond those of all others."""
-    own, others = cells[name], set[Any]().union(*(cells[other] for other in cells if other != name))
-    if kind == "labels":
-        own, others = ({str(value).removesuffix(POINT) for value in values} for values in (own, others))
-        return bool(others) and not own & others
-    numbers, rest = ([n for n in map(number_of, values) if n is not None] for values in (own, others))
-    return bool(numbers and rest) and (min(numbers) > max(rest) or max(numbers) < min(rest))
-
-
-def _cells(frame: Any, names: Sequence[str]) -> dict[str, list[Any]]:
-    """Cells of columns by name."""
-    return {name: list(column.values) for name, column in named_columns(frame, {n: n for n in names}).items()}
-
-
-def _with_numbers(free: Sequence[str], cells: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Columns that hold a number; says which ones do not, unless none do."""
-    kept = [name for name in free if any(map(is_number, cells[name]))]
-    if not kept:
-        return list(free)
-    if out := [name for name in free if name not in kept]:
-        print_note(f"columns without a number are left out: {first_reprs(out)}")
-    return kept
+    return data if read.raters is None else raters_in_order(data, read.raters.numbers)
 
 
 def _check_thresholds(scores: "Scores", thresholds: Sequence[float]) -> None:
@@ -692,28 +473,6 @@ def _check_thresholds(scores: "Scores", thresholds: Sequence[float]) -> None:
                 f"--threshold {threshold:g} lies outside {what}, {ends[0]:g} to {ends[1]:g}: all items would be on one side; "
                 "choose one within"
             )
-
-
-def _check_attributes(path: Path, names: Sequence[str], attributes: Sequence[str], layout: str) -> None:
-    """Raise unless the table is long and has the columns of rater attributes."""
-    missing = [name for name in attributes if name not in names]
-    if attributes and layout != "long":
-        raise ValueError(
-            f"--layout {layout}: the table has no place for the column {attributes[0]!r} of the raters (--rater-attribute, "
-            "--group, --people-column); write a long one, with a row for each answer"
-        )
-    if missing:
-        raise ValueError(
-            f"{path}: there is no column {missing[0]!r} that says something of the raters; the columns are {first_reprs(names)}"
-        )
-
-
-def _check_covariates(path: Path, names: Sequence[str], covariates: Sequence[str]) -> None:
-    """Raise unless the table has the columns of covariates of the votes."""
-    if missing := [name for name in covariates if name not in names]:
-        raise ValueError(
-            f"{path}: there is no column {missing[0]!r} for --vote-covariate; the columns are {first_reprs(names)}"
-        )
 
 
 def declared_categories(categories: str) -> list[str]:
@@ -741,10 +500,10 @@ def read_predictions(
     """
     table, header = _prediction_columns(path, columns, PREDICTED, {"score": "confidence"}, question)
     found, classifier = header.found, header.found.get("classifier")
-    order = _order(header)
+    order = _order(path, header)
     if "category" not in found:
         return _wide_predictions(path, table, header, classifier)
-    own = _asked(path, table, header, missing)
+    own = _filled(path, table, header, missing)
     if order is None:
         order = "rank"
         own["rank"] = np.ones(len(own[found["item"]]))
@@ -761,51 +520,52 @@ def read_predictions(
     )
 
 
-def _order(header: _Header) -> str | None:
+def _order(path: Path, header: Header) -> str | None:
     """Role of the column that orders the categories; a score, if there are both, unless only the rank is exact."""
     both = [role for role in ("score", "rank") if role in header.found]
     if len(both) < 2:
         return both[0] if both else None
     exact = [role for role in both if folded(header.found[role]) == role]
     order = (exact or both)[0]
-    print_note(f"{header.path.name}: reading the {order}s; the other order of the categories is left out")
+    print_note(f"{path.name}: reading the {order}s; the other order of the categories is left out")
     return order
 
 
-def _check_wide_predictions(header: _Header) -> Sequence[str]:
+def _check_wide_predictions(header: Header, words: Wording) -> Sequence[str]:
     """Columns that may be categories; raises unless there are two, and none that orders the categories of rows."""
     own = [header.found.get(role) for role in ("item", "classifier")]
     free = header.listed or [name for name in header.names if name not in own]
     ordered = not header.listed and {"rank", "score"} & {folded(name) for name in header.names}
     if ordered or len(free) < 2:
-        raise _no_category(header)
+        raise _no_category(header, words)
     return free
 
 
-def _no_category(header: _Header) -> DataError:
+def _no_category(header: Header, words: Wording) -> DataError:
     """Error about predictions without a column of categories; one that could hold them is suggested."""
     if set(header.names) - {*header.found.values()}:
-        return missing_columns({"category": "category"}, header.names, words=_words(header.path))
+        return missing_columns({"category": "category"}, header.names, words=words)
     return DataError(
         "there is no column 'category'",
         column="category",
         allowed=f"the columns that are there: {first_reprs(header.names)}",
         remedy="add a column 'category' that names the category of the prediction, or write the probabilities of each "
         "category in a column of its name (item,no,yes)",
-        where=header.path.name,
+        where=words.where,
     )
 
 
-def _wide_predictions(path: Path, table: Any, header: _Header, classifier: str | None) -> "xr.DataArray":
+def _wide_predictions(path: Path, table: Any, header: Header, classifier: str | None) -> "xr.DataArray":
     """Read scores from a column for each category; an empty cell is no prediction."""
     item = header.found["item"]
-    free = _check_wide_predictions(header)
-    cells = _cells(table, free)
+    words = _words(path)
+    free = _check_wide_predictions(header, words)
+    cells = cells_of(table, free)
     names = list(header.listed) or [name for name in free if any(map(is_number, cells[name]))]
     if len(names) < 2:
-        raise _no_category(header)
+        raise _no_category(header, words)
     print_note(f"{path.name}: reading the scores of the categories {first_reprs(names)}")
-    ids = _cells(table, [name for name in (item, classifier) if name])
+    ids = cells_of(table, [name for name in (item, classifier) if name])
     given = np.array([[not is_empty(cell) for cell in cells[name]] for name in names])  # (category, row)
     row, place = np.nonzero(given.T)
     own: dict[str, Any] = {name: [column[r] for r in row.tolist()] for name, column in ids.items()}
@@ -829,13 +589,13 @@ def read_order_scores(path: Path, columns: Sequence[str], *, missing: Missing = 
     "predictions".
     """
     table, header = _prediction_columns(path, columns, ("score", "rank"), {"item": "compared"})
-    order = _order(header)
+    order = _order(path, header)
     if order is None:
         raise ValueError(
             f"{path}: there is no column 'score' and no column 'rank' that orders the items; the columns are "
             f"{first_reprs(header.names)}"
         )
-    own = _asked(path, table, header, missing)
+    own = _filled(path, table, header, missing)
     numbers = as_numbers(path, header.found[order], own[header.found[order]])
     item = header.found["item"]
     rows = {item: own[item], "score ": numbers if order == "score" else -numbers}
@@ -857,28 +617,29 @@ def _prediction_columns(
     roles: Sequence[str],
     synonyms: Mapping[str, str],
     question: str | None = None,
-) -> tuple[Any, _Header]:
+) -> tuple[Any, Header]:
     """Read a table of predictions: a column item, and others that may be there."""
+    pairs, words = pairs_of(columns), _words(path)
     table = read_file(path) if roles != PREDICTED else None
     if table is None:
-        table, columns = read_source(path, PREDICTIONS, columns, question=question)
+        table, pairs = opened(path, Asked(PREDICTIONS, columns=pairs), words, question)
     optional = (*roles, "classifier")
-    header = _header(
-        path, table.names, columns, ("item", *optional), optional, several="predictions", synonyms=synonyms
+    header = resolved_header(
+        table.names, pairs, ("item", *optional), optional, words, several="predictions", synonyms=synonyms
     )
-    read = _renamed(table, header, ["score", "probability", *header.free()])
+    read = renamed(table, header, ["score", "probability", *header.free()], words)
     taken = header.found.values()
     if "classifier" not in header.found and (raters := columns_alike("rater", table.names, taken)):
-        option = _words(path).column("classifier", raters[0])
+        option = words.column("classifier", raters[0])
         print_note(
             f"{path.name}: column {short_repr(raters[0])} is not read; {option} if it names the classifiers"
         )
     return read, header
 
 
-def _asked(path: Path, table: Any, header: _Header, missing: Missing) -> dict[str, Any]:
+def _filled(path: Path, table: Any, header: Header, missing: Missing) -> dict[str, Any]:
     """Cells of the columns that have a role, perhaps without the rows that have an empty one."""
-    cells = _cells(table, list(header.found.values()))
+    cells = cells_of(table, list(header.found.values()))
     for name, column in cells.items():
         longest = max((len(cell) for cell in column if isinstance(cell, str)), default=0)
         if longest > MAX_CHARACTERS:
@@ -1094,7 +855,7 @@ def read_sides(
 
     table, header = _prediction_columns(path, columns, WAYS, {"label": "side"})
     way = _way_of(path, header, threshold)
-    own = _asked(path, table, header, missing)
+    own = _filled(path, table, header, missing)
     named, item, classifier = header.found[way], header.found["item"], header.found.get("classifier")
     cells = own[named]
     ids = {name: own[name] for name in (item, classifier) if name}
@@ -1120,7 +881,7 @@ def read_sides(
     )  # a score equal to the threshold is not above
 
 
-def _way_of(path: Path, header: _Header, threshold: float) -> str:
+def _way_of(path: Path, header: Header, threshold: float) -> str:
     """Return the role of the column that holds the predictions, and say which one if there are several."""
     ways = [way for way in WAYS if way in header.found]
     if not ways:

@@ -63,7 +63,7 @@ def test_an_export_with_several_questions_names_them(project, tmp_path, golden):
     result = run("check", project, "--kind", "labels")
     assert result.exit_code == 2
     golden.says(said(result))
-    assert "--column label='mood'" in said(result) and "question=" not in result.output
+    assert "--column label=mood" in said(result) and "question=" not in result.output
     result = run("check", project, "--kind", "labels", "--column", "item=id")
     assert result.exit_code == 2
     golden.says(said(result))

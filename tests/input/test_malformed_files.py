@@ -241,10 +241,10 @@ def test_excel(tmp_path, golden):
     path = tmp_path / "a.xlsx"
     book.save(path)
     assert PartialRankings.from_table(read_table(path)) == PartialRankings.from_table(EXPECTED)
-    assert read_file(path).note == ""
     book.create_sheet("notes")
     book.save(path)
-    golden.says(read_file(path).note, "the first")
+    with golden.warns(DataWarning):
+        read_table(path)
 
 
 @pytest.mark.parametrize("cut", range(1, 6000, 500))

@@ -90,7 +90,7 @@ def test_raters_who_do_not_copy_are_left_as_they_are():
 
 
 def test_the_table_tells_the_kind():
-    votes = {"left": [*"aab"], "right": [*"bcc"], "winner": [*"aab"], "judge": [*"xyx"]}
+    votes = {"left": [*"aab"], "right": [*"bcc"], "winner": [*"aab"], "rater": [*"xyx"]}
     assert isinstance(raterzoo.read(votes), models.Comparisons)
     assert isinstance(raterzoo.read({"item": [1, 2], "score": [0.5, 2.0]}), models.Scores)
     ranked = {"item": [*"aa"], "rater": [*"xx"], "category": [*"uv"], "rank": [1, 2]}

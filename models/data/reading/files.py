@@ -344,8 +344,9 @@ def read_excel(path: Path) -> TableFile:
         raise DataError("the first sheet has no rows under a header", remedy="check it", where=path.name)
     names = ["" if name is None else str(name) for name in rows[0]]
     columns = _named(names, [*map(list, zip(*rows[1:], strict=True))], path)
-    several = f"the first of {len(book.worksheets)} sheets, {short_repr(sheet.title)}"
-    return TableFile(columns, several if len(book.worksheets) > 1 else "")
+    if (n := len(book.worksheets)) > 1:
+        warn_user(f"{path.name}: reading the first of {n} sheets, {short_repr(sheet.title)}", DataWarning)
+    return TableFile(columns)
 
 
 def _sheet_rows(sheet: Any, path: Path) -> list[list[Any]]:

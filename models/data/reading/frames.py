@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeGuard
 import narwhals as nw
 import numpy as np
 
-from ...._messages import short_repr
+from ...._messages import short_repr, warn_user
 from ....posterior.table_text import TRADE, columns_alike, folded
-from ..errors import DataError
+from ..errors import DataError, DataWarning
 from .coded_cells import coded_cells, coded_integers
 
 
@@ -39,17 +39,50 @@ _KEY = re.compile(r"(?i:[_ -]id|^id)$|[a-z]I[dD]$")  # names of keys
 _KEY_OF_ROWS = re.compile(r"(annotation|answer|judge?ment|label|rating|record|response|row|vote)id")  # folded
 
 
+def _argument(name: str, value: object = None) -> str:
+    """Argument of a call, perhaps with its value."""
+    return name if value is None else f"{name}={short_repr(value)}"
+
+
+class Wording(NamedTuple):
+    """Remedies and notes in the words of Python or of the command line."""
+
+    column: Callable[[str, str], str]  # role, name of the column or "..."
+    kind: Callable[[str], str]
+    wide: Callable[[str], str]
+    several: str  # of a table with a column for each category
+    separator: str = ", "
+    where: str = "the table"
+    option: Callable[..., str] = _argument  # name, perhaps value
+    place: Callable[[str], str] = lambda name: f"argument {name}"  # of an error about an option
+    named: Callable[[str], str] = str  # columns in words, one or several
+    repeated: Callable[[str, Sequence[str]], str] = lambda role, names: f"{role}={short_repr(list(names))}"
+    # suffix of a note on columns that were found by a synonym: how to read them without it
+    silenced: Callable[[Mapping[str, str]], str] = lambda found: ""
+    raters_optional: bool = True  # rater=None is a choice
+    say: Callable[[str], None] = lambda text: warn_user(text, DataWarning)  # what a reader should know
+    mention: Callable[[str], None] = lambda text: None  # how a table was read, of interest where it is shown
+
+
+PYTHON = Wording(
+    lambda role, name: f"{role}={name if name == '...' else short_repr(name)}",
+    lambda kind: f"these look like {kind}, which models.{KINDS[kind].container}.from_table reads",
+    lambda kind: f"read it by models.{KINDS[kind].container}.from_wide",
+    "label=[..., ...] if each category has one",
+)
+
+
 _STATED = {"confidence", "certainty", "probability"}
 _UNREAD = TRADE["time"] | _STATED | {"leadtime", "duration", "prompt", "status"}
 _OF_TIES = {"tie", "tied", "istie", "draw", "isdraw"}
 
 
 def unread_in_words(
-    names: Sequence[str], taken: Collection[str], kind: str, naming: str, *, timed: bool
+    names: Sequence[str], taken: Collection[str], kind: str, words: Wording, *, timed: bool
 ) -> str:
     """Say which columns of time, confidence, prompt and status are not read; empty if none is there.
 
-    `naming` is how a column of probabilities of labels, in place of "{}", is named; `timed` says that times choose answers.
+    `timed` says that times choose answers.
     """
     read = {"prompt"} if kind == "comparisons" else set()  # of votes it tells duplicates apart
     read |= TRADE["time"] if timed else set()
@@ -64,26 +97,9 @@ def unread_in_words(
         return f"{said}; a tie is the word tie as the winner"
     if stated is None or kind != "labels":
         return said
-    return f"{said}; {naming.format(short_repr(stated))} reads the probability of the label given"
-
-
-class Wording(NamedTuple):
-    """Remedies in the words of Python or of the command line."""
-
-    column: Callable[[str, str], str]  # role, name of the column or "..."
-    kind: Callable[[str], str]
-    wide: Callable[[str], str]
-    several: str  # of a table with a column for each category
-    separator: str = ", "
-    where: str = "the table"
-
-
-PYTHON = Wording(
-    lambda role, name: f"{role}={name if name == '...' else short_repr(name)}",
-    lambda kind: f"these look like {kind}, which models.{KINDS[kind].container}.from_table reads",
-    lambda kind: f"read it by models.{KINDS[kind].container}.from_wide",
-    "label=[..., ...] if each category has one",
-)
+    return (
+        f"{said}; {words.named(words.column('probability', stated))} reads the probability of the label given"
+    )
 
 
 def resolved_names(
@@ -126,7 +142,7 @@ def _ambiguous(role: str, alike: Sequence[str], words: Wording) -> DataError:
         column=role,
         value=list(alike),
         allowed="one of them",
-        remedy="say which: " + " or ".join(words.column(role, name) for name in alike[:5]),
+        remedy="say which: " + " or ".join(words.named(words.column(role, name)) for name in alike[:5]),
         where=words.where,
     )
 
@@ -155,11 +171,11 @@ def missing_columns(
     there = ", ".join(map(short_repr, names[:20])) + (", ..." if len(names) > 20 else "")
     listed = [short_repr(name) for name in missing.values()]
     remedies = [words.column(role, known.get(found, "...")) for role, found in near.items()]
-    remedy = f"name the column{'s' * (len(missing) > 1)}: {words.separator.join(remedies)}"
+    remedy = f"name the column{'s' * (len(missing) > 1)}: {words.named(words.separator.join(remedies))}"
     free = len([name for name in names if name not in taken])
     if kind == "labels" and missing == {"label": "label"} and not near["label"] and free > 1:
         remedy += f", or {words.several}"
-    if words is PYTHON and "rater" in missing and kind in ("comparisons", "scores"):
+    if words.raters_optional and "rater" in missing and kind in ("comparisons", "scores"):
         remedy += ", or pass rater=None if the raters are not told apart"
     if (other := kind and _looks_like(kind, names)) is not None:
         remedy = f"{words.kind(other)}; or {remedy}"

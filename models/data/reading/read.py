@@ -1,47 +1,47 @@
 """The one door of annotations: any file, export or frame becomes a container."""
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
-from os import PathLike
+from itertools import starmap
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...._messages import first_reprs, short_repr, warn_user
-from ....posterior.table_text import TRADE, columns_alike, folded
+from ....posterior.table_text import TRADE, folded, renamed_in_words
 from ..comparisons import Comparisons
 from ..errors import DataError, DataWarning
-from ..exports.records import SUFFIXES
-from ..exports.tools import TOOLS, read_export, tool_of
-from ..labels import Labels
+from ..exports.tools import TOOLS
 from ..no_answers import NoAnswer, listed_answers
-from ..rankings import PartialRankings
-from ..scores import Scores
-from .columns import ANONYMOUS_KINDS, Missing
-from .files import frame_of, read_table
-from .folders import read_folder
-from .frames import KINDS, column_names, unread_in_words
+from .columns import POINT, Missing, is_empty
+from .comparison_tables import OUTCOMES, outcome_words
+from .files import TableFile
+from .folders import JoinedTable
+from .frames import KINDS, PYTHON, Wording, column_names, named_columns, unread_in_words
+from .headers import CONTAINERS, LISTED, Asked, Container, Header, annotation_header, door_of
 from .label_cells import turk_roles
 from .long_tables import Keep, tells_time
+from .numbers import decimal_points, is_number, number_of
+from .sources import exporting_tool, opened, paths_of
 from .stated import PROBABILITY
-from .vote_shapes import AND, vote_roles
+from .vote_shapes import derived_outcomes, is_derived, vote_roles
 
-Container = PartialRankings | Labels | Comparisons | Scores
-CONTAINERS: dict[str, type[Container]] = {
-    "labels": Labels,
-    "rankings": PartialRankings,
-    "comparisons": Comparisons,
-    "scores": Scores,
-}
 GUESSED = ("comparisons", "rankings", "labels", "scores")  # the kinds that need most columns first
-OPTIONAL = (
-    "count",
-    "gold",
-    "order",
-    "time",
-    "shown",
-)  # columns that are read under their own name where a kind has them
+READ = PYTHON._replace(
+    column=lambda role, name: f"{role!r}: {name if name == '...' else short_repr(name)}",
+    kind=lambda kind: f"these look like {kind}, which kind={kind!r} reads",
+    wide=lambda kind: "layout='wide' reads it",
+    several="columns={'label': [..., ...]} if each category has one",
+    named=lambda columns: f"columns={{{columns}}}",
+    repeated=lambda role, names: f"columns={{{role!r}: {short_repr(list(names))}}}",
+    silenced=lambda found: (
+        f"; {READ.named(READ.separator.join(starmap(READ.column, found.items())))} says so without this warning"
+    ),
+    raters_optional=False,
+)
 
 
 def read(
@@ -118,34 +118,44 @@ def read(
     >>> type(labels).__name__, len(labels)
     ('Labels', 3)
     """
-    given = {
-        role: name if isinstance(name, str) else AND.join(name) for role, name in (columns or {}).items()
+    pairs = [
+        (role, own)
+        for role, name in (columns or {}).items()
+        for own in ([name] if isinstance(name, str) else name)
+    ]
+    paths = paths_of(source)
+    words = READ
+    if paths is not None:
+        file = (paths if isinstance(paths, Path) else paths[0]).name
+        words = READ._replace(where=file, say=lambda text: warn_user(f"{file}: {text}", DataWarning))
+    if paths is not None:  # cells of a file are text
+        categories, levels = (own if own is None else [*map(_text, own)] for own in (categories, levels))
+        taxonomy = taxonomy and {_text(node): above and _text(above) for node, above in taxonomy.items()}
+    options = {
+        "categories": categories,
+        "taxonomy": taxonomy,
+        "levels": levels,
+        "bounds": bounds,
+        "tags": tags,
     }
-    frame, joined = source, None
-    if files := _several(source):
-        joined = read_folder(files, raters=layout == "long" and "rater" not in given, taken=given.values())
-        path = files if isinstance(files, Path) else files[0].parent
-        if joined.note:
-            warn_user(f"reading {joined.note}", DataWarning)
-        frame = frame_of(joined, path)
-    elif isinstance(source, str | PathLike):
-        path = Path(source)
-        exported = layout == "long" and path.suffix.lower() in SUFFIXES and (tool or _tool_of(path))
-        if exported:
-            kind = kind or (TOOLS[exported].kind if exported in TOOLS else None)
-            if kind is None:
-                raise DataError(
-                    "an export may hold several kinds of annotation",
-                    remedy='say which one, such as kind="labels"',
-                    where=path.name,
-                )
-            question = next(iter(given.values()), None)
-            frame, given = read_export(path, kind, tool=tool, question=question), {}
-        else:
-            frame = read_table(path)
-    names = column_names(frame)
-    kind = kind or ("labels" if PROBABILITY in given or tags is not None else _kind_of(names, given))
-    if kind not in CONTAINERS:
+    options |= {"missing": missing, "no_answer": listed_answers(no_answer), "keep": keep}
+    options["rater_attributes"] = tuple(rater_attributes)
+    asked = Asked(kind or "", layout, pairs, tool, options=options)
+    if isinstance(paths, Path) and not kind and (exported := exporting_tool(paths, asked, words)):
+        kind = TOOLS[exported].kind
+        if kind is None:
+            raise DataError(
+                "an export may hold several kinds of annotation",
+                remedy='say which one, such as kind="labels"',
+                where=words.where,
+            )
+    stated = PROBABILITY in dict(pairs) or tags is not None
+    asked = replace(asked, kind=kind or ("labels" if stated else ""))
+    table, pairs = opened(source, asked, words)
+    asked = replace(
+        asked, kind=asked.kind or _kind_of(column_names(table.columns), dict(pairs)), columns=pairs
+    )
+    if asked.kind not in CONTAINERS:
         raise DataError(
             f"kind={short_repr(kind)} is no kind of annotation",
             value=kind,
@@ -153,95 +163,178 @@ def read(
             remedy="choose one",
             where="argument kind",
         )
-    container = CONTAINERS[kind]
-    door = getattr(container, {"long": "from_table"}.get(layout, f"from_{layout}"), None)
-    if door is None:
+    header = annotation_header(column_names(table.columns), asked, words)
+    accepted = {*signature(door_of(asked)).parameters, *LISTED.get(layout, ())}
+    if unknown := [role for role in header.others.values() if role not in accepted]:
         raise DataError(
-            f"layout={short_repr(layout)} is no layout of {kind}",
-            value=layout,
-            allowed="long, wide, counts" if kind in ("labels", "scores") else "long",
-            remedy="choose one, or bring the table into the long layout",
-            where="argument layout",
-        )
-    accepted = signature(door).parameters
-    taken = {*given.values()}
-    optional = [*OPTIONAL, *(["rater"] if kind in ANONYMOUS_KINDS else [])]
-    given |= {
-        role: found
-        for role in optional
-        if role in accepted and role not in given and (found := _column(role, names, taken))
-        if role != "time" or (kind == "labels" and tells_time(frame, found))
-    }
-    if unknown := [role for role in given if role not in accepted]:
-        raise DataError(
-            f"{short_repr(unknown[0])} is no column of {kind} in the {layout} layout",
+            f"{short_repr(unknown[0])} is no column of {asked.kind} in the {layout} layout",
             value=unknown[0],
-            allowed=", ".join(KINDS[kind].roles),
+            allowed=", ".join(KINDS[asked.kind].roles),
             remedy="name a role that there is",
             where="argument columns",
         )
-    if categories is not None and frame is not source:  # cells of a file are text
-        categories = [str(own) if isinstance(own, int | np.integer) else own for own in categories]
-    if levels is not None and frame is not source:
-        levels = [str(own) if isinstance(own, int | np.integer) else own for own in levels]
-    if taxonomy is not None and frame is not source:
-        taxonomy = {str(node): above if above is None else str(above) for node, above in taxonomy.items()}
-    options = {
-        "categories": categories,
-        "taxonomy": taxonomy,
-        "tags": tags,
-        "levels": levels,
-        "bounds": bounds,
-        "rater_attributes": tuple(rater_attributes) or None,
-        "missing": missing,
-        "no_answer": listed_answers(no_answer) or None,
-        "keep": None if keep == "all" else keep,
-    }
-    for name, value in options.items():
-        if value is not None and name not in accepted and name != "missing":
-            raise DataError(
-                f"{name} is no option of {kind} in the {layout} layout",
-                remedy="leave it out",
-                where=f"argument {name}",
-            )
-    taken = {*given.values(), *rater_attributes, *(tags or ())}
-    taken |= {
-        own for role in KINDS[kind].roles if role not in given for own in columns_alike(role, names, taken)
-    }
-    naming = "columns={{'probability': {}}}"
-    unread = unread_in_words(names, taken, kind, naming, timed=keep != "all") if layout == "long" else ""
-    if unread:
-        warn_user(unread, DataWarning)
-    own = {name: value for name, value in options.items() if value is not None and name in accepted}
+    return container_of(prepared(table, header, asked, words))
+
+
+def _text(value: Any) -> Any:
+    """Text of a whole number, as a file has it."""
+    return str(value) if isinstance(value, int | np.integer) else value
+
+
+class Prepared(NamedTuple):
+    """Columns of a table as they are to be read."""
+
+    frame: Any
+    free: Sequence[Any]  # those of raters, categories or scores, unless the table is long
+    table: TableFile
+    header: Header
+    asked: Asked
+    words: Wording
+
+
+def prepared(table: TableFile, header: Header, asked: Asked, words: Wording) -> Prepared:
+    """Prepare the columns of a table.
+
+    Says which columns are not read, or were found by a synonym; derives outcomes; reads decimal commas of a file as points.
+    """
+    long = asked.layout == "long"
+    if long:
+        taken = {*header.found.values(), *header.others}
+        taken |= {*asked.covariates, *asked.given.get("rater_attributes", ()), *asked.given.get("tags", ())}
+        if unread := unread_in_words(header.names, taken, asked.kind, words, timed="keep" in asked.given):
+            words.say(unread)
+    numbers = ["score", *asked.covariates] if long else header.free() if asked.layout == "wide" else []
+    frame = renamed(table, header, numbers, words)
+    free = [] if long else _free_columns(frame, header, asked, words)
+    if asked.layout == "wide" and not header.listed:
+        _say_odd_raters(frame, header, free, asked.kind, words)
+    return Prepared(frame, free, table, header, asked, words)
+
+
+def renamed(table: TableFile, header: Header, numbers: Sequence[Any], words: Wording) -> Any:
+    """Columns of a table, some under other names, with decimal points in `numbers`, which are roles or columns."""
+    frame = table.columns
+    if table.note:
+        (words.say if isinstance(table, JoinedTable) else words.mention)(f"reading {table.note}")
+    if said := renamed_in_words(header.by_synonym):
+        words.say(f"reading {said}{words.silenced(header.by_synonym)}")
+    if said := renamed_in_words(header.by_shape):
+        words.mention(f"reading {said}")
+    for name, cell in table.guarded.items():
+        words.mention(
+            f"reading {short_repr(cell)} in column {short_repr(name)} without its first apostrophe, which guards text from being "
+            "run as a formula"
+        )
+    derived = [
+        name for role, name in header.found.items() if role == "winner" and is_derived(name, header.names)
+    ]
+    if header.others or derived:
+        whole: Any = frame if isinstance(frame, Mapping) else cells_of(frame, header.names)
+        more = {role: whole[name] for name, role in header.others.items()}
+        frame = ChainMap(more | {name: derived_outcomes(name, whole) for name in derived}, whole)
+    for name in (header.found.get(role, role) for role in numbers):
+        if table.may_have_commas and name in header.names and (points := decimal_points(frame[name])):
+            frame = ChainMap({name: points}, frame)
+            words.say(f"reading decimal commas as points in column {short_repr(name)}")
+    return frame
+
+
+def container_of(own: Prepared) -> Container:
+    """Read the container of a table that was prepared."""
+    frame, header, asked, words = own.frame, own.header, own.asked, own.words
+    read, given = door_of(asked), asked.given
+    accepted = signature(read).parameters
+    given |= header.found
+    if given.get("time") == "time" and not tells_time(frame, "time"):
+        del given["time"]  # a column of that name, which holds something else
+        words.say("column 'time' is not read: its cells are no times")
+    given |= {role: name for name, role in header.others.items() if role == "time"}
+    if asked.layout == "long":
+        given |= {"rater": header.found.get("rater")}
+    else:
+        given |= {"raters": own.free}
+        if asked.layout == "counts":
+            frame = cells_of(frame, [header.found["item"], *own.free])
     try:
-        return door(frame, **given, **own)
+        data = read(frame, **{name: value for name, value in given.items() if name in accepted})
     except DataError as error:
-        if joined is None:
-            raise
-        raise joined.placed(error) from None
+        if isinstance(own.table, JoinedTable):
+            raise own.table.placed(error) from None
+        if error.row is not None and own.table.records:
+            error.where = f"{words.where}, record {own.table.records[error.row - 1]:,}, {error.where}"
+        elif error.row is not None and words.where != PYTHON.where:  # of which table, as commands read two
+            error.where = f"{words.where} (rows counted below the header), {error.where}"
+        raise
+    if isinstance(data, Comparisons) and "levels" not in given:
+        _say_outcome_words(frame, header, data.items, words)
+    return data
 
 
-def _several(source: Any) -> Path | list[Path] | None:
-    """Folder of files, or paths of several; None of one file or frame."""
-    if isinstance(source, str | PathLike):
-        return Path(source) if Path(source).is_dir() else None
-    if isinstance(source, list | tuple) and source and all(isinstance(own, str | PathLike) for own in source):
-        return [*map(Path, source)]
-    return None
+def _say_outcome_words(frame: Any, header: Header, items: np.ndarray, words: Wording) -> None:
+    """Mention which words of the column of winners were read as which outcome."""
+    name = header.found["winner"]
+    sides = (header.found["left"], header.found["right"])
+    meant = [
+        f"{short_repr(word)} as {OUTCOMES[place]}"
+        for word, place in sorted(outcome_words(cells_of(frame, [name])[name], items, sides).items())
+        if word not in OUTCOMES
+    ]
+    if meant:
+        words.mention(f"reading in column {short_repr(name)} {', '.join(meant)}")
 
 
-def _tool_of(path: Path) -> str | None:
-    """Name of the tool that wrote a file; None for a table, also for one that its own reader refuses."""
-    try:
-        return tool_of(path)
-    except DataError:
-        return None
+def _free_columns(frame: Any, header: Header, asked: Asked, words: Wording) -> list[Any]:
+    """Columns of raters, categories or scores; unless they were listed, those that cannot be are left out."""
+    free = header.free()
+    if header.listed:
+        return free
+    if asked.layout == "wide" and (gold := [name for name in free if folded(name) == "gold"]):
+        words.say(f"a wide table has no place for gold labels: column {short_repr(gold[0])} is left out")
+        free = [name for name in free if name not in gold]
+    if (asked.kind, asked.layout) == ("labels", "wide"):
+        return free
+    cells = cells_of(frame, free)
+    kept = [name for name in free if any(map(is_number, cells[name]))]
+    if kept and (out := [name for name in free if name not in kept]):
+        words.say(f"columns without a number are left out: {first_reprs(out)}")
+    return kept or free
 
 
-def _column(role: str, names: Sequence[str], taken: set[str]) -> str | None:
-    """Column of an optional role, by its own name or, of raters, another of the trade."""
-    known = TRADE["rater"] | {role} if role == "rater" else {role}
-    return next((name for name in names if name not in taken and folded(name) in known), None)
+def _say_odd_raters(frame: Any, header: Header, free: Sequence[Any], kind: str, words: Wording) -> None:
+    """Say which columns of a wide table, all taken as raters, hold nothing that the others hold, so that they may be none."""
+    cells = {  # cells that are lists or objects are refused by the container
+        name: {own for own in column if isinstance(own, Hashable) and not is_empty(own)}
+        for name, column in cells_of(frame, free).items()
+    }
+    if len(cells) < 2:
+        return
+    names = [name for name, own in cells.items() if own and _holds_other_things(name, cells, kind)]
+    if names and len(names) < len(cells):
+        kept = [name for name in cells if name not in names]
+        what = (
+            "shares no label with the others"
+            if kind == "labels"
+            else "has all values beyond those of the others"
+        )
+        words.say(
+            f"each column is a rater, {first_reprs(list(cells))}, and {first_reprs(names)} {what}. "
+            f"If that is no rater, name those who are: {words.repeated('rater', kept)}"
+        )
+
+
+def _holds_other_things(name: Any, cells: Mapping[Any, set[Any]], kind: str) -> bool:
+    """Whether no label of a column is in any other, or all its scores are beyond those of all others."""
+    own, others = cells[name], set[Any]().union(*(cells[other] for other in cells if other != name))
+    if kind == "labels":
+        own, others = ({str(value).removesuffix(POINT) for value in values} for values in (own, others))
+        return bool(others) and not own & others
+    numbers, rest = ([n for n in map(number_of, values) if n is not None] for values in (own, others))
+    return bool(numbers and rest) and (min(numbers) > max(rest) or max(numbers) < min(rest))
+
+
+def cells_of(frame: Any, names: Sequence[Any]) -> dict[Any, list[Any]]:
+    """Cells of columns by name."""
+    return {name: list(column.values) for name, column in named_columns(frame, {n: n for n in names}).items()}
 
 
 def likeliest_kind(names: Sequence[str], given: Mapping[str, str]) -> tuple[str, list[str]]:
