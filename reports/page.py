@@ -290,16 +290,18 @@ IDENTIFIER = re.compile(r"\b(doi:|https://doi\.org/|arXiv:)((?:10\.\d{4,9}/)?[\w
 
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 
 def _linked(text: str) -> Markup:
-    """Make the DOIs and arXiv numbers in a text links, and its options code, which no line divides."""
+    """Make the DOIs and arXiv numbers in a text links, and its options code; no line divides these, or a number from its %."""
 
     def link(found: re.Match[str]) -> str:
         site = "arxiv.org/abs" if found[1] == "arXiv:" else "doi.org"
         return f'<a href="https://{site}/{found[2]}">{found[0]}</a>'
 
-    return Markup(OPTION.sub(r"<code>\g<0></code>", IDENTIFIER.sub(link, str(escape(text)))))
+    linked = IDENTIFIER.sub(link, str(escape(text)))
+    return Markup(PERCENT.sub("&nbsp;", OPTION.sub(r"<code>\g<0></code>", linked)))
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> None:

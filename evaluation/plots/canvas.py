@@ -155,7 +155,7 @@ def _named(label: str | None) -> dict[str, Any]:
 
 def _percentage(share: float, _: object = None) -> str:
     """Return a share in percent, without trailing zeros."""
-    return f"{round(100 * share, 6):g}%"
+    return f"{round(100 * share, 6):g} %"
 
 
 Look = tuple[str, int, str]  # colour, dash and mark

@@ -157,8 +157,8 @@ def in_units(
     wrong = ~((factor > 0) & np.isfinite(factor))
     if wrong.any():
         raise ValueError(
-            f"{unit}: impossible in {float(wrong.mean()):.1%} of the draws, which would need a scale that is not positive; "
-            "choose two items that are surely in this order, or anchor='quality sd'"
+            f"{unit}: impossible in {100 * float(wrong.mean()):.1f} % of the draws, which would need a scale that is not "
+            "positive; choose two items that are surely in this order, or anchor='quality sd'"
         )
     changed = _rescaled(posterior, factor)
     changed["quality"] = changed["quality"] + shift
@@ -241,8 +241,8 @@ def _draw_in_ranges(
     misfit = float((least > most).mean())
     if misfit > 0:
         raise ValueError(
-            f"anchor={ranges!r}: {misfit:.1%} of the draws do not fit, as their reliabilities or differences are too unlike; "
-            "widen the ranges, or build the model with reliability_range="
+            f"anchor={ranges!r}: {100 * misfit:.1f} % of the draws do not fit, as their reliabilities or differences are too "
+            "unlike; widen the ranges, or build the model with reliability_range="
         )
     power = reliability.sizes["rater"] - quality.sizes["item"]
     drawn = _draw_scale(least.to_numpy(), most.to_numpy(), spread.to_numpy(), power, rng)

@@ -523,15 +523,15 @@ class Comparisons(Container):
             "raters": f"{n_raters:,}" if n_raters else "anonymous",
             "votes": f"{n_votes:,}, {range_of(votes)} an item",
             **self._summary_of_pairs(),
-            "ties": f"{given[TIE]:,}, {given[TIE] / n_votes:.1%} of the votes",
+            "ties": f"{given[TIE]:,}, {100 * given[TIE] / n_votes:.1f} % of the votes",
         }
         if self.strengths > 1:
             strong = int(self.count[self.strength > 0].sum())
             lines["strength"] = (
-                f"{self.strengths} degrees; {strong:,} votes, {strong / n_votes:.1%}, are above the lowest"
+                f"{self.strengths} degrees; {strong:,} votes, {100 * strong / n_votes:.1f} %, are above the lowest"
             )
         if decided := given[LEFT] + given[RIGHT]:
-            lines["left won"] = f"{given[LEFT]:,}, {given[LEFT] / decided:.1%} of the decided votes"
+            lines["left won"] = f"{given[LEFT]:,}, {100 * given[LEFT] / decided:.1f} % of the decided votes"
         lines["items that always won"] = self._count_and_names((won == votes) & (votes > 0))
         lines["items that always lost"] = self._count_and_names((lost == votes) & (votes > 0))
         lines["items without a vote"] = self._count_and_names(votes == 0)
@@ -570,7 +570,7 @@ class Comparisons(Container):
         several = votes > 1
         alike = several & (given.max(axis=0) == votes)
         lines = {
-            "pairs compared": f"{n_pairs:,} of {possible:,} ({n_pairs / possible:.1%}), {range_of(votes)} votes a pair",
+            "pairs compared": f"{n_pairs:,} of {possible:,} ({100 * n_pairs / possible:.1f} %), {range_of(votes)} votes a pair",
             "unanimous pairs": f"{alike.sum():,} of {several.sum():,} with two votes or more",
         }
         if not self.anonymous:

@@ -185,7 +185,7 @@ def test_any_text_is_kept_exactly_or_refused_at_its_row(text, column, row):
 def test_degenerate_but_legal(golden):
     one = Comparisons.from_table({"rater": [1], "left": [1], "right": [2], "winner": [1]})
     assert len(one) == 1 and one.connected
-    golden.says(one.report(), "1 (100.0%)")
+    golden.says(one.report(), "1 (100.0 %)")
     declared = Comparisons.from_pairs([(0, 1)], items=range(100_000))
     assert len(declared.items) == 100_000 and len(declared.components) == 99_999
     crowd = {"rater": [*range(5000)], "left": [0] * 5000, "right": [1] * 5000, "winner": [0, 1] * 2500}

@@ -237,5 +237,5 @@ def test_percentages_have_no_needless_digits():
     _, right = plots.conformal(SETS).axes
     right.figure.draw_without_rendering()
     names = [label.get_text() for label in right.get_xticklabels() if label.get_text()]
-    assert len(set(names)) == len(names) and not any(name.endswith(".0%") for name in names)
+    assert len(set(names)) == len(names) and not any(name.endswith(".0 %") for name in names)
     assert max(float(name[:-1]) for name in names) <= 100
