@@ -169,21 +169,28 @@ def fitted(who: np.ndarray, label: np.ndarray, number: np.ndarray) -> tuple[xr.D
 
 
 def retire(studies: int) -> None:
-    """Claims of retired items, and answers, beside nine answers to each: two at a time and one at a time, after three."""
+    """Claims of retired items, and answers, beside nine answers to each: two at a time and one at a time, after three.
+
+    An item that is retired remains so. Its claim is that of the posterior which retired it, or of the last one.
+    """
+    print(
+        "study, at a time; retired: claimed then, at the end, right; answers; right of all, with nine to all"
+    )
     found: dict[int, list[tuple[float, ...]]] = {2: [], 1: []}
     for k in range(studies):
         truth, who, label = hard_items(k)
         whole = (fitted(who, label, np.full(len(truth), 9))[1].argmax(axis=1) == truth).mean()
         for step, rows in found.items():
-            asked, done = np.full(len(truth), 3), np.zeros(len(truth), bool)
+            asked, done, claimed = (np.full(len(truth), value) for value in (3, False, 0.0))
             for number in range(3, 10, step):
                 asked[~done] = number
                 tree, mean = fitted(who, label, asked)
+                sure, correct = mean.max(axis=1), mean.argmax(axis=1) == truth
+                claimed = np.where(done, claimed, sure)
                 done |= inference.retire(tree, cost=20).to_numpy()
-            sure, correct = mean.max(axis=1), mean.argmax(axis=1) == truth
-            rows.append((sure[done].mean(), correct[done].mean(), asked.mean(), correct.mean(), whole))
+            own = (claimed[done], sure[done], correct[done], asked, correct)
+            rows.append((*map(np.mean, own), whole))
             print(k, step, *np.mean(rows, axis=0).round(3), flush=True)
-    print("study, at a time; retired: claimed, right; answers an item; right of all; right of all with nine")
 
 
 # --- Raters who are known from an earlier study ---

@@ -289,7 +289,8 @@ def retire(tree: xr.DataTree, cost: float) -> xr.DataArray:
     """Return which items need no more answers: those whose expected cost of an error is at most the price of one answer.
 
     The claim of a retired item stays what it was: a posterior does not depend on when one stops asking, if its model holds.
-    Where raters err together take `correlated_votes`: the claims of `dawid_skene` are too high, and stop too early.
+    Where raters err together take `correlated_votes`: the claims of `dawid_skene` are too high, and stop too early. Hard items
+    then get most of the answers, so that later posteriors find the raters more correlated, and claim less of retired items.
 
     Parameters
     ----------
