@@ -15,7 +15,7 @@ from ..inference.storage.posterior_files import has_checksums, read_posterior, u
 from ..models._catalog import annotation_kinds
 from ..models.data.reading.columns import nearest
 from ..posterior.groups import with_groups
-from ..posterior.matching import integer_id, with_complement
+from ..posterior.matching import integer_id, named_as, with_complement
 from ..posterior.plausibility import (
     Plausibility,
     UnknownTruth,
@@ -189,8 +189,8 @@ def _score_predictions(tree: xr.DataTree, predictions: Path, options: Evaluation
     read, seed = _reading(options), options.seed
     kind = "rankings" if of_rankings(tree) else "labels" if "plausibility" in tree["posterior"] else "scores"
     if kind != "scores":
-        predicted = read_predictions(predictions, **read)
         declared = Plausibility.of(tree).declared
+        predicted = named_as(read_predictions(predictions, **read), declared)
         _check_labels(predicted, declared, predictions)
         predicted = with_complement(_with_ids_of(tree, predicted, predictions), declared)
         metrics = options.metric or default_metrics(tree, predicted)

@@ -19,15 +19,27 @@ from ..models.data.exports.answers import PREDICTIONS
 from ..models.data.exports.tools import TOOLS
 from ..models.data.look_alikes import alike_in_words, look_alikes
 from ..models.data.no_answers import matcher
-from ..models.data.reading.columns import Missing, is_blank, is_empty
+from ..models.data.reading.columns import Missing, is_blank
 from ..models.data.reading.comparison_tables import OUTCOMES, outcome_words
 from ..models.data.reading.files import TableFile, read_file, read_names, text_lines
-from ..models.data.reading.frames import MAX_CHARACTERS, Wording, missing_columns, named_columns
+from ..models.data.reading.frames import Wording, named_columns
 from ..models.data.reading.headers import Asked, Header, annotation_header, resolved_header
-from ..models.data.reading.numbers import is_number, number_of
-from ..models.data.reading.read import Prepared, cells_of, container_of, likeliest_kind, prepared, renamed
+from ..models.data.reading.numbers import number_of
+from ..models.data.reading.read import Prepared, cells_of, container_of, likeliest_kind, prepared
 from ..models.data.reading.sources import exporting_tool, opened, source_names
-from ..posterior.table_text import columns_alike, folded
+from ..posterior.matching import named_as
+from ..posterior.table_text import folded
+from ..reports.predictions import (
+    PREDICTED,
+    SYNONYMS,
+    as_numbers,
+    asked_cells,
+    category_columns,
+    order_of,
+    predicted_categories,
+    prediction_header,
+    prediction_table,
+)
 from ..reports.settings import Groups, Settings
 from ..reports.wording import contradictions_in_words
 from .anonymity import Raters, may_show, without_named_columns, without_names
@@ -38,7 +50,6 @@ if TYPE_CHECKING:
 
     from ..models import Comparisons, Scores
 
-PREDICTED = ("category", "score", "rank")  # roles of a long table of predicted categories
 _NAMES = {  # of options, by argument
     "tool": "format",
     "keep": "keep-answers",
@@ -155,17 +166,16 @@ def check_prediction_header(
     path: Path, kind: str, columns: Sequence[str] = (), *, question: str | None = None
 ) -> None:
     """Raise, before any slow import, if a table of predictions has no item or, of a kind with them, no categories."""
-    synonyms = {"item": "compared"} if kind == "comparisons" else {}
-    roles: tuple[str, ...] = ("item",)
-    if kind in ("rankings", "labels"):
-        roles, synonyms = ("item", *PREDICTED, "classifier"), {"score": "confidence"}
     pairs, words = pairs_of(columns), _words(path)
-    names = read_names(path) if len(roles) == 1 else []
-    if not names:
-        names, pairs = source_names(path, Asked(PREDICTIONS, columns=pairs), words, question)
-    header = resolved_header(names, pairs, roles, roles[1:], words, several="predictions", synonyms=synonyms)
-    if len(roles) > 1 and "category" not in header.found:
-        _check_wide_predictions(header, words)
+    if kind not in ("rankings", "labels"):
+        synonyms = {"item": "compared"} if kind == "comparisons" else {}
+        names = read_names(path)
+        resolved_header(names, pairs, ("item",), (), words, several=PREDICTIONS, synonyms=synonyms)
+        return
+    names, pairs = source_names(path, Asked(PREDICTIONS, columns=pairs), words, question)
+    header = prediction_header(names, pairs, PREDICTED, SYNONYMS, words)
+    if "category" not in header.found:
+        category_columns(header, words)
 
 
 def has_categories(posterior: Path) -> bool:
@@ -205,9 +215,13 @@ def read_annotations(
     if given and settings.kind in ("rankings", "labels") and settings.categories is None:
         from ..reports.study import labels_of
 
-        names = {name for own in given for name in labels_of(own)}
+        names = {name for own in given for name in labels_of(named_as(own, data.categories))}
         only_predicted = sorted(names - set(data.categories.tolist()))
     if only_predicted:
+        print_note(
+            f"categories that classifiers predict and no rater gave: {first_reprs(only_predicted, 3)}; --categories with those "
+            "that raters could give refuses other words"
+        )
         data = _container_of(table, settings, [*data.categories.tolist(), *only_predicted])
     data = _kept(data, settings, table)
     if settings.by_default and not settings.priors:
@@ -492,94 +506,12 @@ def listed(name: str, text: str, instead: str = "") -> list[str]:
 def read_predictions(
     path: Path, columns: Sequence[str], *, missing: Missing = "error", question: str | None = None
 ) -> "xr.DataArray":
-    """Read predictions: a column rank or score, perhaps classifier; with neither, one label per item.
+    """Read predictions of categories, as `predicted_categories` does.
 
-    Without a column of categories, every other column of numbers is a category, and holds its scores.
-    `columns` are renamings of columns that the file has; `question` is that of an export with several. Returns as
-    `evaluation.predictions_from_table`.
+    `columns` are renamings of columns that the file has; `question` is that of an export with several.
     """
-    table, header = _prediction_columns(path, columns, PREDICTED, {"score": "confidence"}, question)
-    found, classifier = header.found, header.found.get("classifier")
-    order = _order(path, header)
-    if "category" not in found:
-        return _wide_predictions(path, table, header, classifier)
-    own = _filled(path, table, header, missing)
-    if order is None:
-        order = "rank"
-        own["rank"] = np.ones(len(own[found["item"]]))
-    else:
-        own[found[order]] = as_numbers(path, found[order], own[found[order]])
-    from ..evaluation import predictions_from_table
-
-    return predictions_from_table(
-        own,
-        item=found["item"],
-        category=found["category"],
-        classifier=classifier,
-        **{order: found.get(order, order)},
-    )
-
-
-def _order(path: Path, header: Header) -> str | None:
-    """Role of the column that orders the categories; a score, if there are both, unless only the rank is exact."""
-    both = [role for role in ("score", "rank") if role in header.found]
-    if len(both) < 2:
-        return both[0] if both else None
-    exact = [role for role in both if folded(header.found[role]) == role]
-    order = (exact or both)[0]
-    print_note(f"{path.name}: reading the {order}s; the other order of the categories is left out")
-    return order
-
-
-def _check_wide_predictions(header: Header, words: Wording) -> Sequence[str]:
-    """Columns that may be categories; raises unless there are two, and none that orders the categories of rows."""
-    own = [header.found.get(role) for role in ("item", "classifier")]
-    free = header.listed or [name for name in header.names if name not in own]
-    ordered = not header.listed and {"rank", "score"} & {folded(name) for name in header.names}
-    if ordered or len(free) < 2:
-        raise _no_category(header, words)
-    return free
-
-
-def _no_category(header: Header, words: Wording) -> DataError:
-    """Error about predictions without a column of categories; one that could hold them is suggested."""
-    if set(header.names) - {*header.found.values()}:
-        return missing_columns({"category": "category"}, header.names, words=words)
-    return DataError(
-        "there is no column 'category'",
-        column="category",
-        allowed=f"the columns that are there: {first_reprs(header.names)}",
-        remedy="add a column 'category' that names the category of the prediction, or write the probabilities of each "
-        "category in a column of its name (item,no,yes)",
-        where=words.where,
-    )
-
-
-def _wide_predictions(path: Path, table: Any, header: Header, classifier: str | None) -> "xr.DataArray":
-    """Read scores from a column for each category; an empty cell is no prediction."""
-    item = header.found["item"]
-    words = _words(path)
-    free = _check_wide_predictions(header, words)
-    cells = cells_of(table, free)
-    names = list(header.listed) or [name for name in free if any(map(is_number, cells[name]))]
-    if len(names) < 2:
-        raise _no_category(header, words)
-    print_note(f"{path.name}: reading the scores of the categories {first_reprs(names)}")
-    ids = cells_of(table, [name for name in (item, classifier) if name])
-    given = np.array([[not is_empty(cell) for cell in cells[name]] for name in names])  # (category, row)
-    row, place = np.nonzero(given.T)
-    own: dict[str, Any] = {name: [column[r] for r in row.tolist()] for name, column in ids.items()}
-    own["category "] = [names[code] for code in place.tolist()]  # no column of the file has these names
-    numbers = [
-        as_numbers(
-            path, name, [c if there else "0" for c, there in zip(cells[name], told.tolist(), strict=True)]
-        )
-        for name, told in zip(names, given, strict=True)
-    ]
-    own["score "] = np.array(numbers)[place, row]
-    from ..evaluation import predictions_from_table
-
-    return predictions_from_table(own, item=item, category="category ", score="score ", classifier=classifier)
+    table = prediction_table(path, pairs_of(columns), _words(path), question=question)
+    return predicted_categories(table, missing=missing)
 
 
 def read_order_scores(path: Path, columns: Sequence[str], *, missing: Missing = "error") -> "xr.DataArray":
@@ -588,14 +520,15 @@ def read_order_scores(path: Path, columns: Sequence[str], *, missing: Missing = 
     Larger scores are better; ranks are negated. A missing row is -inf. One classifier without a name is
     "predictions".
     """
-    table, header = _prediction_columns(path, columns, ("score", "rank"), {"item": "compared"})
-    order = _order(path, header)
+    words, synonyms = _words(path), {"item": "compared"}
+    table = prediction_table(path, pairs_of(columns), words, roles=("score", "rank"), synonyms=synonyms)
+    order, header = order_of(table), table.header
     if order is None:
         raise ValueError(
             f"{path}: there is no column 'score' and no column 'rank' that orders the items; the columns are "
             f"{first_reprs(header.names)}"
         )
-    own = _filled(path, table, header, missing)
+    own = asked_cells(table, missing)
     numbers = as_numbers(path, header.found[order], own[header.found[order]])
     item = header.found["item"]
     rows = {item: own[item], "score ": numbers if order == "score" else -numbers}
@@ -609,82 +542,6 @@ def read_order_scores(path: Path, columns: Sequence[str], *, missing: Missing = 
         rows, item=item, category="category ", score="score ", classifier=classifier
     )
     return scores.isel(category=0, drop=True)
-
-
-def _prediction_columns(
-    path: Path,
-    columns: Sequence[str],
-    roles: Sequence[str],
-    synonyms: Mapping[str, str],
-    question: str | None = None,
-) -> tuple[Any, Header]:
-    """Read a table of predictions: a column item, and others that may be there."""
-    pairs, words = pairs_of(columns), _words(path)
-    table = read_file(path) if roles != PREDICTED else None
-    if table is None:
-        table, pairs = opened(path, Asked(PREDICTIONS, columns=pairs), words, question)
-    optional = (*roles, "classifier")
-    header = resolved_header(
-        table.names, pairs, ("item", *optional), optional, words, several="predictions", synonyms=synonyms
-    )
-    read = renamed(table, header, ["score", "probability", *header.free()], words)
-    taken = header.found.values()
-    if "classifier" not in header.found and (raters := columns_alike("rater", table.names, taken)):
-        option = words.column("classifier", raters[0])
-        print_note(
-            f"{path.name}: column {short_repr(raters[0])} is not read; {option} if it names the classifiers"
-        )
-    return read, header
-
-
-def _filled(path: Path, table: Any, header: Header, missing: Missing) -> dict[str, Any]:
-    """Cells of the columns that have a role, perhaps without the rows that have an empty one."""
-    cells = cells_of(table, list(header.found.values()))
-    for name, column in cells.items():
-        longest = max((len(cell) for cell in column if isinstance(cell, str)), default=0)
-        if longest > MAX_CHARACTERS:
-            raise ValueError(
-                f"{path}: column {short_repr(name)} has a cell of {longest:,} characters; {MAX_CHARACTERS:,} are allowed"
-            )
-    if missing == "error":
-        return cells
-    rows = [row for row, own in enumerate(zip(*cells.values(), strict=True)) if not any(map(is_empty, own))]
-    if out := len(next(iter(cells.values()))) - len(rows):
-        print_note(f"{path.name}: {out:,} of {out + len(rows):,} rows are left out for an empty cell")
-    return {name: [column[row] for row in rows] for name, column in cells.items()}
-
-
-def _plain_numbers(cells: Sequence[Any]) -> np.ndarray | None:
-    """Numbers of cells that are all floats, or all text of digits, points and exponents without a blank; else None."""
-    kinds = {*map(type, cells)}
-    if kinds == {float}:
-        return np.array(cells)
-    if kinds != {str} or not {*"".join(cells)} <= {*"0123456789.eE+-"}:
-        return None
-    try:
-        numbers = np.fromiter(map(float, cells), float, len(cells))
-    except ValueError:
-        return None
-    return numbers if np.isfinite(numbers).all() else None
-
-
-def as_numbers(path: Path, column: str, cells: Sequence[Any]) -> np.ndarray:
-    """Read a column of numbers, or of their decimal text, as annotations are read; raise with file, row and column.
-
-    "-inf" is the score of what is not predicted.
-    """
-    if (plain := _plain_numbers(cells)) is not None:
-        return plain
-    numbers = np.empty(len(cells))
-    for row, cell in enumerate(cells):
-        number = -np.inf if cell == "-inf" else number_of(cell)
-        if number is None or (np.isinf(number) and isinstance(cell, str) and cell != "-inf"):
-            where, problem = f"{path}: row {row + 1}, column {column!r}", "is not a number"
-            if number is not None:
-                problem = "is beyond the range of 64-bit floats"
-            raise ValueError(f"{where}: {short_repr(cell)} {problem}; correct the cell")
-        numbers[row] = number
-    return numbers
 
 
 def _check_cells(path: Path, column: str, cells: Sequence[Any], valid: np.ndarray, problem: str) -> None:
@@ -853,9 +710,10 @@ def read_sides(
     from ..evaluation import predictions_from_table
     from ..reports.sections.scores import sides_of
 
-    table, header = _prediction_columns(path, columns, WAYS, {"label": "side"})
+    table = prediction_table(path, pairs_of(columns), _words(path), roles=WAYS, synonyms={"label": "side"})
+    header = table.header
     way = _way_of(path, header, threshold)
-    own = _filled(path, table, header, missing)
+    own = asked_cells(table, missing)
     named, item, classifier = header.found[way], header.found["item"], header.found.get("classifier")
     cells = own[named]
     ids = {name: own[name] for name in (item, classifier) if name}

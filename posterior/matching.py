@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 ROUNDING = 1e-4
 DIGITS = (2, 3, 4, 5)  # decimals that probabilities may be written with
 MOST_ROUNDED = 0.02  # deviation from one that is never taken for rounding
+POINT = ".0"  # ends the text of a whole number that a missing cell made a float
+_WHOLE = re.compile(r"-?[0-9]{1,99}(\.0)?")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,99}")
 
 
@@ -82,6 +84,26 @@ def check_distinct(values: np.ndarray, dim: str, what: str = "prediction") -> No
         raise EvaluationError(f"{what}s: {dim} {unique[count > 1].tolist()[0]!r} is duplicated")
 
 
+def named_as(predictions: "xr.DataArray", categories: np.ndarray | None) -> "xr.DataArray":
+    """Name predicted categories as those declared that are the same whole number: libraries write "1" as "1.0" beside a gap."""
+    known = set() if categories is None else {*categories.astype(str).tolist()}
+    same = {name.removesuffix(POINT): name for name in known} | {name + POINT: name for name in known}
+
+    def named(labels: np.ndarray) -> np.ndarray:
+        own = [
+            name if name in known or not _WHOLE.fullmatch(name) else same.get(name, name)
+            for name in labels.flat
+        ]
+        return np.array(own).reshape(labels.shape)
+
+    if predictions.dtype.kind == "U":
+        return predictions.copy(data=named(predictions.to_numpy()))
+    names = predictions["category"].to_numpy() if "category" in predictions.coords else np.array(0)
+    if names.dtype.kind != "U" or len({*(own := named(names)).tolist()}) < len(names):
+        return predictions
+    return predictions.assign_coords(category=own)
+
+
 def with_complement(predictions: "xr.DataArray", categories: np.ndarray | None) -> "xr.DataArray":
     """Complete predictions that give the probability of one category for each item.
 
@@ -91,7 +113,10 @@ def with_complement(predictions: "xr.DataArray", categories: np.ndarray | None) 
     """
     import xarray as xr  # not by readers of annotations, which this module serves too
 
-    if categories is None or not isinstance(predictions, xr.DataArray) or predictions.dtype.kind not in "iuf":
+    if categories is None or not isinstance(predictions, xr.DataArray):
+        return predictions
+    predictions = named_as(predictions, categories)
+    if predictions.dtype.kind not in "iuf":
         return predictions
     if {*predictions.dims} - {"classifier"} != {"item", "category"} or "category" not in predictions.coords:
         return predictions  # refused, or no scores

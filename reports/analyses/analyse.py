@@ -7,16 +7,14 @@ from typing import Any, Literal
 
 import xarray as xr
 
-from ... import evaluation, models
+from ... import models
 from ...inference.rater_priors import read_rater_prior
 from ...models._catalog import annotation_kinds
 from ...models.data.errors import DataError
-from ...models.data.reading.files import read_table
-from ...models.data.reading.frames import column_names, named_columns
 from ...models.data.reading.read import read
 from ...posterior.matching import match_items, with_complement
-from ...posterior.table_text import columns_alike, decimal_number
 from ..composition import analysis_of, report_of
+from ..predictions import read_predictions
 from ..settings import Settings, people_of
 from ..study import Joint, told_apart
 from .analysis import Analysis
@@ -154,15 +152,16 @@ def analyse(
         raise ValueError(
             f"predictions: kind={kind!r} compares classifiers with people; give their predictions"
         )
+    read_so = partial(read_predictions, predictions, missing=missing)
     if kind == "equivalence":
         calibrate, posterior = (bool(priors.pop(name, False)) for name in ("calibrate", "posterior"))
-        law, hard = law_of(_predicted(predictions), data)
+        law, hard = law_of(read_so(), data)
         rules = rules_of(hard and not calibrate, {"random_seed": random_seed, **priors}, posterior=posterior)
         beyond = fit if posterior else None
         return compared(data, law, rules, calibrate=calibrate, draw=beyond, compose=report_of)
     if kind == "judge":
         name = _model_of("labels", model or _default_model("labels", data))
-        panel = panel_of(data, _predicted(predictions), people, priors)
+        panel = panel_of(data, read_so(), people, priors)
         panel = panel if sample is None else with_sample(panel, sample)
         settings = Settings("labels", name, (1.0,), draws, chains, random_seed, priors=priors)
         of_judges = partial(fit, log_likelihood=False)
@@ -191,7 +190,7 @@ def analyse(
     settings = Settings(found, name, (1.0,), sizes["draw"], sizes["chain"], random_seed, priors=told)
     predicted = joint = None
     if predictions is not None:
-        predicted = with_complement(_predicted(predictions), data.categories)
+        predicted = with_complement(read_so(), data.categories)
         match_items(data.items, predicted["item"].to_numpy())
         joint = _joint(data, predicted, lambda seen: build(seen, **priors), fit, name)
     analysis = analysis_of(data, {1.0: tree}, built, settings, predicted, metrics=metrics, joint=joint)
@@ -232,37 +231,6 @@ def _default_model(kind: str, data: Any) -> str:
     own = annotation_kinds[kind]
     of_tags = own.default_of_tags if getattr(data, "tags", []) else None
     return (getattr(data, "anonymous", False) and own.default_of_anonymous) or of_tags or own.default_model
-
-
-def _predicted(predictions: Any) -> xr.DataArray:
-    """Return predictions from a file or frame; a column of scores or ranks, or one label for each item."""
-    if isinstance(predictions, xr.DataArray):
-        return predictions
-    frame = read_table(predictions) if isinstance(predictions, str | PathLike) else predictions
-    names, taken = column_names(frame), list[str]()
-    found = {}
-    for role, meaning in {
-        "item": None,
-        "category": None,
-        "rank": None,
-        "score": "confidence",
-        "classifier": None,
-    }.items():
-        if alike := columns_alike(role, names, taken, meaning):
-            found[role] = alike[0]
-            taken.append(alike[0])
-    if "score" in found:
-        found.pop("rank", None)
-    columns = {name: [*own.values] for name, own in named_columns(frame, {n: n for n in names}).items()}
-    if {"score", "rank"}.isdisjoint(found):
-        columns["rank "], found["rank"] = [1] * len(columns[names[0]]), "rank "
-    elif frame is not predictions:  # cells of a file are text
-        number = found.get("score", found.get("rank", ""))
-        numbers = [decimal_number(str(cell)) for cell in columns[number]]
-        columns[number] = [
-            cell if own is None else own for cell, own in zip(columns[number], numbers, strict=True)
-        ]
-    return evaluation.predictions_from_table(columns, **found)
 
 
 def _joint(data: Any, predicted: xr.DataArray, build: Any, fit: Any, name: str) -> Joint:

@@ -14,7 +14,7 @@ from ... import evaluation, models, papers
 from ...inference.diagnostics import diagnose
 from ...models import Labels
 from ...models._catalog import annotation_kinds
-from ...posterior.matching import with_complement
+from ...posterior.matching import named_as, with_complement
 from ..page import Section
 from ..sections.equivalence import (
     caveats,
@@ -142,7 +142,7 @@ def law_of(
 
     `whose` predictions these are, and the `option` that declares categories, are for the message.
     """
-    known = data.categories.tolist()
+    known, predicted = data.categories.tolist(), named_as(predicted, data.categories)
     if only_predicted := [name for name in labels_of(predicted) if name not in map(str, known)]:
         raise ValueError(
             f"{whose}: {first_names(only_predicted)}: not used by any rater; the raters used {first_names(known)}; "

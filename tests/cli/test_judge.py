@@ -399,3 +399,28 @@ def test_judge_of_another_version_is_compared(simulated, files, tmp_path):
     assert rows["yes"]["drift"] == pytest.approx(rows["yes"]["by_judge"] + rows["yes"]["by_items"])
     refused = run(*command, paths["apart"])
     assert refused.exit_code == 2 and "no item in common" in refused.output
+
+
+def test_a_category_that_only_a_classifier_has_is_said_and_can_be_refused(tmp_path, simulated, golden):
+    people = table(*(answers(name, "person", simulated[name]) for name in ("P0", "P1", "P2")))
+    words = np.where(np.arange(150) == 3, "refused", WORDS[simulated["net"]])
+    paths = [write(tmp_path / "a.csv", people), write(tmp_path / "p.csv", {"item": ITEMS, "category": words})]
+    found = run("judge", *paths, *SHORT)
+    golden.says(found.output, "no rater gave")
+    refused = run("judge", *paths, *SHORT, "--categories", "no,yes")
+    assert refused.exit_code == 2 and "'refused'" in said(refused)
+
+
+@pytest.mark.parametrize("point", [0, 1])
+def test_predicted_whole_numbers_with_a_point_are_the_categories(tmp_path, simulated, point):
+    names = [["0", "1"], ["0.0", "1.0"]]
+    rows = [
+        (item, name, names[point][own])
+        for name in ("P0", "P1")
+        for item, own in zip(ITEMS[:40], simulated[name], strict=False)
+    ]
+    people = dict(zip(("item", "rater", "label"), zip(*rows, strict=True), strict=True))
+    predicted = {"item": ITEMS[:40], "category": [names[1 - point][own] for own in simulated["net"][:40]]}
+    paths = [write(tmp_path / "a.csv", people), write(tmp_path / "p.csv", predicted)]
+    found = run("judge", *paths, *SHORT)
+    assert found.exit_code == 1 and "no rater gave" not in found.output  # too few draws, and nothing else
