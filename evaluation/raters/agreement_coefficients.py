@@ -111,7 +111,8 @@ def label_agreement(
         of labels of all raters together, and ``conger`` (), of those of each rater: Cohen's kappa of more than two raters.
         With `pairs` Cohen's ``kappa`` (rater, other), over the items that both labelled, NaN on the diagonal. Each also with
         ``_interval`` (bound: lower, upper), over the samples in which it is defined, and ``_undefined``, the number of others.
-        A kappa is NaN where no item has two labels or chance agreement is certain.
+        An interval is NaN where one item alone has the labels compared, a kappa where no item has two labels or chance agreement
+        is certain.
 
     Raises
     ------
@@ -151,6 +152,7 @@ def label_agreement(
     }
     if pairs:
         statistics["kappa"] = (("rater", "other"), _kappas(code, agrees))
+    answered = np.isfinite(table).astype(int)
     drawn: dict[str, list[np.ndarray]] = {name: [] for name in statistics}
     for times in _resampled(rng, bootstrap, len(table)):
         for name, (_, statistic) in statistics.items():
@@ -163,7 +165,10 @@ def label_agreement(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # if one is never defined
                 bounds = np.nanquantile(samples, tails, axis=0)
-            result[f"{name}_interval"] = (("bound", *dims), bounds)
+            told = (
+                answered.T @ answered if dims else (answered.sum(axis=1) > 1).sum()
+            )  # items with both labels
+            result[f"{name}_interval"] = (("bound", *dims), np.where(told > 1, bounds, np.nan))
             result[f"{name}_undefined"] = (dims, np.isnan(samples).sum(axis=0))
     return result
 

@@ -18,6 +18,7 @@ from ..data.reading.long_tables import annotation_columns
 from .priors import finite_numbers
 
 WHERE = "argument vote_covariates"
+MOST_OTHERS = 0.02  # share of votes with another sign that are mistakes, such as a wrong cell
 ROLES = ("left", "right", "winner", "rater")
 ANYONE = 0  # code of the rater of anonymous votes
 
@@ -97,12 +98,15 @@ def _scaled(names: list[str], columns: list[np.ndarray], codes: Sequence[np.ndar
         )
     for name, own in zip(names, values.T, strict=True):
         differ = own[own != 0]
-        if len(differ) >= ENOUGH and abs(np.sign(differ).sum()) == len(differ):
-            side = "above" if differ[0] > 0 else "below"
+        most = np.median(np.sign(differ))
+        others = int((np.sign(differ) != most).sum())
+        if len(differ) >= ENOUGH and others <= MOST_OTHERS * len(differ):
+            side, votes = "above" if most > 0 else "below", f"all {len(differ):,}"
+            votes = f"{len(differ) - others:,} of {len(differ):,}" if others else votes
             raise DataError(
-                f"{short_repr(name)} is {side} zero in all {len(differ):,} votes, as an advantage of the left side would be",
+                f"{short_repr(name)} is {side} zero in {votes} votes, as an advantage of the left side would be",
                 column=name,
-                value=float(differ[0]),
+                value=float(differ[np.sign(differ) == most][0]),
                 allowed="the value of the left answer minus that of the right one",
                 remedy="subtract them; leave out what both answers share, such as the time of the vote",
                 where=WHERE,

@@ -6,9 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..._messages import short_repr, warn_user, way
+from ..._messages import first_reprs, short_repr, warn_user, way
+from ...posterior.table_text import folded, whole_number
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
-from .container import Container, range_of
+from .container import Container, range_of, tell_keys
 from .errors import DataError, DataWarning, refused_argument
 from .no_answers import NoAnswer, suspects
 from .raters import read_attributes
@@ -26,7 +27,7 @@ from .reading.comparison_tables import LEFT, OUTCOMES, RIGHT, TIE, code_items, i
 from .reading.frames import Column, column_names, is_listed, named_columns
 from .reading.long_tables import Keep, annotation_columns
 from .reading.numbers import read_counts, split_counts
-from .reading.vote_shapes import prompt_columns
+from .reading.vote_shapes import SIDES, TIES, prompt_columns
 from .reading.vote_strengths import levels_in_words, refuse_fractions, strengths_of_levels, strengths_of_marks
 from .reading.wide_tables import written_as
 
@@ -116,6 +117,7 @@ def _on_several_prompts(frame: Any, columns: Mapping[str, Column], rows: CodedRo
 
 
 NOT_READ = -1
+MOST_LEVELS = 9  # numbers in a column of winners that may be a scale
 _WORDS = ", ".join(map(short_repr, OUTCOMES))
 
 
@@ -137,8 +139,10 @@ def code_outcomes(
         column = _ids_for_words(column, items, word)
     used, code = code_ids(column)
     used = written_as(used, items)
-    place = match_ids(used, items, "items", row=column.row(int((word < 0).argmax())), column=column.name)
-    winner = place[code]
+    winner = np.full(len(code), NOT_READ)
+    if used.dtype.kind == items.dtype.kind or {*map(str, used.tolist())} & {*map(str, items.tolist())}:
+        row = column.row(int((word < 0).argmax()))
+        winner = match_ids(used, items, "items", row=row, column=column.name)[code]
     outcome = np.select([word >= 0, winner == left, winner == right], [word, LEFT, RIGHT], NOT_READ)
     if (unread := outcome == NOT_READ).any():
         row = int(unread.argmax())
@@ -148,11 +152,50 @@ def code_outcomes(
         pair = " or ".join(short_repr(items[side[row]].item()) for side in (left, right))
         problem = "names neither an outcome nor one of the two items"
         allowed = f"{_WORDS}, or the item that won: {pair}"
-        remedy, cell = "correct the cell", column.values[row]
-        if isinstance(cell, str) and suspects(np.array([cell])):
-            remedy = f"leave such votes out: {way(f'--no-answer {short_repr(cell)}', f'no_answer=[{short_repr(cell)}]')}"
-        raise refused_cell(column, row, problem, allowed=allowed, remedy=remedy)
+        raise refused_cell(
+            column, row, problem, allowed=allowed, remedy=_remedy_of_winner(column, row, items)
+        )
+    _tell_sides(column, items, outcome)
     return outcome.astype(np.int32)
+
+
+def _remedy_of_winner(column: Column, row: int, items: np.ndarray) -> str:
+    """Remedy for a cell that names no winner: a scale of numbers, a word for a side, or to leave such votes out."""
+    cell = column.values[row]
+    if any(folded(cell) in pair for pair in SIDES):
+        return "correct the cell; where a side is meant that is also the name of an item, write left or right"
+    numbers = {number: own for own in {*column.values} if (number := whole_number(str(own))) is not None}
+    is_scale = 1 < len(numbers) <= MOST_LEVELS and {*map(str, numbers)}.isdisjoint(map(str, items.tolist()))
+    if whole_number(str(cell)) is not None and is_scale:
+        none = suspects(np.array(sorted(numbers)))
+        scale = [numbers[number] for number in sorted(numbers) if number not in none]
+        levels = way(f"--levels {','.join(map(str, scale))}", f"levels={scale}")
+        said = f"declare what the numbers mean, that of the left item first: {levels}"
+        return said + "".join(
+            f", and {way(f'--no-answer {own}', f'no_answer=[{own}]')} if it is no vote" for own in none
+        )
+    if cell in items.tolist():  # that is not among the two
+        return "correct the cell"
+    name = short_repr(cell)
+    return f"correct the cell, or leave such votes out: {way(f'--no-answer {name}', f'no_answer=[{name}]')}"
+
+
+def _tell_sides(column: Column, items: np.ndarray, outcome: np.ndarray) -> None:
+    """Warn if winners are read as names of items that could as well be sides, such as A and B, and would be others."""
+    names = [folded(name) for name in items.tolist()]
+    pair = next(
+        (pair for pair in SIDES if {*pair} == {*names}), None
+    )  # of more items, a word for a side is refused
+    cells = [folded(cell) for cell in column.values] if pair else []
+    if pair is None or len(names) > 2 or not {*cells} <= {*pair, *TIES, *OUTCOMES}:
+        return
+    side = np.array([pair.index(cell) if cell in pair else NOT_READ for cell in cells])
+    if other := int(((side >= 0) & (side != outcome)).sum()):
+        warn_user(
+            f"column {short_repr(column.name)}: {first_reprs(items.tolist())} are read as names of items, and in {other:,} of "
+            f"{len(cells):,} votes that item is on the other side; write left and right if sides are meant",
+            DataWarning,
+        )
 
 
 def _ids_for_words(column: Column, items: np.ndarray, word: np.ndarray) -> Column:
@@ -165,6 +208,8 @@ def _ids_for_words(column: Column, items: np.ndarray, word: np.ndarray) -> Colum
         problem = f"is text, but the items are integers such as {stand_in}"
         allowed = f"{_WORDS}, or the id of the item that won"
         remedy = "write ids as text in all columns, or as integers in all"
+        if whole_number(numbers.values[place]) is None:
+            remedy = _remedy_of_winner(numbers, place, items)
         raise refused_cell(numbers, place, problem, allowed=allowed, remedy=remedy)
     return numbers
 
@@ -327,6 +372,7 @@ class Comparisons(Container):
         raters, code = NO_RATERS, np.full(len(outcome), ANONYMOUS, np.int32)
         if "rater" in columns:
             raters, code = code_ids(columns["rater"])
+            tell_keys(columns.names, len(code), {"rater": raters})
         times = read_counts(columns["count"]) if count is not None else np.ones(len(outcome), np.int64)
         attributes = read_attributes(columns, raters, code)
         rows = CodedRows(zip(cls._columns, (first, second, code, *graded[:2], times), strict=True))

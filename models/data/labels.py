@@ -256,7 +256,8 @@ class Labels(Container):
             refuse_unlikely(answered[PROBABILITY], stated, len(labels))
         if categories is None:
             tell_suspects(labels, code, times[given], true=truth)
-            tell_keys(columns.names, len(code), {"label": labels, "rater": raters})
+            tell_keys(columns.names, len(code), {"label": labels})
+        tell_keys(columns.names, len(rater_code), {"rater": raters})
         attributes = read_attributes(columns, raters, rater_code)
         rows = (item_code[given], rater_code[given], code, times[given])
         place, moments = _places(columns, given)
@@ -320,7 +321,7 @@ class Labels(Container):
         >>> models.Labels.from_wide(table, raters=["Ann", "Bob"], count="n")
         Labels(5 items, 2 raters, 8 answers, 2 categories)
         """
-        items, columns, row, repeats = wide_columns(frame, raters, item, count, no_answer)
+        items, columns, row, repeats = wide_columns(frame, "labels", raters, item, count, no_answer)
         with at_wide_cells(columns["rater"], row):
             own = plain_labels(columns["label"])
             labels, label = code_categories(own, categories_of(categories, no_answer))

@@ -22,6 +22,7 @@ from .reading.predicted_labels import (
     refused_predictions,
     unknown_items,
 )
+from .reading.ranked_lists import ranking_roles, rows_of_lists
 from .reading.shown_sets import shown_rows
 
 _ENTRY = ("annotation_item", "annotation_rater", "category_code", "rank")
@@ -141,7 +142,8 @@ class PartialRankings(Container):
         item, rater, category, rank : str
             Names of the columns; by default also those of the trade, such as "annotator", which a warning names.
             Ids and labels are text, kept exactly, or integers. Rank 1 is best, equal ranks are a tie, a category
-            without a row is unranked; only the order of the ranks counts.
+            without a row is unranked; only the order of the ranks counts. One column as both, by default one called so, such as
+            "ranking", has lists of categories, the best first, in which a list is a tie: ``["a", ["b", "c"]]``.
         shown : str, optional
             Column that says what each rater was shown. True or false: whether the category of the row was, which has an empty
             rank if it was not ranked. A list, or its text such as ``["a", "b"]``: all that the rater was shown. The column of
@@ -185,18 +187,18 @@ class PartialRankings(Container):
         [0, 1, 1, 2]
         """
         roles = {"item": item, "rater": rater, "category": category, "rank": rank}
-        if shown is not None and shown != rank:
-            roles["shown"] = shown
-        may_be_empty = () if shown is None else ("rank",)
-        columns = annotation_columns(
-            frame, "rankings", roles, (), missing, no_answer, keep, time, may_be_empty
-        )
-        timed = time_column(column_names(frame), columns.names) if keep == "all" else None
-        declared, ranked = categories_of(categories, no_answer), None
-        if shown is not None:
-            of_dtype = columns["category"].declared if declared is None else declared
-            columns, ranked = shown_rows(columns, of_dtype, no_answer)
-        found = cls._of_columns(columns, declared, ranked, timed)
+        with rows_of_lists(frame, ranking_roles(column_names(frame), roles)) as (table, own):
+            roles = own if shown in (None, rank) else {**own, "shown": shown}
+            may_be_empty = () if shown is None else ("rank",)
+            columns = annotation_columns(
+                table, "rankings", roles, (), missing, no_answer, keep, time, may_be_empty
+            )
+            timed = time_column(column_names(table), columns.names) if keep == "all" else None
+            declared, ranked = categories_of(categories, no_answer), None
+            if shown is not None:
+                of_dtype = columns["category"].declared if declared is None else declared
+                columns, ranked = shown_rows(columns, of_dtype, no_answer)
+            found = cls._of_columns(columns, declared, ranked, timed)
         if categories is None:
             ranked = np.ones(len(found.category_code), np.int64)
             tell_suspects(found.categories, found.category_code, ranked, kind="ranked categories")

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .coded_rows import ANONYMOUS, NO_RATERS, CodedRows
-from .container import Container, range_of
+from .container import Container, range_of, tell_keys
 from .no_answers import NoAnswer, tell_suspect_scores
 from .raters import read_attributes
 from .reading.columns import Missing, code_ids
@@ -137,6 +137,7 @@ class Scores(Container):
         raters, rater_code = NO_RATERS, np.full(len(item_code), ANONYMOUS, np.int32)
         if "rater" in columns:
             raters, rater_code = code_ids(columns["rater"])
+            tell_keys(columns.names, len(rater_code), {"rater": raters})
         values = read_scores(columns["score"], ends)
         times = read_counts(columns["count"]) if count is not None else np.ones(len(values), np.int64)
         if ends is None:
@@ -189,7 +190,7 @@ class Scores(Container):
         Scores(2 items, 2 raters, 3 scores)
         """
         ends = read_bounds(bounds)
-        items, columns, row, _ = wide_columns(frame, raters, item, None, no_answer)
+        items, columns, row, _ = wide_columns(frame, "scores", raters, item, None, no_answer)
         with at_wide_cells(columns["rater"], row):
             values = read_scores(columns["label"], ends)
         if ends is None:
@@ -200,7 +201,12 @@ class Scores(Container):
 
     @classmethod
     def from_counts(
-        cls, counts: Any, *, item: str = "item", bounds: Sequence[float] | np.ndarray | None = None
+        cls,
+        counts: Any,
+        *,
+        item: str = "item",
+        bounds: Sequence[float] | np.ndarray | None = None,
+        no_answer: NoAnswer = (),
     ) -> Self:
         """Read the number of times each score was given to each item by anonymous raters.
 
@@ -213,6 +219,8 @@ class Scores(Container):
             Column, or dim, of the items.
         bounds : (low, high), optional
             Lowest and highest score that could be given; by default there are none.
+        no_answer : sequence, optional
+            Scores that are no truth, such as -1: their counts are left out; a warning says how many.
 
         Returns
         -------
@@ -231,7 +239,9 @@ class Scores(Container):
         Scores(2 items, anonymous raters, 6 scores from 1 to 2)
         """
         ends = read_bounds(bounds)
-        items, *columns = counted_scores(counts, item, ends)
+        items, *columns = counted_scores(counts, item, ends, no_answer)
+        if ends is None:
+            tell_suspect_scores(*columns[2:])
         rows = CodedRows(zip(cls._columns, columns, strict=True))
         return cls._of_rows(rows, items=items, raters=NO_RATERS, bounds=ends)
 

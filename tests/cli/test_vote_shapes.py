@@ -44,11 +44,12 @@ def test_winner_first(tmp_path):
     assert rows["0"]["rank"] == "1" and "contradict" not in output and "left-side" not in output
 
 
+@pytest.mark.parametrize("turned", [0, 1])
 @pytest.mark.parametrize("value", [5, -1.7e9])
-def test_a_covariate_of_one_sign_is_refused(tmp_path, value):
+def test_a_covariate_of_one_sign_is_refused(tmp_path, value, turned):
     written, shuffled = winner_first()
-    path = write(
-        tmp_path / "votes.csv", shuffled | {"x": [value + row for row in range(len(written["left"]))]}
-    )
+    column = [value + row for row in range(len(written["left"]))]
+    column[:turned] = [-own for own in column[:turned]]  # a mistake in one cell
+    path = write(tmp_path / "votes.csv", shuffled | {"x": column})
     result = run("rank", path, "--vote-covariate", "x", *QUICK)
     assert result.exit_code == 2 and "'x'" in result.output

@@ -179,6 +179,8 @@ class TestRejectedRows:
             ("_tainted", ["false", "true", "false"]),
             ("_tainted", [False, True, False]),
             ("was_cancelled", ["False", "True", "False"]),
+            ("status", ["APPROVED", "REJECTED", "AWAITING REVIEW"]),
+            ("Status", ["APPROVED", "TIMED-OUT", ""]),
         ],
     )
     def test_they_are_left_out(self, column, marks, golden):
@@ -191,6 +193,7 @@ class TestRejectedRows:
         assert len(Labels.from_table({**TABLE, "AssignmentStatus": ["Approved"] * 3})) == 3
         with pytest.warns(DataWarning, match="'status'"):  # kept, and said
             assert len(raterzoo.read({**TABLE, "status": ["ok", "rejected", "ok"]})) == 3
+        assert len(raterzoo.read({**TABLE, "status": ["APPROVED"] * 3})) == 3
 
     def test_rows_keep_their_numbers(self):
         table = {**TABLE, "label": ["yes", "no", ""], "_tainted": [True, False, False]}

@@ -195,6 +195,8 @@ class Answers:
         out = self._left_out(len(fitting[name]) - len(rows), len(self.votes) + self.n_refused)
         answering = {own.rater for own in rows}
         silent = dict.fromkeys(own.rater for own in fitting[name] if own.rater not in answering)
+        if self.scale_of_rater:
+            _check_scales(kind, rows, place)
         if self.scale_of_rater and silent:
             out += f"; {first_reprs(silent)} gave no {kind}"
         return LongTable(*self._rows(kind, name, rows, _said(name if len(asked) > 1 else None, out)), out)
@@ -297,6 +299,43 @@ def _is(kind: str, answer: Answer) -> bool:
     if kind == "rankings":
         return bool(answer.ranks)
     return (answer.score if kind == "scores" else answer.label) is not None
+
+
+GRADES = frozenset("CPIN")  # of Inspect: correct, partial, incorrect, no answer
+
+
+def _check_scales(kind: str, answers: Sequence[Answer], place: str) -> None:
+    """Raise if raters answer on different scales, such as 1 to 5 and C or I: one table would make them one question."""
+    if kind not in KINDS[:2]:
+        return
+    given: dict[str, dict[str, None]] = {}  # answers of each rater as text, in their order
+    for own in answers:
+        given.setdefault(str(own.rater), {})[str(own.score if kind == "scores" else own.label)] = None
+    scales: list[tuple[set[str], str]] = []  # marks of the raters on a scale, and the first of them
+    for rater, texts in given.items():
+        marks = _marks(set(texts))
+        same = [scale for scale in scales if scale[0] & marks]
+        first = same[0][1] if same else rater
+        scales = [scale for scale in scales if scale not in same]
+        scales.append((marks.union(*(own for own, _ in same)), first))
+    if len(scales) > 1:
+        named = [f"{short_repr(rater)} ({first_reprs(given[rater], 3)})" for _, rater in scales[:3]]
+        raise DataError(
+            f"the {kind} are on {len(scales):,} scales, those of {' and '.join(named)}",
+            value=[rater for _, rater in scales],
+            allowed="raters on one scale",
+            remedy=f"choose one rater: question={short_repr(scales[0][1])}",
+            where=place,
+        )
+
+
+def _marks(texts: set[str]) -> set[str]:
+    """Return what answers on one scale share: the range of numbers, the grades of Inspect, or a word."""
+    numbers = [number_of(text) for text in texts]
+    if None not in numbers:
+        unit = all(0 <= (number or 0) <= 1 for number in numbers)
+        return {"from 0 to 1" if unit else "beyond 0 to 1"}
+    return {"grade"} if texts <= GRADES else {f"word {text}" for text in texts}
 
 
 def _without_empty(columns: dict[str, list[Any]], name: str) -> dict[str, list[Any]]:

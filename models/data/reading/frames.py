@@ -15,7 +15,7 @@ import numpy as np
 from ...._messages import short_repr, warn_user
 from ....posterior.table_text import TRADE, columns_alike, folded
 from ..errors import DataError, DataWarning
-from .coded_cells import coded_cells, coded_integers
+from .coded_cells import CodedCells, coded_cells, coded_integers
 
 
 class _Kind(NamedTuple):
@@ -74,12 +74,23 @@ PYTHON = Wording(
 
 _STATED = {"confidence", "certainty", "probability"}
 _UNREAD = TRADE["time"] | _STATED | {"leadtime", "duration", "prompt", "status"}
+PREFERRED = ("chosen", "rejected")  # columns of votes, by default of texts
+LISTS = frozenset(("ranking", "rankings", "ranked", "rankedlist", "rankorder"))  # columns of ranked lists
+BEST_WORST = frozenset(("best", "worst"))  # columns of the ends of rankings
+REFUSED = ("rejected", "returned", "timedout", "screenedout")  # statuses of submissions to Prolific
+_OF_PROLIFIC = {*REFUSED, "active", "approved", "awaitingreview", "reserved", "partiallyapproved"}
 _OF_TIES = {"tie", "tied", "istie", "draw", "isdraw"}
 
 
-def unread_in_words(
-    names: Sequence[str], taken: Collection[str], kind: str, words: Wording, *, timed: bool
-) -> str:
+def is_of_prolific(frame: Any, name: str) -> bool:
+    """Whether all cells of a column are statuses of submissions to Prolific: others may be of anything."""
+    values = named_columns(frame, {name: name})[name].values
+    distinct = values.distinct if isinstance(values, CodedCells) else values
+    texts = {folded(cell) for cell in distinct} - {""}
+    return bool(texts) and texts <= _OF_PROLIFIC
+
+
+def unread_in_words(frame: Any, taken: Collection[str], kind: str, words: Wording, *, timed: bool) -> str:
     """Say which columns of time, confidence, prompt and status are not read; empty if none is there.
 
     `timed` says that times choose answers.
@@ -88,7 +99,8 @@ def unread_in_words(
     read |= TRADE["time"] if timed else set()
     unread = _UNREAD - read | (_OF_TIES if kind == "comparisons" else set())
     unread |= set() if kind == "rankings" else {"shown"}
-    found = [name for name in names if name not in taken and folded(name) in unread]
+    found = [name for name in column_names(frame) if name not in taken and folded(name) in unread]
+    found = [name for name in found if folded(name) != "status" or not is_of_prolific(frame, name)]
     if not found:
         return ""
     said = f"not read: column{'s' * (len(found) > 1)} {', '.join(map(short_repr, found[:5]))}"
@@ -177,7 +189,17 @@ def missing_columns(
         remedy += f", or {words.several}"
     if words.raters_optional and "rater" in missing and kind in ("comparisons", "scores"):
         remedy += ", or pass rater=None if the raters are not told apart"
-    if (other := kind and _looks_like(kind, names)) is not None:
+    if kind == "rankings" and {"category", "rank"} <= missing.keys() and BEST_WORST <= known.keys():
+        remedy = (
+            "write a row for each option that was shown, with columns item, rater, category (the option) and rank: 1 for the "
+            "best, 2 for those between, 3 for the worst"
+        )
+    elif kind == "comparisons" and {"left", "right"} <= missing.keys() and {*PREFERRED} <= known.keys():
+        sides = (
+            words.column(side, known[own]) for side, own in zip(("left", "right"), PREFERRED, strict=True)
+        )
+        remedy = f"if these are ids of what won and lost, say so: {words.named(words.separator.join(sides))}"
+    elif (other := kind and _looks_like(kind, names)) is not None:
         remedy = f"{words.kind(other)}; or {remedy}"
     elif kind and _looks_wide(kind, missing, near, [name for name in names if name not in taken]):
         remedy = f"if each rater has a column, {words.wide(kind)}; or {remedy}"
@@ -211,6 +233,10 @@ def _looks_wide(
 def _looks_like(kind: str, names: Sequence[str]) -> str | None:
     """Kind of annotation, other than `kind`, that has all its columns under these names."""
     texts = {folded(name) for name in names}
+    if kind != "rankings" and (BEST_WORST <= texts or LISTS & texts):
+        return "rankings"
+    if kind != "comparisons" and {*PREFERRED} <= texts:
+        return "comparisons"
     others = {other: own.roles for other, own in KINDS.items() if other != kind}
     return next((k for k, roles in others.items() if all(TRADE[r] & texts for r in roles)), None)
 

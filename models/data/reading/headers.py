@@ -14,6 +14,7 @@ from ..scores import Scores
 from .columns import ANONYMOUS_KINDS
 from .frames import KINDS, Wording, is_listed, resolved_names
 from .label_cells import turk_roles
+from .ranked_lists import ranking_roles
 from .stated import PROBABILITY
 from .vote_shapes import AND, is_derived, vote_roles
 
@@ -118,6 +119,8 @@ def resolved_header(
     asked = {role: by_role.get(role, role) for role in roles}
     if kind == "comparisons":
         asked = vote_roles(names, asked)
+    elif kind == "rankings":
+        asked = ranking_roles(names, asked)
     elif kind in ("labels", "scores") and several == "long":
         asked = turk_roles(names, asked)
     derived = [own for own in asked.values() if is_derived(own, names)]
@@ -128,7 +131,9 @@ def resolved_header(
     others = {name: role for role, name in by_role.items() if role not in roles}
     unnamed = {role: name for role, name in found.items() if role not in by_role}
     by_shape = {
-        role: name for role, name in unnamed.items() if kind == "comparisons" and asked[role] == name != role
+        role: name
+        for role, name in unnamed.items()
+        if kind in ("comparisons", "rankings") and asked[role] == name != role
     }
     by_synonym = {role: name for role, name in unnamed.items() if role not in by_shape and role != name}
     return Header(names, found, listed, others, by_synonym, by_shape)

@@ -24,7 +24,17 @@ from .columns import (
     rows_of,
     whole_cells,
 )
-from .frames import KINDS, PYTHON, Column, Columns, column_names, named_columns, resolved_names
+from .frames import (
+    KINDS,
+    PYTHON,
+    REFUSED,
+    Column,
+    Columns,
+    column_names,
+    is_of_prolific,
+    named_columns,
+    resolved_names,
+)
 from .label_cells import marked_labels, options_of, plain_labels, turk_roles
 from .vote_shapes import AND, derived_outcomes, is_derived, vote_roles
 
@@ -33,7 +43,8 @@ REJECTED: dict[str, tuple[str, ...]] = {
     "assignmentstatus": ("rejected",),
     "tainted": ("true", "1"),
     "wascancelled": ("true", "1"),
-}  # MTurk, Figure Eight
+    "status": REFUSED,
+}  # MTurk, Figure Eight, Label Studio, Prolific
 _DROP = "fill the cell in, or leave out the rows with an empty cell: missing='drop'"
 
 
@@ -104,7 +115,8 @@ def annotation_columns(
     else:
         columns = _without_empty(columns, may_be_empty)
     for name in names:
-        if (marks := REJECTED.get(folded(name))) and name not in found.values():
+        marks = REJECTED.get(folded(name))
+        if marks and name not in found.values() and (marks != REFUSED or is_of_prolific(frame, name)):
             columns = _without_rejected(columns, name, marks)
     if keep != "all":
         columns = _without_repeats(columns, kind, keep, time or time_column(names, found))
@@ -170,7 +182,7 @@ def _without_empty(columns: Columns, may_be_empty: Collection[str]) -> Columns:
 def _without_rejected(columns: Columns, name: str, marks: Collection[str]) -> Columns:
     """Leave out the rows that a tool marks as rejected, and say how many."""
     column = columns.take(name)
-    out = cells_that(column.values, lambda cell: str(cell).strip().casefold() in marks)
+    out = cells_that(column.values, lambda cell: folded(str(cell)) in marks)
     if not out.any():
         return columns
     columns = left_out(columns, out, f"are marked in column {short_repr(name)}")

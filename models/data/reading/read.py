@@ -1,8 +1,9 @@
 """The one door of annotations: any file, export or frame becomes a container."""
 
 from collections import ChainMap
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from itertools import starmap
 from pathlib import Path
@@ -16,18 +17,29 @@ from ..comparisons import Comparisons
 from ..errors import DataError, DataWarning
 from ..exports.tools import TOOLS
 from ..no_answers import NoAnswer, listed_answers
-from .columns import POINT, Missing, is_empty
+from .columns import Missing
 from .comparison_tables import OUTCOMES, outcome_words
 from .files import TableFile
 from .folders import JoinedTable
-from .frames import KINDS, PYTHON, Wording, column_names, named_columns, unread_in_words
+from .frames import (
+    BEST_WORST,
+    KINDS,
+    PREFERRED,
+    PYTHON,
+    Wording,
+    column_names,
+    named_columns,
+    unread_in_words,
+)
 from .headers import CONTAINERS, LISTED, Asked, Container, Header, annotation_header, door_of
 from .label_cells import turk_roles
 from .long_tables import Keep, tells_time
-from .numbers import decimal_points, is_number, number_of
+from .numbers import decimal_points, is_number
+from .ranked_lists import ranking_roles
 from .sources import exporting_tool, opened, paths_of
 from .stated import PROBABILITY
 from .vote_shapes import derived_outcomes, is_derived, vote_roles
+from .wide_tables import odd_raters
 
 GUESSED = ("comparisons", "rankings", "labels", "scores")  # the kinds that need most columns first
 READ = PYTHON._replace(
@@ -201,13 +213,15 @@ def prepared(table: TableFile, header: Header, asked: Asked, words: Wording) -> 
     if long:
         taken = {*header.found.values(), *header.others}
         taken |= {*asked.covariates, *asked.given.get("rater_attributes", ()), *asked.given.get("tags", ())}
-        if unread := unread_in_words(header.names, taken, asked.kind, words, timed="keep" in asked.given):
+        if unread := unread_in_words(table.columns, taken, asked.kind, words, timed="keep" in asked.given):
             words.say(unread)
     numbers = ["score", *asked.covariates] if long else header.free() if asked.layout == "wide" else []
     frame = renamed(table, header, numbers, words)
     free = [] if long else _free_columns(frame, header, asked, words)
     if asked.layout == "wide" and not header.listed:
-        _say_odd_raters(frame, header, free, asked.kind, words)
+        repeated = partial(words.repeated, "rater")
+        if odd := odd_raters(cells_of(frame, free), asked.kind, repeated):
+            words.say(odd)
     return Prepared(frame, free, table, header, asked, words)
 
 
@@ -300,38 +314,6 @@ def _free_columns(frame: Any, header: Header, asked: Asked, words: Wording) -> l
     return kept or free
 
 
-def _say_odd_raters(frame: Any, header: Header, free: Sequence[Any], kind: str, words: Wording) -> None:
-    """Say which columns of a wide table, all taken as raters, hold nothing that the others hold, so that they may be none."""
-    cells = {  # cells that are lists or objects are refused by the container
-        name: {own for own in column if isinstance(own, Hashable) and not is_empty(own)}
-        for name, column in cells_of(frame, free).items()
-    }
-    if len(cells) < 2:
-        return
-    names = [name for name, own in cells.items() if own and _holds_other_things(name, cells, kind)]
-    if names and len(names) < len(cells):
-        kept = [name for name in cells if name not in names]
-        what = (
-            "shares no label with the others"
-            if kind == "labels"
-            else "has all values beyond those of the others"
-        )
-        words.say(
-            f"each column is a rater, {first_reprs(list(cells))}, and {first_reprs(names)} {what}. "
-            f"If that is no rater, name those who are: {words.repeated('rater', kept)}"
-        )
-
-
-def _holds_other_things(name: Any, cells: Mapping[Any, set[Any]], kind: str) -> bool:
-    """Whether no label of a column is in any other, or all its scores are beyond those of all others."""
-    own, others = cells[name], set[Any]().union(*(cells[other] for other in cells if other != name))
-    if kind == "labels":
-        own, others = ({str(value).removesuffix(POINT) for value in values} for values in (own, others))
-        return bool(others) and not own & others
-    numbers, rest = ([n for n in map(number_of, values) if n is not None] for values in (own, others))
-    return bool(numbers and rest) and (min(numbers) > max(rest) or max(numbers) < min(rest))
-
-
 def cells_of(frame: Any, names: Sequence[Any]) -> dict[Any, list[Any]]:
     """Cells of columns by name."""
     return {name: list(column.values) for name, column in named_columns(frame, {n: n for n in names}).items()}
@@ -349,6 +331,11 @@ def likeliest_kind(names: Sequence[str], given: Mapping[str, str]) -> tuple[str,
         for kind in GUESSED
     }
     kind = min(GUESSED, key=lambda own: len(lacking[own]))
+    roles = {role: given.get(role, role) for role in KINDS["rankings"].roles}
+    if lacking[kind] and (BEST_WORST <= texts or ranking_roles(names, roles) != roles):
+        return "rankings", []
+    if lacking[kind] and {*PREFERRED} <= texts:
+        return "comparisons", []
     return kind, lacking[kind]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from ....posterior.table_text import TRADE, columns_alike, folded
 from ..errors import DataError
+from .frames import PREFERRED
 
 SIDES = (  # words for the left and the right item, without case, spaces, hyphens and underscores
     ("left", "right"),
@@ -14,10 +15,9 @@ SIDES = (  # words for the left and the right item, without case, spaces, hyphen
 TIES = frozenset(
     ("tie", "ties", "tied", "draw", "equal", "same", "both", "neither", "tie(bothbad)", "bothbad", "bothgood")
 )
-TEXTS = ("chosen", "rejected")  # by default columns of texts, whose items are no ids
 ENDS = tuple(  # columns of what won and of what lost
     (f"{won}{what}", f"{lost}{what}")
-    for won, lost in (("winner", "loser"), ("better", "worse"), TEXTS)
+    for won, lost in (("winner", "loser"), ("better", "worse"), PREFERRED)
     for what in ("", "id", "item", "model", "name")
 )
 MARK = "winner"  # begins the name of a column that marks one outcome: winner_model_a, winner_tie
@@ -102,7 +102,7 @@ def _ends(names: Sequence[str], roles: Mapping[str, str]) -> tuple[str, str] | N
         free = roles["winner"] in ("winner", ends[0])
         asked = tuple(roles[side] for side in ("left", "right"))
         by_default = (
-            (won, lost) != TEXTS
+            (won, lost) != PREFERRED
             and asked == ("left", "right")
             and not any(side in names or columns_alike(side, names, ends) for side in asked)
         )

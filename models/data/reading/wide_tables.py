@@ -1,13 +1,14 @@
 """Reading of wide tables, tables of counts, and gold labels."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ...._messages import short_repr, warn_user
+from ...._messages import first_reprs, short_repr, warn_user
 from ..coded_rows import ANONYMOUS
+from ..container import MANY
 from ..errors import DataError, DataWarning, refused_argument
 from ..no_answers import NoAnswer, categories_of, matcher, tell_left_out, without_no_answer
 from .coded_cells import CodedCells
@@ -24,7 +25,7 @@ from .columns import (
     whole_columns,
 )
 from .frames import Column, column_names, named_columns
-from .numbers import Bounds, read_counts, read_scores
+from .numbers import Bounds, number_of, read_counts, read_scores
 
 MAX_ITEMS = 10_000_000
 UNKNOWN = -1  # code of an unknown gold label
@@ -110,14 +111,22 @@ def _refused_gold(column: Column, row: int, problem: str, allowed: str) -> DataE
 
 
 def wide_columns(
-    frame: Any, raters: Sequence[str] | None, item: str | None, count: str | None, no_answer: NoAnswer = ()
+    frame: Any,
+    kind: str,
+    raters: Sequence[str] | None,
+    item: str | None,
+    count: str | None,
+    no_answer: NoAnswer = (),
 ) -> tuple[np.ndarray, dict[str, Column], np.ndarray, np.ndarray]:
     """Melt a wide table to one row for each answer, without those of `no_answer`, which is said.
+
+    Where no raters are named, columns that may be none are said.
 
     Returns items; columns rater and label (answer,); row of each answer (answer,); and repeats (row,), the
     number of items that each row stands for. Raises if a column is missing, an item is repeated, or a count
     is wrong.
     """
+    named = raters is not None
     if raters is None:
         columns = column_names(frame)
         item = "item" if item is None and "item" in columns else item
@@ -126,6 +135,10 @@ def wide_columns(
     extra = {k: v for k, v in {"item": item, "count": count}.items() if v is not None}
     columns = named_columns(frame, {f"raters {name}": name for name in names} | extra)
     answers = [list(column.values) for column in whole_columns([columns[f"raters {n}"] for n in names])]
+    if not named and (
+        odd := odd_raters(dict(zip(names, answers, strict=True)), kind, lambda kept: f"raters={kept}")
+    ):
+        warn_user(odd, DataWarning)
     repeats = np.ones(len(answers[0]), np.int64)
     if count is not None:
         repeats = read_counts(columns["count"])
@@ -151,6 +164,41 @@ def wide_columns(
     row, rater, label = map(list, zip(*given, strict=True))
     long = {"rater": Column("rater", rater), "label": Column("label", label)}
     return items, long, np.array(row), repeats
+
+
+def odd_raters(
+    columns: Mapping[Any, Sequence[Any]], kind: str, repeated: Callable[[Sequence[Any]], str]
+) -> str:
+    """Say which columns, all taken as raters, may be none: a key of the rows, or nothing that the others hold.
+
+    `repeated` names the columns of raters in words.
+    """
+    cells = {  # cells that are lists or objects are refused by the container
+        name: [own for own in column if isinstance(own, Hashable) and not is_empty(own)]
+        for name, column in columns.items()
+    }
+    found = {name: odd for name in cells if (odd := _oddity(name, cells, kind))}
+    if not 0 < len(found) < len(cells):
+        return ""
+    kept = [name for name in cells if name not in found]
+    return (
+        f"each column is a rater, {first_reprs(list(cells))}, and {first_reprs(found)} {next(iter(found.values()))}. "
+        f"If that is no rater, name those who are: {repeated(kept)}"
+    )
+
+
+def _oddity(name: str, cells: Mapping[str, Sequence[Any]], kind: str) -> str:
+    """How a column differs from those of raters, in words; empty if it does not, or has no answer."""
+    own, others = {*cells[name]}, {cell for other in cells if other != name for cell in cells[other]}
+    numbers, rest = ([n for n in map(number_of, values) if n is not None] for values in (own, others))
+    is_counter = len(numbers) == len(cells[name]) >= MANY and max(numbers) - min(numbers) == len(numbers) - 1
+    if is_counter and all(number.is_integer() for number in numbers):
+        return "counts the rows"
+    if kind == "scores":
+        beyond = bool(numbers and rest) and (min(numbers) > max(rest) or max(numbers) < min(rest))
+        return "has all values beyond those of the others" * beyond
+    own, others = ({str(value).removesuffix(POINT) for value in values} for values in (own, others))
+    return "shares no label with the others" * bool(own and others and not own & others)
 
 
 @contextmanager
@@ -207,11 +255,16 @@ def counted_columns(
     keys = [labels[k] for k in place]
     columns = named_columns(frame, {"item": item} | {f"categories {k}": k for k in keys})
     table = np.stack([read_counts(columns[f"categories {k}"]) for k in keys], axis=1)
-    if out := [label for label in labels if matcher(no_answer)(label)]:
-        others = named_columns(frame, {f"categories {k}": k for k in out})
-        left = {k: int(read_counts(others[f"categories {k}"]).sum()) for k in out}
-        tell_left_out(sum(left.values()), sum(left.values()) + int(table.sum()), left)
+    _tell_counts_left_out(frame, labels, no_answer, int(table.sum()))
     return distinct_item_ids(columns["item"], _ANSWER_ROWS), names, table
+
+
+def _tell_counts_left_out(frame: Any, names: Sequence[Any], no_answer: NoAnswer, kept: int) -> None:
+    """Say how many counts of columns that stand for no answer are left out beside those that are kept."""
+    if out := [name for name in names if matcher(no_answer)(name)]:
+        columns = named_columns(frame, {f"counts {name}": name for name in out})
+        left = {name: int(read_counts(columns[f"counts {name}"]).sum()) for name in out}
+        tell_left_out(sum(left.values()), sum(left.values()) + kept, left)
 
 
 def _array_columns(counts: Any, item: str) -> tuple[dict[str, Any], list[Any]]:
@@ -229,17 +282,21 @@ def _array_columns(counts: Any, item: str) -> tuple[dict[str, Any], list[Any]]:
 # --- Counts of scores ---
 
 
-def counted_scores(counts: Any, item: str, bounds: Bounds | None) -> tuple[np.ndarray, ...]:
-    """Read counts by item and level from a DataArray, frame or mapping.
+def counted_scores(
+    counts: Any, item: str, bounds: Bounds | None, no_answer: NoAnswer = ()
+) -> tuple[np.ndarray, ...]:
+    """Read counts by item and level from a DataArray, frame or mapping, without the levels of `no_answer`, which is said.
 
     Returns items (item,), and item, rater, score and count of the anonymous scores, each of shape (row,).
     Levels are numbers or their decimal text. Refuses levels that are no number, repeated or out of bounds,
     counts that are not integers from 0, and repeated items.
     """
-    frame, names = _level_columns(counts, item)
+    frame, given = _level_columns(counts, item)
+    names = categories_of(given, no_answer)
     level = _levels(names, bounds)
     columns = named_columns(frame, {"item": item} | {f"level {name}": name for name in names})
     table = np.stack([read_counts(columns[f"level {name}"]) for name in names], axis=1)
+    _tell_counts_left_out(frame, given, no_answer, int(table.sum()))
     items = distinct_item_ids(columns["item"], "if each row is one score, read the table by from_table")
     at, place = np.nonzero(table)
     return items, at, np.full(len(at), ANONYMOUS), level[place], table[at, place]

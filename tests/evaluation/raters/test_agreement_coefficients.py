@@ -144,3 +144,16 @@ def test_a_scale_is_longer_than_what_occurs():
 def test_unknown_weights_are_refused(golden):
     with golden.raises(evaluation.EvaluationError):
         evaluation.label_agreement(ratings_of([[0, 0], [0, 1]]), weights="squared")
+
+
+def test_one_item_has_no_interval():
+    """Resampling the only item with two labels gives the same coefficient again: no width is known."""
+    one = [[0, 1, 0], [1, np.nan, np.nan], [np.nan, 0, np.nan]]
+    two = [*one, [1, 1, np.nan]]
+    for table, known in ((one, False), (two, True)):
+        ratings = xr.DataArray(table, {"rater": [*"rst"]}, ("item", "rater"), attrs={"categories": 2})
+        found = evaluation.label_agreement(ratings, bootstrap=50, random_seed=1)
+        assert np.isfinite(found["alpha"]) and np.isfinite(found["ac1_interval"]).all() == known
+        assert np.isfinite(found["alpha_interval"]).all() == known
+        kappas = found["kappa_interval"].sel(rater="r")
+        assert np.isnan(kappas.sel(other="t")).all()  # one item has labels of both

@@ -34,11 +34,11 @@ def labels_of(path, **options):
 
 
 def test_a_scorer_with_a_fraction_has_scores_and_no_labels(tmp_path, golden):
-    path = write_json(tmp_path / "log.json", inspect_log(f1=VALUES, judge=GRADES, match=[1.0, 0.0, 1.0, 1.0]))
+    path = write_json(tmp_path / "log.json", inspect_log(f1=VALUES, judge=GRADES, other=[*"CCIP"]))
     with golden.warns(DataWarning):
         found = labels_of(path)
     assert {label for _, rater, label in found if rater == "judge"} == {"C", "I"}
-    assert [label for _, rater, label in found if rater == "match"] == ["1", "0", "1", "1"]
+    assert [label for _, rater, label in found if rater == "other"] == [*"CCIP"]
     assert len(found) == 8
     assert read_export(path, "scores", question="f1")["score"] == [1.0, 0.5, 0.0, "1"]
     assert [rater for _, rater, _ in labels_of(path, question="judge")] == ["judge"] * 4
@@ -50,6 +50,28 @@ def test_a_scorer_with_a_fraction_has_scores_and_no_labels(tmp_path, golden):
         read_export(only, "labels")
     assert caught.value.value == "labels" and "scores" in caught.value.allowed
     assert run("check", only, "--kind", "labels").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "pooled", "apart"),
+    [
+        ("labels", {"a": GRADES, "b": [*"CCCC"]}, {"rubric": [1, 5, 3, 4]}),
+        ("labels", {"a": [1, 5, 3, 4], "b": [2, 2, 2, 2]}, {"match": [0, 1, 1, 1]}),
+        ("labels", {"a": ["safe", "unsafe", "safe", "safe"], "b": ["safe"] * 4}, {"tone": ["rude"] * 4}),
+        ("scores", {"f1": VALUES, "rouge": [0.1, 0.2, 0.3, 1]}, {"rubric": [1, 5, 3, 4]}),
+    ],
+)
+def test_scorers_on_different_scales_are_no_raters_of_one_question(tmp_path, kind, pooled, apart, golden):
+    path = write_json(tmp_path / "log.json", inspect_log(**pooled, **apart))
+    with golden.raises(DataError) as caught:
+        read_export(path, kind)
+    assert caught.value.value == [next(iter(pooled)), *apart]
+    for scorer in (*pooled, *apart):
+        assert len(read_export(path, kind, question=scorer)["item"]) == 4
+    result = run("check", path, "--kind", kind)
+    assert result.exit_code == 2 and f"--column {kind[:-1]}={next(iter(pooled))}" in result.output
+    both = write_json(tmp_path / "both.json", inspect_log(**pooled))
+    assert len(read_export(both, kind)["item"]) == 8
 
 
 def test_fractions_of_one_rater_make_scores_of_a_question_of_numbers(tmp_path):

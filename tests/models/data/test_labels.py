@@ -369,6 +369,34 @@ def test_a_key_in_place_of_the_category_is_said_in_other_containers(n, warns):
         assert any("key of the rows" in str(own.message) for own in said) == expected
 
 
+@pytest.mark.parametrize(("n", "warns"), [(12, True), (9, False)])
+def test_a_key_in_place_of_the_rater_is_said_in_all_containers(n, warns, golden):
+    keys, half, items = [f"k{place}" for place in range(n)], [*"ab" * n][:n], [*range(n)]
+    rows = {"item": half, "rater": keys, "label": half, "score": [1] * n}
+    votes = {"left": ["a"] * n, "right": ["b"] * n, "winner": half, "rater": keys}
+    for read in (
+        lambda: models.Labels.from_table(rows, categories=[*"abc"]),
+        lambda: models.Scores.from_table(rows),
+        lambda: models.Comparisons.from_table(votes),
+        lambda: models.Scores.from_wide({"item": items, "Ann": [1] * n, "Bob": [2] * n, "row": items}),
+    ):
+        if warns:
+            with golden.warns(models.DataWarning):
+                read()
+        else:
+            read()
+
+
+def test_columns_that_are_no_raters_are_said_in_wide_tables(golden):
+    wide = {"item": [*range(12)], "Ann": [*"xy"] * 6, "Bob": [*"yx"] * 6}
+    with golden.warns(models.DataWarning):
+        models.Labels.from_wide(wide | {"uuid": [f"u{row}" for row in range(12)]})
+    models.Labels.from_wide(wide | {"Cem": [*"xx"] * 6})
+    models.Labels.from_wide(
+        wide | {"Cem": ["z"] * 12}, raters=["Ann", "Bob", "Cem"]
+    )  # named: raters they are
+
+
 def test_a_summary_lists_all_words_for_no_answer():
     words = ["nan", "NA", "N/A", "None", "null", "NaN"]
     table = {"item": [*range(8)], "rater": ["a"] * 8, "label": [*words, "pos", "neg"]}

@@ -1,6 +1,7 @@
 """The container: what it holds, in which order, and what it gives back."""
 
 import dataclasses
+import json
 import pickle
 
 import numpy as np
@@ -8,7 +9,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from raterzoo.models import DataError, PartialRankings
+import raterzoo
+from raterzoo.models import Comparisons, DataError, PartialRankings
 
 TABLE = {
     "item": ["b", "a", "b", "b", "a", "a"],
@@ -221,3 +223,52 @@ def test_report_counts_and_names_look_alikes(golden):
     assert lines["ranks with gaps"] == "1 annotations, renumbered"
     assert lines["items with one annotation"] == "0"
     assert lines["look-alike categories"] in ("'flu' / 'Flu '", "'Flu ' / 'flu'")
+
+
+LISTS = [["a", "b"], ["b", ["a", "c"]], ["c"], ["a", "c"]]
+OF_LISTS = {"item": [1, 1, 2, 2], "rater": [*"rsrs"]}
+
+
+@pytest.mark.filterwarnings("ignore:reading 'ranking' as category:raterzoo.models.DataWarning")
+@pytest.mark.parametrize("cells", [LISTS, [json.dumps(own) for own in LISTS], [str(own) for own in LISTS]])
+def test_lists_in_a_column_are_rankings_best_first(cells):
+    rows = {"item": [1, 1, 1, 1, 1, 2, 2, 2], "rater": [*"rrsssrss"], "category": [*"abbaccac"]}
+    plain = PartialRankings.from_table(rows | {"rank": [1, 2, 1, 2, 2, 1, 1, 2]})
+    assert raterzoo.read(OF_LISTS | {"ranking": cells}) == plain
+    assert (
+        PartialRankings.from_table(pd.DataFrame(OF_LISTS | {"order": cells}), category="order", rank="order")
+        == plain
+    )
+
+
+@pytest.mark.filterwarnings("ignore:reading 'ranking' as category:raterzoo.models.DataWarning")
+def test_a_list_that_is_none_is_refused_with_its_row(golden):
+    signs = {"item": [1, 1], "rater": [*"rs"], "ranking": ["a > b", "b"]}
+    assert raterzoo.read(signs).block_start.tolist() == [0, 1, 2, 3]
+    for cell in ("a,b", "[a", [], ["a", ["b", "a"]], None, ["a", ""]):
+        with golden.raises(DataError) as refused:
+            raterzoo.read(OF_LISTS | {"ranking": [*LISTS[:3], cell]})
+        assert refused.value.row == 4
+    dropped = OF_LISTS | {"ranking": [*LISTS[:3], None]}
+    with pytest.warns(raterzoo.models.DataWarning, match="1 of 7 rows"):
+        assert len(raterzoo.read(dropped, missing="drop")) == 3
+
+
+def test_the_remedies_of_other_tables_of_preferences_can_be_followed(golden):
+    ends = {"item": [1], "rater": ["r"], "best": ["a"], "worst": ["d"]}
+    votes = {
+        "prompt": [1, 2],
+        "response_1": [*"xy"],
+        "response_2": [*"yx"],
+        "chosen": [*"xx"],
+        "rejected": [*"yy"],
+    }
+    for table in (ends, votes):
+        with golden.raises(DataError):
+            raterzoo.read(table)
+        with golden.raises(DataError):
+            raterzoo.read(table, "labels")
+    written = {"item": [1] * 4, "rater": ["r"] * 4, "category": [*"abcd"], "rank": [1, 2, 2, 3]}
+    assert raterzoo.read(written).block_start.tolist() == [0, 1, 3, 4]
+    named = raterzoo.read(votes, "comparisons", columns={"left": "chosen", "right": "rejected"})
+    assert named == Comparisons.from_pairs([("x", "y")] * 2)

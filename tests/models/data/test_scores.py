@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from raterzoo.models import DataError, Scores
+from raterzoo.models import DataError, DataWarning, Scores
 
 TABLE = {
     "item": ["b", "b", "a", "b", "a", "c", "b"],
@@ -240,3 +240,13 @@ def test_bounds_hold_scores_in_32_bits(frame):
     assert sorted(scores.score.tolist()) == [0.1, float(cells[1]), 0.3]
     with pytest.raises(DataError):
         Scores.from_table(frame(table), bounds=(0.1, 0.29))
+
+
+def test_counts_of_a_level_that_is_no_score_are_said_and_left_out(golden):
+    counts = {"item": [*"ab"], "-1": [2, 0], "1": [3, 1], "2": [0, 4]}
+    with golden.warns(DataWarning):
+        assert len(Scores.from_counts(counts)) == 10
+    with golden.warns(DataWarning):
+        scores = Scores.from_counts(counts, no_answer=[-1])
+    assert len(scores) == 8 and scores.score.min() == 1
+    assert len(Scores.from_counts(counts, bounds=(-1, 2))) == 10  # declared: a score it is

@@ -167,3 +167,46 @@ def test_whole_numbers_with_a_point_are_the_same_item_in_all_columns():
         assert models.Comparisons.from_table(table, rater=None) == plain
     versions = {"left": ["1.5", "2"], "right": ["2.0", "1.5"], "winner": ["left", "left"]}
     assert models.Comparisons.from_table(versions, rater=None).items.tolist() == ["1.5", "2.0", "2"]
+
+
+@pytest.mark.parametrize("names", [("A", "B"), ("model a", "Model_B")])
+def test_names_of_items_that_could_be_sides_are_said_where_they_are_others(names, golden):
+    one, two = names
+    table = {"left": [one, two, two], "right": [two, one, one], "winner": [one, one, two]}
+    with golden.warns(models.DataWarning):  # the item won, once on the left and once on the right
+        votes = models.Comparisons.from_table(table, rater=None)
+    assert votes.left.tolist() == [0, 1, 1] and votes.outcome.tolist() == [0, 0, 1]
+    same = table | {"left": [one] * 3, "right": [two] * 3}
+    assert models.Comparisons.from_table(same, rater=None).count.tolist() == [2, 1]
+    words = table | {"winner": ["left", "right", "left"]}
+    assert models.Comparisons.from_table(words, rater=None) == votes
+    other = {
+        "left": [*table["left"], "y"],
+        "right": [*table["right"], "x"],
+        "winner": [*table["winner"], one],
+    }
+    with golden.raises(models.DataError) as refused:
+        models.Comparisons.from_table(other, rater=None)
+    assert refused.value.row == 4 and "write left or right" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("winners", "options", "outcome"),
+    [
+        (["left", "error", "model_b"], {"no_answer": ["error"]}, [0, 1]),
+        (["1", "-1", "2"], {"no_answer": [-1], "levels": ["1", "2"]}, [0, 1]),
+        ([0, -1, 1], {"no_answer": [-1], "levels": [0, 1]}, [0, 1]),
+    ],
+)
+def test_the_remedy_of_a_winner_that_is_none_can_be_followed(winners, options, outcome, golden):
+    table = {"left": ["x", "x", "x"], "right": ["y", "y", "y"], "winner": winners}
+    with golden.raises(models.DataError) as refused:
+        models.Comparisons.from_table(table, rater=None)
+    assert all(f"{name}=[" in refused.value.remedy for name in options)
+    if winners[0] != "1":  # which may be an id
+        with pytest.raises(models.DataError) as numbered:
+            models.Comparisons.from_table(table | {"left": [7] * 3, "right": [8] * 3}, rater=None)
+        assert numbered.value.remedy == refused.value.remedy
+    with pytest.warns(models.DataWarning, match="1 of 3 answers"):
+        votes = models.Comparisons.from_table(table, rater=None, **options)
+    assert votes.outcome.tolist() == outcome
