@@ -22,6 +22,7 @@ from raterzoo.inference.labels import gibbs as label_chains
 from raterzoo.inference.labels import item_response as response_chains
 from raterzoo.inference.labels import item_states as state_chains
 from raterzoo.inference.labels import multi_label as tag_chains
+from raterzoo.inference.labels import ordinal as threshold_chains
 from raterzoo.inference.labels import shared_guess as guess_chains
 from raterzoo.inference.labels import skill_in_time as walk_chains
 from raterzoo.inference.labels.correlated_votes import (
@@ -41,6 +42,7 @@ from raterzoo.inference.labels.kernels import gibbs as label_chain
 from raterzoo.inference.labels.kernels import item_response as response_chain
 from raterzoo.inference.labels.kernels import item_states
 from raterzoo.inference.labels.kernels import multi_label as tag_chain
+from raterzoo.inference.labels.kernels import ordinal as threshold_chain
 from raterzoo.inference.labels.kernels import shared_guess as guess_chain
 from raterzoo.inference.labels.kernels import skill_in_time as walk_chain
 from raterzoo.inference.labels.kernels.gibbs import (
@@ -53,6 +55,7 @@ from raterzoo.inference.labels.kernels.gibbs import (
 from raterzoo.inference.labels.kernels.multi_label import TagDraws, TagState
 from raterzoo.inference.labels.kernels.skill_in_time import WalkDraws, WalkState
 from raterzoo.inference.labels.multi_label import begin_multi_label, read_tag_sets
+from raterzoo.inference.labels.ordinal import begin_ordinal_gibbs, read_ordinal
 from raterzoo.inference.labels.recognition import (
     LabelStructure,
     as_table,
@@ -456,6 +459,50 @@ class ResponseChains(Chains):
         return {name: x[0] for name, x in self.named(draws).items()}
 
 
+class ThresholdChains(Chains):
+    """Gibbs of the ordinal model."""
+
+    begun_by = begin_ordinal_gibbs
+
+    def __init__(self, model: pm.Model, schedule: tuple[int, int]) -> None:
+        super().__init__(model, schedule)
+        self.law = read_ordinal(model)
+        self.rater = self.law.answers.code // len(self.law.place)
+
+    def told(self, answers: np.ndarray) -> threshold_chains.OrdinalLaw:
+        """Return the law with other answers."""
+        own = self.law.answers._replace(code=answer_codes(self.rater, answers, len(self.law.place)))
+        data = threshold_chains.by_item_and_rater(own, self.law.place, len(self.law.data.number) - 1)
+        return replace(self.law, answers=own, data=data)
+
+    def named(self, drawn: threshold_chain.OrdinalDraws) -> Values:
+        """Return draws by the names of the free variables."""
+        values = dict(zip(threshold_chains.POPULATION, np.moveaxis(drawn.population, -1, 0), strict=True))
+        own = {name: getattr(drawn, name) for name in ("rater_centre", "rater_log_scale", "log_increment")}
+        return values | own
+
+    def run(self, answers: np.ndarray, seed: int) -> Values:
+        """Run one chain."""
+        plan, law = ChainPlan(1, KEPT, self.tune, seed, 1, "float64", self.thin), self.told(answers)
+        begin = threshold_chains.begin_ordinal(law, plan)
+        drawn = threshold_chains.continue_ordinal(law, plan, begin, of_items=False)
+        return {name: x[0] for name, x in self.named(drawn).items()}
+
+    def move(self, values: Values, answers: np.ndarray, moves: int, rng: np.random.Generator) -> Values:  # fmt: skip
+        """Sweep; the locations come first, and do not depend on those before."""
+        law = self.told(answers)
+        own = [np.array(values[name]) for name in ("rater_centre", "rater_log_scale", "log_increment")]
+        population = np.array([float(values[name]) for name in threshold_chains.POPULATION])
+        widths = [np.full(len(x), 0.5) for x in own[1:]]
+        items = len(law.answers.gold_category)
+        begin = threshold_chain.OrdinalState(
+            np.zeros(items), own[0], own[1], population, own[2], *widths, np.full((2, 5), 0.5)
+        )
+        draws = threshold_chains.places(law, (1,), np.float64, of_items=False)
+        threshold_chain.sample_ordinal(stream(rng), law.data, law.prior, (0, moves), (begin, draws))
+        return {name: x[0] for name, x in self.named(draws).items()}
+
+
 class StateChains(Chains):
     """Gibbs of item states."""
 
@@ -634,6 +681,7 @@ def chains_of(name: str) -> type[Chains]:
         "item_states": StateChains,
         "multi_label": TagChains,
         "one_coin_with_time": WalkChains,
+        "ordinal": ThresholdChains,
         "plackett_luce": WorthChains,
         "shared_guess": GuessChains,
         "taxonomic": TreeChains,

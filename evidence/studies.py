@@ -480,7 +480,7 @@ STUDIES: Mapping[str, Study] = {
             of_places("location"),
         ),
         _labels("one_coin", 3),
-        _effects("ordinal", of_thresholds),
+        _labels("ordinal", 3, items=12, derived=of_thresholds),
         _rankings("plackett_luce"),
         Study(
             "prirn",
@@ -568,6 +568,7 @@ FEW_DATA: Mapping[str, Study] = {
         _tags(5, skill_concentration=(2.0, 4.0), strength=(3.0, 0.3), log_odds_ratio=(0.5, 0.7)),
         _labels("multinomial", 3, 5, confusion_concentration=0.6, **WEAK),
         _labels("one_coin", 3, 5, **ABILITIES),
+        _labels("ordinal", 3, 5, of_thresholds),
         _tree(5, nearness_concentration=(1.2, 0.7), **ABILITIES),
         replace(_rankings("hierarchical_plackett_luce", 1), schedule=(300, 30)),
         _rankings("plackett_luce", 1),

@@ -163,6 +163,8 @@ def ordinal(
     check_size(labels, max(len(labels.raters), 1), n_blocks * len(grid.weight))
     names = _threshold_names(labels.categories[np.argsort(place)])
     with annotation_model(coords_of(labels, ("scale", "shift")) | names) as model:
+        pm.Data("node_location", grid.point[:, 0])
+        pm.Data("label_place", place, dims="category")
         threshold, scale, of_raters = _population(n)
         typical = cast(Any, pt.exp(_log_label_probability(threshold[None], scale[None], grid)[0][:, place].T))
         own = threshold[None], scale[None]
@@ -278,7 +280,7 @@ SPEC = Spec(
     name="ordinal",
     data="labels",
     summary="Ordered labels, cut from the item's place on a scale by thresholds and scale of each rater",
-    methods=("nuts",),
+    methods=("gibbs", "nuts"),
     reference="Samejima 1969 (graded response); raters: Johnson 1996, doi:10.1080/01621459.1996.10476661",
     needs_order=True,
     nuts_options={"target_accept": 0.9},  # spreads are small where raters hardly differ

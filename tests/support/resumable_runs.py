@@ -52,6 +52,7 @@ BUILD = {
     "ebcc": lambda: models.ebcc(tiny_labels(), subtypes=2),
     "item_response": lambda: models.item_response(tiny_labels(), key={"a": "x", "b": "y"}),
     "multi_label": lambda: models.multi_label(tiny_tag_sets()),
+    "ordinal": lambda: models.ordinal(tiny_labels(), order=["y", "x"]),
     "mace": lambda: models.mace(tiny_labels()),
     "shared_guess": lambda: models.shared_guess(tiny_labels(), ["x", "x", "y"], "y"),
     "item_states": lambda: models.item_states(models.Labels.from_counts(COUNTS), states=3),

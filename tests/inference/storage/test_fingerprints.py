@@ -38,7 +38,6 @@ def every_model():
     """Return the small models of the catalog, each by its name."""
     built = {name: build() for name, build in BUILD.items()}
     built |= {name: getattr(models, name)(tiny_labels()) for name in LABELS}
-    built["ordinal"] = models.ordinal(tiny_labels(), order=tiny_labels().categories)
     built["hierarchical_plackett_luce"] = models.hierarchical_plackett_luce(models.published_ddx_cases())
     built["tempered_plackett_luce"] = models.tempered_plackett_luce(models.published_ddx_cases())
     return built

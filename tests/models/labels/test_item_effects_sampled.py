@@ -46,7 +46,7 @@ def test_steps_are_short_on_the_ridge_of_effects(name, given, expected, monkeypa
     monkeypatch.setattr(pm, "sample", sample)
     model = getattr(models, name)(LABELS, **OPTIONS[name])
     with pytest.raises(Asked) as asked:
-        inference.sample(model, progressbar=False, **given)
+        inference.sample(model, progressbar=False, method="nuts", **given)
     (options,) = asked.value.args
     assert options.get("target_accept") == expected
     assert given.items() <= options.items()
@@ -91,7 +91,7 @@ def test_the_last_of_as_many_draws_is_kept(name, thin, every, monkeypatch):
 
 def test_draws_that_are_not_kept_need_memory(monkeypatch, golden):
     monkeypatch.setattr(pm, "sample", lambda **_: pytest.fail("sampled"))
-    model = models.ordinal(LABELS, order=["y", "x", "z"])
+    model = models.item_difficulty(LABELS, nodes=5)
     for draws, thin in ((10**8, 1), (10**5, 1000)):
         with golden.raises(ValueError):
             inference.sample(model, draws=draws, thin=thin, progressbar=False)
@@ -109,7 +109,15 @@ def test_tree_of_nuts(name):
     model = getattr(models, name)(LABELS, **OPTIONS[name])
     sampler = {"nuts_sampler": "pymc", "quiet": True, "compute_convergence_checks": False}
     tree = inference.sample(
-        model, draws=100, tune=100, chains=2, cores=1, random_seed=1, progressbar=False, **sampler
+        model,
+        method="nuts",
+        draws=100,
+        tune=100,
+        chains=2,
+        cores=1,
+        random_seed=1,
+        progressbar=False,
+        **sampler,
     )
     assert tree.attrs["model"] == name and tree.attrs["method"] == "nuts"
     posterior = inference.label(tree, LABELS)["posterior"]
