@@ -488,6 +488,8 @@ def read_subtypes(model: pm.Model) -> SubtypeLaw:
     """Read a `RaterLabels` whose states are categories with subtypes, of free Dirichlet variables; NotConjugate for others."""
     observed = only_observed(model, RaterLabelsRV)
     probability, confusion, start, rater, known = observed.owner.op.dist_params(observed.owner)
+    if isinstance(observed.owner.op, RaterLabelsByItemRV):
+        raise NotConjugate(PRIOR_BY_ITEM)
     free = [rv for rv in model.free_RVs if isinstance(rv.owner.op, DirichletRV)]
     free.sort(key=lambda rv: rv.type.ndim)
     if [rv.type.ndim for rv in free] != [1, 2, 4]:

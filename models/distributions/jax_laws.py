@@ -42,10 +42,13 @@ def jax_label_log_p(op, node, **kwargs):
 def jax_label_log_p_by_item(op, node, **kwargs):
     """Return the JAX implementation of `LabelLogPByItem`."""
     start, code, gold_category = map(_constant, node.inputs[2:])
+    nodes = op.nodes
     item, n_items = np.repeat(np.arange(len(gold_category)), np.diff(start)), len(gold_category)
 
     def label_log_p_by_item(log_prior, log_table, *_):
-        possible = (gold_category < 0)[:, None] | (gold_category[:, None] == np.arange(log_table.shape[1]))
+        possible = (gold_category < 0)[:, None] | (
+            gold_category[:, None] == np.arange(log_table.shape[1]) // nodes
+        )
         joint = jax.ops.segment_sum(log_table[code], item, n_items) + jax.nn.log_softmax(log_prior, axis=1)
         joint = jnp.where(possible, joint, -jnp.inf)
         plausibility = jax.nn.softmax(joint, axis=1)

@@ -82,11 +82,17 @@ def draw_labels_by_item(
     confusion: np.ndarray,
     item_layout: tuple[np.ndarray, np.ndarray, np.ndarray],
     label: np.ndarray,
+    nodes: int = 1,
 ) -> None:
-    """Do as `draw_labels` for a prior of each item's true category, shape (item, category)."""
+    """Do as `draw_labels` for a prior of each item's true category, shape (item, category), or of its state."""
     start, rater, gold_category = item_layout
     for i in range(len(gold_category)):
-        truth = gold_category[i] if gold_category[i] >= 0 else draw_category(rng, prior[i])
+        if gold_category[i] < 0:
+            truth = draw_category(rng, prior[i])
+        else:
+            block = prior[i, gold_category[i] * nodes : (gold_category[i] + 1) * nodes]
+            truth = gold_category[i] * nodes
+            truth += draw_category(rng, block / block.sum()) if nodes > 1 else 0
         for a in range(start[i], start[i + 1]):
             label[a] = draw_category(rng, confusion[rater[a], truth])
 
@@ -186,13 +192,8 @@ class LabelLogP(Op):
 class LabelLogPByItem(LabelLogP):
     """Op: the outputs of `LabelLogP` for a prior of each item's true category, and p(true category | answers) less the prior.
 
-    The last, (item, category), is the derivative of log p in the log prior.
+    The last, (item, category), is the derivative of log p in the log prior. With several `nodes` both are (item, state).
     """
-
-    __props__ = ()
-
-    def __init__(self) -> None:
-        super().__init__(1)
 
     def make_node(self, *inputs: Variable) -> Apply:
         """Apply to log prior (item, category), normalised or not, log table, start, code and gold_category."""
@@ -211,7 +212,9 @@ class LabelLogPByItem(LabelLogP):
         log_prior, log_table, *answers = map(np.ascontiguousarray, inputs)
         log_p = np.empty(len(answers[2]))
         plausibility, gain = np.empty(log_prior.shape), np.empty(log_prior.shape)
-        sweep_by_item()(log_prior, np.exp(log_table), Answers(*answers), log_p, plausibility, gain)
+        sweep_by_item(nodes=self.nodes)(
+            log_prior, np.exp(log_table), Answers(*answers), log_p, plausibility, gain
+        )
         for place, array in zip(output_storage, (log_p, plausibility, gain), strict=True):
             place[0] = array
 
@@ -285,7 +288,7 @@ def _numba_log_p(op, node, **kwargs):
 @register_funcify_and_cache_key(LabelLogPByItem)
 def _numba_log_p_by_item(op, node, **kwargs):
     n_categories = _unrolled(node.outputs[1].type.shape[1])
-    sweep = sweep_by_item(n_categories)
+    sweep = sweep_by_item(n_categories, op.nodes)
 
     @numba_njit
     def label_log_p_by_item(log_prior, log_table, start, code, gold_category):
@@ -295,7 +298,7 @@ def _numba_log_p_by_item(op, node, **kwargs):
         sweep(log_prior, np.exp(log_table), answers, log_p, plausibility, gain)
         return log_p, plausibility, gain
 
-    return label_log_p_by_item, _cache_key(op, n_categories)
+    return label_log_p_by_item, _cache_key(op, n_categories, op.nodes)
 
 
 @register_funcify_and_cache_key(ExpectedAnswers)
@@ -327,7 +330,7 @@ def label_logp(
     log_table = log_table.reshape((-1, log_table.shape[2]))
     by_item = prevalence.type.ndim == 2
     log_prevalence = log_prior(prevalence) if by_item else cast(TensorVariable, pt.log(prevalence))
-    op = LabelLogPByItem() if by_item else LabelLogP(nodes)
+    op = LabelLogPByItem(nodes) if by_item else LabelLogP(nodes)
     node = op.make_node(log_prevalence, log_table, *map(pt.as_tensor_variable, answers))
     log_p, plausibility = node.outputs[:2]
     return cast(TensorVariable, log_p), cast(TensorVariable, plausibility)
@@ -384,14 +387,10 @@ class RaterLabelsRV(RandomVariable):
 
 
 class RaterLabelsByItemRV(RaterLabelsRV):
-    """Random variable of label codes, with a prior of each item's true category."""
+    """Random variable of label codes, with a prior of each item's true category, or of its state."""
 
     name = "rater_labels_by_item"
     signature = "(i,j),(r,j,l),(s),(a),(i)->(a)"
-    __props__ = RandomVariable.__props__
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(1, **kwargs)
 
     def rng_fn(self, rng, prevalence, confusion, start, rater, gold_category, size=None):
         """Draw all answers, one replicate after the other; `size` is the batch shape."""
@@ -402,9 +401,8 @@ class RaterLabelsByItemRV(RaterLabelsRV):
         start, rater, gold_category = (x.reshape(-1, x.shape[-1])[0] for x in (start, rater, gold_category))
         label = np.empty((*batch, len(rater)), self.dtype)
         for index in np.ndindex(batch):
-            draw_labels_by_item(
-                rng, prior[index], confusion[index], (start, rater, gold_category), label[index]
-            )
+            item_layout = (start, rater, gold_category)
+            draw_labels_by_item(rng, prior[index], confusion[index], item_layout, label[index], self.nodes)
         return label
 
 
@@ -424,9 +422,9 @@ def _log_probability(op, values, *inputs, **kwargs) -> TensorVariable:
 
 
 def _pointwise(prevalence, confusion, answers, nodes: int) -> TensorVariable:
-    """Return log p of each item's answers; with several nodes, computed once per distinct item."""
+    """Return log p of each item's answers; with several nodes and one prior, computed once per distinct item."""
     constant = [x.data if isinstance(x, Constant) else x for x in answers]
-    if nodes == 1 or not all(isinstance(x, np.ndarray) for x in constant):
+    if nodes == 1 or prevalence.type.ndim == 2 or not all(isinstance(x, np.ndarray) for x in constant):
         return label_logp(prevalence, confusion, answers, nodes)[0]
     answers, distinct_index = distinct_items(Answers(*constant))
     return cast(Any, label_logp(prevalence, confusion, answers, nodes)[0])[distinct_index]
@@ -447,10 +445,12 @@ def _numba_marginal_labels(op, node):
 
 @numba_core_rv_funcify.register(RaterLabelsByItemRV)
 def _numba_marginal_labels_by_item(op, node):
+    nodes = op.nodes
+
     @numba_njit
     def random_fn(rng, prior, confusion, start, rater, gold_category):
         label = np.empty(len(rater), np.int32)
-        draw_labels_by_item(rng, prior, confusion, (start, rater, gold_category), label)
+        draw_labels_by_item(rng, prior, confusion, (start, rater, gold_category), label, nodes)
         return label
 
     return random_fn, source_digest(__file__) + 1
@@ -490,8 +490,9 @@ class RaterLabels(LabelLaw):
     gold : array_like, shape (item,), optional
         Code of the true category of gold items, -1 elsewhere; by default that of the labels, or unknown.
     nodes : int, default 1
-        With more, each category is a block of so many states, the nodes of a quadrature over item effects: `prior` (state,)
-        and `confusion` are over states, `gold` is a category, and the state is summed out (of gold items within their block).
+        With more, each category is a block of so many states, the nodes of a quadrature over item effects: `prior` (state,) or
+        (item, state) and `confusion` are over states, `gold` is a category, and the state is summed out, of gold items within
+        their block.
 
     Raises
     ------
@@ -548,7 +549,7 @@ class RaterLabels(LabelLaw):
     def rv_op(cls, *parameters, nodes=1, size=None, rng=None) -> TensorVariable:
         """Return the random variable for `nodes` states of each category, or for a prior of each item."""
         rng = shared_rng(seed=None) if rng is None else rng
-        op = RaterLabelsByItemRV() if parameters[0].type.ndim == 2 else RaterLabelsRV(nodes)
+        op = RaterLabelsByItemRV(nodes) if parameters[0].type.ndim == 2 else RaterLabelsRV(nodes)
         return cast(Any, op(*parameters, size=size, rng=rng, return_next_rng=True))[1]
 
 
@@ -565,8 +566,6 @@ def label_parameters(
     if confusion.type.ndim != 3:
         raise ValueError(f"confusion has {confusion.type.ndim} dims; it has (rater, category, answer)")
     by_item = truth.type.ndim == 2
-    if by_item and nodes > 1:
-        raise ValueError("a prior of each item has one state for each category: leave nodes out")
     start, rater, known, _ = answer_rows(answers, gold, truth.type.shape[0] if by_item else None)
     n_states, n_items = truth.type.shape[-1], len(known)
     if by_item and truth.type.shape[0] not in (None, n_items):

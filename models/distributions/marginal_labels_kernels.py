@@ -177,12 +177,12 @@ def answer_sweeps(n_categories: int = ANY_NUMBER, nodes: int = 1) -> AnswerSweep
 
 
 @cache
-def sweep_by_item(n_categories: int = ANY_NUMBER) -> Callable:
+def sweep_by_item(n_categories: int = ANY_NUMBER, nodes: int = 1) -> Callable:
     """Compile the pass ``log_p`` for a prior of each item's true category, softmax(log prior).
 
     ``sweep(log_prior, table, answers, log_p, plausibility, gain)`` overwrites the last three: log likelihood (item,),
     p(true category | answers) (item, category), and this less the prior (item, category), the derivative of log p in
-    the log prior. The log prior (item, category) need not be normalised.
+    the log prior. The log prior (item, category) need not be normalised. With several `nodes` categories are states.
     """
     fixed = n_categories > 0
 
@@ -198,12 +198,13 @@ def sweep_by_item(n_categories: int = ANY_NUMBER) -> Callable:
         for i in range(len(start) - 1):
             span = (start[i], start[i + 1])
             softmax_row(log_prior[i], prior, n)
-            log_p[i] = item_log_p(prior, table, code, span, gold_category[i], p, n)
+            log_p[i] = item_log_p(prior, table, code, span, gold_category[i], p, n, nodes)
             for j in range(n):
                 plausibility[i, j] = p[j]
                 gain[i, j] = p[j] - prior[j]
             if log_p[i] != log_p[i]:  # NaN: out of the range of doubles
-                log_p[i] = _item_in_logs(log_prior[i], table, code, span, gold_category[i], plausibility[i])
+                own = plausibility[i]
+                log_p[i] = _item_in_logs(log_prior[i], table, code, span, gold_category[i], own, nodes)
                 for j in range(n):
                     gain[i, j] = plausibility[i, j] - prior[j]
 
@@ -234,14 +235,14 @@ def softmax_rows(log_p: np.ndarray) -> np.ndarray:
 
 
 @inner_njit(error_model="numpy")
-def _item_in_logs(log_prior, table, code, span, gold_category, p):
+def _item_in_logs(log_prior, table, code, span, gold_category, p, nodes):
     """Compute `item_log_p_in_logs` for a log prior that need not be normalised."""
     largest, total = -np.inf, 0.0
     for j in range(len(p)):
         largest = max(largest, log_prior[j])
     for j in range(len(p)):
         total += math.exp(log_prior[j] - largest)
-        p[j] = log_prior[j] if gold_category < 0 or gold_category == j else -np.inf
+        p[j] = log_prior[j] if gold_category < 0 or gold_category == j // nodes else -np.inf
     return _answers_in_logs(p, table, code, span) - (largest + math.log(total))
 
 

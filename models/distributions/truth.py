@@ -80,9 +80,13 @@ def truth_probability(answers: TensorVariable, labels: Any = None) -> TensorVari
 
 
 def state_probability(answers: TensorVariable, labels: Any = None) -> tuple[Any, np.ndarray]:
-    """Return p(state | parameters, answers) of distinct items (distinct item, state), and the distinct item of each item."""
+    """Return p(state | parameters, answers) of distinct items (distinct item, state), and the distinct item of each item.
+
+    With a prior of each item all are distinct.
+    """
     prior, confusion, rows = _read(answers, labels)
-    distinct, item = distinct_items(rows)
+    by_item = prior.type.ndim == 2
+    distinct, item = (rows, np.arange(len(rows.gold_category))) if by_item else distinct_items(rows)
     return label_logp(prior, confusion, distinct, cast(Any, answers.owner).op.nodes)[1], item
 
 

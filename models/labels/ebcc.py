@@ -7,16 +7,19 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
+from .._arguments import PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array
+from .._item_features import prior_of_truth
 from ..data.labels import Labels
-from .item_effects import check_size, observe_state_labels
+from .item_effects import check_size, observe_state_labels, state_prior
 from .observed import concentration_of_confusion, coords_of, prevalence_prior, require_identified_raters
 
 __all__ = ["ebcc"]
 
 
 @recorded
+@documented(prior_logits=PRIOR_LOGITS)
 def ebcc(
     labels: Labels,
     *,
@@ -24,6 +27,7 @@ def ebcc(
     prevalence_concentration: Any = 1.0,
     subtype_concentration: Number = 1.0,
     confusion_concentration: Any = None,
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build EBCC, enhanced Bayesian classifier combination: subtypes of each category make raters err together.
 
@@ -64,6 +68,7 @@ def ebcc(
     confusion_concentration : float or array_like, optional
         Dirichlet concentration of each row of each confusion matrix, the same for all subtypes: one number, or an
         array (category, answer) or (rater, category, answer). The default is that of `dawid_skene`.
+    {prior_logits}
 
     Returns
     -------
@@ -141,7 +146,7 @@ def ebcc(
         of_subtype = pm.Dirichlet("subtype_confusion", of_subtypes, dims=dims)
         confusion = (cast(Any, weight)[:, :, None] * of_subtype).sum(axis=2)
         pm.Deterministic("confusion", confusion, dims=("rater", "category", "answer"))
-        probability = cast(TensorVariable, prevalence[:, None] * weight).reshape((states,))
+        probability = state_prior(prior_of_truth(labels, prevalence, None, prior_logits), weight)
         by_state = cast(TensorVariable, of_subtype).reshape((n_raters, states, n))
         state, distinct_index = observe_state_labels(labels, probability, by_state, int(subtypes))
         by_category = state.reshape((-1, n, subtypes)).sum(axis=2)

@@ -8,8 +8,10 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
+from .._arguments import PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_pair, refuse_expression
+from .._item_features import prior_of_truth
 from .._prior_arguments import log_normal_prior, normal_prior
 from ..data.labels import Labels
 from .item_effects import most_answers, observe_states
@@ -26,6 +28,7 @@ LEAST_LOG = -600.0  # floor of log probabilities: doubles end at -708
 
 
 @recorded
+@documented(prior_logits=PRIOR_LOGITS)
 def glad(
     labels: Labels,
     *,
@@ -33,6 +36,7 @@ def glad(
     ability: tuple[Number, Number] = (1.0, 1.0),
     easiness: tuple[float, float] = (1.0, 1.0),
     nodes: int | None = None,
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build the GLAD model: raters have an ability and items an easiness, summed out with the true category.
 
@@ -75,6 +79,7 @@ def glad(
         Mean and standard deviation of the normal prior of the log easiness, each at most 10 in size.
     nodes : int, optional
         Quadrature nodes of the log easiness, from 5; the default suffices for the item with most answers.
+    {prior_logits}
 
     Returns
     -------
@@ -121,7 +126,8 @@ def glad(
         by_node = _confusion(skill, beta, n)
         average = cast(Any, by_node * weight[:, None]).sum(axis=2)
         pm.Deterministic("confusion", average, dims=("rater", "category", "answer"))
-        state = observe_states(labels, prevalence, weight, by_node)
+        prior = prior_of_truth(labels, prevalence, None, prior_logits)
+        state = observe_states(labels, prior, weight, by_node)
         difficulty = cast(Any, state.sum(axis=1) / beta).sum(axis=1)
         pm.Deterministic("expected_difficulty", difficulty, dims="item")
     return model

@@ -6,8 +6,10 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.special import softmax
 
+from .._arguments import PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array
+from .._item_features import prior_of_truth
 from ..data.labels import Labels
 from .item_effects import check_size, favoured_contrasts, most_answers, normal_nodes, observe_states
 from .observed import coords_of, prevalence_prior, require_labels
@@ -18,6 +20,7 @@ ERROR = {2: 1e-4, 3: 0.02}  # by dimensions; items with the same counts are comp
 
 
 @recorded
+@documented(prior_logits=PRIOR_LOGITS)
 def item_difficulty(
     labels: Labels,
     *,
@@ -25,6 +28,7 @@ def item_difficulty(
     diagonal: Number = 2.0,
     spread: Number = 1.0,
     nodes: int | None = None,
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build the item-difficulty model: the label probabilities of items vary about those of their category.
 
@@ -73,6 +77,7 @@ def item_difficulty(
         nodes            29      55      93      15      29      512     512
         spread 1         2e-10   4e-9    2e-8    1e-6    1e-5    1e-2    2e-1
         spread 2         6e-6    3e-5    5e-5    2e-3    6e-3    2e-2    3e-1
+    {prior_logits}
 
     Returns
     -------
@@ -121,7 +126,8 @@ def item_difficulty(
         shared = (weight[:, None] * probability).sum(axis=1)
         pm.Deterministic("confusion", shared, dims=("category", "answer"))
         everyone = np.zeros(len(labels.annotation_rater), np.int64)
-        observe_states(labels, prevalence, weight, probability[None], everyone, effect=effect)
+        prior = prior_of_truth(labels, prevalence, None, prior_logits)
+        observe_states(labels, prior, weight, probability[None], everyone, effect=effect)
     return model
 
 

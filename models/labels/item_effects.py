@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pytensor.tensor.special import softmax
 from pytensor.tensor.variable import TensorVariable
 from scipy.special import ndtri
 
@@ -21,6 +22,7 @@ from ..._messages import warn_user
 from .._hierarchy import prior_number
 from ..data.errors import DataWarning
 from ..data.labels import Labels
+from ..distributions.marginal_labels import log_prior
 from ..distributions.truth import state_probability
 from .observed import register_answers
 
@@ -160,12 +162,12 @@ def observe_states(
     default that of its rater. With ``effect``, registers ``expected_effect`` (item, contrast), given
     parameters and answers. Warns (DataWarning) if no item has two answers, or one and a gold label.
 
-    Shapes: prevalence (category,); weight (node,); confusion (rater, category, node, label); rater
-    (annotation of the container,); effect (category, node, contrast); result (item, category, node).
+    Shapes: prevalence (category,), or a prior of each item (item, category); weight (node,); confusion (rater, category, node,
+    label); rater (annotation of the container,); effect (category, node, contrast); result (item, category, node).
     """
     n, nodes = len(labels.categories), cast(int, pt.as_tensor_variable(weight).type.shape[0])
     check_size(labels, confusion.type.shape[0] or 1, n * nodes)
-    probability = cast(TensorVariable, prevalence[:, None] * weight).reshape((n * nodes,))
+    probability = state_prior(prevalence, weight)
     by_state = confusion.reshape((confusion.shape[0], n * nodes, n))
     state, distinct_index = observe_state_labels(labels, probability, by_state, nodes, rater)
     state = state.reshape((-1, n, nodes))
@@ -174,6 +176,19 @@ def observe_states(
         expected = cast(Any, pt.tensordot(state, effect, axes=[[1, 2], [0, 1]]))
         pm.Deterministic("expected_effect", expected[distinct_index], dims=("item", "contrast"))
     return state[distinct_index]
+
+
+def state_prior(prior: TensorVariable, weight: Any) -> TensorVariable:
+    """Return the prior of the states (state,), or (item, state) by a prior of each item's true category.
+
+    Shapes: prior (category,) or (item, category); weight (node,), or (category, node) of the nodes of each category.
+    """
+    weight = pt.as_tensor_variable(weight)
+    states = cast(int, prior.type.shape[-1]) * cast(int, weight.type.shape[-1])
+    if prior.type.ndim == 1:
+        return cast(Any, prior[:, None] * weight).reshape((states,))
+    log_p = cast(Any, log_prior(prior))[:, :, None] + pt.log(weight)
+    return cast(TensorVariable, softmax(log_p.reshape((-1, states)), axis=1))
 
 
 def observe_state_labels(
@@ -187,7 +202,7 @@ def observe_state_labels(
 
     Arguments and warning as of `register_answers`. Items with the same answers are one distinct item.
 
-    Shapes: probability (state,); confusion (rater, state, label); rater (annotation of the container,);
+    Shapes: probability (state,) or (item, state); confusion (rater, state, label); rater (annotation of the container,);
     results (distinct item, state) and (item,).
     """
     return state_probability(register_answers(labels, probability, confusion, rater, nodes))

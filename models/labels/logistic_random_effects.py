@@ -6,8 +6,10 @@ import numpy as np
 import pymc as pm
 from pytensor.tensor.special import softmax
 
+from .._arguments import PRIOR_LOGITS, documented
 from .._catalog import Spec, recorded
 from .._hierarchy import Number, annotation_model, prior_array
+from .._item_features import prior_of_truth
 from ..data.labels import Labels
 from .item_effects import check_size, favoured_contrasts, most_answers, normal_nodes, observe_states
 from .observed import coords_of, prevalence_prior, require_identified_raters
@@ -16,6 +18,7 @@ __all__ = ["logistic_random_effects"]
 
 
 @recorded
+@documented(prior_logits=PRIOR_LOGITS)
 def logistic_random_effects(
     labels: Labels,
     *,
@@ -24,6 +27,7 @@ def logistic_random_effects(
     spread: Number = 1.0,
     effect_spread: Number = 1.0,
     nodes: int | None = None,
+    prior_logits: Any = None,
 ) -> pm.Model:
     """Build the logistic random-effects model: raters from a population, item effects shared by all raters.
 
@@ -78,6 +82,7 @@ def logistic_random_effects(
         nodes            11      21      35      7       15      512     512
         spread 1         1e-5    2e-4    1e-3    2e-3    2e-3    1e-2    2e-1
         spread 2         2e-2    3e-2    7e-2    6e-2    2e-1    2e-2    3e-1
+    {prior_logits}
 
     Returns
     -------
@@ -129,7 +134,8 @@ def logistic_random_effects(
         probability = cast(Any, softmax(log_odds @ np.eye(n - 1, n), axis=-1))
         average = (weight[:, None] * probability).sum(axis=2)
         pm.Deterministic("confusion", average, dims=("rater", "category", "answer"))
-        observe_states(labels, prevalence, weight, probability, effect=effect)
+        prior = prior_of_truth(labels, prevalence, None, prior_logits)
+        observe_states(labels, prior, weight, probability, effect=effect)
     return model
 
 

@@ -1,5 +1,6 @@
 """The public laws as parts of models by hand: density, gradient, replicates, and what PyMC does with a model."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -28,6 +29,14 @@ def rater_labels(observed=True):
     odds = pm.Normal("odds", shape=(3, 2))
     confusion = pm.Dirichlet("confusion", DIAGONAL, shape=(2, 2, 2))
     return laws.RaterLabels("y", logit_prior=odds, confusion=confusion, answers=answers)
+
+
+def states_by_item(observed=True):
+    answers = (ITEM, RATER, LABEL) if observed else (ITEM, RATER)
+    odds = pm.Normal("odds", shape=(3, 4))
+    confusion = pm.Dirichlet("confusion", np.repeat(DIAGONAL, 2, axis=0), shape=(2, 4, 2))
+    law = {"logit_prior": odds, "confusion": confusion, "gold": [-1, 1, -1], "nodes": 2}
+    return laws.RaterLabels("y", answers=answers, **law)
 
 
 def shared_guess(observed=True):
@@ -76,6 +85,7 @@ def graded_votes(observed=True):
 
 BRICKS = (
     rater_labels,
+    states_by_item,
     shared_guess,
     counted_labels,
     item_scores,
@@ -256,7 +266,6 @@ def test_what_cannot_be_read_is_refused(golden):
         {"answers": (ITEM, RATER)},
         {"prior": [0.5, 0.5]},
         {"prior": [0.5, 0.5], "answers": (ITEM,)},
-        {"prior": np.full((3, 2), 0.5), "answers": (ITEM, RATER), "nodes": 2},
     ):
         with golden.raises(ValueError):
             laws.RaterLabels.dist(confusion=ROWS, **options)
@@ -281,6 +290,10 @@ WITH_LOGITS = (
     models.mace,
     models.correlated_votes,
     models.hierarchical_dawid_skene,
+    models.ebcc,
+    models.glad,
+    models.item_difficulty,
+    models.logistic_random_effects,
     lambda labels, **options: models.shared_guess(labels, groups=["a"] * len(labels.raters), **options),
 )
 
@@ -297,6 +310,27 @@ def test_logits_shift_the_prior_of_each_item(build):
     plain, zero, certain = found
     np.testing.assert_allclose(zero, plain, rtol=1e-12)
     assert (certain[:, 0] > 0.99).all() and (plain[:, 0] < 0.99).any()
+
+
+@pytest.mark.filterwarnings("ignore::raterzoo.models.DataWarning")
+@pytest.mark.parametrize("build", [own for own in WITH_LOGITS if own is not models.correlated_votes])
+def test_logits_multiply_the_prior_of_each_item(build):
+    """Probabilities p_j exp(L_ij) / sum instead of p_j: by the law without logits, gold items included."""
+    logits = 2 * np.random.default_rng(seed_of("logits")).normal(size=(8, 3))
+    gold = np.where(np.arange(8) % 3 == 0, np.arange(8) % 2, -1)
+    labels = replace(LABELS, gold=gold)
+    plain = build(labels)
+    values = pm.draw(plain.free_RVs, random_seed=1, mode="FAST_COMPILE")
+    given = dict(zip([rv.name for rv in plain.free_RVs], values, strict=True))
+    log_p, outputs = at_values(plain, *values)
+    prevalence = np.asarray(given.get("prevalence", outputs.get("prevalence")))
+    joint = outputs["plausibility"] * np.exp(log_p[:, None] + logits)
+    joint /= (prevalence * np.exp(logits)).sum(axis=1, keepdims=True)
+    moved, found = at_values(build(labels, prior_logits=logits), *values)
+    np.testing.assert_allclose(moved, np.log(joint.sum(axis=1)), rtol=1e-9)
+    np.testing.assert_allclose(found["plausibility"], joint / joint.sum(axis=1, keepdims=True), rtol=1e-9)
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(log_p, moved, rtol=1e-9)
 
 
 def test_logits_of_other_items_are_refused(golden):
