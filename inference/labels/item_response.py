@@ -153,8 +153,9 @@ def responses_of(answers: Answers, makes_key: np.ndarray, n: int) -> Responses:
         return start, code[rater[mask]][order].astype(np.int32), label[mask][order].astype(np.int32)
 
     start, who, said = part(of_model, own)
-    number = np.zeros((n_items, n), np.int64)
-    np.add.at(number, (item[of_model], said), 1)
+    cell = item[of_model] * n + said
+    number = np.bincount(cell, minlength=n_items * n).reshape(n_items, n)
+    by_label = np.append(0, np.cumsum(number)).astype(np.int64), who[np.argsort(cell, kind="stable")]
     seen: dict[bytes, int] = {}
     sets: list[np.ndarray] = []
     of_item = np.empty(n_items, np.int64)
@@ -166,7 +167,7 @@ def responses_of(answers: Answers, makes_key: np.ndarray, n: int) -> Responses:
     set_start = np.append(0, np.cumsum([len(members) for members in sets])).astype(np.int64)
     first = np.append(0, np.cumsum(np.bincount(of_item, minlength=len(sets)))).astype(np.int64)
     return Responses(
-        start, who, said, number, *part(~of_model, whose), answers.gold_category.astype(np.int64),
+        *by_label, number.astype(np.int64), *part(~of_model, whose), answers.gold_category.astype(np.int64),
         set_start, np.concatenate(sets), first, np.argsort(of_item, kind="stable"),
     )  # fmt: skip
 

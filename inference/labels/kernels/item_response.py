@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....models.distributions.compiling import cached_njit, inner_njit
-from ....models.distributions.vector_math import copy_into, softplus
+from ....models.distributions.vector_math import FAST, copy_into, exp, softplus
 from ...kernels.log_concave import log_concave_sampler
 from ...kernels.random_streams import category_at, exp_normalise, log_standard_gamma, uniform
 from ...kernels.slice_sampling import adapted_width, slice_sampler
@@ -42,11 +42,10 @@ LARGE = 1e100
 
 
 class Responses(NamedTuple):
-    """Answers of models and of key-makers, sorted by item and model; sets of models who answered the same items."""
+    """Answers of models sorted by item, label and model, of key-makers by item; sets of models who answered the same items."""
 
-    start: np.ndarray  # (item + 1,)
+    start: np.ndarray  # (item * category + 1,)
     who: np.ndarray  # (answer,), model
-    label: np.ndarray  # (answer,)
     number: np.ndarray  # (item, category), answers of models
     key_start: np.ndarray  # (item + 1,)
     key_who: np.ndarray  # (key answer,), key-maker
@@ -149,21 +148,36 @@ def _begin_set(table, prior, data, g):
         table.filled[n] = False
 
 
+@inner_njit(**FAST)
+def _log_weights(level, difficulty, slope, a, row):
+    """Overwrite the log weights of the difficulties (d,) at discrimination a, of as many right answers as the slope says."""
+    for d in range(len(row)):
+        row[d] = level[d, a] - slope * difficulty[d]
+
+
+@inner_njit(**FAST)
+def _subtract_and_exp(row, largest):
+    """Overwrite a row by the exponentials of its differences from its largest number."""
+    for d in range(len(row)):
+        row[d] = exp(row[d] - largest)
+
+
 @inner_njit(error_model="numpy")
 def _fill_row(table, prior, n):
     """Compute the row of n right answers."""
     table.filled[n] = True
     n_d = len(prior.difficulty)
     for a in range(len(prior.sharpness)):
-        slope, largest = n * prior.sharpness[a], -np.inf
+        row, largest = table.cumulative[n, a], -np.inf
+        _log_weights(table.level, prior.difficulty, n * prior.sharpness[a], a, row)
         for d in range(n_d):
-            largest = max(largest, table.level[d, a] - slope * prior.difficulty[d])
+            largest = max(largest, row[d])
+        _subtract_and_exp(row, largest)
         total, mean = 0.0, 0.0
         for d in range(n_d):
-            p = math.exp(table.level[d, a] - slope * prior.difficulty[d] - largest)
-            total += p
-            mean += p * prior.difficulty[d]
-            table.cumulative[n, a, d] = total
+            total += row[d]
+            mean += row[d] * prior.difficulty[d]
+            row[d] = total
         table.total[n, a] = largest + math.log(total)
         table.mean[n, a] = mean / total
 
@@ -326,8 +340,9 @@ def _draw_nodes(rng, data, prior, state, sums, table, node):
 def _count_nodes(data, node, counts):
     """Overwrite counts of a model's answers by node (model, d, a)."""
     counts[:] = 0
+    n = data.number.shape[1]
     for i in range(len(node)):
-        for at in range(data.start[i], data.start[i + 1]):
+        for at in range(data.start[i * n], data.start[(i + 1) * n]):
             counts[data.who[at], node[i, 0], node[i, 1]] += 1
 
 
@@ -348,13 +363,12 @@ def _count_by_set(data, node, counts):
 @inner_njit(error_model="numpy")
 def _count_right(data, prior, category, node, pull):
     """Overwrite the sums of the discriminations of the items that a model answers right (model,)."""
-    start, who, label = data.start, data.who, data.label
+    start, who, n = data.start, data.who, data.number.shape[1]
     pull[:] = 0.0
     for i in range(len(node)):
-        truth, sharp = category[i], prior.sharpness[node[i, 1]]
-        for at in range(start[i], start[i + 1]):
-            if label[at] == truth:
-                pull[who[at]] += sharp
+        cell, sharp = i * n + category[i], prior.sharpness[node[i, 1]]
+        for at in range(start[cell], start[cell + 1]):
+            pull[who[at]] += sharp
 
 
 @inner_njit(error_model="numpy")
@@ -383,14 +397,22 @@ _draw_ability = log_concave_sampler(_ability_density)
 # --- True categories ---
 
 
+@inner_njit(**FAST)
+def _sum_over(who, first, last, ability):
+    """Return the sum of the abilities of the models first to last - 1 of a list."""
+    total = 0.0
+    for at in range(first, last):
+        total += ability[who[at]]
+    return total
+
+
 @inner_njit(error_model="numpy")
 def _sums_of(data, state, sums):
     """Overwrite the sums of the abilities of the models that gave the true answer (item,)."""
+    n = data.number.shape[1]
     for i in range(len(sums)):
-        sums[i] = 0.0
-        for at in range(data.start[i], data.start[i + 1]):
-            if data.label[at] == state.category[i]:
-                sums[i] += state.ability[data.who[at]]
+        cell = i * n + state.category[i]
+        sums[i] = _sum_over(data.who, data.start[cell], data.start[cell + 1], state.ability)
 
 
 @inner_njit(error_model="numpy")
@@ -418,11 +440,21 @@ def _draw_key_makers(rng, data, prior, state, log_key, prevalence):
 
 
 @inner_njit(error_model="numpy")
-def _sum_by_label(label, ability, by_label):
-    """Overwrite the sums of the abilities of the models that gave each label (category,) to an item; the others (answer,)."""
-    by_label[:] = 0.0
-    for k in range(len(label)):
-        by_label[label[k]] += ability[k]
+def _sum_by_label(data, i, ability, whole, by_label):
+    """Overwrite the sums of the abilities of the models that gave each label (category,) to item i; `whole` is their sum.
+
+    That of the most frequent label is what the others leave: most models agree.
+    """
+    n, most = len(by_label), 0
+    for j in range(1, n):
+        if data.number[i, j] > data.number[i, most]:
+            most = j
+    left = whole
+    for j in range(n):
+        if j != most:
+            by_label[j] = _sum_over(data.who, data.start[i * n + j], data.start[i * n + j + 1], ability)
+            left -= by_label[j]
+    by_label[most] = left
 
 
 @inner_njit(error_model="numpy")
@@ -433,8 +465,8 @@ def _draw_truth(rng, data, prior, state, parameters, sums, table, stored, pull):
     """
     log_key, log_prior = parameters
     n, n_a = len(log_prior), len(prior.sharpness)
-    by_label, p, of_set = np.empty(n), np.empty(n), np.empty(len(state.ability))
-    start, who, label, ability, order = data.start, data.who, data.label, state.ability, data.order
+    by_label, p = np.empty(n), np.empty(n)
+    start, who, ability, order = data.start, data.who, state.ability, data.order
     number, gold, category = data.number, data.gold, state.category
     key_start, key_who, key_label = data.key_start, data.key_who, data.key_label
     sharpness, total, filled, log_p = prior.sharpness, table.total, table.filled, stored[3]
@@ -444,11 +476,10 @@ def _draw_truth(rng, data, prior, state, parameters, sums, table, stored, pull):
     for g in range(len(data.first) - 1):
         _begin_set(table, prior, data, g)
         answers = data.set_start[g + 1] - data.set_start[g]
-        for k in range(answers):
-            of_set[k] = ability[data.set_who[data.set_start[g] + k]]
+        of_set = _sum_over(data.set_who, data.set_start[g], data.set_start[g + 1], ability)
         for at in range(data.first[g], data.first[g + 1]):
             i = order[at]
-            _sum_by_label(label[start[i] : start[i + 1]], of_set, by_label)
+            _sum_by_label(data, i, ability, of_set, by_label)
             largest = -np.inf
             for j in range(n):
                 right = number[i, j]
@@ -474,11 +505,10 @@ def _draw_truth(rng, data, prior, state, parameters, sums, table, stored, pull):
             category[i] = now
             sums[i] = by_label[now]
             if n_a == 1 and now != before:
-                for k in range(start[i], start[i + 1]):
-                    if label[k] == now:
-                        pull[who[k]] += sharpness[0]
-                    elif label[k] == before:
-                        pull[who[k]] -= sharpness[0]
+                for k in range(start[i * n + now], start[i * n + now + 1]):
+                    pull[who[k]] += sharpness[0]
+                for k in range(start[i * n + before], start[i * n + before + 1]):
+                    pull[who[k]] -= sharpness[0]
             if not len(log_p):
                 continue
             log_p[i] = largest + math.log(whole)
