@@ -181,7 +181,9 @@ def retire(studies: int) -> None:
         truth, who, label = hard_items(k)
         whole = (fitted(who, label, np.full(len(truth), 9))[1].argmax(axis=1) == truth).mean()
         for step, rows in found.items():
-            asked, done, claimed = (np.full(len(truth), value) for value in (3, False, 0.0))
+            asked, done, claimed, sure, correct = (
+                np.full(len(truth), value) for value in (3, False, 0.0, 0.0, False)
+            )
             for number in range(3, 10, step):
                 asked[~done] = number
                 tree, mean = fitted(who, label, asked)
