@@ -222,9 +222,9 @@ OF_LABELS = (
          told=lambda: models.ebcc(
              designs.labels(), subtypes=2, prevalence_concentration=2.0, confusion_concentration=[[2.4, 1.6], [1.6, 2.4]])),
     _labels("truths count half", "cultural_consensus", "invariance",
-            ("_draw_shares", ("work.joint[c] += 1.0", "work.joint[c] += 0.5"))),
+            ("_draw_joint", ("work.joint[c] += 1.0", "work.joint[c] += 0.5"))),
     _labels("wrong answers are those by the first truth", "cultural_consensus", "joint",
-            ("_draw_raters", ("work.answers[k] - work.right[k, g])", "work.answers[k] - work.right[k, 0])"))),
+            ("_draw_raters", ("prior.wrong[k] + wrong)", "prior.wrong[k] + items.start[k + 1] - items.start[k] - right[k, 0])"))),
     Twin("told that truths overlap less", "cultural_consensus", "gibbs", "calibration",
          told=lambda: models.cultural_consensus(designs.labels(), overlap_concentration=(2.0, 2.0))),
     _labels("answers to all tags are those to the first", "multi_label", "joint",

@@ -96,10 +96,13 @@ def read_consensus(model: pm.Model) -> ConsensusLaw:
 
 
 def items_of_raters(answers: Answers, n: int, n_raters: int) -> ItemsOfRaters:
-    """Return the items that each rater answered."""
+    """Return the answers of each rater by item."""
     item = np.repeat(np.arange(len(answers.gold_category)), np.diff(answers.start))
-    pairs = np.unique(np.stack([answers.code // n, item], axis=1).astype(np.int64), axis=0)
-    return ItemsOfRaters(np.searchsorted(pairs[:, 0], np.arange(n_raters + 1)), pairs[:, 1].copy())
+    rater = answers.code // n
+    order = np.argsort(rater, kind="stable").astype(np.int64)
+    return ItemsOfRaters(
+        np.searchsorted(rater[order], np.arange(n_raters + 1)), item[order], (answers.code % n)[order]
+    )
 
 
 def _check_law(free: tuple[Any, ...], found: tuple[Any, Any], truth: np.ndarray, n: int) -> None:
