@@ -470,7 +470,7 @@ STUDIES: Mapping[str, Study] = {
         _states(20, 2.0, 1.0),
         _effects("logistic_random_effects"),
         _labels("mace", prevalence_concentration=2.0),
-        _tags(skill_concentration=(6.0, 3.0), strength=(2.5, 0.5)),
+        _tags(skill_concentration=(6.0, 6.0), strength=(2.5, 0.5)),  # rates that round to 1 have no log odds
         _labels("multinomial", 3),
         Study(
             "normal_scores",

@@ -233,7 +233,7 @@ OF_LABELS = (
             ("_draw_weights", ("float(items), prior.mean[j]", "0.5 * items, prior.mean[j]"))),
     Twin("told that tags go together", "multi_label", "gibbs", "calibration",
          told=lambda: models.multi_label(
-             designs.tag_labels(), log_odds_ratio=(2.0, 1.0), skill_concentration=(6.0, 3.0), strength=(2.5, 0.5))),
+             designs.tag_labels(), log_odds_ratio=(2.0, 1.0), skill_concentration=(6.0, 6.0), strength=(2.5, 0.5))),
     _labels("the moved abilities leave their prior out", "item_response", "invariance",
             ("_moved_density", ("log_p -= 0.5 * (((state.ability[m]", "log_p -= 0.0 * (((state.ability[m]"))),
     _labels("the difficulties keep their first spread", "item_response", "joint",
