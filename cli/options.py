@@ -170,6 +170,9 @@ Columns = Annotated[
     "wide table.",
 ]
 Subtypes = Annotated[int | None, "For ebcc: number of subtypes of each category, from 2; default 3."]
+Populations = Annotated[
+    int | None, "For cultural_consensus: number of populations of raters, from 2; default 2."
+]
 RaterAttributes = Annotated[
     list[str] | None,
     "For comparisons, labels and scores: a column with an attribute of the rater, such as kind.",
@@ -240,6 +243,7 @@ class CategoryOptions:
     unranked: Annotated[str | None, "Treatment of unranked categories: pooled, single or dropped."] = None
     tie_weight: Annotated[str | None, "For prirn: weight of tied categories, split or full."] = None
     subtypes: Subtypes = None
+    populations: Populations = None
 
 
 @dataclass

@@ -69,7 +69,7 @@ def model_checks(
         ..., where ``adjusted`` is the false-discovery rate over them. Attributes: ``fits`` (0 or 1), whether no check fails
         with 5 % false alarms for all together; ``sentences``; ``replicates``; for labels ``copying``, sets of raters
         whose pairs stand out, ``copying_or_others``, those of more than a third of the raters, where the others may be
-        those who copy, and ``assisted_by``, a classifier.
+        those who copy, ``sides``, two sides of raters who agree within and not between, and ``assisted_by``, a classifier.
 
     Raises
     ------

@@ -374,7 +374,7 @@ def law_of(
 
 def has_matrices_only(tree: xr.DataTree) -> bool:
     """Return whether the answers of a model follow from prevalence and matrices of raters alone, and have no replicates yet."""
-    further = OF_ITEMS | {"guess", "subtype_confusion", SKILL}
+    further = OF_ITEMS | {"guess", "subtype_confusion", "membership", SKILL}
     return _predictive_of(tree) is None and not further & set(tree["posterior"].data_vars)
 
 
@@ -488,6 +488,8 @@ def _law_of_confusion(
         given_truth = _guess_law(posterior, answers, raters, points)
     elif "subtype_confusion" in posterior:
         given_truth = _subtype_law(posterior, answers, raters, points)
+    elif "membership" in posterior:
+        given_truth = _population_law(posterior, answers, raters, points)
     elif window is not None:
         given_truth = _skill_law(posterior, answers, raters, points, window)
 
@@ -657,6 +659,26 @@ def _subtype_law(
         subtype = drawn(_normalised(weight.isel(points[draw]).to_numpy())[truth], rng)
         law = _normalised(confusion.isel(points[draw]).isel(rater=raters).to_numpy())
         return drawn(law[answers.rater, truth[answers.item], subtype[answers.item]], rng)
+
+    return replicate
+
+
+def _population_law(
+    posterior: xr.Dataset, answers: Answers, raters: np.ndarray, points: list[dict[str, int]]
+) -> Callable[[int, np.ndarray, np.random.Generator], np.ndarray]:
+    """Return the law of answers by the truths of all populations: a function of draw, truth (item,) and generator."""
+    joint = posterior["joint_prevalence"].transpose(*SAMPLE, "truths")
+    member, ability = (posterior[name].transpose(*SAMPLE, "rater") for name in ("membership", "ability"))
+    n, populations = answers.shape[2], posterior.sizes["population"]
+
+    def replicate(draw: int, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        at = points[draw]
+        others = _normalised(joint.isel(at).to_numpy().reshape(n, -1))
+        cell = truth * others.shape[1] + _drawn_by(others, truth, rng)
+        each = np.stack(np.unravel_index(cell, (n,) * populations))
+        own = each[member.isel(at).to_numpy()[raters][answers.rater], answers.item]
+        is_right = rng.random(len(own)) < ability.isel(at).to_numpy()[raters][answers.rater]
+        return np.where(is_right, own, (own + rng.integers(1, n, len(own))) % n)
 
     return replicate
 

@@ -22,11 +22,11 @@ from .label_laws import (
     law_of,
 )
 from .label_numbers import Numbers, numbers_of_replicates, of_raters_alone
+from .sides import FEWEST_COMMON, sides_of
 
 MOST_ANSWERS = 20_000  # that are checked, of items drawn at random
 MOST_IN_SETS = 12  # raters of whom every set is tried
 REPLICATES_OF_MEAN = 40  # of which a mean is made
-FEWEST_COMMON = 20  # items that both raters of a pair answered
 KNOWN_SHARE = 1.0  # of the prior probability that a known group shares errors, as that of all sets of raters
 COPIED, RATE = 0.2, 0.01  # least excess correlation of two who copy, and false-discovery rate over all pairs
 FEWEST_APART = 2  # raters who copy nobody, beside those who do
@@ -65,10 +65,12 @@ def label_checks(tree: xr.DataTree, by: str | None, replicates: int, rng: np.ran
     table = judged([*main, *checks, *_of_items(answers, found), *_of_design(answers, found)], families, attrs)
     failed = table["check"].to_numpy()[table["fails"].to_numpy()].astype(str).tolist()
     sets = _alike(answers, found) if SHARE in failed else []
+    sides = sides_of(answers, law, rng) if SHARE in failed else []
     largest = LARGEST_PART * len(answers.raters)
     return table.assign_attrs(
-        copying=[own for own in sets if len(own) <= largest],
+        copying=[own for own in sets if len(own) <= largest and not sides],
         copying_or_others=[own for own in sets if len(own) > largest],
+        sides=sides,
         assisted_by=_most_shown(table, [f"{SHOWN} {name}" for name in _classifiers(answers)]),
     )
 

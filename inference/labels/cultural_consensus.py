@@ -1,6 +1,7 @@
 """Sampler of cultural consensus: its law read from the PyMC graph, and the compiled Gibbs loop."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,6 @@ class ConsensusLaw:
     """Answers and priors, and whether the law is the same for populations in any order."""
 
     answers: Answers
-    items: ItemsOfRaters
     prior: ConsensusPrior
     exchangeable: bool
 
@@ -58,6 +58,15 @@ class ConsensusLaw:
     def n_categories(self) -> int:
         """Return the number of categories."""
         return int(self.prior.truth.max()) + 1
+
+    @cached_property
+    def items(self) -> ItemsOfRaters:
+        """Return the answers of each rater by item."""
+        item = np.repeat(np.arange(len(self.answers.gold_category)), np.diff(self.answers.start))
+        rater, label = np.divmod(self.answers.code.astype(np.int64), self.n_categories)
+        order = np.argsort(rater, kind="stable")
+        start = np.searchsorted(rater[order], np.arange(len(self.prior.right) + 1))
+        return ItemsOfRaters(start.astype(np.int64), item[order].astype(np.int64), label[order])
 
 
 # --- Reader: answers and priors, from the PyMC graph ---
@@ -90,19 +99,7 @@ def read_consensus(model: pm.Model) -> ConsensusLaw:
     _check_law((joint, share, membership, ability), (probability, confusion), truth, n)
     answers = answers_of_variable(model, (observed, start, rater, known), n)
     prior = ConsensusPrior(alpha, gamma, right, wrong, truth, differ(truth))
-    return ConsensusLaw(
-        answers, items_of_raters(answers, n, *raters), prior, _is_exchangeable(prior, answers)
-    )
-
-
-def items_of_raters(answers: Answers, n: int, n_raters: int) -> ItemsOfRaters:
-    """Return the answers of each rater by item."""
-    item = np.repeat(np.arange(len(answers.gold_category)), np.diff(answers.start))
-    rater = answers.code // n
-    order = np.argsort(rater, kind="stable").astype(np.int64)
-    return ItemsOfRaters(
-        np.searchsorted(rater[order], np.arange(n_raters + 1)), item[order], (answers.code % n)[order]
-    )
+    return ConsensusLaw(answers, prior, _is_exchangeable(prior, answers))
 
 
 def _check_law(free: tuple[Any, ...], found: tuple[Any, Any], truth: np.ndarray, n: int) -> None:

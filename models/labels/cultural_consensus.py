@@ -201,6 +201,7 @@ SPEC = Spec(
     summary="Populations of raters that nobody named, each with a truth of every item; one ability a rater",
     methods=("gibbs",),
     reference="Anders and Batchelder 2012, doi:10.1016/j.jmp.2013.01.004",
+    options=("populations",),
     marks=("membership", "joint_prevalence"),
     shared_errors="kinds",
     studies={"two schools of raters, each right by its own standard, when nobody knows who is of which": ""},

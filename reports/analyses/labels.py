@@ -49,6 +49,10 @@ class LabelFacts:
         tuple[str, str, float] | None
     )  # rater, tag and sensitivity farthest below that of the middle rater
     invents: tuple[str, str, float] | None  # and specificity
+    populations: tuple[tuple[str, ...], ...]  # raters of each, if populations have truths of their own
+    contested: float | None  # share of the items whose truths differ
+    disputed: Mapping[str, tuple[str, ...]]  # item -> truth of each population, the most contested first
+    sides: tuple[tuple[str, ...], ...]  # two, who agree within and not between; none without
     right: Quantity  # expected share of the items whose most probable label is the truth
     raters: int
     named: bool  # whether the model tells the raters apart
@@ -123,16 +127,56 @@ class LabelAnalysis(TruthAnalysis):
                 "differs_from_vote": of_label < counts.max(axis=1),
                 "answers": counts.sum(axis=1).astype(int),
                 "ask": [str(name) in first for name in item.tolist()],
+                **self._of_populations(),
             }
         )
 
     @cached_property
+    def contested(self) -> xr.Dataset | None:
+        """Probability that the truths of populations differ, and the truth of each, the most contested items first."""
+        return (
+            evaluation.contested_items(self.tree)
+            if "membership" in self.tree["posterior"].data_vars
+            else None
+        )
+
+    def _of_populations(self) -> dict[str, Any]:
+        """Return columns of the items: whether they are contested, and the label of each further population."""
+        if self.contested is None:
+            return {}
+        found = self.contested.sel(item=self.labels.items)
+        label = found["label"].transpose("population", "item").to_numpy()
+        further = zip(found["population"].to_numpy().tolist()[1:], label[1:], strict=True)
+        return {"contested": found["contested"].to_numpy()} | {f"label_{g}": own for g, own in further}
+
+    def _populations(self) -> dict[str, Any]:
+        """Return the raters of each population, the share of contested items, and the most contested ones."""
+        if self.contested is None:
+            return {"populations": (), "contested": None, "disputed": {}}
+        member = self.tree["posterior"]["membership"].stack(sample=SAMPLE).transpose("rater", "sample")
+        sizes = np.arange(self.contested.sizes["population"])
+        of = (member.to_numpy()[..., None] == sizes).mean(axis=1).argmax(axis=1)
+        raters = member["rater"].to_numpy().astype(str)
+        most = self.contested.isel(item=self.contested["contested"] > 0.5)[["label"]].isel(
+            item=slice(MOST_SAID)
+        )
+        label = most["label"].transpose("item", "population").to_numpy().astype(str).tolist()
+        return {
+            "populations": tuple(tuple(raters[of == g].tolist()) for g in sizes),
+            "contested": float(self.contested["contested"].mean()),
+            "disputed": dict(
+                zip(most["item"].to_numpy().astype(str).tolist(), map(tuple, label), strict=True)
+            ),
+        }
+
+    @cached_property
     def answers_right(self) -> xr.Dataset | None:
-        """Share of the answers of each rater that is right; None if the model knows no raters."""
+        """Share of the answers of each rater that is right, by the truth of its own population; None if no raters are known."""
         try:
-            return evaluation.answers_right(self.tree)
+            found = evaluation.answers_right(self.tree)
         except EvaluationError:
             return None
+        return found if self.contested is None else found.assign(right=self.tree["posterior"]["ability"])
 
     @cached_property
     def raters(self) -> pd.DataFrame:
@@ -251,6 +295,8 @@ class LabelAnalysis(TruthAnalysis):
             answers=len(self.labels),
             differs=sum(self.items["differs_from_vote"].tolist()),
             **self._tags(),
+            **self._populations(),
+            sides=tuple(map(tuple, self._sets("sides"))),
             right=Quantity(expected["mean"], expected["lower"], expected["upper"]),
             raters=len(self.labels.raters),
             named=len(raters) > 0,

@@ -141,14 +141,26 @@ def _what_fails(
         below = "The certainties below are those of a model that does not explain it"
     by = by or _attribute_with_groups(data)
     if by is None or errors == "groups":
-        return (
-            f"These raters share errors: {_correlation_in_words(found, failed)}. {below}. {_remedy_without_groups(errors)}"
-        ), {"shares_errors": True}
+        remedy = f"{_two_truths(found)}{_remedy_without_groups(errors)}"
+        return (f"These raters share errors: {_correlation_in_words(found, failed)}. {below}. {remedy}"), {
+            "shares_errors": True
+        }
     words, facts = _refit(tree, data, seed, by)
     return f"These raters share errors: {words[0]} {below}; {words[1]}", {
         "shares_errors": True,
         SHARING: facts,
     }
+
+
+def _two_truths(found: xr.Dataset) -> str:
+    """Advice where two sides of raters agree within and not between."""
+    if not (sides := found.attrs.get("sides")):
+        return ""
+    refit = way("--model cultural_consensus", "models.cultural_consensus(labels)")
+    return (
+        f"The raters {first_names(sides[1])} agree with each other, as the others do, and not with them: each side may have a "
+        f"truth of its own. {refit} says who is of which side, and where they differ. "
+    )
 
 
 def _remedy_without_groups(errors: str | None) -> str:

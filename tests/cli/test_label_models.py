@@ -58,6 +58,11 @@ def test_a_number_of_subtypes_reaches_the_model(votes, golden):
         settings_of("labels", None, {"groups_of_raters": "kind"}, **SAMPLER)
 
 
+def test_a_number_of_populations_reaches_the_model(votes):
+    settings = settings_of("labels", "cultural_consensus", {"populations": 3}, **SAMPLER)
+    assert build(read_annotations(votes, settings, [])[0], settings, 1).coords["population"] == (1, 2, 3)
+
+
 @pytest.mark.slow
 def test_report_says_what_a_judge_is_worth(votes, tmp_path, golden):
     options = ("--kind", "labels", "--model", "mace", "--rater-attribute", "kind", "--seed", 2)

@@ -81,6 +81,35 @@ def test_half_of_the_raters_are_not_accused():
 
 
 @pytest.mark.slow
+def test_two_schools_are_named_and_each_says_its_truth(golden):
+    rng = np.random.default_rng(5)
+    first = rng.integers(0, 2, 150)
+    second = np.where(rng.random(150) < 0.4, 1 - first, first)
+    rows = []
+    for item in range(150):
+        for rater in rng.choice(14, 7, replace=False).tolist():
+            own = (first if rater < 8 else second)[item]
+            rows.append(
+                (f"i{item:03}", f"r{rater:02}", ["fine", "toxic"][own if rng.random() < 0.92 else 1 - own])
+            )
+    table = pd.DataFrame(rows, columns=["item", "rater", "label"])
+    one = raterzoo.analyse(table, **QUICK)
+    school = tuple(f"r{k:02}" for k in range(8, 14))
+    assert set(one.facts.sides[1]) == set(school) and not one.facts.refitted and one.facts.populations == ()
+    two = raterzoo.analyse(table, model="cultural_consensus", **QUICK)
+    assert set(two.facts.populations[1]) == set(school) and not two.facts.sides
+    assert abs(two.facts.contested - (first != second).mean()) < 0.06
+    items = two.items.sort_values("item")
+    for column, truth in {"label": first, "label_2": second}.items():
+        assert (items[column].to_numpy() == np.array(["fine", "toxic"])[truth]).mean() > 0.93
+    assert two.raters["right_low"].min() > 0.65  # by the truth of the own school
+    for item, said in two.facts.disputed.items():
+        assert said == tuple(np.array(["fine", "toxic"])[[first[int(item[1:])], second[int(item[1:])]]])
+    golden.says(one.answers[1].text)
+    golden.says(two.answers[0].text)
+
+
+@pytest.mark.slow
 def test_raters_who_do_not_copy_are_left_as_they_are():
     analysis = raterzoo.analyse(crowd()[0], **QUICK)
     assert not analysis.facts.copying and not analysis.facts.refitted
