@@ -143,6 +143,7 @@ SPEC = Spec(
             "with `vote_covariates` ([how](start/votes.md#answers-that-win-by-length))"
         ),
         "people beside language models as judges": "with `groups` ([how](shared_tastes.md))",
+        "votes that say by how much, such as A>>B": "with `strength` ([how](recipes/strength_of_preference.md))",
     },
     assumes=(
         "Items have a quality on one scale; the log odds of winning are the difference of qualities times "
