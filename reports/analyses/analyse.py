@@ -11,6 +11,7 @@ from ... import models
 from ...inference.rater_priors import read_rater_prior
 from ...models._catalog import annotation_kinds
 from ...models.data.errors import DataError
+from ...models.data.keys import KEY, with_key
 from ...models.data.reading.read import read
 from ...posterior.matching import match_items, with_complement
 from ..composition import analysis_of, report_of
@@ -179,6 +180,9 @@ def analyse(
         priors = {"reliability": "shared"} | priors
     if models.catalog[name].needs_order:
         priors = {"order": data.categories} | priors
+    if priors.get(KEY) is not None:  # one more rater, of whom the answers speak as of the others
+        data = with_key(data, priors.pop(KEY))
+        priors["key_makers"] = (*priors.get("key_makers", ()), data.raters[-1].item())
     build = getattr(models, name)
     built, told = None, priors
     if raters is not None:

@@ -118,6 +118,15 @@ def test_raters_who_do_not_copy_are_left_as_they_are():
     assert analysis.facts.differs == analysis.items["differs_from_vote"].sum()
 
 
+def test_a_published_key_is_one_of_the_raters():
+    simulated = models.simulators.labels(model="item_response", items=30, raters=6, answers=6, random_seed=1)
+    key = dict(enumerate(simulated.truth["key"]))
+    analysis = raterzoo.analyse(simulated.data, model="item_response", key=key, **QUICK)
+    raters = analysis.raters
+    assert len(raters) == 7 and raters.loc[6, "answers"] == 30 and raters["right"].idxmax() == 6
+    assert list(analysis.tree["posterior"]["ability"].dims) == ["chain", "draw", "model"]
+
+
 def test_the_table_tells_the_kind():
     votes = {"left": [*"aab"], "right": [*"bcc"], "winner": [*"aab"], "rater": [*"xyx"]}
     assert isinstance(raterzoo.read(votes), models.Comparisons)
