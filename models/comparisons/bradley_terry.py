@@ -144,6 +144,7 @@ SPEC = Spec(
         ),
         "people beside language models as judges": "with `groups` ([how](shared_tastes.md))",
         "votes that say by how much, such as A>>B": "with `strength` ([how](recipes/strength_of_preference.md))",
+        "systems that are updated, so that qualities move": "as a random walk of your own ([how](recipes/votes_in_time.md))",
     },
     assumes=(
         "Items have a quality on one scale; the log odds of winning are the difference of qualities times "
