@@ -89,17 +89,20 @@ def named_as(predictions: "xr.DataArray", categories: np.ndarray | None) -> "xr.
     known = set() if categories is None else {*categories.astype(str).tolist()}
     same = {name.removesuffix(POINT): name for name in known} | {name + POINT: name for name in known}
 
-    def named(labels: np.ndarray) -> np.ndarray:
-        own = [
+    def named(names: np.ndarray) -> list[str]:
+        return [
             name if name in known or not _WHOLE.fullmatch(name) else same.get(name, name)
-            for name in labels.flat
+            for name in names.tolist()
         ]
-        return np.array(own).reshape(labels.shape)
 
     if predictions.dtype.kind == "U":
-        return predictions.copy(data=named(predictions.to_numpy()))
+        names, code = np.unique(predictions.to_numpy(), return_inverse=True)
+        own = named(names)
+        if own == names.tolist():
+            return predictions
+        return predictions.copy(data=np.array(own)[code].reshape(predictions.shape))
     names = predictions["category"].to_numpy() if "category" in predictions.coords else np.array(0)
-    if names.dtype.kind != "U" or len({*(own := named(names)).tolist()}) < len(names):
+    if names.dtype.kind != "U" or len({*(own := named(names))}) < len(names):
         return predictions
     return predictions.assign_coords(category=own)
 

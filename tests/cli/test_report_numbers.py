@@ -181,13 +181,14 @@ def test_figures_are_what_evaluation_computes(tables, report, found):
 def test_summary_is_on_the_page_and_each_number_has_its_interval(found, page):
     sentences = found["summary"][1:]
     assert 3 <= len(sentences) <= 6
-    shown = re.sub("</?(?:code|span)[^>]*>", "", page)  # by which no line divides an option
+    # no line divides an option, or a number from its %
+    shown = re.sub("</?(?:code|span)[^>]*>", "", page).replace("&nbsp;", " ")
     for sentence in sentences:
         question, _, answer = sentence.partition("? ")
         assert f"<strong>{question}?</strong> {answer.replace('<', '&lt;').replace('>', '&gt;')}</p>" in shown
     assert sum(" to " in sentence for sentence in sentences) >= 2
     row = next(r for r in found["metrics"]["rows"] if r["classifier"] == found["comparison"]["order"][0])
-    assert f"{100 * row['mean']:.0f} % ({100 * row['lower']:.0f} to {100 * row['upper']:.0f} %)" in page
+    assert f"{100 * row['mean']:.0f} % ({100 * row['lower']:.0f} to {100 * row['upper']:.0f} %)" in shown
 
 
 def test_one_reliability_is_reweighted_to_its_neighbours(found):
