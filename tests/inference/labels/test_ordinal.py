@@ -107,7 +107,7 @@ def test_tree_has_the_variables_and_densities_of_the_model():
             np.testing.assert_allclose(tree[group][name], values, rtol=1e-8, atol=1e-8, err_msg=name)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_gibbs_of_raters_who_are_not_told_apart_is_that_of_nuts():
     rng = np.random.default_rng(seed_of("anonymous ordinal"))
     counts = {"item": np.arange(25)} | dict(

@@ -108,7 +108,7 @@ def rectangular_log_p(labels, point):
     return np.array(found)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nuts_is_the_enumeration(labels):
     model = models.dawid_skene(labels, confusion_concentration=BETA)
     tree = inference.sample(model, method="nuts", draws=2_000, random_seed=1, progressbar=False)

@@ -281,6 +281,7 @@ def tables(draw):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*are read as names of items")
 @settings(deadline=None, derandomize=True, max_examples=200)
 @given(tables(), st.randoms(use_true_random=False))
 def test_round_trip_and_the_order_of_rows(table, random):
