@@ -1,5 +1,6 @@
 """Reading of wide tables, tables of counts, and gold labels."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -177,7 +178,14 @@ def odd_raters(
         name: [own for own in column if isinstance(own, Hashable) and not is_empty(own)]
         for name, column in columns.items()
     }
-    found = {name: odd for name in cells if (odd := _oddity(name, cells, kind))}
+    numbers = {name: [n for n in map(number_of, {*own}) if n is not None] for name, own in cells.items()}
+    found = (
+        dict.fromkeys(_beyond(numbers), "has all values beyond those of the others")
+        if kind == "scores"
+        else dict.fromkeys(_apart(cells), "shares no label with the others")
+    )
+    found |= {name: "counts the rows" for name, own in cells.items() if _counts(numbers[name], len(own))}
+    found = {name: found[name] for name in cells if name in found}
     if not 0 < len(found) < len(cells):
         return ""
     kept = [name for name in cells if name not in found]
@@ -187,18 +195,29 @@ def odd_raters(
     )
 
 
-def _oddity(name: str, cells: Mapping[str, Sequence[Any]], kind: str) -> str:
-    """How a column differs from those of raters, in words; empty if it does not, or has no answer."""
-    own, others = {*cells[name]}, {cell for other in cells if other != name for cell in cells[other]}
-    numbers, rest = ([n for n in map(number_of, values) if n is not None] for values in (own, others))
-    is_counter = len(numbers) == len(cells[name]) >= MANY and max(numbers) - min(numbers) == len(numbers) - 1
-    if is_counter and all(number.is_integer() for number in numbers):
-        return "counts the rows"
-    if kind == "scores":
-        beyond = bool(numbers and rest) and (min(numbers) > max(rest) or max(numbers) < min(rest))
-        return "has all values beyond those of the others" * beyond
-    own, others = ({str(value).removesuffix(POINT) for value in values} for values in (own, others))
-    return "shares no label with the others" * bool(own and others and not own & others)
+def _counts(numbers: Sequence[float], cells: int) -> bool:
+    """Whether the distinct numbers of a column are whole, follow each other, and are as many as its cells, many."""
+    follow = len(numbers) == cells >= MANY and max(numbers) - min(numbers) == len(numbers) - 1
+    return follow and all(number.is_integer() for number in numbers)
+
+
+def _beyond(numbers: Mapping[Any, Sequence[float]]) -> list[Any]:
+    """Columns whose numbers are all above, or all below, those of all others."""
+    ends = {name: (min(own), max(own)) for name, own in numbers.items() if own}
+    rest = {name: [ends[other] for other in ends if other != name] for name in ends}
+    return [
+        name
+        for name, (low, high) in ends.items()
+        if rest[name]
+        and (low > max(top for _, top in rest[name]) or high < min(end for end, _ in rest[name]))
+    ]
+
+
+def _apart(cells: Mapping[Any, Sequence[Any]]) -> list[Any]:
+    """Columns that share no label with any other."""
+    texts = {name: {str(value).removesuffix(POINT) for value in {*own}} for name, own in cells.items() if own}
+    held = Counter(text for own in texts.values() for text in own)
+    return [name for name, own in texts.items() if len(texts) > 1 and all(held[text] == 1 for text in own)]
 
 
 @contextmanager
