@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...._messages import short_repr, warn_user
+from ....posterior.matching import POINT
 from ....posterior.schema import OTHER
 from ....posterior.table_text import whole_number
 from ..errors import DataError, DataWarning, refused_argument
@@ -22,7 +23,6 @@ ANONYMOUS_KINDS = ("comparisons", "scores")  # whose tables need no column of ra
 ATTRIBUTE = "rater_attributes "  # prefix of the roles of columns with attributes of the raters
 
 FLOATS = (float, np.floating)
-POINT = ".0"  # ends the text of a whole number that a missing cell elsewhere made a float
 
 # missing-value markers of array libraries, by the names of their types
 MISSING_TYPES = ("NoneType", "NAType", "NaTType")

@@ -78,9 +78,7 @@ class Header:
     listed: Sequence[str]  # columns that are raters or categories; empty: all others
     others: Mapping[str, str]  # further columns to rename, such as attributes of the raters
     by_synonym: Mapping[str, str]  # roles whose columns were found by a synonym
-    by_shape: Mapping[
-        str, str
-    ]  # roles whose columns were found by what others there are: winner beside loser
+    by_shape: Mapping[str, str]  # roles whose columns were found by others: winner beside loser
 
     def free(self) -> list[Any]:
         """Columns that are none of the roles, or those that were listed."""

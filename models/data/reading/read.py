@@ -36,7 +36,7 @@ from .label_cells import turk_roles
 from .long_tables import Keep, tells_time
 from .numbers import decimal_points, is_number
 from .ranked_lists import ranking_roles
-from .sources import exporting_tool, opened, paths_of
+from .sources import TABLE, exporting_tool, opened, paths_of
 from .stated import PROBABILITY
 from .vote_shapes import derived_outcomes, is_derived, vote_roles
 from .wide_tables import odd_raters
@@ -140,7 +140,7 @@ def read(
     if paths is not None:
         file = (paths if isinstance(paths, Path) else paths[0]).name
         words = READ._replace(where=file, say=lambda text: warn_user(f"{file}: {text}", DataWarning))
-    if paths is not None:  # cells of a file are text
+        # cells of a file are text
         categories, levels = (own if own is None else [*map(_text, own)] for own in (categories, levels))
         taxonomy = taxonomy and {_text(node): above and _text(above) for node, above in taxonomy.items()}
     options = {
@@ -149,13 +149,17 @@ def read(
         "levels": levels,
         "bounds": bounds,
         "tags": tags,
+        "missing": missing,
+        "no_answer": listed_answers(no_answer),
+        "keep": keep,
+        "rater_attributes": tuple(rater_attributes),
     }
-    options |= {"missing": missing, "no_answer": listed_answers(no_answer), "keep": keep}
-    options["rater_attributes"] = tuple(rater_attributes)
     asked = Asked(kind or "", layout, pairs, tool, options=options)
-    if isinstance(paths, Path) and not kind and (exported := exporting_tool(paths, asked, words)):
-        kind = TOOLS[exported].kind
-        if kind is None:
+    if isinstance(paths, Path) and not kind:
+        exported = exporting_tool(paths, asked, words)
+        asked = replace(asked, tool=exported or TABLE)  # so that it is not looked for again
+        kind = TOOLS[exported].kind if exported else None
+        if exported and kind is None:
             raise DataError(
                 "an export may hold several kinds of annotation",
                 remedy='say which one, such as kind="labels"',
